@@ -1,0 +1,64 @@
+# Everything that people and CI run. `demo` and `test` do all they need on a fresh clone.
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format server docs jars lock clean
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+
+BIN := .venv/bin
+READY := .venv/.ready
+PROFILES := .build/profiles/profiles.yml
+export DBT_PROFILES_DIR := $(CURDIR)/.build/profiles
+export DBT_SEND_ANONYMOUS_USAGE_STATS := false
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(READY) jars $(PROFILES)  ## land three batches of real change rows, build after each, compare with the source
+	@$(BIN)/python -m demo
+
+test: lint  ## all checks and all tests
+	@$(BIN)/python -m pytest
+
+lint: $(READY) jars $(PROFILES)  ## the checks that need no server
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+	@$(BIN)/dbt --quiet --warn-error parse --no-partial-parse
+	@$(BIN)/python -m udfs.docs --check
+
+format: $(READY)  ## format the Python code
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
+
+server: $(READY) jars  ## a Thrift server on port 10000 until Ctrl-C, its tables in .build/server
+	@$(BIN)/python -m udfs.thrift_server --warehouse .build/server
+
+docs: $(READY) jars $(PROFILES)  ## dbt's documentation of the demo, in target/static_index.html
+	@$(BIN)/python -m udfs.docs
+	@$(BIN)/python -m udfs.local_server --folder .build/demo -- $(BIN)/dbt docs generate --static
+
+jars: $(READY)  ## Delta's jars, into .build/jars
+	@$(BIN)/python -m udfs.jars
+
+lock: $(READY)  ## compile requirements.txt from pyproject.toml
+	@$(BIN)/uv pip compile --quiet --upgrade --no-strip-extras --generate-hashes --python-version 3.11 pyproject.toml --extra dev -o requirements.txt
+
+clean:  ## remove all that was made, the environment included
+	@rm -rf .venv .build target logs dbt_packages .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# The lock is installed by uv, which the lock pins as well. Redone when the lock changes.
+$(READY): requirements.txt
+	@python=$$(command -v python3.11 || command -v python3 || true); \
+	"$$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null \
+	    || { echo "change_tables: needs Python 3.11 on the PATH, as python3.11 or python3: install it and run make again" >&2; exit 1; }; \
+	echo "setting up .venv, once"; \
+	"$$python" -m venv .venv; \
+	awk '/^[^ #]/ {wanted = ($$0 ~ /^uv==/)} wanted' requirements.txt > .venv/uv.txt; \
+	{ $(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r .venv/uv.txt \
+	    && VIRTUAL_ENV="$(CURDIR)/.venv" $(BIN)/uv pip sync --quiet --require-hashes requirements.txt; } 2> .venv/setup.log \
+	    || { tail -n 3 .venv/setup.log >&2; echo "change_tables: could not install requirements.txt: check the network or pip's index settings, and run make again" >&2; exit 1; }
+	@touch $@
+
+$(PROFILES): profiles_example.yml
+	@mkdir -p $(@D) && cp $< $@
