@@ -1,0 +1,210 @@
+"""The catalogue: its examples are right, through Python and through SQL, in any session and from any place."""
+
+from __future__ import annotations
+
+import datetime
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import Row, SparkSession
+
+from udfs import docs
+from udfs.catalog import CATALOG, Argument, Example, SqlFunction, sql_literal
+from udfs.registration import register_catalog
+
+ROOT = Path(__file__).resolve().parents[3]
+SETTINGS: dict[str, Any] = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.ui.enabled": "false",
+}
+EXAMPLES = [
+    pytest.param(entry, example, id=f"{entry.name}-{number}")
+    for entry in CATALOG
+    for number, example in enumerate(entry.examples)
+]
+ARROW_TYPES = {"string": pa.string(), "binary": pa.binary(), "int": pa.int32()}
+
+
+def as_array(value: Any, argument: Argument) -> Any:
+    sql_type = "binary" if isinstance(value, bytes) else argument.sql_types[0]
+    return pa.array([value], ARROW_TYPES[sql_type])
+
+
+@pytest.mark.parametrize(("entry", "example"), EXAMPLES)
+def test_an_example_holds_in_python(entry: SqlFunction, example: Example) -> None:
+    arrays = [as_array(value, argument) for value, argument in zip(example.arguments, entry.arguments, strict=True)]
+    assert entry.function(*arrays).to_pylist() == [example.expected]
+
+
+@pytest.mark.parametrize("entry", CATALOG, ids=lambda entry: entry.name)
+def test_an_entry_says_what_null_yields(entry: SqlFunction) -> None:
+    assert entry.name == entry.function.__name__
+    assert entry.examples[0].arguments[0] is None
+    assert entry.examples[0].expected is None
+
+
+def test_names_are_there_once() -> None:
+    assert len({entry.name for entry in CATALOG}) == len(CATALOG)
+
+
+def test_an_example_of_another_type_has_no_literal() -> None:
+    with pytest.raises(TypeError, match="no literal for float"):
+        sql_literal(1.5)
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    place = tmp_path_factory.mktemp("spark")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        session = (
+            SparkSession.builder.master("local[1]")
+            .config(map=SETTINGS)
+            .config("spark.sql.session.timeZone", "America/New_York")
+            .config("spark.sql.shuffle.partitions", "1")
+            .config("spark.sql.warehouse.dir", str(place / "warehouse"))
+            .getOrCreate()
+        )
+        register_catalog(session)
+        yield session
+        session.stop()
+
+
+def as_python(value: Any) -> Any:
+    """A collected value as the catalogue writes it; Spark's timestamps come in the local zone of this process."""
+    match value:
+        case Row():
+            return {name: as_python(field) for name, field in value.asDict().items()}
+        case list():
+            return [as_python(element) for element in value]
+        case datetime.datetime():
+            return value.astimezone(datetime.UTC)
+    return value
+
+
+def test_every_example_holds_in_sql(spark: SparkSession) -> None:
+    calls = [(entry.call(example), example.expected) for entry in CATALOG for example in entry.examples]
+    row = spark.sql("select " + ", ".join(call for call, _ in calls)).head()
+    assert row is not None
+    for (call, expected), result in zip(calls, row, strict=True):
+        assert (call, as_python(result)) == (call, expected)
+
+
+def test_the_result_types_in_sql_are_those_of_the_catalogue(spark: SparkSession) -> None:
+    for entry in CATALOG:
+        frame = spark.sql(f"select {entry.call(entry.examples[-1])} as result")
+        expected = spark.sql(f"select cast(null as {entry.return_type}) as result")
+        assert frame.schema == expected.schema
+
+
+def test_one_function_takes_columns_of_text_and_of_binary_with_settings_as_literals(spark: SparkSession) -> None:
+    rows = spark.sql("""
+        select
+            decode_change_mask(hex_text, 'most_significant_first', 8) as of_text,
+            decode_change_mask(unhex(hex_text), 'most_significant_first', 8) as of_binary
+        from values (0, '0180'), (1, null), (2, '00'), (3, '0080') as masks (place, hex_text)
+        order by place
+    """).collect()
+    assert [tuple(row) for row in rows] == [([1, 2], [1, 2]), (None, None), ([], []), ([1], [1])]
+
+
+def test_many_batches_come_back_whole_and_in_place(spark: SparkSession) -> None:
+    wrong = spark.sql("""
+        select count(*)
+        from (
+            select
+                id,
+                decode_change_mask(hex(id), 'most_significant_first', 1) as ordinals,
+                parse_table_key(concat('idu=', id, '+name="', id, ',"')) as parsed,
+                split_change_seq(concat('2026013112000000', lpad(id, 19, '0'))) as parts
+            from range(25000)
+        )
+        where
+            aggregate(ordinals, 0L, (total, ordinal) -> total + shiftleft(1L, ordinal - 1)) <> id
+            or parsed.pairs[0].value <> cast(id as string)
+            or parsed.pairs[1].value <> concat(id, ',')
+            or parts.change_number <> id
+            or parts.changed_at <> timestamp'2026-01-31 12:00:00Z'
+    """).head()
+    assert wrong is not None
+    assert wrong[0] == 0
+
+
+def test_a_session_made_later_has_the_functions(spark: SparkSession) -> None:
+    assert spark.newSession().sql("select decode_change_mask('3', null, 1) as ordinals").head() == Row(ordinals=[1, 2])
+
+
+def test_a_persistent_view_over_a_function_is_read_from_another_session(spark: SparkSession) -> None:
+    for number, session in enumerate((spark, spark.newSession())):
+        session.sql(
+            f"create or replace view key_names_{number} as select parse_table_key('idu=7').pairs[0].name as name"
+        )
+        assert spark.newSession().table(f"key_names_{number}").head() == Row(name="idu")
+        spark.sql(f"drop view key_names_{number}")
+
+
+def test_registering_again_leaves_the_functions_as_they_are(spark: SparkSession) -> None:
+    register_catalog(spark)
+    for session in (spark, spark.newSession()):
+        assert session.sql("select decode_change_mask('3', null, 1) as ordinals").head() == Row(ordinals=[1, 2])
+
+
+@pytest.mark.parametrize("entry", CATALOG, ids=lambda entry: entry.name)
+def test_describe_function_tells_what_the_catalogue_tells(spark: SparkSession, entry: SqlFunction) -> None:
+    text = "\n".join(row[0] for row in spark.newSession().sql(f"describe function {entry.name}").collect())
+    assert entry.signature in text
+    assert entry.null_behaviour in text
+
+
+def test_workers_need_not_find_the_package(tmp_path: Path) -> None:
+    program = f"""
+        import sys
+        sys.path.insert(0, {str(ROOT)!r})
+        from pyspark.sql import SparkSession
+        from udfs.registration import register_catalog
+        settings = {SETTINGS!r}
+        spark = SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
+        register_catalog(spark)
+        row = spark.sql("select decode_change_mask('3', null, 1), parse_table_key('a=\\",\\"').pairs[0].value").head()
+        print(list(row))
+    """
+    finished = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin", "PYSPARK_PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.stdout.strip() == "[[1, 2], ',']", finished.stderr[-3000:]
+
+
+def test_the_page_of_functions_is_up_to_date() -> None:
+    assert docs.main(["--check"]) == 0
+
+
+def test_check_says_when_the_page_is_not_up_to_date(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "udfs.md"
+    assert docs.main(["--check"], page) == 1
+    assert not page.exists()
+    assert docs.main([], page) == 0
+    assert docs.main(["--check"], page) == 0
+    page.write_text(page.read_text().replace("split", "cut"))
+    capsys.readouterr()
+    assert docs.main(["--check"], page) == 1
+    assert capsys.readouterr().err == "docs/udfs.md is not up to date with udfs/catalog.py: run python -m udfs.docs\n"
+
+
+def test_the_page_shows_every_example_of_every_function() -> None:
+    page = docs.render_page()
+    for entry in CATALOG:
+        assert f"## {entry.name}\n\n`{entry.signature}`\n" in page
+        for example in entry.examples:
+            assert f"\n{entry.call(example)}\n    -- {docs.render_result(example.expected)}\n" in page

@@ -1,0 +1,196 @@
+"""The one list of SQL functions. Registration, the page `docs/udfs.md` and the tests loop over it."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from udfs.change_masks import decode_change_mask
+from udfs.change_sequences import split_change_seq
+from udfs.table_keys import parse_table_key
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of a SQL function."""
+
+    name: str
+    sql_types: tuple[str, ...]
+    """Spark types that the argument may have: string, binary, int."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A call with its result, both as Python values."""
+
+    arguments: tuple[Any, ...]
+    expected: Any
+    """As Arrow's `to_pylist` has it: arrays are lists, structs are dicts, timestamps bear UTC."""
+
+
+@dataclass(frozen=True)
+class SqlFunction:
+    """A function of one row's values, worked out over Arrow arrays of a batch of rows."""
+
+    name: str
+    function: Callable[..., Any]
+    """Takes one Arrow array an argument, all of one length, and returns an Arrow array of that length."""
+    arguments: tuple[Argument, ...]
+    return_type: str
+    """Spark DDL."""
+    description: str
+    null_behaviour: str
+    examples: tuple[Example, ...]
+
+    @property
+    def signature(self) -> str:
+        """Name, arguments and result on one line.
+
+        >>> next(entry for entry in CATALOG if entry.name == "parse_table_key").signature
+        'parse_table_key(table_key string) -> struct<pairs array<struct<name string, value string>>, error string>'
+        """
+        arguments = ", ".join(f"{argument.name} {' or '.join(argument.sql_types)}" for argument in self.arguments)
+        return f"{self.name}({arguments}) -> {self.return_type}"
+
+    def call(self, example: Example) -> str:
+        """The example as a SQL expression."""
+        return f"{self.name}({', '.join(sql_literal(argument) for argument in example.arguments)})"
+
+
+def sql_literal(value: Any) -> str:
+    r"""A Python value as Spark SQL writes it: null, text, bytes or a whole number.
+
+    Raises TypeError for anything else.
+
+    >>> [sql_literal(value) for value in (None, 8, b"\x80\x01")]
+    ['null', '8', "X'8001'"]
+    >>> print(sql_literal("it's"))
+    'it\'s'
+    """
+    match value:
+        case None:
+            return "null"
+        case bytes():
+            return f"X'{value.hex()}'"
+        case str():
+            escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+            return f"'{escaped}'"
+        case int():
+            return str(value)
+    raise TypeError(f"sql_literal: no literal for {type(value).__name__} in an example")
+
+
+CATALOG: tuple[SqlFunction, ...] = (
+    SqlFunction(
+        name="decode_change_mask",
+        function=decode_change_mask,
+        arguments=(
+            Argument("mask", ("string", "binary")),
+            Argument("byte_order", ("string",)),
+            Argument("first_ordinal", ("int",)),
+        ),
+        return_type="array<int>",
+        description=(
+            "The columns whose bit is set in a change mask, as ascending 1-based ordinals counted from "
+            "`first_ordinal`. Bit i, from the least significant bit of the whole mask, belongs to the column of "
+            "ordinal i + 1; bits before `first_ordinal` are dropped, so with seven header columns it is 8. `mask` is "
+            "binary, or text of hex digits: any case, `0x` may lead, an odd number of digits means a leading zero. "
+            "`byte_order` is `most_significant_first` or `least_significant_first`. Any width."
+        ),
+        null_behaviour=(
+            "A null `mask` or `first_ordinal` yields null, and so does a mask that is no hex text, an unknown "
+            "`byte_order`, or a `first_ordinal` below 1. A null `byte_order` means the usual one of the mask's type: "
+            "text most, binary least significant byte first. A mask without a set bit, also an empty one, yields an "
+            "empty array."
+        ),
+        examples=(
+            Example((None, "most_significant_first", 8), None),
+            Example(("", "most_significant_first", 8), []),
+            Example(("0", "most_significant_first", 8), []),
+            Example(("0180", "most_significant_first", 8), [1, 2]),
+            Example(("0x180", "most_significant_first", 1), [8, 9]),
+            Example(("0101", "most_significant_first", 1), [1, 9]),
+            Example(("8001", "least_significant_first", 8), [1, 2]),
+            Example((b"\x80\x01", "least_significant_first", 8), [1, 2]),
+            Example((b"\x01\x80", "most_significant_first", 8), [1, 2]),
+            Example((b"\x80\x01", None, 8), [1, 2]),
+            Example(("01 80", "most_significant_first", 8), None),
+            Example(("0180", "middle_first", 8), None),
+        ),
+    ),
+    SqlFunction(
+        name="split_change_seq",
+        function=split_change_seq,
+        arguments=(Argument("change_seq", ("string",)),),
+        return_type="struct<changed_at timestamp, change_number decimal(19,0)>",
+        description=(
+            "The time and the change number of a change sequence of 35 digits: 16 digits `yyyyMMddHHmmSShh`, a time in "
+            "UTC to the hundredth of a second, and 19 digits of change number, which can exceed a bigint. The order of "
+            "changes is that of the whole text, never that of the time alone."
+        ),
+        null_behaviour=(
+            "Null yields null, and so does a text that is not 35 ASCII digits or names a time that does not exist. "
+            "Sequences of loads, with 16 leading zeros, bear no time and yield null too."
+        ),
+        examples=(
+            Example((None,), None),
+            Example(
+                ("20260131120000990000000000000000042",),
+                {
+                    "changed_at": datetime.datetime(2026, 1, 31, 12, 0, 0, 990_000, datetime.UTC),
+                    "change_number": Decimal(42),
+                },
+            ),
+            Example(
+                ("20240229235959009999999999999999999",),
+                {
+                    "changed_at": datetime.datetime(2024, 2, 29, 23, 59, 59, 0, datetime.UTC),
+                    "change_number": Decimal(9999999999999999999),
+                },
+            ),
+            Example(("20260230120000990000000000000000042",), None),
+            Example(("00000000000000000000000000000000042",), None),
+            Example(("2026013112000099",), None),
+        ),
+    ),
+    SqlFunction(
+        name="parse_table_key",
+        function=parse_table_key,
+        arguments=(Argument("table_key", ("string",)),),
+        return_type="struct<pairs array<struct<name string, value string>>, error string>",
+        description=(
+            "The pairs of name and value of an event log's table key, as logged: `name=value`, joined by `+`; a value "
+            'that holds any of `, ; \' + " = \\ < >` stands in double quotes, with `\\"` and `\\\\` inside them. '
+            "Quotes and escapes are taken off, blanks are kept. Of a malformed key `pairs` is null and `error` says "
+            "what is wrong, at which character (from 1), and how to mend it."
+        ),
+        null_behaviour="Null yields null; otherwise exactly one of `pairs` and `error` is null.",
+        examples=(
+            Example((None,), None),
+            Example(("idu=1",), {"pairs": [{"name": "idu", "value": "1"}], "error": None}),
+            Example(
+                ("pkey1=value1+pkey2=value2",),
+                {
+                    "pairs": [{"name": "pkey1", "value": "value1"}, {"name": "pkey2", "value": "value2"}],
+                    "error": None,
+                },
+            ),
+            Example(
+                ('pkey=", ; \' + \\" = \\\\ < >"',),
+                {"pairs": [{"name": "pkey", "value": ", ; ' + \" = \\ < >"}], "error": None},
+            ),
+            Example(("idu=",), {"pairs": [{"name": "idu", "value": ""}], "error": None}),
+            Example(
+                ("idu=1+",),
+                {"pairs": None, "error": "missing name at character 7: write name=value"},
+            ),
+            Example(
+                ("idu=1,5",),
+                {"pairs": None, "error": "unquoted , at character 6: wrap the value in double quotes"},
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,89 @@
+"""Writes the page of the SQL functions from the catalogue: `python -m udfs.docs`, or `--check` to compare only."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from udfs.catalog import CATALOG, SqlFunction, sql_literal
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "udfs.md"
+
+_HEAD = """# SQL functions
+
+Written by `python -m udfs.docs` from `udfs/catalog.py`: change it there.
+
+Every session of the Thrift server has these functions, and views may use them. They take columns and literals alike
+and never fail on a value: what cannot be read is null, or stands in the result's `error`. They cannot stand inside a
+lambda (`transform(x -> …)`).
+"""
+
+
+def render_page() -> str:
+    """The whole page, ending in a line feed."""
+    return "\n".join([_HEAD, *(_render_function(entry) for entry in CATALOG)])
+
+
+def render_result(value: Any) -> str:
+    """A result as the page shows it.
+
+    >>> render_result({"pairs": [{"name": "idu", "value": "1"}], "error": None})
+    "{pairs: [{name: 'idu', value: '1'}], error: null}"
+    >>> render_result(datetime.datetime(2026, 1, 31, 12, 0, tzinfo=datetime.UTC))
+    "timestamp'2026-01-31 12:00:00+00:00'"
+    """
+    match value:
+        case dict():
+            return "{" + ", ".join(f"{name}: {render_result(field)}" for name, field in value.items()) + "}"
+        case list():
+            return "[" + ", ".join(render_result(element) for element in value) + "]"
+        case datetime.datetime():
+            return f"timestamp'{value}'"
+        case None | str() | bytes():
+            return sql_literal(value)
+    return str(value)
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, width=120, break_long_words=False, break_on_hyphens=False)
+
+
+def _render_function(entry: SqlFunction) -> str:
+    examples = "\n".join(
+        f"{entry.call(example)}\n    -- {render_result(example.expected)}" for example in entry.examples
+    )
+    return f"""## {entry.name}
+
+`{entry.signature}`
+
+{_wrapped(entry.description)}
+
+{_wrapped(f"Nulls: {entry.null_behaviour}")}
+
+```sql
+{examples}
+```
+"""
+
+
+def main(arguments: list[str] | None = None, page: Path = PAGE) -> int:
+    """Write the page, or with `--check` compare it; returns the exit code, 1 where the page is not up to date."""
+    parser = argparse.ArgumentParser(prog="python -m udfs.docs", description="Write docs/udfs.md from the catalogue.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when the page is not up to date")
+    options = parser.parse_args(arguments)
+    text = render_page()
+    if not options.check:
+        page.write_text(text, encoding="utf-8")
+        return 0
+    if page.exists() and page.read_text(encoding="utf-8") == text:
+        return 0
+    print(f"docs/{page.name} is not up to date with udfs/catalog.py: run python -m udfs.docs", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

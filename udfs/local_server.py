@@ -1,0 +1,119 @@
+"""A Thrift server of one's own for as long as a block or a command runs.
+
+python -m udfs.local_server --folder .build/server -- dbt build
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from pyhive import hive
+
+_PATIENCE = 180.0  # seconds for a server to be ready
+
+
+SHORT_LIVED = {
+    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
+"""Settings of a server that lives for minutes and sees little data: to compile would cost more than it saves."""
+
+
+class LocalServerError(Exception):
+    """The server did not start; the message says why."""
+
+
+@dataclass(frozen=True)
+class LocalServer:
+    """A running server."""
+
+    host: str
+    port: int
+    folder: Path
+
+    def connect(self) -> Any:
+        """A new PyHive connection: a session of its own."""
+        return hive.connect(host=self.host, port=self.port, auth="NONE")
+
+    def environment(self) -> dict[str, str]:
+        """This process's environment, with what `profiles_example.yml` reads set to this server."""
+        return os.environ | {"CHANGE_TABLES_HOST": self.host, "CHANGE_TABLES_PORT": str(self.port)}
+
+
+@contextmanager
+def local_server(folder: Path, conf: Mapping[str, str] | None = None) -> Iterator[LocalServer]:
+    """Start a server on a free port, its tables in `folder`; stop it when the block ends, also by an error.
+
+    `conf` goes over `SHORT_LIVED`.
+
+    Raises:
+        LocalServerError: it does not come up.
+    """
+    command = [sys.executable, "-m", "udfs.thrift_server", "--port", "0", "--warehouse", str(folder)]
+    for key, value in (SHORT_LIVED | dict(conf or {})).items():
+        command += ["--conf", f"{key}={value}"]
+    root = Path(__file__).resolve().parents[1]
+    environment = os.environ | {"PYTHONPATH": f"{root}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    process = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
+    try:
+        yield _wait_until_ready(process, folder)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _wait_until_ready(process: subprocess.Popen[str], folder: Path) -> LocalServer:
+    stdout, stderr = process.stdout, process.stderr
+    assert stdout is not None
+    assert stderr is not None
+    alarm = threading.Timer(_PATIENCE, process.kill)
+    alarm.start()
+    try:
+        line = stdout.readline()
+    finally:
+        alarm.cancel()
+    found = re.match(r"ready: jdbc:hive2://(.+):(\d+) ", line)
+    if not found:
+        process.wait()
+        said = _read(stderr) or f"no word within {_PATIENCE:.0f} s; see {folder / 'server.log'}"
+        raise LocalServerError(f"the Thrift server did not start: {said}")
+    return LocalServer(found.group(1), int(found.group(2)), folder)
+
+
+def _read(stream: IO[str]) -> str:
+    return stream.read().strip().removeprefix("change_tables: ")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command with a server around it; the command's exit code."""
+    parser = argparse.ArgumentParser(prog="python -m udfs.local_server", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument(
+        "--folder", type=Path, default=Path(".build/server"), help="folder of metastore, tables and log"
+    )
+    parser.add_argument("command", nargs="+", help="the command, after --")
+    options = parser.parse_args(arguments)
+    try:
+        with local_server(options.folder) as server:
+            return subprocess.run(options.command, env=server.environment(), check=False).returncode
+    except LocalServerError as error:
+        print(f"change_tables: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

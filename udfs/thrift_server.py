@@ -1,0 +1,248 @@
+"""A Spark Thrift server with the functions of the catalogue: `python -m udfs.thrift_server`.
+
+The server runs inside this process's JVM, so that the functions can be registered as built-in before the first client
+comes: every isolated session has them, and persistent views may use them. Metastore, warehouse, log and all temporary
+files live in one folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from udfs.jars import JarsError, check_java, resolved_jars
+from udfs.registration import register_catalog
+
+_PATIENCE = 60.0  # seconds for a JVM to go away
+
+
+class ServerError(Exception):
+    """The server cannot start; the message is one line that says what to do."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve until SIGTERM or SIGINT; the exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        return _serve(options)
+    except (ServerError, JarsError) as error:
+        print(f"change_tables: {error}", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m udfs.thrift_server", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--master", default="local[*]", help="Spark master, default local[*]")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on, default 127.0.0.1")
+    parser.add_argument("--port", type=int, default=10000, help="port to listen on, 0 for a free one, default 10000")
+    parser.add_argument("--warehouse", default=".build/server", type=Path, help="folder of metastore, tables and log")
+    parser.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="a Spark setting; any number")
+    return parser
+
+
+def _serve(options: argparse.Namespace) -> int:
+    check_java()
+    jars = resolved_jars()
+    folder: Path = options.warehouse.resolve()
+    port = _usable_port(options.host, options.port)
+    settings = _settings(options, folder, port, jars)
+    lock = _claim(folder)
+    stop = threading.Event()
+    _stop_on_signals(stop)
+    said = os.fdopen(os.dup(1), "w")
+    complained = os.fdopen(os.dup(2), "w")
+    _send_output_to(folder / "server.log")
+    jvm: Any = None
+    try:
+        spark, jvm = _start_spark(settings)
+        _stop_on_signals(stop)  # again: a new SparkContext takes SIGINT for itself
+        _start_server(spark, options.host, port)
+        print(
+            f"ready: jdbc:hive2://{options.host}:{port} (Spark {spark.version}, log {folder / 'server.log'})",
+            file=said,
+            flush=True,
+        )
+        while not stop.wait(0.5):
+            if jvm.poll() is not None:
+                raise ServerError(f"the JVM has died with exit code {jvm.returncode}: see {folder / 'server.log'}")
+        spark.stop()
+        return 0
+    except (Py4JError, PySparkException) as error:
+        raise ServerError(f"Spark did not start: {_cause(error)}; see {folder / 'server.log'}") from None
+    finally:
+        if jvm is not None:
+            _end(jvm)
+        os.dup2(complained.fileno(), 2)
+        shutil.rmtree(folder / "tmp", ignore_errors=True)
+        lock.close()
+
+
+def _cause(error: Exception) -> str:
+    """The first line that tells the cause: py4j sets a line of its own before what Java said."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return next((line[2:] for line in lines if line.startswith(": ")), lines[0])
+
+
+def _stop_on_signals(stop: threading.Event) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+
+
+def _usable_port(host: str, port: int) -> int:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise ServerError(
+                f"cannot listen on {host}:{port}: {error.strerror}; choose another --port, or 0 for a free one"
+            ) from None
+        return int(probe.getsockname()[1])
+
+
+def _settings(options: argparse.Namespace, folder: Path, port: int, jars: Sequence[Path]) -> dict[str, str]:
+    tmp, metastore = folder / "tmp", folder / "metastore"
+    connection = f"jdbc:derby:;{_database(folder)};create=true"
+    settings = {
+        "spark.app.name": "change_tables",
+        "spark.master": options.master,
+        "spark.jars": ",".join(map(str, jars)),
+        "spark.driver.extraClassPath": ":".join(map(str, jars)),
+        "spark.driver.memory": "4g",
+        "spark.driver.extraJavaOptions": (
+            f'"-Djava.io.tmpdir={tmp}" "-Dderby.system.home={metastore}"'
+            f' "-Dderby.stream.error.file={metastore / "derby.log"}"'
+            # the same for Hive's own sessions as for Spark's
+            f' "-Djavax.jdo.option.ConnectionURL={connection}" -Dhive.metastore.try.direct.sql=false'
+        ),
+        "spark.local.dir": str(tmp),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.catalogImplementation": "hive",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.session.timeZone": "UTC",
+        # constraints of every column from every other: over wide tables that takes minutes and all of the memory
+        "spark.sql.constraintPropagation.enabled": "false",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
+        "spark.hadoop.javax.jdo.option.ConnectionURL": connection,
+        "spark.hadoop.hive.metastore.try.direct.sql": "false",  # its check of the schema costs seconds a session
+        "spark.hadoop.hive.exec.scratchdir": str(tmp / "hive"),
+        "spark.hadoop.hive.exec.local.scratchdir": str(tmp / "hive"),
+        "spark.hadoop.hive.server2.thrift.bind.host": options.host,
+        "spark.hadoop.hive.server2.thrift.port": str(port),
+    }
+    if options.master.startswith("local"):
+        settings["spark.sql.shuffle.partitions"] = str(2 * (os.cpu_count() or 1))
+        settings["spark.databricks.delta.snapshotPartitions"] = "2"
+    for pair in options.conf:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise ServerError(f"--conf must be key=value, got '{pair}'")
+        settings[key] = value
+    return settings
+
+
+def _claim(folder: Path) -> IO[str]:
+    """Lock the folder for this process, and wait for the JVM of a server that was killed to be gone."""
+    try:
+        (folder / "metastore").mkdir(parents=True, exist_ok=True)
+        lock = (folder / "server.lock").open("a")
+    except OSError as error:
+        raise ServerError(f"cannot write to {folder}: {error.strerror}; choose another --warehouse") from None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise ServerError(f"another server runs on {folder}: stop it, or choose another --warehouse") from None
+    until = time.monotonic() + _PATIENCE
+    while orphans := _jvms_of(folder):
+        if time.monotonic() > until:
+            raise ServerError(f"the JVM of a server that was killed still holds {folder}: end process {orphans[0]}")
+        time.sleep(0.2)
+    shutil.rmtree(folder / "tmp", ignore_errors=True)  # a server that was killed leaves it
+    (folder / "tmp").mkdir()
+    return lock
+
+
+def _database(folder: Path) -> str:
+    return f"databaseName={folder / 'metastore' / 'db'}"
+
+
+def _jvms_of(folder: Path) -> list[int]:
+    """The processes that have this folder's metastore on their command line; none where there is no /proc."""
+    mark = os.fsencode(f"{_database(folder)};")
+    found = []
+    for command_line in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if mark in command_line.read_bytes():
+                found.append(int(command_line.parent.name))
+        except OSError:
+            continue  # it has ended meanwhile
+    return found
+
+
+def _send_output_to(log: Path) -> None:
+    with log.open("a") as file:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+
+
+def _start_spark(settings: dict[str, str]) -> tuple[Any, Any]:
+    """The session and the process of its JVM."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    if settings["spark.master"].startswith("local"):
+        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"  # else the driver's own ports are open to the network
+    builder = SparkSession.builder
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    gateway: Any = spark.sparkContext._gateway
+    return spark, gateway.proc
+
+
+def _start_server(spark: Any, host: str, port: int) -> None:
+    register_catalog(spark)
+    spark._jvm.org.apache.spark.sql.hive.thriftserver.HiveThriftServer2.startWithContext(
+        spark._jsparkSession.sqlContext()
+    )
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            socket.create_connection((host, port), timeout=1).close()
+            return
+        except OSError:
+            if time.monotonic() > until:
+                raise ServerError(f"the Thrift server does not answer on {host}:{port}") from None
+            time.sleep(0.1)
+
+
+def _end(jvm: Any) -> None:
+    """Let the JVM go: it leaves when its standard input closes."""
+    jvm.stdin.close()
+    try:
+        jvm.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        jvm.kill()
+        jvm.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
