@@ -1,0 +1,1 @@
+{{ change_tables.rejected_changes([ref('stg_shop__orders')]) }}

@@ -1,0 +1,1 @@
+{{ change_tables.reported_changes([ref('dedup_shop__orders')]) }}

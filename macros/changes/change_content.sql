@@ -1,0 +1,32 @@
+{#-
+    When two deliveries of one change differ, the one with the greater text of its columns wins; where the texts are
+    equal, the greater header. Both are total, so the winner does not depend on which came first.
+-#}
+{% macro content_text(spec, prefix=none) -%}
+    to_json(struct({{ change_tables.column_list(spec.column_names, prefix) }}))
+{%- endmacro %}
+
+
+{% macro header_columns(prefix=none) %}
+    {% set names = [] %}
+    {% for name in ['_present_columns', '_changed_columns', '_changed_at', '_transaction_id', '_raw_id'] %}
+        {% do names.append((prefix ~ '.' if prefix else '') ~ name) %}
+    {% endfor %}
+    {% do return(names) %}
+{% endmacro %}
+
+
+{#- What makes two deliveries of one change two contents: its values, and which of them it bears. -#}
+{% macro _content_columns(spec) %}
+    {% do return(spec.columns + [{'name': '_present_columns', 'data_type': 'array<string>'}]) %}
+{% endmacro %}
+
+
+{#- All by which one delivery of a change can differ from another, but for what it tells of the key before. -#}
+{% macro _delivery_columns(spec) %}
+    {% set columns = [] %}
+    {% for name in change_tables.header_columns() %}
+        {% do columns.append({'name': name, 'data_type': change_tables._contract_column_types()[name]}) %}
+    {% endfor %}
+    {% do return(spec.columns + columns) %}
+{% endmacro %}

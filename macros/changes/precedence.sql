@@ -1,0 +1,21 @@
+{#-
+    What comes first when several changes of one key bear the same sequence: the later in this list wins. A departure is
+    what a key move leaves behind at the key before.
+-#}
+{% macro _precedences() %}
+    {% do return(['truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete']) %}
+{% endmacro %}
+
+
+{% macro precedence_of(change_op) -%}
+    {{- change_tables._precedences().index(change_op) + 1 -}}
+{%- endmacro %}
+
+
+{% macro precedence(change_op) -%}
+    array_position(array(
+    {%- for name in change_tables._precedences() -%}
+        '{{ name }}'{{ ', ' if not loop.last }}
+    {%- endfor -%}
+    ), {{ change_op }})
+{%- endmacro %}

@@ -1,0 +1,245 @@
+{#- The log of a table's changes: see deduplicated_changes. -#}
+{% materialization change_log, adapter='spark' %}
+    {%- set view = this.incorporate(type='view') -%}
+    {%- set state = change_tables.state_relation(this) -%}
+    {%- set spec = change_tables.table_spec_of_model(model) -%}
+    {%- set run = change_tables.read_run_note(sql) -%}
+    {%- set batch = change_tables.batch_id() -%}
+
+    {%- do change_tables.refuse_foreign_table(view) -%}
+    {%- do change_tables.prepare_session() -%}
+
+    {{ run_hooks(pre_hooks) }}
+
+    {%- set settled = change_tables._settled_arrival(spec, run.mark_before) -%}
+    {%- if run.run == 'first' -%}
+        {%- do change_tables._refuse_loss(spec, state) -%}
+        {%- call statement('main') -%}
+            {{ change_tables.create_state_table(state, sql) }}
+        {%- endcall -%}
+        {%- set found = change_tables._probe_changes(state) -%}
+        {%- set mark = change_tables._log_mark(spec, none, batch, found, settled) -%}
+        {%- call statement('mark') -%}
+            insert into {{ state }} (_mark) values ({{ change_tables.text_literal(tojson(mark)) }})
+        {%- endcall -%}
+    {%- elif run.mark_before.batch >= batch -%}
+        {%- do log(this ~ ' was written by a run that began later; it has taken in what this run would', info=true) -%}
+        {%- call statement('main') -%} select 1 {%- endcall -%}
+    {%- else -%}
+        {%- set new_changes = change_tables._batch_relation(this) -%}
+        {%- call statement('batch') -%}
+            cache table {{ new_changes }} as
+            {{ sql }}
+        {%- endcall -%}
+        {%- set found = change_tables._probe_changes(new_changes) -%}
+        {%- if found.changes > 0 and (run.run == 'since' or found.moves > 0) -%}
+            {%- do change_tables._compare_with_log(spec, state, new_changes, found) -%}
+        {%- endif -%}
+        {%- set mark = change_tables._log_mark(spec, run.mark_before, batch, found, settled) -%}
+        {%- if mark == run.mark_before -%}
+            {%- call statement('main') -%} select 1 {%- endcall -%}
+        {%- else -%}
+            {%- call statement('main') -%}
+                {{ change_tables.merge_changes(spec, state, new_changes, run.mark_before, mark, found) }}
+            {%- endcall -%}
+        {%- endif -%}
+        {%- call statement('forget_batch') -%} uncache table if exists {{ new_changes }} {%- endcall -%}
+    {%- endif -%}
+
+    {%- do change_tables.ensure_view(
+        view, state, spec.column_names + change_tables._log_view_columns(), '_mark is null', replace=run.run == 'first'
+    ) -%}
+    {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.run == 'first')) -%}
+    {%- do persist_docs(view, model) -%}
+
+    {{ run_hooks(post_hooks) }}
+
+    {{ return({'relations': [view, state]}) }}
+{% endmaterialization %}
+
+
+{% macro _log_view_columns() %}
+    {% do return([
+        '_change_op', '_change_seq', '_changed_at', '_transaction_id', '_change_id', '_present_columns',
+        '_changed_columns', '_key_before', '_raw_id', '_batch_id', '_report', '_is_conflicting'
+    ]) %}
+{% endmacro %}
+
+
+{#- The new changes of a run, held by the server for its session. -#}
+{% macro _batch_relation(relation) %}
+    {% do return(api.Relation.create(identifier=relation.identifier ~ '__batch')) %}
+{% endmacro %}
+
+
+{#- What the mark and the merge need to know of a set of changes. -#}
+{% macro _probe_changes(changes) %}
+    {% set row = run_query(
+        "select count(*) as changes, min(_change_seq) as lowest_seq, max(_change_seq) as highest_seq,"
+        ~ " max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves"
+        ~ " from " ~ changes ~ " where _mark is null"
+    ).rows[0] %}
+    {% do return({
+        'changes': row['changes'] | int, 'lowest_seq': row['lowest_seq'], 'highest_seq': row['highest_seq'],
+        'truncate_seq': row['truncate_seq'] or '', 'moves': row['moves'] | int, 'overruled': false,
+    }) %}
+{% endmacro %}
+
+
+{#-
+    Compares a run's changes with what the log holds: how many are new or tell more, and whether one overrules a key
+    before. Asked only where the run's SQL has not compared them itself, or where keys have moved.
+-#}
+{% macro _compare_with_log(spec, log, new_changes, found) %}
+    {% set row = run_query(
+        "select count_if(target._change_id is null or (" ~ change_tables._revises(spec) ~ ")) as new_changes,"
+        ~ " count_if(source._key_before > target._key_before) as overruled"
+        ~ " from " ~ new_changes ~ " as source left join " ~ log ~ " as target"
+        ~ " on source._change_id = target._change_id and source._change_seq = target._change_seq"
+        ~ " and target._change_seq between '" ~ found.lowest_seq ~ "' and '" ~ found.highest_seq ~ "'"
+    ).rows[0] %}
+    {% do found.update({'changes': row['new_changes'] | int, 'overruled': row['overruled'] | int > 0}) %}
+{% endmacro %}
+
+
+{#-
+    The mark of a log: which log it is, the last run that changed it, the sequence below which every key has ended
+    (truncate or load), the load it holds, what has settled of the raw table, and the last run after which states must
+    be built anew, because a key before was overruled and the change it told of is withdrawn.
+-#}
+{% macro _log_mark(spec, mark_before, batch, found, settled) %}
+    {% set before = mark_before or {'log': batch, 'batch': '', 'floor': '', 'rebuild': ''} %}
+    {% set snapshot_seq = spec.snapshot_seq if spec.snapshot else none %}
+    {% set writes = mark_before is none or found.changes > 0 or (snapshot_seq is not none and snapshot_seq != mark_before.snapshot_seq) %}
+    {% do return({
+        'log': before.log,
+        'batch': batch if writes else before.batch,
+        'floor': [before.floor, found.truncate_seq, snapshot_seq or ''] | max,
+        'rebuild': batch if found.overruled else before.rebuild,
+        'snapshot_seq': snapshot_seq,
+        'settled': settled,
+        'key': spec.key,
+        'columns': change_tables.column_types(spec),
+    }) %}
+{% endmacro %}
+
+
+{#-
+    How far the raw table has settled: the highest arrival, held back by rows that still wait. Looked up before the
+    changes are read, so that a row which lands in between is read again. None where the feed has no arrival.
+-#}
+{% macro _settled_arrival(spec, mark_before) %}
+    {% set bound = change_tables._raw_bound(spec, mark_before) %}
+    {% if not bound.arrival %}
+        {% do return(none) %}
+    {% endif %}
+    {% set settled = "least(max(_arrival), min(case when _status = 'waiting' then _arrival end))" %}
+    {% set row = run_query(
+        "with " ~ change_tables._staging_steps(spec, bound)
+        ~ " select " ~ change_tables._arrival_as_text(settled, bound.arrival) ~ " from staged"
+    ).rows[0] %}
+    {% do return(row[0] or (mark_before.settled if mark_before else none)) %}
+{% endmacro %}
+
+
+{#- A log is rebuilt from the raw table: refused where the raw table no longer has all that the log holds. -#}
+{% macro _refuse_loss(spec, state) %}
+    {% if load_cached_relation(state) is not none and not var('change_tables_allow_loss', false) %}
+        {% set lost = run_query(
+            "with " ~ change_tables._staging_steps(spec)
+            ~ " select count(*) from " ~ state ~ " as known"
+            ~ " left anti join (select _change_id, _change_seq from staged where _status = 'accepted') as raw_changes"
+            ~ " on known._change_id = raw_changes._change_id and known._change_seq = raw_changes._change_seq"
+            ~ " where known._mark is null"
+        ).rows[0][0] | int %}
+        {% if lost > 0 %}
+            {% do exceptions.raise_compiler_error(
+                "change_tables: model '" ~ model.name ~ "': a full refresh would lose " ~ lost ~ " changes that the log holds and "
+                ~ spec.relation ~ " no longer has; leave out --full-refresh, or allow the loss with"
+                ~ " --vars '{change_tables_allow_loss: true}'"
+            ) %}
+        {% endif %}
+    {% endif %}
+{% endmacro %}
+
+
+{#- What a delivery of a change (`source`) holds against what the log holds of it (`target`). -#}
+{% macro _content_wins(spec) -%}
+    struct({{ change_tables.content_text(spec, 'source') }}, {{ change_tables.header_columns('source') | join(', ') }})
+    > struct({{ change_tables.content_text(spec, 'target') }}, {{ change_tables.header_columns('target') | join(', ') }})
+{%- endmacro %}
+
+
+{% macro _key_before_wins() -%}
+    source._key_before is not null and (target._key_before is null or source._key_before > target._key_before)
+{%- endmacro %}
+
+
+{% macro _conflicts(spec) -%}
+    source._is_conflicting
+    or (
+        source._change_op not in ('delete', 'truncate')
+        and {{ change_tables.hash_of(change_tables._content_columns(spec), 'source') }}
+        <> {{ change_tables.hash_of(change_tables._content_columns(spec), 'target') }}
+    )
+{%- endmacro %}
+
+
+{% macro _revises(spec) -%}
+    ({{ change_tables._content_wins(spec) }})
+    or ({{ change_tables._key_before_wins() }})
+    or (source._report is null and target._report is not null)
+    or (not target._is_conflicting and ({{ change_tables._conflicts(spec) }}))
+{%- endmacro %}
+
+
+{#- What two deliveries of a change tell together, whichever content wins. -#}
+{% macro _set_what_adds_up(spec) -%}
+    _batch_id = source._batch_id,
+    _key_before = case when {{ change_tables._key_before_wins() }} then source._key_before else target._key_before end,
+    _report = case when source._report is not null and target._report is not null then greatest(source._report, target._report) end,
+    _is_conflicting = target._is_conflicting or {{ change_tables._conflicts(spec) }}
+{%- endmacro %}
+
+
+{#-
+    Adds new changes to the log and revises known ones, in one statement with the mark. A revised change takes the
+    greater content and whatever key before either tells, and counts as new to the models behind the log.
+-#}
+{% macro merge_changes(spec, state, new_changes, mark_before, mark, found) -%}
+{%- set taken_by_content = [
+    '_change_op', '_changed_at', '_transaction_id', '_present_columns', '_changed_columns', '_raw_id', '_row_hash'
+] + spec.column_names -%}
+{%- set columns = ['_change_seq', '_change_id', '_batch_id', '_key_before', '_report', '_is_conflicting'] + taken_by_content -%}
+merge into {{ state }} as target
+using (
+    select
+        _mark,
+        {{ change_tables.column_list(columns) }}
+    from {{ new_changes }}
+    union all
+    select
+        {{ change_tables.text_literal(tojson(mark)) }} as _mark,
+        {% for name in columns %}null as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}{% endfor %}
+) as source
+    on
+        source._change_id <=> target._change_id
+        and source._change_seq <=> target._change_seq
+        and (source._mark is null) = (target._mark is null)
+        {%- if found.lowest_seq is not none %}
+        and (target._mark is not null or target._change_seq between '{{ found.lowest_seq }}' and '{{ found.highest_seq }}')
+        {%- else %}
+        and target._mark is not null
+        {%- endif %}
+when matched and source._mark is not null then update set
+    _mark = {{ change_tables.guarded_mark(mark_before) }}
+when matched and {{ change_tables._content_wins(spec) }} then update set
+    {%- for name in taken_by_content %}
+    {{ change_tables.quoted(name) }} = source.{{ change_tables.quoted(name) }},
+    {%- endfor %}
+    {{ change_tables._set_what_adds_up(spec) }}
+when matched and ({{ change_tables._revises(spec) }}) then update set
+    {{ change_tables._set_what_adds_up(spec) }}
+when not matched then insert (_mark, {{ change_tables.column_list(columns) }})
+    values (source._mark, {{ change_tables.column_list(columns, 'source') }})
+{%- endmacro %}

@@ -1,0 +1,166 @@
+{#-
+    An incremental model `<name>` is a view over the table `<name>__state`. The table holds the model's rows, what must be
+    remembered besides (keys that ended), and one row with a mark: a JSON object that tells what the table has taken in.
+    Rows and mark are written by one statement, so that a run which dies leaves both as they were.
+-#}
+{% macro state_relation(relation) %}
+    {% do return(api.Relation.create(
+        database=relation.database, schema=relation.schema, identifier=relation.identifier ~ '__state', type='table'
+    )) %}
+{% endmacro %}
+
+
+{#- The mark of a state table, as a dict. None where the table is not there or was never completed. -#}
+{% macro read_mark(state) %}
+    {% if load_cached_relation(state) is none %}
+        {% do return(none) %}
+    {% endif %}
+    {% set marks = run_query('select _mark from ' ~ state ~ ' where _mark is not null').columns[0].values() %}
+    {#- two marks are what two first builds at once leave: neither tells what the table holds -#}
+    {% do return(fromjson(marks[0]) if marks | length == 1 else none) %}
+{% endmacro %}
+
+
+{#- A run is told apart by its start; the text sorts by it. -#}
+{% macro batch_id() -%}
+    {{- run_started_at.strftime('%Y%m%dT%H%M%S%f') ~ '_' ~ invocation_id[:8] -}}
+{%- endmacro %}
+
+
+{% macro is_rebuild() %}
+    {% do return(should_full_refresh()) %}
+{% endmacro %}
+
+
+{#-
+    The line in a rendered model that tells which run it is for. The materialization reads it there, so that what it
+    records as taken in is what this very SQL reads.
+-#}
+{% macro run_note(run) -%}
+-- change_tables run: {{ tojson(run) }}
+{%- endmacro %}
+
+
+{% macro read_run_note(sql) %}
+    {% do return(fromjson(modules.re.search('-- change_tables run: (.*)', sql).group(1))) %}
+{% endmacro %}
+
+
+{#- What a run of a state model over a log has to do: from the log's mark and its own. -#}
+{% macro state_run(spec, log, state) %}
+    {#- before the log is built, `dbt compile` shows what a first run would be -#}
+    {% set log_mark = change_tables.read_mark(log) or {'log': '', 'batch': '', 'floor': '', 'rebuild': ''} %}
+    {% set mark = none if change_tables.is_rebuild() else change_tables.read_mark(state) %}
+    {% set follows = mark is not none and mark.log == log_mark.log and log_mark.rebuild <= mark.batch %}
+    {% do return({
+        'run': 'first' if not follows else ('nothing new' if mark.batch == log_mark.batch else 'since'),
+        'mark_before': mark if follows else none,
+        'mark': {'log': log_mark.log, 'batch': log_mark.batch, 'floor': log_mark.floor},
+        'ends_older_keys': follows and log_mark.floor > mark.floor,
+    }) %}
+{% endmacro %}
+
+
+{% macro create_state_table(state, sql) -%}
+    {%- set file_format = change_tables.state_file_format() -%}
+    create or replace table {{ state }}
+    using {{ file_format }}
+    tblproperties (
+    {%- for name, value in change_tables._state_table_properties(file_format).items() -%}
+        '{{ name }}' = '{{ value }}'{{ ', ' if not loop.last }}
+    {%- endfor -%}
+    )
+    {{ location_clause() }}
+    as
+    {{ sql }}
+{%- endmacro %}
+
+
+{#- The model's `file_format`; dbt-spark gives parquet where none is set, which no state can be kept in. -#}
+{% macro state_file_format() %}
+    {% set file_format = config.get('file_format') %}
+    {% set file_format = 'delta' if file_format in [none, '', 'parquet'] else file_format %}
+    {% if file_format not in ['delta', 'iceberg'] %}
+        {% do exceptions.raise_compiler_error(
+            "change_tables: model '" ~ model.name ~ "': `file_format` must be one of delta, iceberg, got '" ~ file_format ~ "'"
+        ) %}
+    {% endif %}
+    {% do return(file_format) %}
+{% endmacro %}
+
+
+{#-
+    What a state table asks of its file format: any column name, and updates that do not rewrite whole files. The one
+    place that knows formats apart.
+-#}
+{% macro _state_table_properties(file_format) %}
+    {% do return({
+        'delta': {
+            'delta.columnMapping.mode': 'name',
+            'delta.enableDeletionVectors': 'true',
+            'delta.enableTypeWidening': 'true',
+        },
+        'iceberg': {
+            'format-version': '2',
+            'write.merge.mode': 'merge-on-read',
+        },
+    }[file_format]) %}
+{% endmacro %}
+
+
+{#- Stops before anything is written when the model's name is taken by a table that it did not make. -#}
+{% macro refuse_foreign_table(view) %}
+    {% set existing = load_cached_relation(view) %}
+    {% if existing is not none and not existing.is_view and not change_tables.is_rebuild() %}
+        {% do exceptions.raise_compiler_error(
+            "change_tables: model '" ~ model.name ~ "': " ~ view ~ " is a " ~ existing.type ~ " that this model did not make;"
+            ~ " rename or drop it, or build the model anew with --full-refresh, which drops it"
+        ) %}
+    {% endif %}
+{% endmacro %}
+
+
+{#-
+    Spark infers constraints of every column from every other, which over a wide table takes minutes and all of the
+    memory. The server of this package has that off; this is for others.
+-#}
+{% macro prepare_session() %}
+    {% do run_query('set spark.sql.constraintPropagation.enabled = false') %}
+{% endmacro %}
+
+
+{#- The view that readers see, unless it is there already. Replaced when its columns may have changed. -#}
+{% macro ensure_view(view, state, columns, predicate, replace) %}
+    {% set existing = load_cached_relation(view) %}
+    {% if existing is not none and not existing.is_view %}
+        {% do adapter.drop_relation(existing) %}
+    {% endif %}
+    {% if replace or existing is none or not existing.is_view %}
+        {% call statement('view') %}
+create or replace view {{ view }} as
+select
+            {%- for name in columns %}
+    {{ change_tables.quoted(name) }}{{ ',' if not loop.last }}
+            {%- endfor %}
+from {{ state }}
+where {{ predicate }}
+        {% endcall %}
+    {% endif %}
+{% endmacro %}
+
+
+{#- `left.a <=> right.a and …`, for keys that may hold nulls. -#}
+{% macro same_key(names, left, right) -%}
+    {%- for name in names -%}
+        {{ left }}.{{ change_tables.quoted(name) }} <=> {{ right }}.{{ change_tables.quoted(name) }}{{ ' and ' if not loop.last }}
+    {%- endfor -%}
+{%- endmacro %}
+
+
+{#- The guard of a merge: stops it when the state has taken in something since this run looked at its mark. -#}
+{% macro guarded_mark(mark_before) -%}
+    case
+        when target._mark = {{ change_tables.text_literal(tojson(mark_before)) }} then source._mark
+        else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
+    end
+{%- endmacro %}

@@ -1,0 +1,50 @@
+{#- The columns that the models add to the source table's own: name -> type. `key` stands for a struct of the key columns. -#}
+{% macro _contract_column_types() %}
+    {% do return({
+        '_change_op': 'string',
+        '_change_seq': 'string',
+        '_changed_at': 'timestamp',
+        '_transaction_id': 'string',
+        '_change_id': 'string',
+        '_present_columns': 'array<string>',
+        '_changed_columns': 'array<string>',
+        '_key_before': 'key',
+        '_raw_id': 'string',
+        '_report': 'string',
+        '_raw_row': 'string',
+        '_status': 'string',
+        '_status_reason': 'string',
+        '_batch_id': 'string',
+        '_is_conflicting': 'boolean',
+        '_row_hash': 'bigint',
+        '_precedence': 'int',
+        '_is_deleted': 'boolean',
+        '_mark': 'string',
+        '_valid_from': 'timestamp',
+        '_valid_to': 'timestamp',
+        '_valid_from_seq': 'string',
+        '_valid_to_seq': 'string',
+        '_is_current': 'boolean',
+    }) %}
+{% endmacro %}
+
+
+{% macro _contract_columns() %}
+    {% do return(change_tables._contract_column_types().keys() | list) %}
+{% endmacro %}
+
+
+{#- The Spark type of the struct that holds a key. -#}
+{% macro key_type(spec) -%}
+    struct<
+    {%- for name in spec.key -%}
+        {{- change_tables.quoted(name) }}: {{ change_tables.column_of(spec, name).data_type }}{{- ', ' if not loop.last -}}
+    {%- endfor -%}
+    >
+{%- endmacro %}
+
+
+{#- The declared column of that name. -#}
+{% macro column_of(spec, name) %}
+    {% do return(spec.columns | selectattr('name', 'equalto', name) | first) %}
+{% endmacro %}

@@ -1,0 +1,68 @@
+{#-
+    The spec of one logical source table, as a dict: every setting under `change_table` with its default filled in, and
+
+    source_name, table_name   the names of the entry
+    unique_id                 of the source in the graph
+    relation                  the raw table
+    columns                   the declared columns, in order: {name, data_type, meta}
+    column_names              their names
+
+    Stops with every mistake of the entry when the spec is wrong.
+-#}
+{% macro table_spec(source_name, table_name) %}
+    {% set node = change_tables._find_source(source_name, table_name) %}
+    {% if node is none %}
+        {% do exceptions.raise_compiler_error(
+            "change_tables: source '" ~ source_name ~ "." ~ table_name ~ "': no such entry in any sources file"
+        ) %}
+    {% endif %}
+    {% set mistakes = change_tables._table_spec_mistakes(node) %}
+    {% if mistakes %}
+        {% do exceptions.raise_compiler_error(mistakes | join('\n')) %}
+    {% endif %}
+    {% set settings = change_tables._format_settings(node.config.meta.change_table.format) %}
+    {% set spec = {} %}
+    {% for name, setting in settings.items() %}
+        {% do spec.update({name: setting.default}) %}
+    {% endfor %}
+    {% do spec.update(node.config.meta.change_table) %}
+    {% do spec.update({
+        'source_name': node.source_name,
+        'table_name': node.name,
+        'unique_id': node.unique_id,
+        'relation': change_tables._source_relation(node),
+        'columns': change_tables._declared_columns(node),
+        'column_names': change_tables._declared_columns(node) | map(attribute='name') | list,
+    }) %}
+    {% do return(spec) %}
+{% endmacro %}
+
+
+{#- The entry of that name: the project's own before one of a package. None where there is none. -#}
+{% macro _find_source(source_name, table_name) %}
+    {% set found = namespace(node=none) %}
+    {% for node in graph.sources.values() if node.source_name == source_name and node.name == table_name %}
+        {% if found.node is none or node.package_name == model.package_name %}
+            {% set found.node = node %}
+        {% endif %}
+    {% endfor %}
+    {% do return(found.node) %}
+{% endmacro %}
+
+
+{% macro _source_relation(node) %}
+    {% do return(api.Relation.create(database=node.database, schema=node.schema, identifier=node.identifier)) %}
+{% endmacro %}
+
+
+{% macro _declared_columns(node) %}
+    {% set columns = [] %}
+    {% for column in node.columns.values() %}
+        {% do columns.append({
+            'name': column.name,
+            'data_type': column.data_type,
+            'meta': column.config.meta if column.config and column.config.meta else {},
+        }) %}
+    {% endfor %}
+    {% do return(columns) %}
+{% endmacro %}

@@ -1,0 +1,172 @@
+{#-
+    Every mistake in the spec of one source entry, each as one line:
+    change_tables: source '<source>.<table>': `<setting>` <what is allowed>, got <what was found>; <help>
+-#}
+{% macro _table_spec_mistakes(node) %}
+    {% set found = [] %}
+    {% set given = (node.config.meta or {}).get('change_table') %}
+    {% if given is not mapping %}
+        {% do found.append("`config.meta.change_table` must be a mapping of settings, got " ~ change_tables._shown(given)) %}
+    {% elif given.get('format') not in change_tables._known_formats() %}
+        {% do found.append(
+            "`format` must be one of " ~ change_tables._known_formats() | join(', ')
+            ~ ", got " ~ change_tables._shown(given.get('format'))
+        ) %}
+    {% else %}
+        {% set settings = change_tables._format_settings(given.format) %}
+        {% do found.extend(change_tables._setting_mistakes(given, settings)) %}
+        {% do found.extend(change_tables._column_mistakes(node)) %}
+        {% if not found %}
+            {% do found.extend(change_tables._reference_mistakes(node, given)) %}
+        {% endif %}
+        {% if not found %}
+            {% do found.extend(context['change_tables'][given.format ~ '_mistakes'](node, given)) %}
+        {% endif %}
+    {% endif %}
+    {% set lines = [] %}
+    {% for mistake in found %}
+        {% do lines.append("change_tables: source '" ~ node.source_name ~ "." ~ node.name ~ "': " ~ mistake) %}
+    {% endfor %}
+    {% do return(lines) %}
+{% endmacro %}
+
+
+{#- A value as the user wrote it: text in quotes, nothing as null. -#}
+{% macro _shown(value) %}
+    {% if value is none or value is undefined %}
+        {% do return('null') %}
+    {% elif value is string %}
+        {% do return("'" ~ value ~ "'") %}
+    {% else %}
+        {% do return(value | string) %}
+    {% endif %}
+{% endmacro %}
+
+
+{#- Each setting by itself: known, given where required, of its type, one of its values. -#}
+{% macro _setting_mistakes(given, settings) %}
+    {% set found = [] %}
+    {% for name in given.keys() if name not in settings %}
+        {% do found.append(
+            "`" ~ name ~ "` is no setting of format '" ~ given.format ~ "'; allowed: " ~ settings.keys() | join(', ')
+        ) %}
+    {% endfor %}
+    {% for name, setting in settings.items() %}
+        {% set value = given.get(name, setting.default) %}
+        {% if setting.required and (value is undefined or value is none) %}
+            {% do found.append("`" ~ name ~ "` must be given") %}
+        {% elif value is none and name in given and 'default' in setting and setting.default is not none %}
+            {% do found.append("`" ~ name ~ "` must not be null; leave it out for its default " ~ change_tables._shown(setting.default)) %}
+        {% elif value is not none and setting.type == 'text' and value is not string %}
+            {% do found.append("`" ~ name ~ "` must be a text (in quotes), got " ~ change_tables._shown(value)) %}
+        {% elif value is not none and setting.type == 'flag' and value is not boolean %}
+            {% do found.append("`" ~ name ~ "` must be true or false, got " ~ change_tables._shown(value)) %}
+        {% elif value is not none and setting.type == 'number' and (value is not number or value is boolean or value < 0) %}
+            {% do found.append("`" ~ name ~ "` must be a number of 0 or more, got " ~ change_tables._shown(value)) %}
+        {% elif value is not none and setting.type == 'names' and not change_tables._is_list_of_names(value) %}
+            {% do found.append("`" ~ name ~ "` must be a list of names, each once, got " ~ change_tables._shown(value)) %}
+        {% elif value is not none and 'values' in setting %}
+            {% for part in (value if setting.type == 'names' else [value]) if part not in setting['values'] %}
+                {% do found.append(
+                    "`" ~ name ~ "` must be " ~ ("taken from" if setting.type == 'names' else "one of") ~ " "
+                    ~ setting['values'] | join(', ') ~ (' or null' if setting.default is none else '')
+                    ~ ", got " ~ change_tables._shown(part)
+                ) %}
+            {% endfor %}
+        {% endif %}
+    {% endfor %}
+    {% do return(found) %}
+{% endmacro %}
+
+
+{% macro _is_list_of_names(value) %}
+    {% if value is string or value is mapping or value is not iterable or value | length == 0 %}
+        {% do return(false) %}
+    {% endif %}
+    {% set seen = [] %}
+    {% for part in value %}
+        {% if part is not string or part | lower in seen %}
+            {% do return(false) %}
+        {% endif %}
+        {% do seen.append(part | lower) %}
+    {% endfor %}
+    {% do return(true) %}
+{% endmacro %}
+
+
+{#- The declared columns: there are some, each with a type that Spark knows, none with a name of the contract. -#}
+{% macro _column_mistakes(node) %}
+    {% set found = [] %}
+    {% set columns = change_tables._declared_columns(node) %}
+    {% if not columns %}
+        {% do found.append("`columns` must declare the source table's columns, got none") %}
+    {% endif %}
+    {% set seen = [] %}
+    {% for column in columns %}
+        {% if column.name | lower in seen %}
+            {% do found.append("`columns` must name each column once (case does not count), got '" ~ column.name ~ "' twice") %}
+        {% endif %}
+        {% do seen.append(column.name | lower) %}
+        {% if column.name | lower in change_tables._contract_columns() %}
+            {% do found.append("`columns` must not use the name of a column that the models add, got '" ~ column.name ~ "'") %}
+        {% endif %}
+        {% if not column.data_type %}
+            {% do found.append("`columns`: '" ~ column.name ~ "' must have a data_type") %}
+        {% elif not modules.re.match(change_tables._spark_type_pattern(), column.data_type | lower | trim) %}
+            {% do found.append(
+                "`columns`: '" ~ column.name ~ "' must have a data_type that Spark knows, got '" ~ column.data_type ~ "'"
+            ) %}
+        {% endif %}
+    {% endfor %}
+    {% do return(found) %}
+{% endmacro %}
+
+
+{% macro _spark_type_pattern() %}
+    {% do return(
+        '^(boolean|tinyint|byte|smallint|short|int|integer|bigint|long|float|real|double|date|timestamp|timestamp_ntz'
+        ~ '|timestamp_ltz|string|binary|(decimal|dec|numeric)( *\\( *[0-9]+ *(, *[0-9]+ *)?\\))?'
+        ~ '|(varchar|char) *\\( *[0-9]+ *\\)|array *<.+>|map *<.+>|struct *<.+>)$'
+    ) %}
+{% endmacro %}
+
+
+{#- Settings that name something else: columns, another entry. -#}
+{% macro _reference_mistakes(node, given) %}
+    {% set found = [] %}
+    {% set columns = change_tables._declared_columns(node) %}
+    {% set names = columns | map(attribute='name') | list %}
+    {% for setting in ['key', 'track'] if given.get(setting) %}
+        {% if given[setting] | reject('in', names) | list %}
+            {% do found.append(
+                "`" ~ setting ~ "` must name declared columns, got " ~ (given[setting] | list | string)
+                ~ "; declared: " ~ names | join(', ')
+            ) %}
+        {% endif %}
+    {% endfor %}
+    {% for column in columns if column.name in given.key and modules.re.match('^(array|map|struct)', column.data_type | lower) %}
+        {% do found.append("`key` must name columns of simple types, got '" ~ column.name ~ "' of type " ~ column.data_type) %}
+    {% endfor %}
+    {% if given.get('snapshot') is not none %}
+        {% set entries = graph.sources.values()
+            | selectattr('source_name', 'equalto', node.source_name)
+            | selectattr('package_name', 'equalto', node.package_name)
+            | map(attribute='name') | list %}
+        {% if given.snapshot == node.name or given.snapshot not in entries %}
+            {% do found.append(
+                "`snapshot` must name another entry of source '" ~ node.source_name ~ "', got '" ~ given.snapshot
+                ~ "'; its entries: " ~ entries | reject('equalto', node.name) | join(', ')
+            ) %}
+        {% endif %}
+    {% endif %}
+    {% if given.get('snapshot_seq', '') != '' and given.get('snapshot') is none %}
+        {% do found.append("`snapshot_seq` tells where a load stands: it needs `snapshot`, which is not set") %}
+    {% endif %}
+    {% if given.get('arrival', 'auto') == '' %}
+        {% do found.append("`arrival` must be auto, none or the name of a column of the raw table, got ''") %}
+    {% endif %}
+    {% if given.get('lookback', 0) != 0 and given.get('arrival', 'auto') == 'none' %}
+        {% do found.append("`lookback` reads again below the arrival watermark: it needs `arrival`, which is none") %}
+    {% endif %}
+    {% do return(found) %}
+{% endmacro %}

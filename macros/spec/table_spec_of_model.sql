@@ -1,0 +1,51 @@
+{#-
+    The spec of the table that a model is about, found through the graph: a staging model says itself which entry it
+    stages (in its `config.meta`), and every other model leads to one by what it depends on.
+-#}
+{% macro table_spec_of_model(node) %}
+    {% set entries = change_tables._staged_entries(node) %}
+    {% if entries | length != 1 %}
+        {% do exceptions.raise_compiler_error(
+            "change_tables: model '" ~ node.name ~ "' must lead to one model of staged_changes(…) through what it refers to, got "
+            ~ (entries | length) ~ (': ' ~ entries | map(attribute='table') | join(', ') if entries else '')
+        ) %}
+    {% endif %}
+    {% do return(change_tables.table_spec(entries[0].source, entries[0].table)) %}
+{% endmacro %}
+
+
+{#- The entries that the staging models at the root of a model stage, each once. -#}
+{% macro _staged_entries(node) %}
+    {% set own = (node.config.meta or {}).get('change_table_entry') %}
+    {% if own %}
+        {% do return([own]) %}
+    {% endif %}
+    {% set entries = [] %}
+    {% for unique_id in node.depends_on.nodes if unique_id in graph.nodes %}
+        {% for entry in change_tables._staged_entries(graph.nodes[unique_id]) if entry not in entries %}
+            {% do entries.append(entry) %}
+        {% endfor %}
+    {% endfor %}
+    {% do return(entries) %}
+{% endmacro %}
+
+
+{#-
+    The specs of the tables behind a list of relations that this model refers to, in the order of the list. A model
+    that takes a list refers to nothing else that comes from a change table.
+-#}
+{% macro table_specs_of_references(relations) %}
+    {% set specs = [] %}
+    {% for unique_id in model.depends_on.nodes if unique_id in graph.nodes %}
+        {% if change_tables._staged_entries(graph.nodes[unique_id]) %}
+            {% do specs.append(change_tables.table_spec_of_model(graph.nodes[unique_id])) %}
+        {% endif %}
+    {% endfor %}
+    {% if specs | length != relations | length %}
+        {% do exceptions.raise_compiler_error(
+            "change_tables: model '" ~ model.name ~ "' must give the macro every model that it refers to, each once, got "
+            ~ (relations | length) ~ " of " ~ (specs | length)
+        ) %}
+    {% endif %}
+    {% do return(specs) %}
+{% endmacro %}

@@ -1,0 +1,111 @@
+{#-
+    What a raw table holds: name in lower case -> {name, data_type}. Empty while the table does not exist. Stops with a
+    list of what is missing when the table lacks one of the `expected` columns.
+-#}
+{% macro landed_columns(spec, relation, expected, help) %}
+    {% set landed = {} %}
+    {% for column in adapter.get_columns_in_relation(relation) %}
+        {% do landed.update({column.name | lower: {'name': column.name, 'data_type': column.dtype | lower}}) %}
+    {% endfor %}
+    {% if landed %}
+        {% set missing = [] %}
+        {% for name in expected if name | lower not in landed %}
+            {% do missing.append(name) %}
+        {% endfor %}
+        {% if missing %}
+            {% do exceptions.raise_compiler_error(
+                "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': the raw table " ~ relation
+                ~ " must have the columns that the spec tells of, it lacks " ~ missing | join(', ') ~ "; " ~ help
+            ) %}
+        {% endif %}
+    {% endif %}
+    {% do return(landed) %}
+{% endmacro %}
+
+
+{#- The declared columns in their declared types, each as a line of a select list. -#}
+{% macro typed_columns(spec, landed) -%}
+    {%- for column in spec.columns %}
+        {{ change_tables._typed_value(column, landed) }},
+    {%- endfor -%}
+{%- endmacro %}
+
+
+{% macro _typed_value(column, landed) -%}
+    {%- if change_tables._lands_as_declared(column, landed) -%}
+        {{- change_tables.quoted(column.name) -}}
+    {%- else -%}
+        try_cast({{ change_tables.quoted(column.name) }} as {{ column.data_type }}) as {{ change_tables.quoted(column.name) }}
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#-
+    The first value among `names` that does not fit its declared type, as text (`column 'x': '1.5' is not int`), else
+    null. Columns that land in their declared type cannot fail, and are not looked at.
+-#}
+{% macro misfit(spec, names, landed) -%}
+    {%- set checks = [] -%}
+    {%- for column in spec.columns if column.name in names and not change_tables._lands_as_declared(column, landed) -%}
+        {%- set check = change_tables._does_not_fit(change_tables.quoted(column.name), column.data_type) -%}
+        {%- if check -%}
+            {%- do checks.append(
+                "case when " ~ check ~ " then concat('column ', " ~ change_tables.text_literal(column.name) ~ ", ': \\'', cast("
+                ~ change_tables.quoted(column.name) ~ " as string), '\\' is not " ~ column.data_type ~ "') end"
+            ) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if not checks -%}
+        cast(null as string)
+    {%- else -%}
+        coalesce(
+        {%- for check in checks %}
+            {{ check }},
+        {%- endfor %}
+            null
+        )
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- True where a landed value would be lost, cut or rounded in the declared type. Empty where every value fits. -#}
+{% macro _does_not_fit(value, data_type) %}
+    {% set type = change_tables._canonical_type(data_type) %}
+    {% set decimal = modules.re.match('^decimal\\((\\d+),(\\d+)\\)$', type) %}
+    {% if type == 'string' or type.startswith('varchar') or type.startswith('char') %}
+        {% do return('') %}
+    {% endif %}
+    {% set exact = '' %}
+    {% if decimal %}
+        {% set finest = 38 - (decimal.group(1) | int - decimal.group(2) | int) %}
+        {% set exact = " or try_cast(" ~ value ~ " as decimal(38, " ~ finest ~ ")) <> try_cast(" ~ value ~ " as " ~ data_type ~ ")" %}
+    {% elif type in ['tinyint', 'smallint', 'int', 'bigint'] %}
+        {% set exact = " or try_cast(" ~ value ~ " as decimal(38, 18)) <> try_cast(" ~ value ~ " as " ~ data_type ~ ")" %}
+    {% elif type == 'date' %}
+        {% set exact = " or try_cast(" ~ value ~ " as timestamp) <> try_cast(" ~ value ~ " as " ~ data_type ~ ")" %}
+    {% endif %}
+    {% do return(
+        value ~ " is not null and (try_cast(" ~ value ~ " as " ~ data_type ~ ") is null" ~ exact ~ ")"
+    ) %}
+{% endmacro %}
+
+
+{% macro _lands_as_declared(column, landed) %}
+    {% set found = landed.get(column.name | lower) %}
+    {% do return(
+        found is not none
+        and change_tables._canonical_type(found.data_type) == change_tables._canonical_type(column.data_type)
+    ) %}
+{% endmacro %}
+
+
+{#- One spelling for a Spark type, so that two spellings of one type compare equal. -#}
+{% macro _canonical_type(data_type) %}
+    {% set type = modules.re.sub('\\s+', '', data_type | lower) %}
+    {% set type = modules.re.sub('^(dec|numeric)(?=\\(|$)', 'decimal', type) %}
+    {% set type = modules.re.sub('^decimal\\((\\d+)\\)$', 'decimal(\\1,0)', type) %}
+    {% do return({
+        'byte': 'tinyint', 'short': 'smallint', 'integer': 'int', 'long': 'bigint', 'real': 'float',
+        'timestamp_ltz': 'timestamp', 'decimal': 'decimal(10,0)',
+    }.get(type, type)) %}
+{% endmacro %}

@@ -1,0 +1,11 @@
+{#- The names of the declared columns with these 1-based ordinals; ordinals past the last column are left out. -#}
+{% macro names_of_ordinals(spec, ordinals) -%}
+    transform(
+                    filter({{ ordinals }}, ordinal -> ordinal <= {{ spec.column_names | length }}),
+                    ordinal -> element_at(array(
+                    {%- for name in spec.column_names -%}
+                        {{- change_tables.text_literal(name) -}}{{- ', ' if not loop.last -}}
+                    {%- endfor -%}
+                    ), ordinal)
+                )
+{%- endmacro %}

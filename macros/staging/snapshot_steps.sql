@@ -1,0 +1,53 @@
+{#-
+    The rows of a table's snapshot (its full load) as changes, ending in `staged_snapshot`: each row sets the whole row of
+    its key, at the sequence at which the load stands. They have no header columns, whatever the feed.
+-#}
+{% macro snapshot_steps(spec, bound) %}
+    {%- set relation = change_tables._source_relation(change_tables._find_source(spec.source_name, spec.snapshot)) -%}
+    {%- set landed = change_tables.landed_columns(
+        spec, relation, spec.column_names, "a snapshot has the table's declared columns"
+    ) -%}
+loaded as (
+
+    select
+    {{- change_tables.typed_columns(spec, landed) }}
+        case
+            when {{ change_tables.misfit(spec, spec.column_names, landed) }} is not null
+                then concat('value_does_not_fit: ', {{ change_tables.misfit(spec, spec.column_names, landed) }})
+            when {{ change_tables.key_is_null(spec) }}
+                then 'key_missing: every key column is null: {{ spec.key | join(', ') | replace("\\", "\\\\") | replace("'", "\\'") }}'
+        end as _rejection,
+        lower(hex({{ change_tables.hash_of(spec.columns) }})) as _raw_id,
+        struct(*) as _landed_row
+    from {{ relation }}
+
+),
+
+staged_snapshot as (
+
+    select
+    {%- for name in spec.column_names %}
+        {{ change_tables.quoted(name) }},
+    {%- endfor %}
+        case when _rejection is null then 'snapshot' end as _change_op,
+        '{{ spec.snapshot_seq }}' as _change_seq,
+        cast(null as timestamp) as _changed_at,
+        cast(null as string) as _transaction_id,
+        case
+            when _rejection is null then concat_ws(':', 'snapshot', '{{ spec.snapshot_seq }}', {{ change_tables.key_text(spec) }})
+        end as _change_id,
+        cast(null as array<string>) as _present_columns,
+        cast(null as array<string>) as _changed_columns,
+        cast(null as {{ change_tables.key_type(spec) }}) as _key_before,
+        _raw_id,
+        case when _rejection is not null then to_json(_landed_row, {{ change_tables._json_options() }}) end as _raw_row,
+        case when _rejection is null then 'accepted' else 'rejected' end as _status,
+        _rejection as _status_reason,
+        cast(null as string) as _report
+        {%- if bound.arrival %},
+        null as _arrival
+        {%- endif %}
+    from loaded
+
+)
+{%- endmacro %}

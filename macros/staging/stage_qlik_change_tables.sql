@@ -1,0 +1,346 @@
+{#-
+    Staging of a Qlik change table, from its rows as they landed to `staged`. Before images are paired with their
+    updates over the change_seq that both bear; a before image is part of its update and no change of its own.
+-#}
+{% macro stage_qlik_change_tables(spec, bound) %}
+    {%- set header = {} -%}
+    {%- for name in ['change_seq', 'change_oper', 'change_mask', 'operation', 'transaction_id', 'timestamp'] -%}
+        {%- do header.update({
+            name: change_tables.quoted(spec.header_prefix ~ name) if name in spec.headers else none
+        }) -%}
+    {%- endfor -%}
+    {%- set expected = [] -%}
+    {%- for name in spec.headers -%}
+        {%- do expected.append(spec.header_prefix ~ name) -%}
+    {%- endfor -%}
+    {%- set landed = change_tables.landed_columns(
+        spec, spec.relation, expected + spec.column_names,
+        "declare the columns that it has, and list its header columns in `headers`"
+    ) -%}
+    {%- do change_tables._check_mask_type(spec, landed) -%}
+    {%- set key = 'struct(' ~ change_tables.column_list(spec.key) ~ ')' -%}
+    {%- set others = spec.column_names | reject('in', spec.key) | list -%}
+    {%- set timestamp = [{'name': spec.header_prefix ~ 'timestamp', 'data_type': 'timestamp'}] if header.timestamp else [] -%}
+    {%- set key_ordinals = [] -%}
+    {%- for name in spec.key -%}
+        {%- do key_ordinals.append(spec.column_names.index(name) + 1) -%}
+    {%- endfor -%}
+{%- if bound.predicate is none %}
+landed as (
+
+    select
+        *,
+        struct(*) as _landed_row
+    from {{ spec.relation }}
+
+),
+{%- else %}
+landed_since as (
+
+    select
+        *,
+        struct(*) as _landed_row
+    from {{ spec.relation }}
+    where {{ bound.predicate }}
+
+),
+
+-- a before image that lands after its update asks for that update again
+late_before_images as (
+
+    select {{ header.change_seq }} as _change_seq
+    from landed_since
+    group by {{ header.change_seq }}
+    having count_if({{ header.change_oper }} = 'B') > 0 and count_if({{ header.change_oper }} = 'U') = 0
+
+),
+
+landed as (
+
+    select *
+    from landed_since
+    union all
+    select
+        raw_rows.*,
+        struct(raw_rows.*) as _landed_row
+    from {{ spec.relation }} as raw_rows
+    left semi join late_before_images
+        on raw_rows.{{ header.change_seq }} = late_before_images._change_seq
+    where
+        raw_rows.{{ header.change_oper }} = 'U'
+        and not coalesce({{ bound.predicate }}, false)
+
+),
+{%- endif %}
+
+typed as (
+
+    select
+    {{- change_tables.typed_columns(spec, landed) }}
+        {{ header.change_seq }} as _change_seq,
+        case
+        {%- if header.operation %}
+            when {{ header.operation }} = 'TRUNCATE' then 'T'
+        {%- endif %}
+            when {{ header.change_oper }} in ('I', 'U', 'D', 'B', 'T') then {{ header.change_oper }}
+        end as _operation_code,
+        {{ header.change_oper }} as _landed_code,
+        try_cast({{ header.timestamp or 'null' }} as timestamp) as _changed_at,
+        {{ change_tables.misfit({'columns': timestamp}, timestamp | map(attribute='name') | list, landed) }} as _timestamp_misfit,
+        cast({{ header.transaction_id or 'null' }} as string) as _transaction_id,
+        {{ header.change_mask or 'null' }} as _landed_mask,
+        {%- if header.change_mask %}
+        decode_change_mask({{ header.change_mask }}, '{{ change_tables._mask_order(spec) }}', {{ spec.headers | length + 1 }}) as _mask_ordinals,
+        {%- else %}
+        cast(null as array<int>) as _mask_ordinals,
+        {%- endif %}
+        {{ change_tables.misfit(spec, spec.key, landed) }} as _key_misfit,
+        {{ change_tables.misfit(spec, others, landed) }} as _column_misfit,
+        lower(hex({{ change_tables.hash_of(change_tables._hashed(expected, landed) + spec.columns) }})) as _raw_id,
+        {%- if bound.arrival %}
+        {{ change_tables.quoted(bound.arrival.name) }} as _arrival,
+        {%- endif %}
+        _landed_row
+    from landed
+
+),
+
+judged as (
+
+    select
+        *,
+        case
+            when _operation_code is null
+                then concat('unknown_operation: change_oper is ', coalesce(concat('\'', _landed_code, '\''), 'null'))
+            when _change_seq is null
+                then 'change_seq_missing: change_seq is null'
+            when length(_change_seq) <> 35 or _change_seq rlike '[^0-9]'
+                then concat('change_seq_malformed: \'', _change_seq, '\' is not 35 digits')
+            when _timestamp_misfit is not null
+                then concat('value_does_not_fit: ', _timestamp_misfit)
+            when _operation_code = 'T'
+                then null
+            when _key_misfit is not null
+                then concat('value_does_not_fit: ', _key_misfit)
+            when {{ change_tables.key_is_null(spec) }}
+                then 'key_missing: every key column is null: {{ spec.key | join(', ') | replace("\\", "\\\\") | replace("'", "\\'") }}'
+            when _operation_code in ('I', 'U') and _column_misfit is not null
+                then concat('value_does_not_fit: ', _column_misfit)
+            {%- if spec.mask_type == 'string' and header.change_mask %}
+            when _landed_mask is not null and _mask_ordinals is null
+                then concat('change_mask_malformed: \'', _landed_mask, '\' is not a hex number')
+            {%- endif %}
+        end as _rejection
+    from typed
+
+),
+
+-- every row beside the before images and updates of its change_seq; two before images differ only by mistake
+paired as (
+
+    select
+        *,
+        min(case when _operation_code = 'B' and _rejection is null then {{ key }} end) over same_sequence as _lowest_before_key,
+        max(case when _operation_code = 'B' and _rejection is null then {{ key }} end) over same_sequence as _highest_before_key,
+        bool_or(_operation_code = 'U' and _rejection is null) over same_sequence as _has_update,
+        bool_or(_operation_code = 'U') over same_sequence as _has_landed_update
+    from judged
+    window same_sequence as (partition by _change_seq)
+
+),
+
+staged_rows as (
+
+    select
+    {%- for name in spec.column_names %}
+        {{ change_tables.quoted(name) }},
+    {%- endfor %}
+        case
+            when _rejection is null
+                then element_at(map('I', 'insert', 'U', 'update', 'D', 'delete', 'T', 'truncate'), _operation_code)
+        end as _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        case
+            when _rejection is null and _operation_code = 'T' then concat_ws(':', _change_seq, 'T')
+            when _rejection is null and _operation_code <> 'B'
+                then concat_ws(':', _change_seq, _operation_code, {{ change_tables.key_text(spec) }})
+        end as _change_id,
+        {%- if spec.images == 'partial' %}
+        case
+            when _operation_code = 'U' and _rejection is null
+                then {{ change_tables._sparse_columns(spec) }}
+        end as _present_columns,
+        {%- else %}
+        cast(null as array<string>) as _present_columns,
+        {%- endif %}
+        case
+            when _operation_code in ('I', 'U') and _rejection is null
+                then {{ change_tables.names_of_ordinals(spec, '_mask_ordinals') }}
+        end as _changed_columns,
+        case
+            when
+                _operation_code = 'U' and _rejection is null
+                and not {{ key }} <=> _lowest_before_key
+                and not {{ key }} <=> _highest_before_key
+                then _highest_before_key
+        end as _key_before,
+        _raw_id,
+        case
+            when _rejection is not null or _operation_code = 'B'
+                then to_json(_landed_row, {{ change_tables._json_options() }})
+        end as _raw_row,
+        case
+            when _rejection is not null then 'rejected'
+            when _operation_code <> 'B' then 'accepted'
+            when _has_update then 'merged'
+            when _has_landed_update then 'rejected'
+            else 'waiting'
+        end as _status,
+        case
+            when _rejection is not null then _rejection
+            when _operation_code <> 'B' then null
+            when _has_update then 'before_image: part of the update with the same change_seq'
+            when _has_landed_update then 'after_image_rejected: the update with the same change_seq is rejected'
+            else 'after_image_missing: no update with the same change_seq has landed'
+        end as _status_reason,
+        case
+            when
+                _operation_code = 'U' and _rejection is null and _highest_before_key is null
+                and arrays_overlap(_mask_ordinals, array({{ key_ordinals | join(', ') }}))
+                then 'key_move_without_before: the mask says that the key changed, and no before image tells the key before'
+            when _operation_code = 'U' and _rejection is null and not _lowest_before_key <=> _highest_before_key
+                then concat(
+                    'conflicting_content: two before images with the same change_seq, keys ',
+                    to_json(_lowest_before_key), ' and ', to_json(_highest_before_key)
+                )
+        end as _report
+        {%- if bound.arrival %},
+        _arrival
+        {%- endif %}
+    from paired
+
+)
+{%- if not (spec.snapshot and bound.snapshot) %},
+
+staged as (
+
+    select *
+    from staged_rows
+
+)
+{%- else %},
+
+{{ change_tables.snapshot_steps(spec, bound) }},
+
+staged as (
+
+    select *
+    from staged_rows
+    union all
+    select *
+    from staged_snapshot
+
+)
+{%- endif %}
+{%- endmacro %}
+
+
+{#- The settings of this format: see `_format_settings`. -#}
+{% macro qlik_change_tables_settings() %}
+    {% do return({
+        'headers': {
+            'default': [
+                'change_seq', 'change_oper', 'change_mask', 'stream_position', 'operation', 'transaction_id', 'timestamp'
+            ],
+            'type': 'names',
+            'values': [
+                'change_seq', 'change_oper', 'change_mask', 'stream_position', 'operation', 'transaction_id',
+                'timestamp', 'partition_name'
+            ],
+        },
+        'header_prefix': {'default': 'header__', 'type': 'text'},
+        'mask_order': {
+            'default': none, 'type': 'text', 'values': ['most_significant_first', 'least_significant_first']
+        },
+        'mask_type': {'default': 'binary', 'type': 'text', 'values': ['binary', 'string']},
+    }) %}
+{% endmacro %}
+
+
+{#- Mistakes that only this format knows. -#}
+{% macro qlik_change_tables_mistakes(node, given) %}
+    {% set found = [] %}
+    {% for name in ['change_seq', 'change_oper'] if 'headers' in given and name not in given.headers %}
+        {% do found.append("`headers` must hold " ~ name ~ ", got " ~ (given.headers | list | string)) %}
+    {% endfor %}
+    {% if given.get('hold_open_transactions') %}
+        {% do found.append("`hold_open_transactions` must be false: change tables do not tell where a transaction ends, got true") %}
+    {% endif %}
+    {% if given.get('lookback', 0) != 0 and given.get('arrival', 'auto') == 'auto' %}
+        {% do found.append(
+            "`lookback` reads again below the arrival watermark: change tables have no natural arrival, so it needs `arrival`"
+            ~ " to name a column, got 'auto'"
+        ) %}
+    {% endif %}
+    {% if not modules.re.match('^[0-9]{0,35}$', given.get('snapshot_seq', '')) %}
+        {% do found.append(
+            "`snapshot_seq` must be empty or a change_seq of at most 35 digits, got " ~ change_tables._shown(given.snapshot_seq)
+        ) %}
+    {% endif %}
+    {% do return(found) %}
+{% endmacro %}
+
+
+{#- The feed's natural arrival: none, a change table tells no position of its own. -#}
+{% macro qlik_change_tables_arrival(spec) %}
+    {% do return(none) %}
+{% endmacro %}
+
+
+{% macro _mask_order(spec) -%}
+    {{- spec.mask_order or ('most_significant_first' if spec.mask_type == 'string' else 'least_significant_first') -}}
+{%- endmacro %}
+
+
+{% macro _check_mask_type(spec, landed) %}
+    {% set column = landed.get((spec.header_prefix ~ 'change_mask') | lower) %}
+    {% if 'change_mask' in spec.headers and column and column.data_type in ['binary', 'string'] and column.data_type != spec.mask_type %}
+        {% do exceptions.raise_compiler_error(
+            "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': `mask_type` must be the type of "
+            ~ column.name ~ " in " ~ spec.relation ~ ", which is " ~ column.data_type ~ ", got '" ~ spec.mask_type ~ "'"
+        ) %}
+    {% endif %}
+{% endmacro %}
+
+
+{#- Header columns as `hash_of` takes them. -#}
+{% macro _hashed(names, landed) %}
+    {% set columns = [] %}
+    {% for name in names %}
+        {% do columns.append({'name': name, 'data_type': landed[name | lower].data_type if landed else 'string'}) %}
+    {% endfor %}
+    {% do return(columns) %}
+{% endmacro %}
+
+
+{#- Names of the columns that a sparse update bears: a value, or a bit in the mask. Null where it bears all. -#}
+{% macro _sparse_columns(spec) -%}
+    nullif(
+                    array_compact(array(
+                    {%- for name in spec.column_names %}
+                    {%- if name in spec.key %}
+                        {{ change_tables.text_literal(name) }}
+                    {%- else %}
+                        case
+                            when {{ change_tables.quoted(name) }} is not null or array_contains(_mask_ordinals, {{ loop.index }})
+                                then {{ change_tables.text_literal(name) }}
+                        end
+                    {%- endif -%}
+                    {{- ',' if not loop.last -}}
+                    {%- endfor %}
+                    )),
+                    array({% for name in spec.column_names %}{{ change_tables.text_literal(name) }}{{ ', ' if not loop.last }}{% endfor %})
+                )
+{%- endmacro %}

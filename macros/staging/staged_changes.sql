@@ -1,0 +1,52 @@
+{#-
+    The staging model of one source table: one row a raw row of its entry (and of its snapshot), decoded and judged.
+
+    source_name, table_name   the entry in the sources file, which bears the spec
+    reads                     further entries of the source that the table reads; only for the lineage graph
+
+    The view holds every raw row; `_status` says what became of it.
+-#}
+{% macro staged_changes(source_name, table_name, reads=[]) %}
+    {{- config(
+        materialized='view',
+        meta={'change_table_entry': {'source': source_name, 'table': table_name}}
+    ) -}}
+    {%- do source(source_name, table_name) -%}
+    {%- for entry in reads -%}
+        {%- do source(source_name, entry) -%}
+    {%- endfor -%}
+    {%- if execute -%}
+        {%- set spec = change_tables.table_spec(source_name, table_name) -%}
+with {{ change_tables._staging_steps(spec) }}
+
+select
+{%- for name in spec.column_names %}
+    {{ change_tables.quoted(name) }},
+{%- endfor %}
+    _change_op,
+    _change_seq,
+    _changed_at,
+    _transaction_id,
+    _change_id,
+    _present_columns,
+    _changed_columns,
+    _key_before,
+    _raw_id,
+    _raw_row,
+    _status,
+    _status_reason,
+    _report
+from staged
+    {%- else -%}
+select 1 as placeholder
+    {%- endif -%}
+{% endmacro %}
+
+
+{#-
+    The steps (CTEs) of a table's staging, ending in `staged`, by the macro of its format. `bound` says which raw rows
+    to read: {predicate: SQL over the raw table or none, snapshot: whether to read the snapshot, arrival: column or none}.
+-#}
+{% macro _staging_steps(spec, bound={'predicate': none, 'snapshot': true, 'arrival': none}) -%}
+    {{- context['change_tables']['stage_' ~ spec.format](spec, bound) | trim -}}
+{%- endmacro %}

@@ -1,0 +1,13 @@
+{#-
+    Fails for every key that stands in more than one row. Keys compare null-safe: two nulls are one key.
+
+    key   the key columns
+-#}
+{% test one_row_per_key(model, key) %}
+select
+    {{ change_tables.column_list(key) }},
+    count(*) as rows_of_key
+from {{ model }}
+group by {{ change_tables.column_list(key) }}
+having count(*) > 1
+{% endtest %}

@@ -1,0 +1,1 @@
+"""The models on a server: rows in, rows out."""

@@ -1,0 +1,245 @@
+"""Small hand-made change tables of Qlik's, by the format page: what lands in two batches, and what must come of it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from .consumer import Entry
+
+AT = dt.datetime(2026, 1, 31, 12, 0, 0, 250_000, tzinfo=dt.UTC)
+HEADERS = {
+    "change_seq": "string",
+    "change_oper": "string",
+    "change_mask": "binary",
+    "stream_position": "string",
+    "operation": "string",
+    "transaction_id": "string",
+    "timestamp": "timestamp",
+}
+COLUMNS = {"id": "bigint", "name": "string", "amount": "decimal(10,2)"}
+SPEC = {"format": "qlik_change_tables", "key": ["id"]}
+TWO_HEADERS = SPEC | {"headers": ["change_seq", "change_oper"]}
+
+
+def seq(number: int) -> str:
+    """A change_seq of 35 digits."""
+    return f"2026013112000025{number:019d}"
+
+
+def full(
+    number: int | str | None, oper: str | None, id_: int | None, name: str | None, mask: bytes | None = None
+) -> list[Any]:
+    """A row with the seven default headers; `operation` is told for a truncate only."""
+    landed_seq = seq(number) if isinstance(number, int) else number
+    operation = "TRUNCATE" if oper == "T" else None
+    amount = None if name is None else Decimal("1.50")
+    return [landed_seq, oper, mask, "0000:1", operation, "00AB", AT, id_, name, amount]
+
+
+def bare(number: int, oper: str, *values: Any) -> list[Any]:
+    """A row with change_seq and change_oper only."""
+    return [seq(number), oper, *values]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One change table: its entry, the type of what lands, and per batch what lands and what is current then.
+
+    `reasons` counts the rows of both batches by (status, code); `current` holds (key…, name) after each batch.
+    """
+
+    entry: Entry
+    landed_columns: Mapping[str, str]
+    batches: Sequence[Sequence[Sequence[Any]]]
+    reasons: Mapping[tuple[str, str | None], int]
+    current: Sequence[set[tuple[Any, ...]]] = ()
+    shown: str = "id, name"
+    reported: set[tuple[str, str]] = field(default_factory=set)
+
+
+def _prefixed(names: Sequence[str], prefix: str = "header__", **types: str) -> dict[str, str]:
+    return {f"{prefix}{name}": types.get(name, HEADERS[name]) for name in names}
+
+
+KEY_BIT, NAME_BIT = b"\x80", b"\x00\x01"  # seven headers: the first data column is bit 7
+
+CASES = [
+    Case(
+        Entry("defaults", SPEC, COLUMNS),
+        _prefixed(list(HEADERS)) | COLUMNS,
+        [
+            [
+                full(10, "I", 1, "a", b"\x80\x03"),
+                full(20, "B", 1, "a", b""),
+                full(20, "U", 2, "b", b"\x80\x01"),
+                full(30, "I", 3, "c"),
+                full(30, "I", 3, "c"),
+                full(40, "D", 3, None, KEY_BIT),
+                full(50, "X", 3, "c"),
+                full(51, "i", 3, "c"),
+                full(52, None, 3, "c"),
+                full(None, "U", 3, "c"),
+                full("2026", "U", 3, "c"),
+                full(seq(1)[:-1] + "x", "U", 3, "c"),
+                full(seq(1)[:-1] + "\n", "U", 3, "c"),
+                full(60, "U", None, "no key"),
+                full(65, "I", 4, "d"),
+                full(70, "B", 4, "d"),
+                full(80, "U", 8, "moved, from where?", KEY_BIT),
+                full(90, "U", 9, "x", NAME_BIT),
+                full(100, "I", 20, "t"),
+                full(110, "U", 21, "moved before its before image landed", KEY_BIT),
+            ],
+            [
+                full(70, "U", 5, "e", KEY_BIT),
+                full(90, "U", 9, "y", NAME_BIT),
+                full(35, "U", 3, "late", NAME_BIT),
+                full(110, "B", 20, "t"),
+                full(10, "I", 1, "a", b"\x80\x03"),
+            ],
+        ],
+        {
+            ("accepted", None): 15,
+            ("merged", "before_image"): 3,
+            ("rejected", "unknown_operation"): 3,
+            ("rejected", "change_seq_missing"): 1,
+            ("rejected", "change_seq_malformed"): 3,
+            ("rejected", "key_missing"): 1,
+        },
+        [
+            {
+                (2, "b"),
+                (4, "d"),
+                (8, "moved, from where?"),
+                (9, "x"),
+                (20, "t"),
+                (21, "moved before its before image landed"),
+            },
+            {(2, "b"), (5, "e"), (8, "moved, from where?"), (9, "y"), (21, "moved before its before image landed")},
+        ],
+        reported={(f"{seq(80)}:U:8", "key_move_without_before"), (f"{seq(90)}:U:9", "conflicting_content")},
+    ),
+    Case(
+        Entry("truncated", SPEC | {"header_prefix": "", "arrival": "batch"}, COLUMNS),
+        _prefixed(list(HEADERS), prefix="") | COLUMNS | {"batch": "date"},
+        [
+            [
+                [*full(10, "I", 1, "a"), dt.date(2026, 1, 1)],
+                [*full(20, "I", 2, "b"), dt.date(2026, 1, 1)],
+                [*full(30, "T", None, None), dt.date(2026, 1, 1)],
+                [*full(40, "I", 3, "c"), dt.date(2026, 1, 1)],
+            ],
+            [
+                [*full(15, "I", 5, "older than the truncate"), dt.date(2026, 1, 2)],
+                [*full(50, "I", 1, "again"), dt.date(2026, 1, 2)],
+                [seq(45), "D", None, "p", "TRUNCATE", "00AC", AT, None, None, None, dt.date(2026, 1, 2)],
+                [*full(60, "U", 6, "no arrival"), None],
+            ],
+        ],
+        {("accepted", None): 8},
+        [{(3, "c")}, {(1, "again"), (6, "no arrival")}],
+    ),
+    Case(
+        Entry("pairs", TWO_HEADERS | {"key": ["a", "b c"]}, {"a": "string", "b c": "int", "it's": "string"}),
+        _prefixed(["change_seq", "change_oper"]) | {"a": "string", "b c": "int", "it's": "string"},
+        [
+            [
+                bare(10, "I", "x", None, "one"),
+                bare(20, "I", "x", 1, "two"),
+                bare(30, "B", "x", None, "one"),
+                bare(30, "U", "y", None, "one"),
+            ],
+            [bare(40, "B", "y", None, "one"), bare(40, "U", "z", 2, "one"), bare(50, "D", "x", 1, "two")],
+        ],
+        {("accepted", None): 5, ("merged", "before_image"): 2},
+        [{("y", None, "one"), ("x", 1, "two")}, {("z", 2, "one")}],
+        shown="a, `b c`, `it's`",
+    ),
+    Case(
+        Entry("every_change_an_insert", TWO_HEADERS, COLUMNS),
+        _prefixed(["change_seq", "change_oper"]) | COLUMNS,
+        [[bare(10, "I", 1, "a", None), bare(20, "I", 1, "b", None)], [bare(15, "I", 1, "late", None)]],
+        {("accepted", None): 3},
+        [{(1, "b")}, {(1, "b")}],
+    ),
+    Case(
+        Entry(
+            "as_text",
+            TWO_HEADERS | {"headers": ["change_seq", "change_oper", "timestamp"]},
+            {
+                "id": "int",
+                "amount": "decimal(5,2)",
+                "day": "date",
+                "at": "timestamp",
+                "flag": "boolean",
+            },
+        ),
+        _prefixed(["change_seq", "change_oper", "timestamp"], timestamp="string")
+        | dict.fromkeys(["id", "amount", "day", "at", "flag"], "string"),
+        [
+            [
+                [seq(10), "I", "2026-01-31 12:00:00", "1", "1.50", "2026-01-31", "2026-01-31 12:00:00.000001", "true"],
+                [seq(20), "I", None, "1.5", "1", None, None, None],
+                [seq(21), "I", None, "99999999999", "1", None, None, None],
+                [seq(22), "I", None, "2", "1.239", None, None, None],
+                [seq(23), "I", None, "2", "12345", None, None, None],
+                [seq(24), "I", None, "2", "many", None, None, None],
+                [seq(25), "I", None, "2", None, "2026-01-31 12:00:00", None, None],
+                [seq(26), "I", None, "2", None, None, "yesterday", None],
+                [seq(27), "I", None, "2", None, None, None, "maybe"],
+                [seq(28), "I", "soon", "2", None, None, None, None],
+                [seq(29), "U", None, "1", "too much", None, None, None],
+                [seq(29), "B", None, "1", "1.50", None, None, None],
+                [seq(30), "D", None, "3", "only the key counts", None, None, None],
+            ],
+            [],
+        ],
+        {
+            ("accepted", None): 2,
+            ("rejected", "value_does_not_fit"): 10,
+            ("rejected", "after_image_rejected"): 1,
+        },
+        [{(1, Decimal("1.50"), "2026-01-31", True)}] * 2,
+        shown="id, amount, string(day), flag",
+    ),
+    Case(
+        Entry(
+            "sparse",
+            SPEC
+            | {"headers": ["change_seq", "change_oper", "change_mask"], "mask_type": "string", "images": "partial"},
+            COLUMNS,
+            models=("stg", "dedup"),
+        ),
+        _prefixed(["change_seq", "change_oper", "change_mask"], change_mask="string") | COLUMNS,
+        # three headers: id is bit 3, name bit 4, amount bit 5
+        [
+            [
+                [seq(10), "I", "38", 1, "a", None],
+                [seq(20), "U", "10", 1, None, None],
+                [seq(30), "U", "0x0030", 1, None, None],
+                [seq(40), "U", None, 1, "b", None],
+                [seq(50), "U", "0", 1, None, Decimal("2.00")],
+                [seq(60), "U", "F10", 1, None, None],
+                [seq(70), "U", "zz", 1, "c", None],
+                [seq(80), "D", "8", 1, None, None],
+            ],
+            [],
+        ],
+        {("accepted", None): 7, ("rejected", "change_mask_malformed"): 1},
+    ),
+]
+
+# change_seq -> (_present_columns, _changed_columns) of the sparse table
+SPARSE: Mapping[str, tuple[list[str] | None, list[str] | None]] = {
+    seq(10): (None, ["id", "name", "amount"]),
+    seq(20): (["id", "name"], ["name"]),
+    seq(30): (None, ["name", "amount"]),
+    seq(40): (["id", "name"], None),
+    seq(50): (["id", "amount"], []),
+    seq(60): (["id", "name"], ["name"]),
+    seq(80): (None, None),
+}

@@ -1,0 +1,133 @@
+"""The Qlik change tables' page, row by row: statuses, reasons, and the current rows after each batch."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sqlfluff.core import FluffConfig, Linter
+
+from .consumer import REPOSITORY, Consumer, Entry
+from .landing import Raw
+from .qlik_cases import CASES, COLUMNS, SPARSE, TWO_HEADERS, Case, bare, seq
+
+SCHEMA = "qlik_pages"
+LOADED = Entry(
+    "loaded", TWO_HEADERS | {"snapshot": "loaded_full", "snapshot_seq": "{{ var('loaded_at', '') }}"}, COLUMNS
+)
+RELOAD = ["--vars", json.dumps({"loaded_at": seq(30)})]
+Results = dict[str, list[set[tuple[object, ...]]]]
+
+
+@pytest.fixture(scope="module")
+def project(consumer: Callable[[str], Consumer]) -> Consumer:
+    """A project with all cases."""
+    return consumer(SCHEMA)
+
+
+@pytest.fixture(scope="module")
+def results(project: Consumer, raw: Raw) -> Results:
+    """The current rows of each table after batch 1, batch 2, and a full refresh, by name of the entry."""
+    project.write([*(case.entry for case in CASES), LOADED], further_sources=["loaded_full"])
+    for case in CASES:
+        raw.create(f"{SCHEMA}_raw.{case.entry.name}", case.landed_columns)
+    headers = {"header__change_seq": "string", "header__change_oper": "string"}
+    raw.create(f"{SCHEMA}_raw.loaded", headers | COLUMNS)
+    raw.create(f"{SCHEMA}_raw.loaded_full", COLUMNS)
+    found: Results = {name: [] for name in [*(case.entry.name for case in CASES if case.current), "loaded"]}
+    for number in (0, 1):
+        for case in CASES:
+            raw.insert(f"{SCHEMA}_raw.{case.entry.name}", case.batches[number])
+        if number == 0:
+            raw.insert(f"{SCHEMA}_raw.loaded_full", [(1, "s1", None), (2, "s2", None)])
+            raw.insert(f"{SCHEMA}_raw.loaded", [bare(10, "U", 1, "u1", None), bare(20, "I", 3, "i3", None)])
+        else:
+            raw.query(f"truncate table {SCHEMA}_raw.loaded_full")
+            raw.insert(f"{SCHEMA}_raw.loaded_full", [(1, "r1", None), (4, "r4", None)])
+            raw.insert(f"{SCHEMA}_raw.loaded", [bare(40, "U", 4, "u4", None), bare(15, "U", 2, "late", None)])
+        project.dbt("build", *(RELOAD if number else []))
+        shutil.copytree(project.folder / "target/compiled/consumer/models", project.folder / f"rendered/{number}")
+        _read(raw, found)
+    refused = project.dbt("build", "--full-refresh", *RELOAD, must_succeed=False)
+    assert "a full refresh would lose 2 changes that the log holds" in project.errors(refused)
+    allowed = json.dumps({"loaded_at": seq(30), "change_tables_allow_loss": True})
+    project.dbt("build", "--full-refresh", "--vars", allowed)
+    _read(raw, found)
+    return found
+
+
+def _read(raw: Raw, found: Results) -> None:
+    shown = {case.entry.name: case.shown for case in CASES} | {"loaded": "id, name"}
+    for name, states in found.items():
+        rows = raw.query(f"select {shown[name]} from {SCHEMA}.current_feed__{name}")
+        assert len(rows) == len(set(rows)), f"{name}: a row stands twice"
+        states.append(set(rows))
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.current], ids=lambda case: case.entry.name)
+def test_the_current_rows_are_what_the_page_says(results: Results, case: Case) -> None:
+    assert results[case.entry.name] == [*case.current, case.current[-1]]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.entry.name)
+@pytest.mark.usefixtures("results")
+def test_every_raw_row_has_its_status_and_its_reason(raw: Raw, case: Case) -> None:
+    rows = raw.query(
+        "select _status, substring_index(_status_reason, ':', 1), _raw_row is null"
+        f" from {SCHEMA}.stg_feed__{case.entry.name}"
+    )
+    assert Counter(row[:2] for row in rows) == Counter(case.reasons)
+    assert all((status == "accepted") == without_text for status, _, without_text in rows)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.entry.name)
+@pytest.mark.usefixtures("results")
+def test_rejected_rows_are_listed_with_their_codes(raw: Raw, case: Case) -> None:
+    listed = raw.query(f"select reason_code from {SCHEMA}.rejected where table_name = '{case.entry.name}'")
+    expected = {code: count for (status, code), count in case.reasons.items() if status == "rejected"}
+    assert Counter(code for (code,) in listed) == Counter(expected)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.entry.name)
+@pytest.mark.usefixtures("results")
+def test_what_needs_a_look_is_reported_and_nothing_else(raw: Raw, case: Case) -> None:
+    reported = raw.query(f"select _change_id, code from {SCHEMA}.reported where table_name = '{case.entry.name}'")
+    assert sorted(reported) == sorted(case.reported)
+
+
+@pytest.mark.usefixtures("results")
+def test_a_mask_tells_what_a_sparse_update_bears_and_what_changed(raw: Raw) -> None:
+    rows = raw.query(
+        "select _change_seq, to_json(_present_columns), to_json(_changed_columns)"
+        f" from {SCHEMA}.dedup_feed__sparse order by _change_seq"
+    )
+    assert {row[0]: tuple(json.loads(text) if text else None for text in row[1:]) for row in rows} == SPARSE
+
+
+def test_a_load_ends_what_is_older_and_a_reload_ends_what_it_lacks(results: Results) -> None:
+    assert results["loaded"] == [
+        {(1, "u1"), (2, "s2"), (3, "i3")},
+        {(1, "r1"), (4, "u4")},
+        {(1, "r1"), (4, "u4")},
+    ]
+
+
+@pytest.mark.usefixtures("results")
+def test_the_rendered_sql_of_first_and_later_runs_passes_sqlfluff(project: Consumer) -> None:
+    linter = Linter(config=FluffConfig.from_path(str(REPOSITORY)))
+    files = sorted((project.folder / "rendered").glob("*/*.sql"))
+    assert {file.parent.name for file in files} == {"0", "1"}
+    later = (project.folder / "rendered/1/dedup_feed__truncated.sql").read_text()
+    assert '"run": "since"' in later
+    mistakes = []
+    for file in files:
+        linted = linter.lint_string(file.read_text().strip() + "\n", fname=str(file))
+        mistakes += [
+            f"{Path(file).parent.name}/{file.name}:{error.line_no}: {error.rule_code()} {error.desc()}"
+            for error in linted.get_violations()
+        ]
+    assert not mistakes, "\n".join(mistakes)

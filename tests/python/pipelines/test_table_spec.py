@@ -1,0 +1,229 @@
+"""Every mistake that a user can make in a spec, and what is said about it: all of them in one run, before any model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from .consumer import Consumer, Entry
+from .landing import Raw
+
+FORMAT = {"format": "qlik_change_tables", "key": ["id"]}
+COLUMNS = {"id": "bigint", "name": "string"}
+ALLOWED = "format, key, images, snapshot, snapshot_seq, arrival, lookback, orphans, track, hold_open_transactions, "
+HEADERS = "change_seq, change_oper, change_mask, stream_position, operation, transaction_id, timestamp, partition_name"
+
+# name of the entry -> (settings, columns, what is said behind "change_tables: source 'feed.<name>': ")
+MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
+    "not_a_mapping": (
+        ["id"],
+        COLUMNS,
+        "`config.meta.change_table` must be a mapping of settings, got ['id']",
+    ),
+    "no_format": ({"key": ["id"]}, COLUMNS, "`format` must be one of qlik_change_tables, got null"),
+    "unknown_format": (FORMAT | {"format": "csv"}, COLUMNS, "`format` must be one of qlik_change_tables, got 'csv'"),
+    "unknown_setting": (
+        FORMAT | {"header_prefx": "h_"},
+        COLUMNS,
+        f"`header_prefx` is no setting of format 'qlik_change_tables'; allowed: {ALLOWED}"
+        "headers, header_prefix, mask_order, mask_type",
+    ),
+    "no_key": ({"format": "qlik_change_tables"}, COLUMNS, "`key` must be given"),
+    "null_key": (FORMAT | {"key": None}, COLUMNS, "`key` must be given"),
+    "key_is_text": (FORMAT | {"key": "id"}, COLUMNS, "`key` must be a list of names, each once, got 'id'"),
+    "empty_key": (FORMAT | {"key": []}, COLUMNS, "`key` must be a list of names, each once, got []"),
+    "key_twice": (
+        FORMAT | {"key": ["id", "ID"]},
+        COLUMNS,
+        "`key` must be a list of names, each once, got ['id', 'ID']",
+    ),
+    "key_not_declared": (
+        FORMAT | {"key": ["order_no"]},
+        COLUMNS,
+        "`key` must name declared columns, got ['order_no']; declared: id, name",
+    ),
+    "key_of_many": (
+        FORMAT | {"key": ["tags"]},
+        {"tags": "array<string>"},
+        "`key` must name columns of simple types, got 'tags' of type array<string>",
+    ),
+    "track_not_declared": (
+        FORMAT | {"track": ["nme"]},
+        COLUMNS,
+        "`track` must name declared columns, got ['nme']; declared: id, name",
+    ),
+    "no_columns": (FORMAT, {}, "`columns` must declare the source table's columns, got none"),
+    "no_data_type": (FORMAT, COLUMNS | {"age": ""}, "`columns`: 'age' must have a data_type"),
+    "foreign_type": (
+        FORMAT,
+        COLUMNS | {"age": "varchar2(10)"},
+        "`columns`: 'age' must have a data_type that Spark knows, got 'varchar2(10)'",
+    ),
+    "contract_column": (
+        FORMAT,
+        COLUMNS | {"_change_seq": "string"},
+        "`columns` must not use the name of a column that the models add, got '_change_seq'",
+    ),
+    "columns_twice": (
+        FORMAT,
+        COLUMNS | {"NAME": "string"},
+        "`columns` must name each column once (case does not count), got 'NAME' twice",
+    ),
+    "images": (FORMAT | {"images": "some"}, COLUMNS, "`images` must be one of full, partial, got 'some'"),
+    "null_images": (
+        FORMAT | {"images": None},
+        COLUMNS,
+        "`images` must not be null; leave it out for its default 'full'",
+    ),
+    "orphans": (FORMAT | {"orphans": "drop"}, COLUMNS, "`orphans` must be one of report, insert, got 'drop'"),
+    "snapshot_elsewhere": (
+        FORMAT | {"snapshot": "nowhere"},
+        COLUMNS,
+        "`snapshot` must name another entry of source 'feed', got 'nowhere'; its entries: ",
+    ),
+    "snapshot_itself": (
+        FORMAT | {"snapshot": "snapshot_itself"},
+        COLUMNS,
+        "`snapshot` must name another entry of source 'feed', got 'snapshot_itself'; its entries: ",
+    ),
+    "seq_without_snapshot": (
+        FORMAT | {"snapshot_seq": "2026"},
+        COLUMNS,
+        "`snapshot_seq` tells where a load stands: it needs `snapshot`, which is not set",
+    ),
+    "seq_is_number": (
+        FORMAT | {"snapshot": "images", "snapshot_seq": 2026},
+        COLUMNS,
+        "`snapshot_seq` must be a text (in quotes), got 2026",
+    ),
+    "seq_malformed": (
+        FORMAT | {"snapshot": "images", "snapshot_seq": "2026-01-01"},
+        COLUMNS,
+        "`snapshot_seq` must be empty or a change_seq of at most 35 digits, got '2026-01-01'",
+    ),
+    "arrival_empty": (
+        FORMAT | {"arrival": ""},
+        COLUMNS,
+        "`arrival` must be auto, none or the name of a column of the raw table, got ''",
+    ),
+    "lookback_negative": (
+        FORMAT | {"lookback": -1, "arrival": "landed"},
+        COLUMNS,
+        "`lookback` must be a number of 0 or more, got -1",
+    ),
+    "lookback_without_arrival": (
+        FORMAT | {"lookback": 1, "arrival": "none"},
+        COLUMNS,
+        "`lookback` reads again below the arrival watermark: it needs `arrival`, which is none",
+    ),
+    "lookback_with_auto": (
+        FORMAT | {"lookback": 1},
+        COLUMNS,
+        "`lookback` reads again below the arrival watermark: change tables have no natural arrival, so it needs"
+        " `arrival` to name a column, got 'auto'",
+    ),
+    "hold_open": (
+        FORMAT | {"hold_open_transactions": True},
+        COLUMNS,
+        "`hold_open_transactions` must be false: change tables do not tell where a transaction ends, got true",
+    ),
+    "hold_open_text": (
+        FORMAT | {"hold_open_transactions": "no"},
+        COLUMNS,
+        "`hold_open_transactions` must be true or false, got 'no'",
+    ),
+    "headers_unknown": (
+        FORMAT | {"headers": ["change_seq", "change_oper", "ts"]},
+        COLUMNS,
+        f"`headers` must be taken from {HEADERS}, got 'ts'",
+    ),
+    "headers_without_seq": (
+        FORMAT | {"headers": ["change_oper"]},
+        COLUMNS,
+        "`headers` must hold change_seq, got ['change_oper']",
+    ),
+    "mask_order": (
+        FORMAT | {"mask_order": "big_endian"},
+        COLUMNS,
+        "`mask_order` must be one of most_significant_first, least_significant_first or null, got 'big_endian'",
+    ),
+    "mask_type": (FORMAT | {"mask_type": "hex"}, COLUMNS, "`mask_type` must be one of binary, string, got 'hex'"),
+    "header_prefix": (FORMAT | {"header_prefix": 7}, COLUMNS, "`header_prefix` must be a text (in quotes), got 7"),
+}
+
+
+@pytest.fixture(scope="module")
+def said(consumer: Callable[[str], Consumer]) -> str:
+    """What a run of a project with all of the mistakes says."""
+    project = consumer("mistakes")
+    entries = [Entry(name, spec, columns, models=()) for name, (spec, columns, _) in MISTAKES.items()]
+    project.write([*entries, Entry("right", FORMAT, COLUMNS, models=("stg",))])
+    result = project.dbt("build", must_succeed=False)
+    assert not result.success
+    return project.errors(result)
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_names_its_entry_its_setting_what_is_allowed_and_what_was_found(said: str, name: str) -> None:
+    assert f"change_tables: source 'feed.{name}': {MISTAKES[name][2]}" in said
+
+
+def test_a_right_entry_is_not_named_among_the_wrong_ones(said: str) -> None:
+    assert "'feed.right'" not in said
+
+
+@pytest.fixture(scope="module")
+def raw_mistakes(consumer: Callable[[str], Consumer], raw: Raw) -> Consumer:
+    """A project whose specs are right by themselves, and do not fit their raw tables."""
+    project = consumer("raw_mistakes")
+    headers = {"headers": ["change_seq", "change_oper", "change_mask"]}
+    project.write(
+        [
+            Entry("lacks_columns", FORMAT, COLUMNS, models=("stg",)),
+            Entry("other_mask", FORMAT | headers, COLUMNS, models=("stg",)),
+            Entry(
+                "no_arrival", FORMAT | headers | {"mask_type": "string", "arrival": "landed"}, COLUMNS, ("stg", "dedup")
+            ),
+            Entry("sparse", FORMAT | headers | {"mask_type": "string", "images": "partial"}, COLUMNS),
+        ]
+    )
+    landed = {f"header__{name}": "string" for name in headers["headers"]} | COLUMNS
+    for name in ("lacks_columns", "other_mask", "no_arrival", "sparse"):
+        raw.create(f"raw_mistakes_raw.{name}", landed)
+    return project
+
+
+def test_a_spec_that_does_not_fit_its_raw_table_says_so(raw_mistakes: Consumer) -> None:
+    said = raw_mistakes.errors(raw_mistakes.dbt("build", must_succeed=False))
+    assert (
+        "change_tables: source 'feed.lacks_columns': the raw table raw_mistakes_raw.lacks_columns must have the columns"
+        " that the spec tells of, it lacks header__stream_position, header__operation, header__transaction_id,"
+        " header__timestamp; declare the columns that it has, and list its header columns in `headers`"
+    ) in said
+    assert (
+        "change_tables: source 'feed.other_mask': `mask_type` must be the type of header__change_mask in"
+        " raw_mistakes_raw.other_mask, which is string, got 'binary'"
+    ) in said
+    assert "it lacks landed; `arrival` must be one of its columns" in said
+    assert "change_tables: source 'feed.sparse': current_state takes `images: full` so far, got 'partial'" in said
+
+
+def test_changed_columns_stop_a_log_until_it_is_built_anew(consumer: Callable[[str], Consumer], raw: Raw) -> None:
+    project = consumer("changed_spec")
+    spec = FORMAT | {"headers": ["change_seq", "change_oper"]}
+    landed = {"header__change_seq": "string", "header__change_oper": "string", "id": "bigint", "name": "string"}
+    raw.create("changed_spec_raw.people", landed)
+    raw.insert("changed_spec_raw.people", [(f"{1:035d}", "I", 1, "Ann")])
+    project.write([Entry("people", spec, {"id": "bigint"})])
+    project.dbt("build")
+    project.write([Entry("people", spec, COLUMNS)])
+    said = project.errors(project.dbt("build", must_succeed=False))
+    assert (
+        "change_tables: model 'dedup_feed__people': source 'feed.people' has changed since the log was built: column"
+        " 'name' is string, was not declared; build it and the models behind it anew with --full-refresh"
+    ) in said
+    assert raw.query("select * from changed_spec.current_feed__people")[0][0] == 1
+    project.dbt("build", "--full-refresh")
+    assert raw.query("select id, name from changed_spec.current_feed__people") == [(1, "Ann")]
