@@ -1,0 +1,13 @@
+"""The feeds of the demo: each writer turns the source's history into raw rows as one replication product lands them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from demo.writers.feed import FeedWriter
+from demo.writers.qlik_change_tables import QlikChangeTablesWriter
+
+WRITERS: Mapping[str, type[FeedWriter]] = {
+    "qlik_change_tables": QlikChangeTablesWriter,
+}
+"""The writers by their system's name; a new feed is one file beside this one and one line here."""

@@ -1,0 +1,74 @@
+"""What every feed writer offers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from demo.database import Column
+from demo.history import Transaction, Value
+
+
+class Verdict(NamedTuple):
+    """What staging must find about a raw row: its `_status`, and the reason code where it is rejected or waiting."""
+
+    status: str
+    code: str | None
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """A raw table as it lands: its name and its columns with Spark types."""
+
+    name: str
+    columns: tuple[Column, ...]
+
+
+class FeedWriter(ABC):
+    """Writes one feed, batch by batch, and keeps account of what it wrote."""
+
+    system: ClassVar[str]
+    """The name of the system: of its sources entry, its model folders and its format."""
+
+    swaps: ClassVar[bool]
+    """Whether the demo's history for this feed has rows that exchange their keys inside a transaction."""
+
+    @abstractmethod
+    def __init__(self, seed: int) -> None:
+        """Starts a feed; the same seed and history give the same rows."""
+
+    @property
+    @abstractmethod
+    def raw_tables(self) -> Sequence[RawTable]:
+        """The raw tables that the feed lands in."""
+
+    @abstractmethod
+    def write(
+        self, transactions: Sequence[Transaction], loaded: Sequence[Transaction] = (), *, last: bool = False
+    ) -> Mapping[str, Sequence[tuple[Value, ...]]]:
+        """Writes a batch: the transactions that were committed since the batch before.
+
+        What is not in the batch although its transaction is (a row that comes late) never alters the state of a table.
+
+        Args:
+            transactions: in the order of their commits
+            loaded: with the first batch: the transactions before, which filled the empty tables by inserts. A feed that
+                begins with a copy of the tables writes their rows as such, and any other writes them as changes
+            last: whether everything must be delivered now
+
+        Returns:
+            Rows by raw table, each as wide as the table, in the order in which they land.
+        """
+
+    @property
+    @abstractmethod
+    def expected_statuses(self) -> Mapping[str, Counter[Verdict]]:
+        """How many of the raw rows written so far bear which verdict, by source table."""
+
+    @property
+    @abstractmethod
+    def expected_changes(self) -> Mapping[str, int]:
+        """How many distinct changes the raw rows written so far tell of, by source table."""
