@@ -56,7 +56,7 @@ $(READY): requirements.txt
 	"$$python" -m venv .venv; \
 	awk '/^[^ #]/ {wanted = ($$0 ~ /^uv==/)} wanted' requirements.txt > .venv/uv.txt; \
 	{ $(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r .venv/uv.txt \
-	    && VIRTUAL_ENV="$(CURDIR)/.venv" $(BIN)/uv pip sync --quiet --require-hashes requirements.txt; } 2> .venv/setup.log \
+	    && VIRTUAL_ENV="$(CURDIR)/.venv" $(BIN)/uv pip sync --quiet --compile-bytecode --require-hashes requirements.txt; } 2> .venv/setup.log \
 	    || { tail -n 3 .venv/setup.log >&2; echo "change_tables: could not install requirements.txt: check the network or pip's index settings, and run make again" >&2; exit 1; }
 	@touch $@
 

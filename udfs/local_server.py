@@ -23,7 +23,10 @@ _PATIENCE = 180.0  # seconds for a server to be ready
 
 
 SHORT_LIVED = {
-    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    # the smaller compiler alone; with it comes a cache of 48 MB, too small for Spark, which would be swept all the time
+    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseSerialGC",
+    "spark.hadoop.hive.server2.async.exec.threads": "8",  # a new thread sets up a metastore client of its own
+    "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "2",

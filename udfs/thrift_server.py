@@ -142,6 +142,8 @@ def _settings(options: argparse.Namespace, folder: Path, port: int, jars: Sequen
         "spark.sql.constraintPropagation.enabled": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
         "spark.hadoop.javax.jdo.option.ConnectionURL": connection,
+        # as Hive's own sessions have it: two that differ make the metastore set itself up anew for every session
+        "spark.hadoop.datanucleus.rdbms.datastoreAdapterClassName": "org.datanucleus.store.rdbms.adapter.DerbyAdapter",
         "spark.hadoop.hive.metastore.try.direct.sql": "false",  # its check of the schema costs seconds a session
         "spark.hadoop.hive.exec.scratchdir": str(tmp / "hive"),
         "spark.hadoop.hive.exec.local.scratchdir": str(tmp / "hive"),
@@ -156,6 +158,8 @@ def _settings(options: argparse.Namespace, folder: Path, port: int, jars: Sequen
         if not equals or not key:
             raise ServerError(f"--conf must be key=value, got '{pair}'")
         settings[key] = value
+    if settings["spark.hadoop.javax.jdo.option.ConnectionURL"] != connection:
+        del settings["spark.hadoop.datanucleus.rdbms.datastoreAdapterClassName"]
     return settings
 
 

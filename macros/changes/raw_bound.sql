@@ -69,9 +69,9 @@
     {%- set name = change_tables.quoted(arrival.name) -%}
     {%- set since = {
         'number': settled,
-        'date': "date'" ~ settled ~ "'",
+        'date': "date '" ~ settled ~ "'",
         'timestamp': 'timestamp_micros(' ~ settled ~ ')',
-        'timestamp_ntz': "timestamp_ntz'" ~ settled ~ "'",
+        'timestamp_ntz': "timestamp_ntz '" ~ settled ~ "'",
         'text': change_tables.text_literal(settled),
     }[arrival.kind] -%}
     {%- if lookback == 0 -%}

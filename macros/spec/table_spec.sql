@@ -60,7 +60,7 @@
     {% for column in node.columns.values() %}
         {% do columns.append({
             'name': column.name,
-            'data_type': column.data_type,
+            'data_type': modules.re.sub('\\s*,\\s*(?=\\d)', ', ', column.data_type or ''),
             'meta': column.config.meta if column.config and column.config.meta else {},
         }) %}
     {% endfor %}

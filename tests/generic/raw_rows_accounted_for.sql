@@ -5,7 +5,7 @@
     raw   the relations behind the model: the raw table, and the snapshot where there is one
 -#}
 {% test raw_rows_accounted_for(model, raw) %}
-{%- set relations = raw if raw is iterable and raw is not string and raw is not mapping else [raw] %}
+{%- set relations = raw if raw is sequence else [raw] %}
 with raw_counts as (
 
     {%- for relation in relations %}

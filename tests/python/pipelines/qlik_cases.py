@@ -103,7 +103,7 @@ CASES = [
             ],
         ],
         {
-            ("accepted", None): 15,
+            ("accepted", None): 14,
             ("merged", "before_image"): 3,
             ("rejected", "unknown_operation"): 3,
             ("rejected", "change_seq_missing"): 1,
