@@ -69,21 +69,32 @@ def compare(connection: Connection, table: Table, relation: str, truth: str) -> 
         truth: what `land_truth` returned for the table
     """
     names = ", ".join(quoted(name) for name in table.column_names)
-    ours, theirs = f"select {names} from {relation}", f"select {names} from {truth}"
-    differences = (
-        f"select 'missing' as difference, {names} from ({theirs} except all {ours}) "
-        f"union all select 'surplus' as difference, {names} from ({ours} except all {theirs})"
+    counted = (
+        f"select {names}, sum(ours) as ours, sum(theirs) as theirs"
+        f" from (select {names}, 1 as ours, 0 as theirs from {relation}"
+        f" union all select {names}, 0 as ours, 1 as theirs from {truth}) group by all"
     )
-    counted = dict(fetch(connection, f"select difference, count(*) from ({differences}) group by difference"))
-    samples = fetch(connection, f"select * from ({differences}) limit {_SAMPLE_ROWS}") if counted else []
-    ((rows,),) = fetch(connection, f"select count(*) from {relation}")
+    missing, surplus = "greatest(theirs - ours, 0)", "greatest(ours - theirs, 0)"
+    ((rows, missed, too_many),) = fetch(
+        connection,
+        f"select coalesce(sum(ours), 0), coalesce(sum({missing}), 0), coalesce(sum({surplus}), 0) from ({counted})",
+    )
+    samples = (
+        fetch(
+            connection,
+            f"select if(ours < theirs, 'missing', 'surplus'), {names} from ({counted})"
+            f" where ours <> theirs limit {_SAMPLE_ROWS}",
+        )
+        if missed or too_many
+        else []
+    )
     found = {name: data_type for name, data_type, *_ in fetch(connection, f"describe {relation}")}
     other_types = [
         f"{column.name}: {found.get(column.name)}, not {column.data_type}"
         for column in table.columns
         if found.get(column.name) != column.data_type
     ]
-    return Comparison(rows, counted.get("missing", 0), counted.get("surplus", 0), other_types, samples)
+    return Comparison(rows, missed, too_many, other_types, samples)
 
 
 def count_statuses(connection: Connection, relation: str) -> Counter[Verdict]:

@@ -371,11 +371,9 @@ class Workload:
 def new_key(table: Table, number: int) -> Key:
     """The key of that number, which no other number has; part of a composite key is shared, or null.
 
-    >>> new_key(TABLES["order_lines"], 5), new_key(TABLES["prices"], 5)
-    ((2, 1), ('A-1 ', 'EU'))
+    >>> new_key(TABLES["orders"], 5), new_key(TABLES["prices"], 5)
+    ((5,), ('A-1 ', 'EU'))
     """
-    if table.name == "order_lines":
-        return (number // 4 + 1, number % 4)
     if table.name == "prices":
         return (f"A-{number // 3} {TEXTS[number // 3 % len(TEXTS)]}", (None, "", "EU")[number % 3])
     # every tenth number is too great for a float to hold it

@@ -88,21 +88,14 @@ class ChangeTable:
 CHANGE_TABLES: Mapping[str, ChangeTable] = {
     change_table.table.name: change_table
     for change_table in (
-        ChangeTable(TABLES["customers"], has_snapshot=True),
+        ChangeTable(TABLES["orders"], has_snapshot=True),
         ChangeTable(
-            TABLES["orders"],
-            headers=(*ALL_HEADERS, "partition_name"),
-            mask_order="most_significant_first",
-            truncate_letter=None,
-        ),
-        ChangeTable(
-            TABLES["order_lines"],
+            TABLES["prices"],
             headers=("change_seq", "change_oper", "change_mask"),
             mask_type="string",
             mask_order="most_significant_first",
-            text_columns=("unit price", "quantity"),
+            text_columns=("unit price", "order"),
         ),
-        ChangeTable(TABLES["prices"], headers=("change_seq", "change_oper"), has_snapshot=True),
         ChangeTable(
             TABLES["machine_settings"],
             headers=("change_seq", "change_oper", "change_mask", "operation"),
@@ -161,7 +154,7 @@ class QlikChangeTablesWriter(FeedWriter):
     >>> workload = Workload(seed=1, swaps=QlikChangeTablesWriter.swaps)
     >>> writer = QlikChangeTablesWriter(seed=1)
     >>> raw_rows = writer.write([], loaded=workload.fill(), last=True)
-    >>> len(raw_rows["customers"]), len(raw_rows["orders__ct"]) >= 20
+    >>> len(raw_rows["orders"]), len(raw_rows["prices__ct"]) >= 20
     (20, True)
 
     Attributes:
@@ -328,7 +321,7 @@ class QlikChangeTablesWriter(FeedWriter):
         if change_table.mask_type == "string":
             yield _broken(made("U", bare), "change_mask_malformed", change_mask=one_of("01g0", "-18", "0 1"))
         for name in change_table.text_columns:
-            text = one_of("n/a", "12.34567", "99999999999")
+            text = one_of("n/a", "1.00000000001", "9" * 29)
             yield _broken(made("U", bare), "value_does_not_fit", **{name: text})
         yield made("B", bare)
 

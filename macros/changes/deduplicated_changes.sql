@@ -80,7 +80,9 @@ changes as (
 -- what the log does not hold yet, or holds otherwise
 new_changes as (
 
-    select changes.*
+    select
+        changes.*,
+        coalesce(changes._key_before > known._key_before, false) as _overrules
     from changes
     left join {{ state }} as known
         on changes._change_id = known._change_id and changes._change_seq = known._change_seq

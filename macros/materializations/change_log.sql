@@ -31,8 +31,8 @@
             cache table {{ new_changes }} as
             {{ sql }}
         {%- endcall -%}
-        {%- set found = change_tables._probe_changes(new_changes) -%}
-        {%- if found.changes > 0 and (run.run == 'since' or found.moves > 0) -%}
+        {%- set found = change_tables._probe_changes(new_changes, compared=run.run == 'everything') -%}
+        {%- if found.changes > 0 and run.run == 'since' -%}
             {%- do change_tables._compare_with_log(spec, state, new_changes, found) -%}
         {%- endif -%}
         {%- set mark = change_tables._log_mark(spec, run.mark_before, batch, found, settled) -%}
@@ -72,23 +72,24 @@
 {% endmacro %}
 
 
-{#- What the mark and the merge need to know of a set of changes. -#}
-{% macro _probe_changes(changes) %}
+{#- What the mark and the merge need to know of a set of changes. `compared`: they have been held against the log. -#}
+{% macro _probe_changes(changes, compared=false) %}
     {% set row = run_query(
         "select count(*) as changes, min(_change_seq) as lowest_seq, max(_change_seq) as highest_seq,"
-        ~ " max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves"
+        ~ " max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq,"
+        ~ (" count_if(_overrules)" if compared else " 0") ~ " as overruled"
         ~ " from " ~ changes ~ " where _mark is null"
     ).rows[0] %}
     {% do return({
         'changes': row['changes'] | int, 'lowest_seq': row['lowest_seq'], 'highest_seq': row['highest_seq'],
-        'truncate_seq': row['truncate_seq'] or '', 'moves': row['moves'] | int, 'overruled': false,
+        'truncate_seq': row['truncate_seq'] or '', 'overruled': row['overruled'] | int > 0,
     }) %}
 {% endmacro %}
 
 
 {#-
     Compares a run's changes with what the log holds: how many are new or tell more, and whether one overrules a key
-    before. Asked only where the run's SQL has not compared them itself, or where keys have moved.
+    before. Asked only where the run's SQL has not compared them itself.
 -#}
 {% macro _compare_with_log(spec, log, new_changes, found) %}
     {% set row = run_query(

@@ -12,12 +12,24 @@
 
 {#- The mark of a state table, as a dict. None where the table is not there or was never completed. -#}
 {% macro read_mark(state) %}
-    {% if load_cached_relation(state) is none %}
-        {% do return(none) %}
-    {% endif %}
-    {% set marks = run_query('select _mark from ' ~ state ~ ' where _mark is not null').columns[0].values() %}
-    {#- two marks are what two first builds at once leave: neither tells what the table holds -#}
-    {% do return(fromjson(marks[0]) if marks | length == 1 else none) %}
+    {% do return(change_tables.read_marks([state])[0]) %}
+{% endmacro %}
+
+
+{#- The marks of several state tables, by one query. -#}
+{% macro read_marks(states) %}
+    {% set queries = [] %}
+    {% for state in states if load_cached_relation(state) is not none %}
+        {% do queries.append('select ' ~ loop.index0 ~ ' as place, _mark from ' ~ state ~ ' where _mark is not null') %}
+    {% endfor %}
+    {% set rows = run_query(queries | join(' union all ')).rows if queries else [] %}
+    {% set marks = [] %}
+    {% for state in states %}
+        {#- two marks are what two first builds at once leave: neither tells what the table holds -#}
+        {% set found = rows | selectattr(0, 'equalto', states.index(state)) | list %}
+        {% do marks.append(fromjson(found[0][1]) if found | length == 1 else none) %}
+    {% endfor %}
+    {% do return(marks) %}
 {% endmacro %}
 
 
@@ -48,9 +60,10 @@
 
 {#- What a run of a state model over a log has to do: from the log's mark and its own. -#}
 {% macro state_run(spec, log, state) %}
+    {% set marks = change_tables.read_marks([log] if change_tables.is_rebuild() else [log, state]) %}
     {#- before the log is built, `dbt compile` shows what a first run would be -#}
-    {% set log_mark = change_tables.read_mark(log) or {'log': '', 'batch': '', 'floor': '', 'rebuild': ''} %}
-    {% set mark = none if change_tables.is_rebuild() else change_tables.read_mark(state) %}
+    {% set log_mark = marks[0] or {'log': '', 'batch': '', 'floor': '', 'rebuild': ''} %}
+    {% set mark = none if change_tables.is_rebuild() else marks[1] %}
     {% set follows = mark is not none and mark.log == log_mark.log and log_mark.rebuild <= mark.batch %}
     {% do return({
         'run': 'first' if not follows else ('nothing new' if mark.batch == log_mark.batch else 'since'),

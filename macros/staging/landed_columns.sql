@@ -77,17 +77,27 @@
     {% endif %}
     {% set exact = '' %}
     {% if decimal %}
-        {% set finest = 38 - (decimal.group(1) | int - decimal.group(2) | int) %}
-        {% set exact = " or try_cast(" ~ value ~ " as decimal(38, " ~ finest ~ ")) <> try_cast(" ~ value ~ " as " ~ data_type ~ ")" %}
+        {#- by its digits, for no type holds more of them to compare with; with an exponent, by what a double tells -#}
+        {% set exact = " or case when cast(" ~ value ~ " as string) rlike '[eE]'"
+            ~ " then try_cast(" ~ value ~ " as double) <> cast(try_cast(" ~ value ~ " as " ~ data_type ~ ") as double)"
+            ~ " else " ~ change_tables._has_finer_digits(value, decimal.group(2)) ~ " end" %}
     {% elif type in ['tinyint', 'smallint', 'int', 'bigint'] %}
         {% set exact = " or try_cast(" ~ value ~ " as decimal(38, 18)) <> try_cast(" ~ value ~ " as " ~ data_type ~ ")" %}
     {% elif type == 'date' %}
         {% set exact = " or try_cast(" ~ value ~ " as timestamp) <> try_cast(" ~ value ~ " as " ~ data_type ~ ")" %}
+    {% elif type.startswith('timestamp') %}
+        {% set exact = " or " ~ change_tables._has_finer_digits(value, 6) %}
     {% endif %}
     {% do return(
         value ~ " is not null and (try_cast(" ~ value ~ " as " ~ data_type ~ ") is null" ~ exact ~ ")"
     ) %}
 {% endmacro %}
+
+
+{#- True where a digit other than 0 stands further behind the point than `places`. -#}
+{% macro _has_finer_digits(value, places) -%}
+    cast({{ value }} as string) rlike '[.][0-9]{{ '{' ~ places ~ '}' }}[0-9]*[1-9]'
+{%- endmacro %}
 
 
 {% macro _lands_as_declared(column, landed) %}

@@ -1,6 +1,6 @@
 {#-
-    Stands on a staging model. Fails when its rows are not as many as the raw rows behind it, and for every row whose
-    status is not one of the five, or whose reason is there where it must not be, or the reverse.
+    Stands on a staging model. Fails when its rows are not as many as the raw rows behind it, or when a row is misjudged:
+    its status is not one of the five, or it bears a reason or a raw row where it must not, or the reverse.
 
     raw   the relations behind the model: the raw table, and the snapshot where there is one
 -#}
@@ -18,37 +18,32 @@ with raw_counts as (
 
 ),
 
-staged_count as (
+landed as (
 
-    select count(*) as staged_rows
-    from {{ model }}
-
-),
-
-counts_that_differ as (
-
-    select concat('staged ', staged_rows, ' of ', raw_rows, ' raw rows') as mistake
-    from staged_count
-    cross join (select sum(raw_rows) as raw_rows from raw_counts) as landed
-    where staged_rows <> raw_rows
+    select sum(raw_rows) as raw_rows
+    from raw_counts
 
 ),
 
-statuses_that_do_not_fit as (
+staged as (
 
-    select concat('status ', coalesce(_status, 'null'), ', reason ', coalesce(_status_reason, 'null')) as mistake
+    select
+        count(*) as staged_rows,
+        count_if(
+            _status is null
+            or _status not in ('accepted', 'merged', 'ignored', 'waiting', 'rejected')
+            or (_status = 'accepted') <> (_status_reason is null)
+            or (_status = 'accepted') <> (_raw_row is null)
+        ) as misjudged_rows
     from {{ model }}
-    where
-        _status is null
-        or _status not in ('accepted', 'merged', 'ignored', 'waiting', 'rejected')
-        or (_status = 'accepted') <> (_status_reason is null)
-        or (_status = 'accepted') <> (_raw_row is null)
 
 )
 
-select mistake
-from counts_that_differ
-union all
-select mistake
-from statuses_that_do_not_fit
+select
+    landed.raw_rows,
+    staged.staged_rows,
+    staged.misjudged_rows
+from staged
+cross join landed
+where staged.staged_rows <> landed.raw_rows or staged.misjudged_rows > 0
 {% endtest %}

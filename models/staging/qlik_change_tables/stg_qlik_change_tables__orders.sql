@@ -1,1 +1,1 @@
-{{ staged_changes('qlik_change_tables', 'orders') }}
+{{ staged_changes('qlik_change_tables', 'orders', reads=['orders_full']) }}

@@ -1,1 +1,1 @@
-{{ staged_changes('qlik_change_tables', 'prices', reads=['prices_full']) }}
+{{ staged_changes('qlik_change_tables', 'prices') }}

@@ -74,8 +74,22 @@ def test_a_raw_table_takes_rows_and_gives_none_back(connection: Any) -> None:
 
 
 PRICES: Table = TABLES["prices"]
-BOLT: Row = {"article": "bolt", "region": None, "order": 1, "price": Decimal("1.5000000000"), "valid_on": None}
-NUT: Row = {"article": "nut", "region": "", "order": None, "price": None, "valid_on": date(2026, 1, 5)}
+BOLT: Row = {
+    "article": "bolt",
+    "region": None,
+    "order": 1,
+    "unit price": Decimal("1.5000000000"),
+    "it's": "a",
+    "valid_on": None,
+}
+NUT: Row = {
+    "article": "nut",
+    "region": "",
+    "order": None,
+    "unit price": None,
+    "it's": None,
+    "valid_on": date(2026, 1, 5),
+}
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +121,7 @@ def make_model(connection: Any, columns: Sequence[Column], rows: Sequence[Row]) 
         ([BOLT], 1, 0),
         ([BOLT, NUT, NUT], 0, 1),
         ([BOLT, {**NUT, "region": None}], 1, 1),
-        ([{**BOLT, "price": Decimal("1.5000000001")}, NUT], 1, 1),
+        ([{**BOLT, "unit price": Decimal("1.5000000001")}, NUT], 1, 1),
     ],
 )
 def test_a_model_that_is_not_the_source_is_told(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -84,11 +85,16 @@ def data(row: RawRow) -> tuple[Value, ...]:
     return row.values[len(row.change_table.headers) :]
 
 
+def as_text(value: Value) -> str:
+    """A number as a text column bears it: in full, without an exponent."""
+    return f"{value:f}" if isinstance(value, Decimal) else str(value)
+
+
 def landed(table: str, row: Row | None) -> tuple[Value, ...]:
     """A row of the source as the change table bears it: some columns as text."""
     text_columns = CHANGE_TABLES[table].text_columns
     return tuple(
-        str(value) if name in text_columns and value is not None else value for name, value in (row or {}).items()
+        as_text(value) if name in text_columns and value is not None else value for name, value in (row or {}).items()
     )
 
 

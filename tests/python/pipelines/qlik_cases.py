@@ -40,6 +40,17 @@ def full(
     return [landed_seq, oper, mask, "0000:1", operation, "00AB", AT, id_, name, amount]
 
 
+def texts(number: int, oper: str, id_: str, timestamp: str | None = None, **values: str) -> list[Any]:
+    """A row of which all but the sequence lands as text."""
+    return [seq(number), oper, timestamp, id_, *(values.get(name) for name in ("amount", "exact", "day", "at", "flag"))]
+
+
+def partitioned(row: list[Any], day: int | None) -> list[Any]:
+    """A row with partition_name behind its headers, and the day of its arrival as the last column."""
+    headers, data = row[: len(HEADERS)], row[len(HEADERS) :]
+    return [*headers, "20260131T120000_20260131T130000", *data, day and dt.date(2026, 1, day)]
+
+
 def bare(number: int, oper: str, *values: Any) -> list[Any]:
     """A row with change_seq and change_oper only."""
     return [seq(number), oper, *values]
@@ -124,24 +135,36 @@ CASES = [
         reported={(f"{seq(80)}:U:8", "key_move_without_before"), (f"{seq(90)}:U:9", "conflicting_content")},
     ),
     Case(
-        Entry("truncated", SPEC | {"header_prefix": "", "arrival": "batch"}, COLUMNS),
-        _prefixed(list(HEADERS), prefix="") | COLUMNS | {"batch": "date"},
+        Entry(
+            "truncated",
+            SPEC
+            | {
+                "header_prefix": "",
+                "headers": [*HEADERS, "partition_name"],
+                "mask_order": "most_significant_first",
+                "arrival": "batch",
+            },
+            COLUMNS,
+        ),
+        _prefixed(list(HEADERS), prefix="") | {"partition_name": "string"} | COLUMNS | {"batch": "date"},
         [
             [
-                [*full(10, "I", 1, "a"), dt.date(2026, 1, 1)],
-                [*full(20, "I", 2, "b"), dt.date(2026, 1, 1)],
-                [*full(30, "T", None, None), dt.date(2026, 1, 1)],
-                [*full(40, "I", 3, "c"), dt.date(2026, 1, 1)],
+                partitioned(full(10, "I", 1, "a"), 1),
+                partitioned(full(20, "I", 2, "b"), 1),
+                partitioned(full(30, "T", None, None), 1),
+                partitioned(full(40, "I", 3, "c"), 1),
             ],
             [
-                [*full(15, "I", 5, "older than the truncate"), dt.date(2026, 1, 2)],
-                [*full(50, "I", 1, "again"), dt.date(2026, 1, 2)],
-                [seq(45), "D", None, "p", "TRUNCATE", "00AC", AT, None, None, None, dt.date(2026, 1, 2)],
-                [*full(60, "U", 6, "no arrival"), None],
+                partitioned(full(15, "I", 5, "older than the truncate"), 2),
+                partitioned(full(50, "I", 1, "again", b"\x01\x00"), 2),
+                partitioned([seq(45), "D", None, "p", "TRUNCATE", "00AC", AT, None, None, None], 2),
+                partitioned(full(60, "U", 6, "no arrival", b"\x01\x00"), None),
             ],
         ],
         {("accepted", None): 8},
         [{(3, "c")}, {(1, "again"), (6, "no arrival")}],
+        # the eighth bit from the most significant end of two bytes is the first data column behind eight headers
+        reported={(f"{seq(60)}:U:6", "key_move_without_before")},
     ),
     Case(
         Entry("pairs", TWO_HEADERS | {"key": ["a", "b c"]}, {"a": "string", "b c": "int", "it's": "string"}),
@@ -173,38 +196,49 @@ CASES = [
             {
                 "id": "int",
                 "amount": "decimal(5,2)",
+                "exact": "decimal(38,10)",
                 "day": "date",
                 "at": "timestamp",
                 "flag": "boolean",
             },
         ),
         _prefixed(["change_seq", "change_oper", "timestamp"], timestamp="string")
-        | dict.fromkeys(["id", "amount", "day", "at", "flag"], "string"),
+        | dict.fromkeys(["id", "amount", "exact", "day", "at", "flag"], "string"),
         [
             [
-                [seq(10), "I", "2026-01-31 12:00:00", "1", "1.50", "2026-01-31", "2026-01-31 12:00:00.000001", "true"],
-                [seq(20), "I", None, "1.5", "1", None, None, None],
-                [seq(21), "I", None, "99999999999", "1", None, None, None],
-                [seq(22), "I", None, "2", "1.239", None, None, None],
-                [seq(23), "I", None, "2", "12345", None, None, None],
-                [seq(24), "I", None, "2", "many", None, None, None],
-                [seq(25), "I", None, "2", None, "2026-01-31 12:00:00", None, None],
-                [seq(26), "I", None, "2", None, None, "yesterday", None],
-                [seq(27), "I", None, "2", None, None, None, "maybe"],
-                [seq(28), "I", "soon", "2", None, None, None, None],
-                [seq(29), "U", None, "1", "too much", None, None, None],
-                [seq(29), "B", None, "1", "1.50", None, None, None],
-                [seq(30), "D", None, "3", "only the key counts", None, None, None],
+                texts(10, "I", "1", amount="1.50", day="2026-01-31", at="2026-01-31 12:00:00.000001", flag="true"),
+                texts(20, "I", "1.5", amount="1"),
+                texts(21, "I", "99999999999", amount="1"),
+                texts(22, "I", "2", amount="1.239"),
+                texts(23, "I", "2", amount="12345"),
+                texts(24, "I", "2", amount="many"),
+                texts(25, "I", "2", day="2026-01-31 12:00:00"),
+                texts(26, "I", "2", at="yesterday"),
+                texts(27, "I", "2", flag="maybe"),
+                texts(28, "I", "2", timestamp="soon"),
+                texts(29, "U", "1", amount="too much"),
+                texts(29, "B", "1", amount="1.50"),
+                texts(30, "D", "3", amount="only the key counts"),
+                texts(31, "I", "4", amount="1.5E1", exact="-9999999999999999999999999999.9999999999000"),
+                texts(32, "I", "2", exact="0.12345678901"),
+                texts(33, "I", "2", exact="1E-12"),
+                texts(34, "I", "2", at="2026-01-31 12:00:00.0000001"),
             ],
             [],
         ],
         {
-            ("accepted", None): 2,
-            ("rejected", "value_does_not_fit"): 10,
+            ("accepted", None): 3,
+            ("rejected", "value_does_not_fit"): 13,
             ("rejected", "after_image_rejected"): 1,
         },
-        [{(1, Decimal("1.50"), "2026-01-31", True)}] * 2,
-        shown="id, amount, string(day), flag",
+        [
+            {
+                (1, Decimal("1.50"), None, "2026-01-31", True),
+                (4, Decimal("15.00"), "-9999999999999999999999999999.9999999999", None, None),
+            }
+        ]
+        * 2,
+        shown="id, amount, string(exact), string(day), flag",
     ),
     Case(
         Entry(

@@ -1,1 +1,0 @@
-{{ current_state(ref('dedup_qlik_change_tables__customers')) }}

@@ -1,1 +1,0 @@
-{{ deduplicated_changes(ref('stg_qlik_change_tables__customers')) }}

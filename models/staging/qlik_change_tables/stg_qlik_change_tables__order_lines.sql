@@ -1,1 +1,0 @@
-{{ staged_changes('qlik_change_tables', 'order_lines') }}
