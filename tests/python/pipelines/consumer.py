@@ -53,7 +53,7 @@ class Consumer:
             "host": "127.0.0.1",
             "port": self.port,
             "schema": self.schema,
-            "threads": 2,
+            "threads": 4,
             "poll_interval": 0,
             "query_retries": 0,
         }

@@ -49,13 +49,15 @@ def results(project: Consumer, raw: Raw) -> Results:
             raw.query(f"truncate table {SCHEMA}_raw.loaded_full")
             raw.insert(f"{SCHEMA}_raw.loaded_full", [(1, "r1", None), (4, "r4", None)])
             raw.insert(f"{SCHEMA}_raw.loaded", [bare(40, "U", 4, "u4", None), bare(15, "U", 2, "late", None)])
-        project.dbt("build", *(RELOAD if number else []))
+        with_rows = [f"stg_feed__{case.entry.name}+" for case in CASES if case.batches[number]] + ["stg_feed__loaded+"]
+        project.dbt("build", "--select", "reason_codes", *with_rows, *(RELOAD if number else []))
         shutil.copytree(project.folder / "target/compiled/consumer/models", project.folder / f"rendered/{number}")
         _read(raw, found)
-    refused = project.dbt("build", "--full-refresh", *RELOAD, must_succeed=False)
+    refused = project.dbt("build", "--full-refresh", "--select", "dedup_feed__loaded", *RELOAD, must_succeed=False)
     assert "a full refresh would lose 2 changes that the log holds" in project.errors(refused)
     allowed = json.dumps({"loaded_at": seq(30), "change_tables_allow_loss": True})
-    project.dbt("build", "--full-refresh", "--vars", allowed)
+    logs = [f"dedup_feed__{case.entry.name}+" for case in CASES if case.batches[1]] + ["dedup_feed__loaded+"]
+    project.dbt("build", "--full-refresh", "--select", *logs, "--vars", allowed)
     _read(raw, found)
     return found
 

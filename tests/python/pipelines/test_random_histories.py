@@ -11,7 +11,7 @@ from .consumer import Consumer, Entry
 from .histories import COLUMNS, KEY, RAW_COLUMNS, RawRow, expected_state, random_raw_rows
 from .landing import Raw
 
-BATCHES = 4
+BATCHES = 3
 LOG = "select * except (_batch_id) from {}.dedup_feed__{}"
 SPEC = {"format": "qlik_change_tables", "key": KEY, "headers": ["change_seq", "change_oper"]}
 ENTRIES = [
