@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sqlfluff.core import FluffConfig, Linter
 
 from .consumer import REPOSITORY, Consumer, Entry
 from .landing import Raw
@@ -120,16 +121,19 @@ def test_a_load_ends_what_is_older_and_a_reload_ends_what_it_lacks(results: Resu
 
 @pytest.mark.usefixtures("results")
 def test_the_rendered_sql_of_first_and_later_runs_passes_sqlfluff(project: Consumer) -> None:
-    linter = Linter(config=FluffConfig.from_path(str(REPOSITORY)))
-    files = sorted((project.folder / "rendered").glob("*/*.sql"))
-    assert {file.parent.name for file in files} == {"0", "1"}
-    later = (project.folder / "rendered/1/dedup_feed__truncated.sql").read_text()
+    rendered = project.folder / "rendered"
+    later = (rendered / "1/dedup_feed__truncated.sql").read_text()
     assert '"run": "since"' in later
-    mistakes = []
-    for file in files:
-        linted = linter.lint_string(file.read_text().strip() + "\n", fname=str(file))
-        mistakes += [
-            f"{Path(file).parent.name}/{file.name}:{error.line_no}: {error.rule_code()} {error.desc()}"
-            for error in linted.get_violations()
-        ]
-    assert not mistakes, "\n".join(mistakes)
+    to_lint = project.folder / "to_lint"
+    to_lint.mkdir()
+    texts: set[str] = set()
+    for file in sorted(rendered.glob("*/*.sql")):
+        text = file.read_text().strip() + "\n"
+        if text not in texts:  # a view is rendered alike by every run
+            (to_lint / f"{file.stem}__{file.parent.name}.sql").write_text(text)
+        texts.add(text)
+    assert {file.stem[-1] for file in to_lint.iterdir()} == {"0", "1"}
+    sqlfluff = str(Path(sys.executable).with_name("sqlfluff"))
+    options = ["--processes", "2", "--disable-progress-bar", "--config", str(REPOSITORY / ".sqlfluff")]
+    linted = subprocess.run([sqlfluff, "lint", *options, str(to_lint)], capture_output=True, text=True, check=False)
+    assert linted.returncode == 0, linted.stdout + linted.stderr
