@@ -45,6 +45,7 @@ ranked as (
                 {{ change_tables.header_columns() | join(' desc, ') }} desc
         ) as _rank,
         count(_report) over same_change as _reports,
+        max(_report) over same_change as _known_report,
         max(_key_before) over same_change as _known_key_before,
         min(_content_hash) over same_change <> max(_content_hash) over same_change as _contents_differ
     from accepted
@@ -66,8 +67,9 @@ changes as (
         _changed_columns,
         _known_key_before as _key_before,
         _raw_id,
-        case when _reports = _copies then _report end as _report,
-        _contents_differ and _change_op not in ('delete', 'truncate') as _is_conflicting,
+        case when _reports = _copies and not startswith(_known_report, 'conflicting_content') then _known_report end as _report,
+        (_contents_differ and _change_op not in ('delete', 'truncate'))
+        or coalesce(startswith(_known_report, 'conflicting_content'), false) as _is_conflicting,
         _row_hash,
         {{ change_tables.column_list(spec.column_names) }}
     from ranked

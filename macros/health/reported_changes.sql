@@ -24,9 +24,9 @@ select
     _change_id,
     _change_seq,
     'conflicting_content' as code,
-    'delivered with different contents; the greater one stands' as detail
+    'delivered with different contents or before images; the greater ones stand' as detail
 from {{ dedup }}
-where _is_conflicting and not coalesce(startswith(_report, 'conflicting_content'), false)
+where _is_conflicting
             {%- if not loop.last %}
 union all
             {%- endif %}

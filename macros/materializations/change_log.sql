@@ -76,13 +76,14 @@
 {% macro _probe_changes(changes, compared=false) %}
     {% set row = run_query(
         "select count(*) as changes, min(_change_seq) as lowest_seq, max(_change_seq) as highest_seq,"
-        ~ " max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq,"
+        ~ " max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves,"
         ~ (" count_if(_overrules)" if compared else " 0") ~ " as overruled"
         ~ " from " ~ changes ~ " where _mark is null"
     ).rows[0] %}
     {% do return({
         'changes': row['changes'] | int, 'lowest_seq': row['lowest_seq'], 'highest_seq': row['highest_seq'],
-        'truncate_seq': row['truncate_seq'] or '', 'overruled': row['overruled'] | int > 0,
+        'truncate_seq': row['truncate_seq'] or '', 'moves': row['moves'] | int > 0,
+        'overruled': row['overruled'] | int > 0,
     }) %}
 {% endmacro %}
 
@@ -105,17 +106,18 @@
 
 {#-
     The mark of a log: which log it is, the last run that changed it, the sequence below which every key has ended
-    (truncate or load), the load it holds, what has settled of the raw table, and the last run after which states must
-    be built anew, because a key before was overruled and the change it told of is withdrawn.
+    (truncate or load), whether keys have moved, the load it holds, what has settled of the raw table, and the last run
+    after which states must be built anew, because a key before was overruled and the change it told of is withdrawn.
 -#}
 {% macro _log_mark(spec, mark_before, batch, found, settled) %}
-    {% set before = mark_before or {'log': batch, 'batch': '', 'floor': '', 'rebuild': ''} %}
+    {% set before = mark_before or {'log': batch, 'batch': '', 'floor': '', 'moves': false, 'rebuild': ''} %}
     {% set snapshot_seq = spec.snapshot_seq if spec.snapshot else none %}
     {% set writes = mark_before is none or found.changes > 0 or (snapshot_seq is not none and snapshot_seq != mark_before.snapshot_seq) %}
     {% do return({
         'log': before.log,
         'batch': batch if writes else before.batch,
         'floor': [before.floor, found.truncate_seq, snapshot_seq or ''] | max,
+        'moves': before.moves or found.moves,
         'rebuild': batch if found.overruled else before.rebuild,
         'snapshot_seq': snapshot_seq,
         'settled': settled,

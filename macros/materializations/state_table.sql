@@ -19,8 +19,10 @@
 {#- The marks of several state tables, by one query. -#}
 {% macro read_marks(states) %}
     {% set queries = [] %}
-    {% for state in states if load_cached_relation(state) is not none %}
-        {% do queries.append('select ' ~ loop.index0 ~ ' as place, _mark from ' ~ state ~ ' where _mark is not null') %}
+    {% for state in states %}
+        {% if load_cached_relation(state) is not none %}
+            {% do queries.append('select ' ~ loop.index0 ~ ' as place, _mark from ' ~ state ~ ' where _mark is not null') %}
+        {% endif %}
     {% endfor %}
     {% set rows = run_query(queries | join(' union all ')).rows if queries else [] %}
     {% set marks = [] %}
@@ -62,13 +64,14 @@
 {% macro state_run(spec, log, state) %}
     {% set marks = change_tables.read_marks([log] if change_tables.is_rebuild() else [log, state]) %}
     {#- before the log is built, `dbt compile` shows what a first run would be -#}
-    {% set log_mark = marks[0] or {'log': '', 'batch': '', 'floor': '', 'rebuild': ''} %}
+    {% set log_mark = marks[0] or {'log': '', 'batch': '', 'floor': '', 'moves': false, 'rebuild': ''} %}
     {% set mark = none if change_tables.is_rebuild() else marks[1] %}
     {% set follows = mark is not none and mark.log == log_mark.log and log_mark.rebuild <= mark.batch %}
     {% do return({
         'run': 'first' if not follows else ('nothing new' if mark.batch == log_mark.batch else 'since'),
         'mark_before': mark if follows else none,
         'mark': {'log': log_mark.log, 'batch': log_mark.batch, 'floor': log_mark.floor},
+        'moves': log_mark.moves,
         'ends_older_keys': follows and log_mark.floor > mark.floor,
     }) %}
 {% endmacro %}

@@ -19,6 +19,7 @@
         '_row_hash': 'bigint',
         '_precedence': 'int',
         '_is_deleted': 'boolean',
+        '_is_replayed': 'boolean',
         '_mark': 'string',
         '_valid_from': 'timestamp',
         '_valid_to': 'timestamp',
@@ -30,7 +31,18 @@
 
 
 {% macro _contract_columns() %}
-    {% do return(change_tables._contract_column_types().keys() | list) %}
+    {% do return(change_tables._contract_column_types().keys() | list + change_tables._working_columns()) %}
+{% endmacro %}
+
+
+{#- Names that steps between the models' columns use. -#}
+{% macro _working_columns() %}
+    {% do return([
+        '_arrival', '_column_misfit', '_content_hash', '_contents_differ', '_copies', '_enters', '_has_landed_update',
+        '_has_update', '_highest_before_key', '_is_new', '_is_occupied', '_key_misfit', '_known_key_before',
+        '_known_report', '_landed_code', '_landed_mask', '_landed_row', '_lowest_before_key', '_mask_ordinals',
+        '_operation_code', '_overrules', '_rank', '_rejection', '_reports', '_timestamp_misfit'
+    ]) %}
 {% endmacro %}
 
 

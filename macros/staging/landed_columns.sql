@@ -84,9 +84,10 @@
     {% elif type in ['tinyint', 'smallint', 'int', 'bigint'] %}
         {% set exact = " or try_cast(" ~ value ~ " as decimal(38, 18)) <> try_cast(" ~ value ~ " as " ~ data_type ~ ")" %}
     {% elif type == 'date' %}
-        {% set exact = " or try_cast(" ~ value ~ " as timestamp) <> try_cast(" ~ value ~ " as " ~ data_type ~ ")" %}
+        {% set exact = " or not try_cast(" ~ value ~ " as timestamp) <=> try_cast(try_cast(" ~ value ~ " as date) as timestamp)" %}
     {% elif type.startswith('timestamp') %}
-        {% set exact = " or " ~ change_tables._has_finer_digits(value, 6) %}
+        {#- a time of day alone would be taken as one of today -#}
+        {% set exact = " or cast(" ~ value ~ " as string) rlike '^ *T?[0-9]+:' or " ~ change_tables._has_finer_digits(value, 6) %}
     {% endif %}
     {% do return(
         value ~ " is not null and (try_cast(" ~ value ~ " as " ~ data_type ~ ") is null" ~ exact ~ ")"

@@ -45,7 +45,7 @@ landed_since as (
 
 ),
 
--- a before image that lands after its update asks for that update again
+-- a before image that lands after its update asks for the rows of its change_seq again
 late_before_images as (
 
     select {{ header.change_seq }} as _change_seq
@@ -67,7 +67,7 @@ landed as (
     left semi join late_before_images
         on raw_rows.{{ header.change_seq }} = late_before_images._change_seq
     where
-        raw_rows.{{ header.change_oper }} = 'U'
+        raw_rows.{{ header.change_oper }} in ('U', 'B')
         and not coalesce({{ bound.predicate }}, false)
 
 ),
@@ -180,11 +180,9 @@ staged_rows as (
                 then {{ change_tables.names_of_ordinals(spec, '_mask_ordinals') }}
         end as _changed_columns,
         case
-            when
-                _operation_code = 'U' and _rejection is null
-                and not {{ key }} <=> _lowest_before_key
-                and not {{ key }} <=> _highest_before_key
-                then _highest_before_key
+            when _operation_code <> 'U' or _rejection is not null then null
+            when not {{ key }} <=> _highest_before_key then _highest_before_key
+            when not {{ key }} <=> _lowest_before_key then _lowest_before_key
         end as _key_before,
         _raw_id,
         case
@@ -195,7 +193,6 @@ staged_rows as (
             when _rejection is not null then 'rejected'
             when _operation_code <> 'B' then 'accepted'
             when _has_update then 'merged'
-            when _has_landed_update then 'rejected'
             else 'waiting'
         end as _status,
         case
@@ -306,7 +303,8 @@ staged as (
 
 {% macro _check_mask_type(spec, landed) %}
     {% set column = landed.get((spec.header_prefix ~ 'change_mask') | lower) %}
-    {% if 'change_mask' in spec.headers and column and column.data_type in ['binary', 'string'] and column.data_type != spec.mask_type %}
+    {% set type = modules.re.sub('^(var)?char\\b.*', 'string', column.data_type) if column else none %}
+    {% if 'change_mask' in spec.headers and type in ['binary', 'string'] and type != spec.mask_type %}
         {% do exceptions.raise_compiler_error(
             "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': `mask_type` must be the type of "
             ~ column.name ~ " in " ~ spec.relation ~ ", which is " ~ column.data_type ~ ", got '" ~ spec.mask_type ~ "'"

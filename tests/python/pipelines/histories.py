@@ -11,7 +11,12 @@ from .interpreter import Change, Key, current_state
 
 COLUMNS = {"history": "int", "place": "int", "name": "string"}
 KEY = ["history", "place"]
-RAW_COLUMNS = {"header__change_seq": "string", "header__change_oper": "string", "batch": "int"} | COLUMNS
+RAW_COLUMNS = {
+    "header__change_seq": "string",
+    "header__change_oper": "string",
+    "header__transaction_id": "string",
+    "batch": "int",
+} | COLUMNS
 
 
 @dataclass(frozen=True)
@@ -20,6 +25,7 @@ class RawRow:
 
     seq: str
     oper: str
+    transaction_id: str | None
     key: Key
     name: str | None
     batch: int
@@ -27,7 +33,7 @@ class RawRow:
     @property
     def values(self) -> tuple[Any, ...]:
         """The row in the order of RAW_COLUMNS."""
-        return (self.seq, self.oper, self.batch, *self.key, self.name)
+        return (self.seq, self.oper, self.transaction_id, self.batch, *self.key, self.name)
 
 
 def random_raw_rows(seed: int, histories: int, changes: int, batches: int) -> list[RawRow]:
@@ -39,31 +45,49 @@ def random_raw_rows(seed: int, histories: int, changes: int, batches: int) -> li
     chance = random.Random(seed)
     living: dict[Key, str] = {}
     rows: list[RawRow] = []
-    for number in range(1, changes + 1):
+    number, transaction_id = 0, None
+    while number < changes:
+        number += 1
         seq = f"2026010100000000{number:019d}"
-        batch = chance.randrange(1, batches + 1)
+        if chance.random() < 0.5:
+            transaction_id = chance.choice([None, f"{number:032X}"])
         history = chance.randrange(histories)
         name = chance.choice("abcdefgh") + str(number)
         key = (history, chance.choice([None, 1, 2, 3, 4]))
         occupied = [place for place in living if place[0] == history]
         action = chance.random()
-        if action < 0.003:
+
+        def log(
+            oper: str, key: Key, name: str | None, seq: str = seq, transaction: str | None = transaction_id
+        ) -> None:
+            rows.append(RawRow(seq, oper, transaction, key, name, chance.randrange(1, batches + 1)))
+
+        if action < 0.003 and number < changes // 4:
             living.clear()
-            rows.append(RawRow(seq, "T", (None, None), None, batch))
+            log("T", (None, None), None)
         elif action < 0.35 or not occupied:
-            oper = "U" if key in living else "I"
+            log("U" if key in living else "I", key, name)
             living[key] = name
-            rows.append(RawRow(seq, oper, key, name, batch))
         elif action < 0.55:
             key = chance.choice(occupied)
             old = living.pop(key)
-            rows.append(RawRow(seq, "D", key, chance.choice([None, old]), batch))
+            log("D", key, chance.choice([None, old]))
+        elif action < 0.7 and len(occupied) > 1:
+            # rows that exchange their keys in a ring, in one transaction
+            ring = chance.sample(occupied, chance.randrange(2, len(occupied) + 1))
+            names = [living[place] for place in ring]
+            for place, (before, after) in enumerate(zip(ring, [*ring[1:], ring[0]], strict=True)):
+                seq = f"2026010100000000{number + place:019d}"
+                log("B", before, names[place], seq, f"{number:032X}")
+                log("U", after, names[place], seq, f"{number:032X}")
+                living[after] = names[place]
+            number += len(ring)
         else:
             before = chance.choice(occupied)
-            after = key if key not in living and action > 0.75 else before
-            rows.append(RawRow(seq, "B", before, living.pop(before), chance.randrange(1, batches + 1)))
+            after = key if key not in living and action > 0.8 else before
+            log("B", before, living.pop(before))
             living[after] = name
-            rows.append(RawRow(seq, "U", after, name, batch))
+            log("U", after, name)
     repeated = [replace(row, batch=chance.randrange(1, batches + 1)) for row in rows if chance.random() < 0.1]
     altered = [
         replace(row, name=chance.choice([f"{row.name}!", "a"]), batch=chance.randrange(1, batches + 1))
@@ -97,6 +121,7 @@ def _changes(landed: Iterable[RawRow]) -> list[Change]:
                 row={"history": row.key[0], "place": row.key[1], "name": row.name},
                 key=row.key,
                 key_before=before if before != row.key else None,
+                transaction_id=row.transaction_id,
             )
         )
     return changes

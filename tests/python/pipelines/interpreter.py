@@ -1,7 +1,6 @@
 """Section 5 of the design in plain Python, for full images: slow and obvious, and nothing of it taken from the SQL.
 
-The state is a function of the set of distinct changes. Key moves into a key that has not been left yet are not among
-the histories that this interpreter reads.
+The state is a function of the set of distinct changes.
 """
 
 from __future__ import annotations
@@ -26,6 +25,7 @@ class Change:
     row: Mapping[str, Any] | None
     key: Key | None
     key_before: Key | None = None
+    transaction_id: str | None = None
 
 
 def content_text(row: Mapping[str, Any] | None) -> str:
@@ -42,26 +42,62 @@ def distinct_changes(deliveries: Iterable[Change]) -> list[Change]:
         winner = max(known, delivered, key=lambda change: content_text(change.row))
         tells = [change.key_before for change in (known, delivered) if change.key_before is not None]
         chosen[delivered.change_id] = Change(
-            winner.change_id, winner.seq, winner.op, winner.row, winner.key, max(tells, default=None)
+            winner.change_id,
+            winner.seq,
+            winner.op,
+            winner.row,
+            winner.key,
+            max(tells, default=None),
+            winner.transaction_id,
         )
     return list(chosen.values())
 
 
+@dataclass(frozen=True)
+class _Event:
+    """What a change does to one key: sets its row, or ends one (`row` is None)."""
+
+    seq: str
+    rank: int
+    change_id: str
+    transaction_id: str | None
+    key: Key | None
+    row: Mapping[str, Any] | None
+    enters: bool
+
+
 def current_state(deliveries: Iterable[Change]) -> dict[Key, Mapping[str, Any]]:
-    """The living rows by key, after every delivered change."""
-    events: list[tuple[str, int, str, Key | None, Mapping[str, Any] | None]] = []
+    """The living rows by key, after every delivered change.
+
+    At a key stands a queue of rows. Only a move inside the transaction of the change before it makes more than one:
+    whoever entered first leaves first, and at the transaction's end the newest stays.
+    """
+    events: list[_Event] = []
     for change in distinct_changes(deliveries):
-        rank = PRECEDENCE.index(change.op)
         row = None if change.op in ("delete", "truncate") else change.row
-        events.append((change.seq, rank, change.change_id, change.key, row))
-        if change.key_before is not None:
-            events.append((change.seq, PRECEDENCE.index("departure"), change.change_id, change.key_before, None))
-    state: dict[Key, Mapping[str, Any]] = {}
-    for _seq, rank, _change_id, key, row in sorted(events, key=lambda event: event[:3]):
-        if PRECEDENCE[rank] == "truncate":
-            state.clear()
-        elif row is None:
-            state.pop(key or (), None)
+        named = (change.change_id, change.transaction_id)
+        moves = change.key_before is not None
+        events.append(_Event(change.seq, PRECEDENCE.index(change.op), *named, change.key, row, moves))
+        if moves:
+            rank = PRECEDENCE.index("departure")
+            events.append(_Event(change.seq, rank, *named, change.key_before, None, enters=False))
+    queues: dict[Key, list[Mapping[str, Any]]] = {}
+    transactions: dict[Key, str | None] = {}
+    for event in sorted(events, key=lambda event: (event.seq, event.rank, event.change_id)):
+        key = event.key or ()
+        queue = queues.get(key, [])
+        if event.transaction_id is None or event.transaction_id != transactions.get(key):
+            queue = queue[-1:]
+        if PRECEDENCE[event.rank] == "truncate":
+            queues.clear()
+            transactions.clear()
+            continue
+        if event.row is None:
+            queue = queue[1:]
+        elif event.enters:
+            queue = [*queue, event.row]
         else:
-            state[key or ()] = row
-    return state
+            queue = [*queue[:-1], event.row]
+        queues[key] = queue
+        transactions[key] = event.transaction_id
+    return {key: queue[-1] for key, queue in queues.items() if queue}

@@ -104,6 +104,9 @@ CASES = [
                 full(90, "U", 9, "x", NAME_BIT),
                 full(100, "I", 20, "t"),
                 full(110, "U", 21, "moved before its before image landed", KEY_BIT),
+                full(115, "I", 30, "k"),
+                full(120, "B", 30, "k"),
+                full(120, "U", 31, "moved, and a second before image says not", KEY_BIT),
             ],
             [
                 full(70, "U", 5, "e", KEY_BIT),
@@ -111,11 +114,12 @@ CASES = [
                 full(35, "U", 3, "late", NAME_BIT),
                 full(110, "B", 20, "t"),
                 full(10, "I", 1, "a", b"\x80\x03"),
+                full(120, "B", 31, "k"),
             ],
         ],
         {
-            ("accepted", None): 14,
-            ("merged", "before_image"): 3,
+            ("accepted", None): 16,
+            ("merged", "before_image"): 5,
             ("rejected", "unknown_operation"): 3,
             ("rejected", "change_seq_missing"): 1,
             ("rejected", "change_seq_malformed"): 3,
@@ -129,10 +133,37 @@ CASES = [
                 (9, "x"),
                 (20, "t"),
                 (21, "moved before its before image landed"),
+                (31, "moved, and a second before image says not"),
             },
-            {(2, "b"), (5, "e"), (8, "moved, from where?"), (9, "y"), (21, "moved before its before image landed")},
+            {
+                (2, "b"),
+                (5, "e"),
+                (8, "moved, from where?"),
+                (9, "y"),
+                (21, "moved before its before image landed"),
+                (31, "moved, and a second before image says not"),
+            },
         ],
-        reported={(f"{seq(80)}:U:8", "key_move_without_before"), (f"{seq(90)}:U:9", "conflicting_content")},
+        reported={
+            (f"{seq(80)}:U:8", "key_move_without_before"),
+            (f"{seq(90)}:U:9", "conflicting_content"),
+            (f"{seq(120)}:U:31", "conflicting_content"),
+        },
+    ),
+    Case(
+        Entry("mended", TWO_HEADERS | {"arrival": "batch"}, COLUMNS),
+        _prefixed(["change_seq", "change_oper"]) | COLUMNS | {"amount": "string", "batch": "int"},
+        [
+            [
+                bare(41, "I", 7, "a", "1.00", 1),
+                bare(50, "B", 7, "a", "1.00", 1),
+                bare(50, "U", 8, "a", "unreadable", 1),
+                bare(60, "I", 9, "f", "1.00", 2),
+            ],
+            [bare(50, "U", 8, "a", "2.00", 3)],
+        ],
+        {("accepted", None): 3, ("merged", "before_image"): 1, ("rejected", "value_does_not_fit"): 1},
+        [{(7, "a"), (9, "f")}, {(8, "a"), (9, "f")}],
     ),
     Case(
         Entry(
@@ -223,13 +254,15 @@ CASES = [
                 texts(32, "I", "2", exact="0.12345678901"),
                 texts(33, "I", "2", exact="1E-12"),
                 texts(34, "I", "2", at="2026-01-31 12:00:00.0000001"),
+                texts(35, "I", "2", at="12:00:00"),
+                texts(36, "I", "2", day="2026-01-31 noon"),
             ],
             [],
         ],
         {
             ("accepted", None): 3,
-            ("rejected", "value_does_not_fit"): 13,
-            ("rejected", "after_image_rejected"): 1,
+            ("rejected", "value_does_not_fit"): 15,
+            ("waiting", "after_image_rejected"): 1,
         },
         [
             {

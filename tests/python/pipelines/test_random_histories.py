@@ -13,7 +13,7 @@ from .landing import Raw
 
 BATCHES = 3
 LOG = "select * except (_batch_id) from {}.dedup_feed__{}"
-SPEC = {"format": "qlik_change_tables", "key": KEY, "headers": ["change_seq", "change_oper"]}
+SPEC = {"format": "qlik_change_tables", "key": KEY, "headers": ["change_seq", "change_oper", "transaction_id"]}
 ENTRIES = [
     Entry("everything_read", SPEC, COLUMNS),
     Entry("read_since_arrival", SPEC | {"arrival": "batch"}, COLUMNS),
