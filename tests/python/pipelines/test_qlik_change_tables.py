@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 import subprocess
@@ -137,3 +138,11 @@ def test_the_rendered_sql_of_first_and_later_runs_passes_sqlfluff(project: Consu
     options = ["--processes", "2", "--disable-progress-bar", "--config", str(REPOSITORY / ".sqlfluff")]
     linted = subprocess.run([sqlfluff, "lint", *options, str(to_lint)], capture_output=True, text=True, check=False)
     assert linted.returncode == 0, linted.stdout + linted.stderr
+
+
+def test_every_reason_and_report_is_explained_in_the_seed_under_its_status() -> None:
+    with (REPOSITORY / "seeds/reference/reason_codes.csv").open(newline="") as file:
+        explained = {(row["status"], row["code"]) for row in csv.DictReader(file) if row["meaning"] and row["remedy"]}
+    given = {(status, code) for case in CASES for status, code in case.reasons if code is not None}
+    given |= {("reported", code) for case in CASES for _, code in case.reported}
+    assert given - explained == set()

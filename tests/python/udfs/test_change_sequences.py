@@ -21,6 +21,7 @@ def split(sequences: list[str | None]) -> Any:
 
 
 def at(*time: int) -> datetime.datetime:
+    # mypy knows no length of a tuple[int, ...]
     return datetime.datetime(*time, tzinfo=datetime.UTC)  # type: ignore[arg-type, misc]
 
 
