@@ -1,4 +1,4 @@
-"""Lands rows on the lake: creates Delta tables and fills them by plain SQL over a Thrift connection."""
+"""Lands rows on the lake: creates tables and fills them by plain SQL over a Thrift connection."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from demo.history import Value
 
 _LONGEST_STATEMENT = 1_000_000
 
-_TABLE_FORMAT = "using delta tblproperties ('delta.columnMapping.mode' = 'name'{properties})"
-"""The one place that knows the format of the demo's tables; the mapping of names allows blanks in them."""
+_TABLE_FORMAT = "parquet"
+"""The one place that knows the format of the demo's raw tables: rows are only ever added, which takes no table log."""
 
 
 class Connection(Protocol):
@@ -88,21 +88,17 @@ def literal(value: Value) -> str:
     return "'" + value.translate(str.maketrans(escapes)) + "'"
 
 
-def create_table(connection: Connection, table: str, columns: Sequence[Column], *, append_only: bool = False) -> None:
+def create_table(connection: Connection, table: str, columns: Sequence[Column]) -> None:
     """Creates a table, empty; replaces it where it is there.
 
     Args:
         connection: to the Thrift server
         table: its name with its schema, quoted where that is needed
         columns: its columns
-        append_only: whether rows may only be added
     """
     described = ", ".join(f"{quoted(column.name)} {column.data_type}" for column in columns)
-    properties = ", 'delta.appendOnly' = 'true'" if append_only else ""
-    execute(
-        connection,
-        f"create or replace table {table} ({described}) {_TABLE_FORMAT.format(properties=properties)}",
-    )
+    execute(connection, f"drop table if exists {table}")
+    execute(connection, f"create table {table} ({described}) using {_TABLE_FORMAT}")
 
 
 def insert_rows(connection: Connection, table: str, rows: Sequence[Sequence[Value]]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from demo.database import Table
 from demo.history import Row
-from demo.landing import Connection, execute, fetch, insert_rows, quoted
+from demo.landing import Connection, create_table, execute, fetch, insert_rows, quoted
 from demo.writers.feed import Verdict
 
 TRUTH_SCHEMA = "truth"
@@ -54,9 +54,7 @@ def land_truth(connection: Connection, table: Table, rows: Sequence[Row]) -> str
     """Lands a source table's rows, in place of what was landed before; returns the relation."""
     relation = f"{TRUTH_SCHEMA}.{quoted(table.name)}"
     execute(connection, f"create schema if not exists {TRUTH_SCHEMA}")
-    described = ", ".join(f"{quoted(column.name)} {column.data_type}" for column in table.columns)
-    execute(connection, f"drop table if exists {relation}")
-    execute(connection, f"create table {relation} ({described}) using parquet")  # read once: no log to keep
+    create_table(connection, relation, table.columns)
     insert_rows(connection, relation, [tuple(row[name] for name in table.column_names) for row in rows])
     return relation
 

@@ -120,7 +120,7 @@ def _create_raw_tables(connection: Connection, writers: Sequence[FeedWriter]) ->
     execute(connection, f"create schema if not exists {RAW_SCHEMA}")
     for writer in writers:
         for table in writer.raw_tables:
-            create_table(connection, f"{RAW_SCHEMA}.{quoted(table.name)}", table.columns, append_only=True)
+            create_table(connection, f"{RAW_SCHEMA}.{quoted(table.name)}", table.columns)
 
 
 def _land(

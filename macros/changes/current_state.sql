@@ -12,109 +12,64 @@
         {%- set log = change_tables.state_relation(dedup) -%}
         {%- set state = change_tables.state_relation(this) -%}
         {%- set run = change_tables.state_run(spec, log, state) -%}
+        {%- do run.update({'exchanges': change_tables._has_exchanges(spec, run, log)}) -%}
 {{ change_tables.run_note(run) }}
-with changes as (
+with {{ change_tables._new_events_steps(spec, run, log) }},
 
-    select *
-    from {{ log }}
-    where
-        _mark is null
-        and _change_op <> 'truncate'
-        {%- if run.run == 'since' and not run.moves %}
-        and _batch_id > '{{ run.mark_before.batch }}'
-        {%- endif %}
-        and _batch_id <= '{{ run.mark.batch }}'
-
-),
-
-events as (
-
-    select
-        {{ change_tables.column_list(spec.column_names) }},
-        {{ change_tables.column_list(change_tables._event_columns()) }},
-        {{ change_tables.precedence('_change_op') }} as _precedence,
-        _change_op = 'delete' as _is_deleted
-        {%- if run.moves %},
-        _key_before is not null as _enters,
-        {{ change_tables._is_new_to(run) }} as _is_new
-        {%- endif %}
-    from changes
-    {%- if run.moves %}
-    union all
-    -- a key that moved has left its old place
-    select
-    {%- for column in spec.columns %}
-        {% if column.name in spec.key -%}
-        _key_before.{{ change_tables.quoted(column.name) }},
-        {%- else -%}
-        cast(null as {{ column.data_type }}) as {{ change_tables.quoted(column.name) }},
-        {%- endif %}
-    {%- endfor %}
-        {{ change_tables.column_list(change_tables._event_columns()) }},
-        {{ change_tables.precedence_of('departure') }} as _precedence,
-        true as _is_deleted,
-        false as _enters,
-        {{ change_tables._is_new_to(run) }} as _is_new
-    from changes
-    where _key_before is not null
-    {%- endif %}
-
-),
-
-{% if run.moves -%}
-{{ change_tables._replay_steps(spec, run) }},
+{% if run.exchanges -%}
+{{ change_tables._exchange_steps(spec, run, log) }},
 
 {% endif -%}
 key_events as (
 
     select
-        {{ change_tables.column_list(spec.column_names) }},
-        {{ change_tables.column_list(change_tables._event_columns()) }},
-        _precedence,
-        _is_deleted,
-        false as _is_replayed,
-        false as _is_occupied
+        {{ change_tables.column_list(spec.column_names, 'events') }},
+        {{ change_tables.column_list(change_tables._event_columns(), 'events') }},
+        false as _is_replayed
     from events
-    {%- if run.moves %}
-    left anti join occupants
-        on {{ change_tables.same_key(spec.key, 'events', 'occupants') }}
-    where _is_new
+    {%- if run.exchanges and run.run == 'first' %}
+    left anti join covered_ends
+        on
+            {{ change_tables.same_key(spec.key, 'events', 'covered_ends') }}
+            and events._change_id = covered_ends._change_id
+            and events._precedence = covered_ends._precedence
+    {%- elif run.exchanges %}
+    left anti join exchanged_keys
+        on {{ change_tables.same_key(spec.key, 'events', 'exchanged_keys') }}
     union all
     select
-        {{ change_tables.column_list(spec.column_names, 'replayed_events') }},
-        {{ change_tables.column_list(change_tables._event_columns(), 'replayed_events') }},
-        replayed_events._precedence,
-        replayed_events._is_deleted,
-        true as _is_replayed,
-        occupants._is_occupied
-    from replayed_events
-    inner join occupants
-        on {{ change_tables.same_key(spec.key, 'replayed_events', 'occupants') }}
+        {{ change_tables.column_list(spec.column_names, 'exchanged_events') }},
+        {{ change_tables.column_list(change_tables._event_columns(), 'exchanged_events') }},
+        true as _is_replayed
+    from exchanged_events
+    left anti join covered_ends
+        on
+            {{ change_tables.same_key(spec.key, 'exchanged_events', 'covered_ends') }}
+            and exchanged_events._change_id = covered_ends._change_id
+            and exchanged_events._precedence = covered_ends._precedence
     {%- endif %}
     {%- if run.ends_older_keys %}
     union all
     -- keys that live and are older than the latest truncate or load
     select
         {{ change_tables.column_list(spec.column_names) }},
-        {{ change_tables.column_list(change_tables._event_columns()) }},
-        _precedence,
+        {{ change_tables.column_list(change_tables._event_columns() | reject('equalto', '_is_deleted') | list) }},
         true as _is_deleted,
-        false as _is_replayed,
-        false as _is_occupied
+        false as _is_replayed
     from {{ state }}
     where _mark is null and not _is_deleted and _change_seq < '{{ run.mark.floor }}'
     {%- endif %}
 
 ),
 
--- the latest event of a key; where the key is occupied, the latest that entered or changed it
+-- the latest event of a key
 ranked as (
 
     select
         *,
         row_number() over (
             partition by {{ change_tables.column_list(spec.key) }}
-            order by _is_occupied and _is_deleted asc, _change_seq desc, _precedence desc, _change_id desc
+            order by _change_seq desc, _precedence desc, _change_id desc
         ) as _rank
     from key_events
 
@@ -143,60 +98,110 @@ select 1 as placeholder
 {% endmacro %}
 
 
-{#- What an event takes over from its change, behind the table's own columns. -#}
+{#- The events that a run adds to the state, ending in `events`. -#}
+{% macro _new_events_steps(spec, run, log) -%}
+changes as (
+
+    select *
+    from {{ log }}
+    where
+        _mark is null
+        and _change_op <> 'truncate'
+        {%- if run.run == 'since' %}
+        and _batch_id > '{{ run.mark_before.batch }}'
+        {%- endif %}
+        and _batch_id <= '{{ run.mark.batch }}'
+
+),
+
+{{ change_tables._event_steps(spec, run, 'events', 'changes') }}
+{%- endmacro %}
+
+
+{#- What an event bears besides the table's own columns. -#}
 {% macro _event_columns() %}
-    {% do return(['_change_op', '_change_seq', '_changed_at', '_transaction_id', '_change_id']) %}
+    {% do return([
+        '_change_op', '_change_seq', '_changed_at', '_transaction_id', '_change_id', '_precedence', '_is_deleted'
+    ]) %}
 {% endmacro %}
 
 
-{% macro _is_new_to(run) -%}
-    {%- if run.run == 'since' -%} _batch_id > '{{ run.mark_before.batch }}' {%- else -%} true {%- endif -%}
+{#-
+    What changes do to keys, as a step of that name: a change sets the row of its key or ends it; one that moved its key
+    has ended the key before as well, by a departure.
+-#}
+{% macro _event_steps(spec, run, name, changes) -%}
+{%- if not run.moves -%}
+{{ name }} as (
+
+    select
+        {{ change_tables.column_list(spec.column_names) }},
+        {{ change_tables.column_list(change_tables._event_columns()[:-2]) }},
+        {{ change_tables.precedence('_change_op') }} as _precedence,
+        _change_op = 'delete' as _is_deleted
+    from {{ changes }}
+
+)
+{%- else -%}
+{{ name }} as (
+
+    select
+    {%- for name in spec.column_names %}
+        {% if name in spec.key -%}
+        if(_departs, _key_before[{{ change_tables.text_literal(name) }}], {{ change_tables.quoted(name) }}) as {{ change_tables.quoted(name) }},
+        {%- else -%}
+        if(_departs, null, {{ change_tables.quoted(name) }}) as {{ change_tables.quoted(name) }},
+        {%- endif %}
+    {%- endfor %}
+        {{ change_tables.column_list(change_tables._event_columns()[:-2]) }},
+        if(_departs, {{ change_tables.precedence_of('departure') }}, {{ change_tables.precedence('_change_op') }}) as _precedence,
+        _departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _departs as _enters
+    from {{ changes }}
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _departs
+
+)
+{%- endif -%}
 {%- endmacro %}
 
 
 {#-
     Inside one transaction a row may move to a key whose row has not left yet. Whoever entered a key first leaves it first,
     so a departure or a delete need not end the row that entered last: who is there takes the key's whole history to tell.
-    These steps read it for the keys that a move has ever entered and that have new events, and end in `occupants`.
+    These steps read it for the keys that a transaction both entered and ended, as far as the run has events of them, and
+    end in `covered_ends`: the departures and deletes that ended a row which another had covered already.
 -#}
-{% macro _replay_steps(spec, run) -%}
-{%- if run.run == 'since' -%}
-new_events as (
+{% macro _exchange_steps(spec, run, log) -%}
+{{ change_tables._exchanged_keys_steps(spec, run, log) }},
+
+exchanged_changes as (
 
     select *
-    from events
-    where _is_new
+    from {{ log }}
+    where
+        _mark is null
+        and _change_op <> 'truncate'
+        {%- if run.mark.floor %}
+        and _change_seq >= '{{ run.mark.floor }}'
+        {%- endif %}
+        and _batch_id <= '{{ run.mark.batch }}'
 
 ),
 
-{% endif -%}
-replayed_keys as (
+{{ change_tables._event_steps(spec, run, 'logged_events', 'exchanged_changes') }},
 
-    select distinct {{ change_tables.column_list(spec.key, 'events') }}
-    from events
-    {%- if run.run == 'since' %}
-    left semi join new_events
-        on {{ change_tables.same_key(spec.key, 'events', 'new_events') }}
-    {%- endif %}
-    where events._enters
+exchanged_events as (
+
+    select logged_events.*
+    from logged_events
+    left semi join exchanged_keys
+        on {{ change_tables.same_key(spec.key, 'logged_events', 'exchanged_keys') }}
 
 ),
 
-replayed_events as (
-
-    select events.*
-    from events
-    left semi join replayed_keys
-        on {{ change_tables.same_key(spec.key, 'events', 'replayed_keys') }}
-    {%- if run.mark.floor %}
-    where events._change_seq >= '{{ run.mark.floor }}'
-    {%- endif %}
-
-),
-
--- how many rows stand at a key: a move adds one, a departure or a delete takes the first, and the end of a transaction
--- leaves the newest; a change without a transaction stands alone
-occupants as (
+-- a move adds a row, a departure or a delete takes the first, any other change sets the newest; the end of a transaction
+-- leaves only that; a change without a transaction stands alone
+replays as (
 
     select
         {{ change_tables.column_list(spec.key) }},
@@ -204,7 +209,11 @@ occupants as (
             array_sort(collect_list(struct(
                 _change_seq, _precedence, _change_id, _transaction_id, _enters, _is_deleted
             ))),
-            named_struct('transaction_id', cast(null as string), 'rows', 0),
+            named_struct(
+                'transaction_id', cast(null as string),
+                'rows', 0,
+                'covered', cast(array() as array<struct<_change_id: string, _precedence: bigint>>)
+            ),
             (held, event) -> named_struct(
                 'transaction_id', event._transaction_id,
                 'rows', case
@@ -213,14 +222,75 @@ occupants as (
                     when event._enters
                         then if(event._transaction_id = held.transaction_id, held.rows, least(held.rows, 1)) + 1
                     else greatest(if(event._transaction_id = held.transaction_id, held.rows, least(held.rows, 1)), 1)
-                end
+                end,
+                'covered', if(
+                    event._is_deleted and event._transaction_id = held.transaction_id and held.rows > 1,
+                    concat(held.covered, array(named_struct('_change_id', event._change_id, '_precedence', event._precedence))),
+                    held.covered
+                )
             )
-        ).rows > 0 as _is_occupied
-    from replayed_events
+        ).covered as _covered
+    from exchanged_events
     group by {{ change_tables.column_list(spec.key) }}
+
+),
+
+covered_ends as (
+
+    select
+        {{ change_tables.column_list(spec.key) }},
+        inline(_covered)
+    from replays
 
 )
 {%- endmacro %}
+
+
+{#- The keys that a transaction both entered and ended; of a run that adds to a state, those that it has events of. -#}
+{% macro _exchanged_keys_steps(spec, run, log) -%}
+moves_and_deletes as (
+
+    select *
+    from {{ log }}
+    where
+        _mark is null
+        and (_key_before is not null or _change_op = 'delete')
+        and _batch_id <= '{{ run.mark.batch }}'
+
+),
+
+{{ change_tables._event_steps(spec, run, 'entries_and_ends', 'moves_and_deletes') }},
+
+exchanged_keys as (
+
+    select distinct {{ change_tables.column_list(spec.key, 'entries') }}
+    from entries_and_ends as entries
+    left semi join entries_and_ends as ends
+        on
+            entries._transaction_id = ends._transaction_id
+            and ends._is_deleted
+            and {{ change_tables.same_key(spec.key, 'entries', 'ends') }}
+    {%- if run.run == 'since' %}
+    left semi join events
+        on {{ change_tables.same_key(spec.key, 'entries', 'events') }}
+    {%- endif %}
+    where entries._enters
+
+)
+{%- endmacro %}
+
+
+{#- Whether a run of a state has keys to replay (see `_exchange_steps`): looked up, since most runs have none. -#}
+{% macro _has_exchanges(spec, run, log) %}
+    {% if not run.moves or run.run not in ['first', 'since'] %}
+        {% do return(false) %}
+    {% endif %}
+    {% set found = run_query(
+        'with ' ~ change_tables._new_events_steps(spec, run, log) ~ ', ' ~ change_tables._exchanged_keys_steps(spec, run, log)
+        ~ ' select count(*) from (select 1 from exchanged_keys limit 1) as found'
+    ) %}
+    {% do return(found.rows[0][0] | int > 0) %}
+{% endmacro %}
 
 
 {% macro _check_images_are_full(spec) %}

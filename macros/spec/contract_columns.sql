@@ -38,10 +38,10 @@
 {#- Names that steps between the models' columns use. -#}
 {% macro _working_columns() %}
     {% do return([
-        '_arrival', '_column_misfit', '_content_hash', '_contents_differ', '_copies', '_enters', '_has_landed_update',
-        '_has_update', '_highest_before_key', '_is_new', '_is_occupied', '_key_misfit', '_known_key_before',
-        '_known_report', '_landed_code', '_landed_mask', '_landed_row', '_lowest_before_key', '_mask_ordinals',
-        '_operation_code', '_overrules', '_rank', '_rejection', '_reports', '_timestamp_misfit'
+        '_arrival', '_column_misfit', '_content_hash', '_contents_differ', '_copies', '_covered', '_enters',
+        '_has_landed_update', '_has_update', '_highest_before_key', '_key_misfit', '_known_key_before', '_known_report',
+        '_landed_code', '_landed_mask', '_landed_row', '_lowest_before_key', '_mask_ordinals', '_operation_code',
+        '_overrules', '_rank', '_rejection', '_reports', '_timestamp_misfit'
     ]) %}
 {% endmacro %}
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from demo.landing import literal
+from demo.database import Column
+from demo.landing import create_table, insert_rows
 
 
 class Raw:
@@ -27,19 +28,11 @@ class Raw:
     def create(self, table: str, columns: Mapping[str, str]) -> None:
         """Make a raw table, anew and empty."""
         self.query(f"create schema if not exists {table.split('.')[0]}")
-        listed = ", ".join(f"`{name}` {data_type}" for name, data_type in columns.items())
-        self.query(
-            f"create or replace table {table} ({listed}) using delta"
-            " tblproperties ('delta.columnMapping.mode' = 'name')"
-        )
+        create_table(self._connection, table, [Column(name, data_type) for name, data_type in columns.items()])
 
     def insert(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
         """Append rows, values in the order of the table's columns."""
-        for start in range(0, len(rows), 500):
-            values = ", ".join(
-                "(" + ", ".join(literal(value) for value in row) + ")" for row in rows[start : start + 500]
-            )
-            self.query(f"insert into {table} values {values}")
+        insert_rows(self._connection, table, rows)
 
     def version(self, table: str) -> int:
         """The number of the last commit to a Delta table."""
