@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import argparse
 import fcntl
-import json
 import shutil
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -22,19 +20,17 @@ from demo.database import TABLES
 from demo.history import Contents, Transaction
 from demo.landing import Connection, create_table, execute, fetch, insert_rows, quoted
 from demo.oracle import compare, count_statuses, differing_statuses, land_truth
+from demo.project import PROFILES, PROJECT, DbtError, DbtProject
 from demo.workload import Workload
 from demo.writers import WRITERS
 from demo.writers.feed import FeedWriter, Verdict
 from udfs.local_server import LocalServer, LocalServerError, local_server
 
-PROJECT = Path(__file__).resolve().parent.parent
 FOLDER = PROJECT / ".build" / "demo"
-PROFILES = PROJECT / ".build" / "profiles"
 RAW_SCHEMA = "raw"
 BATCHES = 3
 
 _CONNECTIONS = 2
-_LINES_OF_A_FAILURE = 40
 _COLUMNS = ("table", "raw rows", "accepted", "merged", "waiting", "rejected", "changes", "current rows")
 
 
@@ -62,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         return 0 if run_demo(FOLDER, options.seed, options.scale) else 1
-    except (DemoError, LocalServerError) as failure:
+    except (DemoError, DbtError, LocalServerError) as failure:
         print(f"demo: {failure}", file=sys.stderr)
         return 1
 
@@ -71,7 +67,9 @@ def run_demo(folder: Path, seed: int, scale: int) -> bool:
     """Runs the demo in a folder, which is deleted first; returns whether everything is as the source database has it.
 
     Raises:
-        DemoError: where the profile is missing, or dbt fails.
+        DemoError: where the profile is missing.
+        DbtError: where a build fails.
+        LocalServerError: where no server comes up.
     """
     if not (PROFILES / "profiles.yml").is_file():
         raise DemoError(f"no profile in {PROFILES.relative_to(PROJECT)}; run `make demo`, which makes it")
@@ -81,21 +79,22 @@ def run_demo(folder: Path, seed: int, scale: int) -> bool:
     workload = Workload(seed, scale, swaps=all(writer.swaps for writer in writers))
     loaded = workload.fill()
     progress.say("starting a Spark Thrift server")
-    with local_server(folder) as server:
-        connection = server.connect()
+    beside = ThreadPoolExecutor(1)
+    parsed = beside.submit(DbtProject, folder)
+    with local_server(folder) as server, server.connect() as connection:
         _create_raw_tables(connection, writers)
+        project = parsed.result()
         mistakes: list[str] = []
         for batch in range(1, BATCHES + 1):
             transactions = list(workload.play_round())
             raw_rows = _land(connection, writers, transactions, loaded if batch == 1 else (), last=batch == BATCHES)
             progress.say(f"batch {batch} of {BATCHES}: {len(transactions)} transactions landed as {raw_rows} raw rows")
-            _dbt_build(server, folder, batch)
+            project.build(server)
             progress.say(f"batch {batch} of {BATCHES}: models built")
-            results, found = _check(server, folder, writers, workload.database.contents())
+            results, found = _check(server, project.relations, writers, workload.database.contents())
             mistakes += [f"batch {batch}: {mistake}" for mistake in found]
             state = "differs from" if found else "equals"
             progress.say(f"batch {batch} of {BATCHES}: every model compared: {state} the source database")
-        connection.close()
     print(f"\n{results}\n")
     for mistake in mistakes:
         print(mistake)
@@ -140,38 +139,6 @@ def _land(
     return landed
 
 
-def _dbt_build(server: LocalServer, folder: Path, batch: int) -> None:
-    """Builds the project as a user would; what dbt says goes into a file, and is shown only where it fails."""
-    command = [
-        str(Path(sys.executable).with_name("dbt")),
-        "build",
-        *("--project-dir", str(PROJECT)),
-        *("--profiles-dir", str(PROFILES)),
-        *("--target-path", str(folder / "target")),
-        *("--log-path", str(folder / "logs")),
-        "--no-use-colors",
-    ]
-    finished = subprocess.run(
-        command, cwd=PROJECT, env=server.environment(), capture_output=True, text=True, check=False
-    )
-    said = finished.stdout + finished.stderr
-    log = folder / f"dbt_build_{batch}.log"
-    log.write_text(said)
-    if finished.returncode:
-        raise DemoError(f"dbt build failed, all of it is in {log.relative_to(PROJECT)}\n{failing_lines(said)}")
-
-
-def failing_lines(said: str) -> str:
-    r"""The part of dbt's output that tells what failed: what follows its summary, else its end; no stack traces.
-
-    >>> failing_lines("1 of 2 OK\n08:00:00  Finished running 2 models.\nDatabase Error in model a")
-    'Database Error in model a'
-    """
-    lines = [line for line in said.strip().splitlines() if not line.lstrip().startswith("at ")]
-    finished = [number for number, line in enumerate(lines) if "Finished running" in line]
-    return "\n".join(lines[finished[-1] + 1 :] if finished else lines[-_LINES_OF_A_FAILURE:])
-
-
 @dataclass(frozen=True)
 class _TableResult:
     """What became of one source table in one feed: the line to print, and what differs."""
@@ -181,11 +148,9 @@ class _TableResult:
 
 
 def _check(
-    server: LocalServer, folder: Path, writers: Sequence[FeedWriter], contents: Contents
+    server: LocalServer, relations: Mapping[str, str], writers: Sequence[FeedWriter], contents: Contents
 ) -> tuple[str, list[str]]:
     """Compares every model with the source and with what the writers wrote: a table to print, and what differs."""
-    manifest = json.loads((folder / "target" / "manifest.json").read_text())
-    relations = {node["name"]: node["relation_name"] for node in manifest["nodes"].values()}
 
     def check(name: str) -> list[_TableResult]:
         connection = server.connect()
