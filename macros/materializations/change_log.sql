@@ -106,17 +106,19 @@
 
 {#-
     The mark of a log: which log it is, the last run that changed it, the sequence below which every key has ended
-    (truncate or load), whether keys have moved, the load it holds, what has settled of the raw table, and the last run
-    after which states must be built anew, because a key before was overruled and the change it told of is withdrawn.
+    (truncate or load), the loads that ended keys, whether keys have moved, the load it holds, what has settled of the raw
+    table, and the last run after which states must be built anew, because a key before was overruled and the change it told
+    of is withdrawn.
 -#}
 {% macro _log_mark(spec, mark_before, batch, found, settled) %}
-    {% set before = mark_before or {'log': batch, 'batch': '', 'floor': '', 'moves': false, 'rebuild': ''} %}
+    {% set before = mark_before or {'log': batch, 'batch': '', 'floor': '', 'loads': [], 'moves': false, 'rebuild': ''} %}
     {% set snapshot_seq = spec.snapshot_seq if spec.snapshot else none %}
     {% set writes = mark_before is none or found.changes > 0 or (snapshot_seq is not none and snapshot_seq != mark_before.snapshot_seq) %}
     {% do return({
         'log': before.log,
         'batch': batch if writes else before.batch,
         'floor': [before.floor, found.truncate_seq, snapshot_seq or ''] | max,
+        'loads': before.loads + ([snapshot_seq] if snapshot_seq and snapshot_seq not in before.loads else []),
         'moves': before.moves or found.moves,
         'rebuild': batch if found.overruled else before.rebuild,
         'snapshot_seq': snapshot_seq,

@@ -1,4 +1,4 @@
-{#- A state that is folded from a log: see current_state. -#}
+{#- A model that is folded from a log: see current_state and history. -#}
 {% materialization change_state, adapter='spark' %}
     {%- set view = this.incorporate(type='view') -%}
     {%- set state = change_tables.state_relation(this) -%}
@@ -13,20 +13,19 @@
 
     {%- if run.run == 'first' -%}
         {%- call statement('main') -%}
-            {{ change_tables.create_state_table(state, change_tables._with_mark(spec, sql, run.mark)) }}
+            {{ change_tables.create_state_table(state, change_tables._with_mark(spec, sql, run)) }}
         {%- endcall -%}
     {%- elif run.run == 'since' -%}
         {%- call statement('main') -%}
-            {{ change_tables.merge_state(spec, state, sql, run.mark_before, run.mark) }}
+            {{ change_tables.merge_state(spec, state, sql, run) }}
         {%- endcall -%}
     {%- else -%}
         {%- call statement('main') -%} select 1 {%- endcall -%}
     {%- endif -%}
 
-    {%- do change_tables.ensure_view(
-        view, state, spec.column_names + ['_change_op', '_change_seq', '_changed_at', '_transaction_id'],
-        '_mark is null and not _is_deleted', replace=run.run == 'first'
-    ) -%}
+    {%- set shown = spec.column_names + ['_change_op', '_change_seq', '_changed_at', '_transaction_id'] -%}
+    {%- set shown = shown + (change_tables._interval_columns() if run.history else []) -%}
+    {%- do change_tables.ensure_view(view, state, shown, '_mark is null and not _is_deleted', replace=run.run == 'first') -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.run == 'first')) -%}
     {%- do persist_docs(view, model) -%}
 
@@ -46,45 +45,55 @@
 {% endmacro %}
 
 
-{#- The rows of a state that is built whole, with the mark among them. -#}
-{% macro _with_mark(spec, sql, mark) -%}
-{%- set columns = change_tables._state_columns(spec) -%}
+{#- The rows that a run writes, with the mark among them. -#}
+{% macro _with_mark(spec, sql, run) -%}
+{%- set columns = (['_is_withdrawn'] if run.history and run.run == 'since' else []) + change_tables._state_columns(spec, run.history) -%}
 with state_rows as (
 
 {{ sql }}
 
 )
 
-select *
+select
+    _mark,
+    {{ change_tables.column_list(columns) }}
 from state_rows
 union all
 select
-    {{ change_tables.text_literal(tojson(mark)) }} as _mark,
+    {{ change_tables.text_literal(tojson(run.mark)) }} as _mark,
     {% for name in columns %}null as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}{% endfor %}
 {%- endmacro %}
 
 
 {#-
-    Folds the latest event of each key into the state, in one statement with the mark. An event that is older than what
-    the state holds of its key changes nothing; the same event again replaces itself, so that its revision counts. A key
-    whose whole history was read again is replaced by what that says.
+    Writes what a run folded, in one statement with the mark. Of a current state, an event that is older than what the
+    state holds of its key changes nothing; the same event again replaces itself, so that its revision counts. A key whose
+    past was replayed is replaced by what that says; of a history, with the versions that are no more.
 -#}
-{% macro merge_state(spec, state, sql, mark_before, mark) -%}
-{%- set columns = change_tables._state_columns(spec) -%}
+{% macro merge_state(spec, state, sql, run) -%}
+{%- set columns = change_tables._state_columns(spec, run.history) -%}
 merge into {{ state }} as target
 using (
-    {{ change_tables._with_mark(spec, sql, mark) }}
+    {{ change_tables._with_mark(spec, sql, run) }}
 ) as source
     on
         {{ change_tables.same_key(spec.key, 'source', 'target') }}
+        {%- if run.history %}
+        and source._valid_from_seq <=> target._valid_from_seq
+        {%- endif %}
         and (source._mark is null) = (target._mark is null)
 when matched and source._mark is not null then update set
-    _mark = {{ change_tables.guarded_mark(mark_before) }}
+    _mark = {{ change_tables.guarded_mark(run.mark_before) }}
+{%- if run.history %}
+when matched and source._is_withdrawn then delete
+when matched then update set
+{%- else %}
 when matched and (
     source._is_replayed
     or struct(source._change_seq, source._precedence, source._change_id)
     >= struct(target._change_seq, target._precedence, target._change_id)
 ) then update set
+{%- endif %}
     {%- for name in columns %}
     {{ change_tables.quoted(name) }} = source.{{ change_tables.quoted(name) }}{{ ',' if not loop.last }}
     {%- endfor %}
@@ -93,10 +102,22 @@ when not matched then insert (_mark, {{ change_tables.column_list(columns) }})
 {%- endmacro %}
 
 
-{#- The columns of a state table behind `_mark`, in the order in which its select gives them. -#}
-{% macro _state_columns(spec) %}
+{#- The columns of a state table behind `_mark`. -#}
+{% macro _state_columns(spec, history=false) %}
+    {% do return(
+        [
+            '_change_seq', '_change_op', '_change_id', '_precedence', '_is_deleted', '_is_replayed', '_changed_at',
+            '_transaction_id'
+        ]
+        + (['_latest_at'] + change_tables._interval_columns() if history else [])
+        + spec.column_names
+    ) %}
+{% endmacro %}
+
+
+{#- The columns of a version, as a history shows them. -#}
+{% macro _interval_columns() %}
     {% do return([
-        '_change_seq', '_change_op', '_change_id', '_precedence', '_is_deleted', '_is_replayed', '_changed_at',
-        '_transaction_id'
-    ] + spec.column_names) %}
+        '_valid_from', '_valid_to', '_valid_from_seq', '_valid_to_seq', '_is_current'
+    ]) %}
 {% endmacro %}

@@ -60,20 +60,82 @@
 {% endmacro %}
 
 
-{#- What a run of a state model over a log has to do: from the log's mark and its own. -#}
-{% macro state_run(spec, log, state) %}
+{#-
+    What a run of a model over a log has to do, from the log's mark and its own, and from a look at the new changes:
+
+    run               first (build whole), since (add what is new), nothing new
+    mark_before       the mark that it adds to; none for a first run
+    mark              the mark that it leaves
+    history, folds    whether the model keeps versions; whether older events of a key decide its row (see `_folded_steps`)
+    moves             whether keys have ever moved
+    has_floors        whether the table was ever truncated or loaded again
+    ends_older_keys   whether it has been since the last run
+    exchanges, late   whether there are keys to replay: rows exchanged their keys; events came late (see `_replayed_key_steps`)
+    replays           either of these, in a run that adds
+-#}
+{% macro state_run(spec, log, state, folds, history=false) %}
     {% set marks = change_tables.read_marks([log] if change_tables.is_rebuild() else [log, state]) %}
     {#- before the log is built, `dbt compile` shows what a first run would be -#}
-    {% set log_mark = marks[0] or {'log': '', 'batch': '', 'floor': '', 'moves': false, 'rebuild': ''} %}
+    {% set log_mark = marks[0] or {'log': '', 'batch': '', 'floor': '', 'loads': [], 'moves': false, 'rebuild': ''} %}
     {% set mark = none if change_tables.is_rebuild() else marks[1] %}
     {% set follows = mark is not none and mark.log == log_mark.log and log_mark.rebuild <= mark.batch %}
-    {% do return({
+    {% set run = {
         'run': 'first' if not follows else ('nothing new' if mark.batch == log_mark.batch else 'since'),
         'mark_before': mark if follows else none,
-        'mark': {'log': log_mark.log, 'batch': log_mark.batch, 'floor': log_mark.floor},
+        'mark': {'log': log_mark.log, 'batch': log_mark.batch, 'floor': log_mark.floor, 'loads': log_mark.loads},
+        'history': history,
+        'folds': folds,
         'moves': log_mark.moves,
+        'has_floors': log_mark.floor > '',
         'ends_older_keys': follows and log_mark.floor > mark.floor,
-    }) %}
+        'exchanges': false,
+        'late': false,
+        'replays': false,
+    } %}
+    {% if log_mark.log and run.run != 'nothing new' and (run.moves or (folds and run.run == 'since')) %}
+        {% do change_tables._look_at_new_events(spec, run, log, state) %}
+    {% endif %}
+    {% do return(run) %}
+{% endmacro %}
+
+
+{#-
+    Looks up what a run needs besides adding its events: most runs need nothing. A truncate or a load that came late, with
+    events behind it that are folded already, lets the model be built whole.
+-#}
+{% macro _look_at_new_events(spec, run, log, state) %}
+    {% set steps = [change_tables._new_event_steps(spec, run, log)] %}
+    {% set found = {} %}
+    {% if run.folds and run.run == 'since' %}
+        {% do steps.append(change_tables._last_event_steps(run, state)) %}
+        {% do steps.append(change_tables._late_key_steps(spec)) %}
+        {% do steps.append(
+            "new_floors as (select _change_seq from " ~ log ~ " where _mark is null and _change_op = 'truncate'"
+            ~ " and _batch_id > '" ~ run.mark_before.batch ~ "' and _batch_id <= '" ~ run.mark.batch ~ "'"
+            ~ (" union all select '" ~ run.mark.loads[-1] ~ "'" if run.mark.loads | length > run.mark_before.loads | length) ~ ")"
+        ) %}
+        {% do found.update({
+            'late': '(select count(*) from (select 1 from late_keys limit 1))',
+            'rebuild': '(select count(*) from last_events where _change_seq >= (select min(_change_seq) from new_floors))',
+        }) %}
+    {% endif %}
+    {% if run.moves %}
+        {% do steps.append(change_tables._exchanged_key_steps(spec, run, log)) %}
+        {% do found.update({'exchanges': '(select count(*) from (select 1 from exchanged_keys limit 1))'}) %}
+    {% endif %}
+    {% set row = run_query('with ' ~ steps | join(', ') ~ ' select ' ~ found.values() | join(', ')).rows[0] %}
+    {% for name in found %}
+        {% do found.update({name: row[loop.index0] | int > 0}) %}
+    {% endfor %}
+    {% if found.get('rebuild') %}
+        {% do run.update({'run': 'first', 'mark_before': none, 'ends_older_keys': false}) %}
+        {% if run.moves %}
+            {% do change_tables._look_at_new_events(spec, run, log, state) %}
+        {% endif %}
+    {% else %}
+        {% do run.update({'late': found.get('late', false), 'exchanges': found.get('exchanges', false)}) %}
+        {% do run.update({'replays': run.run == 'since' and (run.late or run.exchanges)}) %}
+    {% endif %}
 {% endmacro %}
 
 

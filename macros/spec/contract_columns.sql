@@ -20,6 +20,7 @@
         '_precedence': 'int',
         '_is_deleted': 'boolean',
         '_is_replayed': 'boolean',
+        '_latest_at': 'timestamp',
         '_mark': 'string',
         '_valid_from': 'timestamp',
         '_valid_to': 'timestamp',
@@ -38,10 +39,12 @@
 {#- Names that steps between the models' columns use. -#}
 {% macro _working_columns() %}
     {% do return([
-        '_arrival', '_column_misfit', '_content_hash', '_contents_differ', '_copies', '_covered', '_enters',
-        '_has_landed_update', '_has_update', '_highest_before_key', '_key_misfit', '_known_key_before', '_known_report',
-        '_landed_code', '_landed_mask', '_landed_row', '_lowest_before_key', '_mask_ordinals', '_operation_code',
-        '_overrules', '_rank', '_rejection', '_reports', '_timestamp_misfit'
+        '_arrival', '_bears_all', '_beginning', '_begins', '_can_start', '_column_misfit', '_content_hash',
+        '_contents_differ', '_copies', '_covered', '_departs', '_ends', '_enters', '_floor', '_floors',
+        '_has_landed_update', '_has_lived', '_has_update', '_highest_before_key', '_is_ended', '_is_known',
+        '_is_withdrawn', '_key_misfit', '_known_key_before', '_known_report', '_landed_code', '_landed_mask',
+        '_landed_row', '_lives', '_lowest_before_key', '_mask_ordinals', '_next_seq', '_operation_code', '_overrules',
+        '_rank', '_rejection', '_reports', '_running_at', '_span_next_seq', '_span_seq', '_timestamp_misfit'
     ]) %}
 {% endmacro %}
 

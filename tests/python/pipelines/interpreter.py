@@ -1,37 +1,132 @@
-"""Section 5 of the design in plain Python, for full images: slow and obvious, and nothing of it taken from the SQL.
+"""Section 5 of the design in plain Python: slow and obvious, and nothing of it taken from the SQL.
 
-The state is a function of the set of distinct changes.
+State and history are functions of the set of distinct changes, which are applied one after the other in their order.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 Key = tuple[Any, ...]
+Row = Mapping[str, Any]
 
 PRECEDENCE = ("truncate", "snapshot", "departure", "insert", "update", "upsert", "delete")
 
 
 @dataclass(frozen=True)
 class Change:
-    """One accepted change, as staging would hand it on."""
+    """One accepted change, as staging would hand it on. `present` None: it bears every column."""
 
     change_id: str
     seq: str
     op: str
-    row: Mapping[str, Any] | None
-    key: Key | None
+    row: Row
+    key: Key
     key_before: Key | None = None
     transaction_id: str | None = None
+    changed_at: datetime | None = None
+    present: frozenset[str] | None = None
 
 
-def content_text(row: Mapping[str, Any] | None) -> str:
-    """The columns as Spark's to_json writes them: in declared order, nulls left out."""
-    values = {name: value for name, value in (row or {}).items() if value is not None}
-    return json.dumps(values, separators=(",", ":"), ensure_ascii=False, default=str)
+@dataclass
+class Version:
+    """What stood at a key from one change to another. `row` None: nothing did."""
+
+    row: Row | None
+    from_seq: str
+    valid_from: datetime | None
+    last_seq: str
+    last_op: str
+    to_seq: str | None = None
+    valid_to: datetime | None = None
+
+
+@dataclass(frozen=True)
+class _Event:
+    """What a change does to one key. A change that moves its key is two: it takes the row away, and brings it."""
+
+    change: Change
+    key: Key
+    op: str
+
+    @property
+    def place(self) -> tuple[str, int, str]:
+        return self.change.seq, PRECEDENCE.index(self.op), self.change.change_id
+
+
+class Table:
+    """A source table, rebuilt from changes."""
+
+    def __init__(self, deliveries: Iterable[Change], *, orphans_insert: bool = False) -> None:
+        """Apply every delivered change."""
+        self._orphans_insert = orphans_insert
+        self._queues: dict[Key, list[Row]] = {}
+        self._transactions: dict[Key, str | None] = {}
+        self._carried: dict[str, Row | None] = {}
+        self._latest: dict[Key, datetime | None] = {}
+        self._points: dict[Key, list[tuple[Change, str, Row | None, datetime | None]]] = {}
+        for event in sorted(_events(distinct_changes(deliveries)), key=lambda event: event.place):
+            self._apply(event)
+
+    def current(self) -> dict[Key, Row]:
+        """The living rows."""
+        return {key: queue[-1] for key, queue in self._queues.items() if queue}
+
+    def versions(self) -> dict[Key, list[Version]]:
+        """Every version of every key, in order, also those in which nothing stood there."""
+        return {key: _versions(points) for key, points in self._points.items()}
+
+    def _apply(self, event: _Event) -> None:
+        change, key = event.change, event.key
+        if event.op == "truncate":
+            for other in list(self._queues):
+                if self._queues[other]:
+                    self._queues[other] = []
+                    self._record(other, change, event.op)
+            self._transactions.clear()
+            return
+        queue = self._queues.get(key, [])
+        if change.transaction_id is None or change.transaction_id != self._transactions.get(key):
+            queue = queue[-1:]  # at the end of a transaction the newest stays
+        self._transactions[key] = change.transaction_id
+        covered = len(queue) > 1
+        if event.op in ("departure", "delete"):
+            if event.op == "departure":
+                self._carried[change.change_id] = queue[0] if queue else None
+            self._queues[key] = queue[1:]
+            if not covered:
+                self._record(key, change, event.op)
+            return
+        moves = change.key_before is not None
+        base = self._carried.get(change.change_id) if moves else (queue[-1] if queue else None)
+        row = self._overlaid(change, base)
+        if moves:
+            self._queues[key] = [*queue, row] if row is not None else []
+        elif row is not None:
+            self._queues[key] = [*queue[:-1], row]
+        else:
+            self._queues[key] = []
+        self._record(key, change, event.op)
+
+    def _overlaid(self, change: Change, base: Row | None) -> Row | None:
+        if change.present is None or change.op in ("insert", "snapshot"):
+            return change.row
+        if base is None:
+            if change.op != "upsert" and not self._orphans_insert:
+                return None  # an orphan
+            base = dict.fromkeys(change.row)
+        return {name: change.row[name] if name in change.present else base[name] for name in change.row}
+
+    def _record(self, key: Key, change: Change, op: str) -> None:
+        latest = self._latest.get(key)
+        if change.changed_at is not None and (latest is None or change.changed_at > latest):
+            latest = self._latest[key] = change.changed_at
+        row = self._queues[key][-1] if self._queues[key] else None
+        self._points.setdefault(key, []).append((change, op, row, latest))
 
 
 def distinct_changes(deliveries: Iterable[Change]) -> list[Change]:
@@ -41,63 +136,32 @@ def distinct_changes(deliveries: Iterable[Change]) -> list[Change]:
         known = chosen.setdefault(delivered.change_id, delivered)
         winner = max(known, delivered, key=lambda change: content_text(change.row))
         tells = [change.key_before for change in (known, delivered) if change.key_before is not None]
-        chosen[delivered.change_id] = Change(
-            winner.change_id,
-            winner.seq,
-            winner.op,
-            winner.row,
-            winner.key,
-            max(tells, default=None),
-            winner.transaction_id,
-        )
+        chosen[delivered.change_id] = replace(winner, key_before=max(tells, default=None))
     return list(chosen.values())
 
 
-@dataclass(frozen=True)
-class _Event:
-    """What a change does to one key: sets its row, or ends one (`row` is None)."""
-
-    seq: str
-    rank: int
-    change_id: str
-    transaction_id: str | None
-    key: Key | None
-    row: Mapping[str, Any] | None
-    enters: bool
+def content_text(row: Row) -> str:
+    """The columns as Spark's to_json writes them: in declared order, nulls left out."""
+    values = {name: value for name, value in row.items() if value is not None}
+    return json.dumps(values, separators=(",", ":"), ensure_ascii=False, default=str)
 
 
-def current_state(deliveries: Iterable[Change]) -> dict[Key, Mapping[str, Any]]:
-    """The living rows by key, after every delivered change.
+def _events(changes: Iterable[Change]) -> Iterable[_Event]:
+    for change in changes:
+        yield _Event(change, change.key, change.op)
+        if change.key_before is not None:
+            yield _Event(change, change.key_before, "departure")
 
-    At a key stands a queue of rows. Only a move inside the transaction of the change before it makes more than one:
-    whoever entered first leaves first, and at the transaction's end the newest stays.
-    """
-    events: list[_Event] = []
-    for change in distinct_changes(deliveries):
-        row = None if change.op in ("delete", "truncate") else change.row
-        named = (change.change_id, change.transaction_id)
-        moves = change.key_before is not None
-        events.append(_Event(change.seq, PRECEDENCE.index(change.op), *named, change.key, row, moves))
-        if moves:
-            rank = PRECEDENCE.index("departure")
-            events.append(_Event(change.seq, rank, *named, change.key_before, None, enters=False))
-    queues: dict[Key, list[Mapping[str, Any]]] = {}
-    transactions: dict[Key, str | None] = {}
-    for event in sorted(events, key=lambda event: (event.seq, event.rank, event.change_id)):
-        key = event.key or ()
-        queue = queues.get(key, [])
-        if event.transaction_id is None or event.transaction_id != transactions.get(key):
-            queue = queue[-1:]
-        if PRECEDENCE[event.rank] == "truncate":
-            queues.clear()
-            transactions.clear()
+
+def _versions(points: list[tuple[Change, str, Row | None, datetime | None]]) -> list[Version]:
+    versions: list[Version] = []
+    for number, (change, _, row, latest) in enumerate(points):
+        if number + 1 < len(points) and points[number + 1][0].seq == change.seq:
+            continue  # one version a key and sequence
+        if versions and versions[-1].row == row:
+            versions[-1].last_seq, versions[-1].last_op = change.seq, change.op
             continue
-        if event.row is None:
-            queue = queue[1:]
-        elif event.enters:
-            queue = [*queue, event.row]
-        else:
-            queue = [*queue[:-1], event.row]
-        queues[key] = queue
-        transactions[key] = event.transaction_id
-    return {key: queue[-1] for key, queue in queues.items() if queue}
+        if versions:
+            versions[-1].to_seq, versions[-1].valid_to = change.seq, latest
+        versions.append(Version(row, change.seq, latest, change.seq, change.op))
+    return versions

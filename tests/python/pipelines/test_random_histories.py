@@ -1,30 +1,59 @@
-"""The law: whatever order the raw rows arrive in, the current state is what the set of changes says."""
+"""The law: whatever order the raw rows arrive in, state and history are what the set of changes says."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from .consumer import Consumer, Entry
-from .histories import COLUMNS, KEY, RAW_COLUMNS, RawRow, expected_state, random_raw_rows
+from .histories import (
+    COLUMNS,
+    HEADERS,
+    HISTORY_QUERY,
+    KEY,
+    RAW_COLUMNS,
+    RawRow,
+    expected_history,
+    expected_state,
+    expected_table,
+    random_raw_rows,
+)
 from .landing import Raw
 
 BATCHES = 3
 LOG = "select * except (_batch_id) from {}.dedup_feed__{}"
-SPEC = {"format": "qlik_change_tables", "key": KEY, "headers": ["change_seq", "change_oper", "transaction_id"]}
-ENTRIES = [
-    Entry("everything_read", SPEC, COLUMNS),
-    Entry("read_since_arrival", SPEC | {"arrival": "batch"}, COLUMNS),
+SPEC = {"format": "qlik_change_tables", "key": KEY, "headers": list(HEADERS), "mask_type": "string"}
+MODELS = ("stg", "dedup", "current", "history")
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A table, and all raw rows that land in it."""
+
+    entry: Entry
+    rows: Sequence[RawRow]
+
+
+PROOFS = [
+    Proof(
+        Entry("full", SPEC | {"arrival": "batch"}, COLUMNS, MODELS),
+        random_raw_rows(seed=7, histories=150, changes=3000, batches=BATCHES),
+    ),
+    Proof(
+        Entry("partial", SPEC | {"images": "partial"}, COLUMNS, MODELS),
+        random_raw_rows(seed=8, histories=150, changes=3000, batches=BATCHES, partial=True, moves=False),
+    ),
 ]
 
 
 @pytest.fixture(scope="module")
 def project(consumer: Callable[[str], Consumer]) -> Consumer:
-    """The two tables, which get the same raw rows: one reads all of them in every run, one those that have arrived."""
+    """The tables: of one the log reads what has arrived since its last run, of the other everything."""
     project = consumer("random_histories")
-    project.write(ENTRIES)
+    project.write([proof.entry for proof in PROOFS])
     return project
 
 
@@ -34,37 +63,39 @@ def _differences(expected: set[tuple[Any, ...]], found: Sequence[tuple[Any, ...]
     return f"missing {missing[:5]} of {len(missing)}, surplus {surplus[:5]} of {len(surplus)}"
 
 
-def _assert_states(raw: Raw, schema: str, landed: Sequence[RawRow], moment: str) -> None:
-    expected = expected_state(landed)
-    for entry in ENTRIES:
-        found = raw.query(f"select history, place, name from {schema}.current_feed__{entry.name}")
-        assert len(found) == len(set(found)), f"{entry.name} {moment}: a key stands twice"
-        differences = _differences(expected, found)
-        assert set(found) == expected, f"{entry.name} {moment}: {differences}"
+def _assert_models(raw: Raw, schema: str, last_batch: int, moment: str) -> None:
+    for proof in PROOFS:
+        name = proof.entry.name
+        table = expected_table(row for row in proof.rows if row.batch <= last_batch)
+        for kind, query, expected in (
+            ("current", f"select {', '.join(COLUMNS)} from ", expected_state(table)),
+            ("history", HISTORY_QUERY, expected_history(table)),
+        ):
+            found = raw.query(f"{query} {schema}.{kind}_feed__{name}")
+            assert len(found) == len(set(found)), f"{kind} {name} {moment}: a row stands twice"
+            assert set(found) == expected, f"{kind} {name} {moment}: {_differences(expected, found)}"
 
 
-def test_the_current_state_is_a_function_of_the_set_of_changes(project: Consumer, raw: Raw) -> None:
-    rows = random_raw_rows(seed=7, histories=150, changes=3000, batches=BATCHES)
-    for entry in ENTRIES:
-        raw.create(f"{project.schema}_raw.{entry.name}", RAW_COLUMNS)
-    landed: list[RawRow] = []
+def test_state_and_history_are_functions_of_the_set_of_changes(project: Consumer, raw: Raw) -> None:
+    for proof in PROOFS:
+        raw.create(f"{project.schema}_raw.{proof.entry.name}", RAW_COLUMNS)
     for batch in range(1, BATCHES + 1):
-        fresh = [row for row in rows if row.batch == batch]
-        for entry in ENTRIES:
-            raw.insert(f"{project.schema}_raw.{entry.name}", [row.values for row in fresh])
-        landed += fresh
+        for proof in PROOFS:
+            fresh = [row.values for row in proof.rows if row.batch == batch]
+            raw.insert(f"{project.schema}_raw.{proof.entry.name}", fresh)
         project.dbt("build")
-        _assert_states(raw, project.schema, landed, f"after batch {batch}")
+        _assert_models(raw, project.schema, batch, f"after batch {batch}")
 
-    logs = [f"{project.schema}.dedup_feed__{entry.name}__state" for entry in ENTRIES]
-    states = [f"{project.schema}.current_feed__{entry.name}__state" for entry in ENTRIES]
-    versions = [raw.version(table) for table in logs + states]
-    logged = [raw.query(LOG.format(project.schema, entry.name)) for entry in ENTRIES]
+    names = [proof.entry.name for proof in PROOFS]
+    kinds = ("dedup", "current", "history")
+    states = [f"{project.schema}.{kind}_feed__{name}__state" for kind in kinds for name in names]
+    versions = [raw.version(table) for table in states]
+    logged = [raw.query(LOG.format(project.schema, name)) for name in names]
     project.dbt("build")
-    assert [raw.version(table) for table in logs + states] == versions, "a build with nothing new has written"
+    assert [raw.version(table) for table in states] == versions, "a build with nothing new has written"
 
     project.dbt("build", "--full-refresh")
-    _assert_states(raw, project.schema, landed, "after a full refresh")
-    for entry, before in zip(ENTRIES, logged, strict=True):
-        after = raw.query(LOG.format(project.schema, entry.name))
-        assert sorted(map(repr, after)) == sorted(map(repr, before)), f"{entry.name}: the rebuilt log differs"
+    _assert_models(raw, project.schema, BATCHES, "after a full refresh")
+    for name, before in zip(names, logged, strict=True):
+        after = raw.query(LOG.format(project.schema, name))
+        assert sorted(map(repr, after)) == sorted(map(repr, before)), f"{name}: the rebuilt log differs"

@@ -1,0 +1,134 @@
+{#-
+    The history of one table: one row a version of a key, from the change that began it to the one that ended it.
+    Incremental: the versions of the keys that have new changes are made again, from the last one on, or whole where a
+    change came late.
+
+    Consecutive versions that equal each other in the tracked columns (setting `track`, all by default) are one. What ended
+    a key is kept as a version that the view does not show, so that an older change that comes late finds its place.
+
+    dedup   the relation of the table's deduplicated model
+-#}
+{% macro history(dedup) %}
+    {{- config(materialized='change_state') -}}
+    {%- if execute -%}
+        {%- set spec = change_tables.table_spec_of_model(model) -%}
+        {%- set log = change_tables.state_relation(dedup) -%}
+        {%- set state = change_tables.state_relation(this) -%}
+        {%- set run = change_tables.state_run(spec, log, state, folds=true, history=true) -%}
+        {%- set kept = {'_valid_from': 'timestamp', '_valid_from_seq': 'string', '_latest_at': 'timestamp'} -%}
+        {%- set columns = change_tables._state_columns(spec, history=true) -%}
+        {%- set tracked = change_tables._tracked_values(spec) -%}
+{{ change_tables.run_note(run) }}
+with {{ change_tables._folded_steps(spec, run, log, state, kept) }},
+
+-- a version begins where a key begins or ends to live, or a tracked column changes
+compared_events as (
+
+    select
+        *,
+        max(coalesce(_latest_at, _changed_at)) over in_order as _running_at,
+        not coalesce(
+            _is_deleted = lag(_is_deleted) over in_order
+            and (_is_deleted or {{ tracked }} <=> lag({{ tracked }}) over in_order),
+            false
+        ) as _begins
+    from folded
+    window in_order as (partition by {{ change_tables.column_list(spec.key) }} order by _change_seq)
+
+),
+
+begun_events as (
+
+    select
+        *,
+        lead(_begins, 1, true) over in_order as _ends,
+        last_value(
+            case
+                when _begins
+                    then named_struct(
+                        'seq', if(_is_known, _valid_from_seq, _change_seq),
+                        'at', if(_is_known, _valid_from, _running_at)
+                    )
+            end,
+            true
+        ) over in_order as _beginning
+    from compared_events
+    window in_order as (partition by {{ change_tables.column_list(spec.key) }} order by _change_seq)
+
+),
+
+versions as (
+
+    select
+        cast(null as string) as _mark,
+        false as _is_withdrawn,
+        _change_seq,
+        _change_op,
+        _change_id,
+        _precedence,
+        _is_deleted,
+        _is_replayed,
+        _changed_at,
+        _transaction_id,
+        _running_at as _latest_at,
+        _beginning['at'] as _valid_from,
+        lead(_beginning['at']) over in_order as _valid_to,
+        _beginning['seq'] as _valid_from_seq,
+        lead(_beginning['seq']) over in_order as _valid_to_seq,
+        lead(_beginning) over in_order is null and not _is_deleted as _is_current,
+        {{ change_tables.column_list(spec.column_names) }}
+    from begun_events
+    where _ends
+    window in_order as (partition by {{ change_tables.column_list(spec.key) }} order by _change_seq)
+
+)
+        {%- if run.replays -%}
+,
+
+-- versions of replayed keys that are no more
+withdrawn_versions as (
+
+    select
+        stale_versions._mark,
+        true as _is_withdrawn,
+        {{ change_tables.column_list(columns, 'stale_versions') }}
+    from {{ state }} as stale_versions
+    left semi join replayed_keys
+        on {{ change_tables.same_key(spec.key, 'stale_versions', 'replayed_keys') }}
+    left anti join versions
+        on
+            {{ change_tables.same_key(spec.key, 'stale_versions', 'versions') }}
+            and stale_versions._valid_from_seq = versions._valid_from_seq
+    where stale_versions._mark is null
+
+)
+
+select *
+from versions
+union all
+select *
+from withdrawn_versions
+        {%- else %}
+
+select *
+from versions
+        {%- endif -%}
+    {%- else -%}
+select 1 as placeholder
+    {%- endif -%}
+{% endmacro %}
+
+
+{#- The columns whose change begins a new version, as one value that compares. -#}
+{% macro _tracked_values(spec) -%}
+    struct(
+    {%- for column in spec.columns if spec.track is none or column.name in spec.track -%}
+        {{- ', ' if not loop.first -}}
+        {%- if 'map<' in column.data_type | lower | replace(' ', '') -%}
+            to_json({{ change_tables.quoted(column.name) }})
+        {%- else -%}
+            {{ change_tables.quoted(column.name) }}
+        {%- endif -%}
+    {%- endfor -%}
+    )
+{%- endmacro %}
