@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from udfs.ancestors import first_ancestors
 from udfs.change_masks import decode_change_mask
 from udfs.change_sequences import split_change_seq
 from udfs.table_keys import parse_table_key
@@ -19,7 +20,7 @@ class Argument:
 
     name: str
     sql_types: tuple[str, ...]
-    """Spark types that the argument may have: string, binary, int."""
+    """Spark types that the argument may have: string, binary, int, array<string>."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,8 @@ def sql_literal(value: Any) -> str:
 
     >>> [sql_literal(value) for value in (None, 8, b"\x80\x01")]
     ['null', '8', "X'8001'"]
+    >>> print(sql_literal(["a", None]))
+    array('a', null)
     >>> print(sql_literal("it's"))
     'it\'s'
     """
@@ -80,6 +83,8 @@ def sql_literal(value: Any) -> str:
             return f"'{escaped}'"
         case int():
             return str(value)
+        case list():
+            return f"array({', '.join(sql_literal(element) for element in value)})"
     raise TypeError(f"sql_literal: no literal for {type(value).__name__} in an example")
 
 
@@ -191,6 +196,30 @@ CATALOG: tuple[SqlFunction, ...] = (
                 ("idu=1,5",),
                 {"pairs": None, "error": "unquoted , at character 6: wrap the value in double quotes"},
             ),
+        ),
+    ),
+    SqlFunction(
+        name="first_ancestors",
+        function=first_ancestors,
+        arguments=(Argument("names", ("array<string>",)), Argument("parents", ("array<string>",))),
+        return_type="array<string>",
+        description=(
+            "For names that link to parents, told as two arrays of one length, the end of each name's chain of "
+            "parents: the name itself where it has no parent. A parent need not be among the names. Of names that form "
+            "a ring, each is its own first ancestor."
+        ),
+        null_behaviour=(
+            "Null where either array is null, or their lengths differ. A null parent is none; a null name has a null "
+            "ancestor."
+        ),
+        examples=(
+            Example((None, None), None),
+            Example((["a"], None), None),
+            Example((["b", "c", "x"], ["a", "b", None]), ["a", "a", "x"]),
+            Example((["c", "b"], ["b", "a"]), ["a", "a"]),
+            Example((["a", "b", "c"], ["b", "a", "a"]), ["a", "b", "a"]),
+            Example((["a", None], [None, "a"]), ["a", None]),
+            Example((["a", "b"], ["b"]), None),
         ),
     ),
 )

@@ -37,7 +37,7 @@ ended_keys as (
 
     select
         {{ change_tables.column_list(spec.column_names) }},
-        {{ change_tables.column_list(change_tables._event_columns(spec) | reject('equalto', '_is_deleted') | list) }},
+        {{ change_tables.column_list(change_tables._event_columns(spec, run) | reject('equalto', '_is_deleted') | list) }},
         true as _is_deleted,
         false as _is_replayed
     from {{ state }}

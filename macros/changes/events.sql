@@ -5,11 +5,12 @@
     are ordered by `_change_seq`, `_precedence`, `_change_id`.
 -#}
 
-{#- What an event bears besides the table's own columns. -#}
-{% macro _event_columns(spec) %}
+{#- What an event bears besides the table's own columns; `_enters` where rows must be followed from key to key. -#}
+{% macro _event_columns(spec, run) %}
     {% do return(
         ['_change_op', '_change_seq', '_changed_at', '_transaction_id', '_change_id']
-        + (['_present_columns'] if spec.images == 'partial' else []) + ['_precedence', '_is_deleted']
+        + (['_present_columns'] if spec.images == 'partial' else [])
+        + ['_precedence', '_is_deleted'] + (['_enters'] if run.follows_rows else [])
     ) %}
 {% endmacro %}
 
@@ -19,7 +20,7 @@
     has ended the key before as well, by a departure.
 -#}
 {% macro _event_steps(spec, run, name, changes) -%}
-{%- set taken_over = change_tables._event_columns(spec) | reject('in', ['_precedence', '_is_deleted']) | list -%}
+{%- set taken_over = change_tables._event_columns(spec, run) | reject('in', ['_precedence', '_is_deleted', '_enters']) | list -%}
 {%- if not run.moves -%}
 {{ name }} as (
 
@@ -79,7 +80,7 @@ changes as (
     (`run.replays`) all that the log holds of them. `_is_replayed` tells those.
 -#}
 {% macro _key_event_steps(spec, run, log, state) -%}
-{%- set columns = spec.column_names + change_tables._event_columns(spec) -%}
+{%- set columns = spec.column_names + change_tables._event_columns(spec, run) -%}
 {{ change_tables._new_event_steps(spec, run, log) }},
 
 {% if run.folds and run.run == 'since' -%}
@@ -91,7 +92,7 @@ changes as (
 
 {{ change_tables._replayed_event_steps(spec, run, log) }},
 
-{% elif run.exchanges -%}
+{% elif run.exchanges and spec.images == 'full' -%}
 {{ change_tables._exchanged_key_steps(spec, run, log) }},
 
 {% endif -%}
@@ -99,7 +100,7 @@ changes as (
 {{ change_tables._floor_steps(run, log) }},
 
 {% endif -%}
-{%- if run.exchanges -%}
+{%- if run.exchanges and spec.images == 'full' -%}
 {{ change_tables._covered_end_steps(spec, 'replayed_events' if run.replays else 'events', run) }},
 
 {% endif -%}
@@ -118,7 +119,7 @@ key_events as (
         true as _is_replayed
     from replayed_events
     {%- endif %}
-    {%- if run.exchanges %}
+    {%- if run.exchanges and spec.images == 'full' %}
     {%- set ended = 'replayed_events' if run.replays else 'events' %}
     left anti join covered_ends
         on

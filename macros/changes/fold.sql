@@ -3,14 +3,52 @@
     and sequence, each with the row as it then stands in the table's own columns, or `_is_deleted`.
 
     A run that adds to a state begins with the last event that the state has folded of a key (`_is_known`), so that the
-    key's past need not be read again. `kept` are further columns of the state (name -> type) that such events bear.
+    key's past need not be read again. Of a history, such an event bears what is known of its version.
 -#}
-{% macro _folded_steps(spec, run, log, state, kept={}) -%}
-{%- set columns = spec.column_names + change_tables._event_columns(spec) + ['_is_replayed'] -%}
+{% macro _folded_steps(spec, run, log, state) -%}
+{{ change_tables._given_event_steps(spec, run, log, state) }},
+
+{% if run.follows_rows -%}
+{{ change_tables._followed_steps(spec, run) }},
+
+{% endif -%}
+{%- if spec.images == 'partial' -%}
+{{ change_tables._overlaid_steps(spec, run) }},
+
+{% endif -%}
+placed_events as (
+
+    select
+        *,
+        lead(_change_seq) over (
+            partition by {{ change_tables.column_list(spec.key) }}
+            order by _change_seq, _precedence, _change_id
+        ) as _next_seq
+    from {{ 'overlaid_events' if spec.images == 'partial' else change_tables._given_events(run) }}
+    {%- if spec.images == 'partial' %}
+    where {{ 'not _is_covered and ' if run.follows_rows }}(_has_lived or _change_op <> 'truncate')
+    {%- endif %}
+
+),
+
+folded as (
+
+    select *
+    from placed_events
+    where _next_seq is null or _next_seq <> _change_seq
+
+)
+{%- endmacro %}
+
+
+{#- All events that the fold of a run takes, in the step that `_given_events` names. -#}
+{% macro _given_event_steps(spec, run, log, state) -%}
+{%- set columns = spec.column_names + change_tables._event_columns(spec, run) + ['_is_replayed'] -%}
+{%- set kept = change_tables._kept_columns(run) -%}
 {{ change_tables._key_event_steps(spec, run, log, state) }},
 
 {% if run.run == 'since' -%}
-{{ change_tables._known_event_steps(spec, run, kept) }},
+{{ change_tables._known_event_steps(spec, run) }},
 
 {% endif -%}
 given_events as (
@@ -30,40 +68,30 @@ given_events as (
     from known_events
     {%- endif %}
 
-),
-
-{% if run.has_floors -%}
-{{ change_tables._ended_event_steps(spec, columns, kept) }},
-
-{% endif -%}
-{%- if spec.images == 'partial' -%}
-{{ change_tables._overlaid_steps(spec, columns, kept, 'ended_events' if run.has_floors else 'given_events') }},
-
-{% endif -%}
-placed_events as (
-
-    select
-        *,
-        lead(_change_seq) over (
-            partition by {{ change_tables.column_list(spec.key) }}
-            order by _change_seq, _precedence, _change_id
-        ) as _next_seq
-    from {{ 'overlaid_events' if spec.images == 'partial' else ('ended_events' if run.has_floors else 'given_events') }}
-
-),
-
-folded as (
-
-    select *
-    from placed_events
-    where _next_seq is null or _next_seq <> _change_seq
-
 )
+{%- if run.has_floors -%}
+,
+
+{{ change_tables._ended_event_steps(spec, run) }}
+{%- endif -%}
 {%- endmacro %}
 
 
+{% macro _given_events(run) -%}
+    {{- 'ended_events' if run.has_floors else 'given_events' -}}
+{%- endmacro %}
+
+
+{#- The columns of a history's rows (name -> type) that its next run goes on from. -#}
+{% macro _kept_columns(run) %}
+    {% do return(
+        {'_valid_from': 'timestamp', '_valid_from_seq': 'string', '_latest_at': 'timestamp'} if run.history else {}
+    ) %}
+{% endmacro %}
+
+
 {#- The last folded events of the keys that the run has events of, or that a truncate or a load ends. -#}
-{% macro _known_event_steps(spec, run, kept) -%}
+{% macro _known_event_steps(spec, run) -%}
 known_keys as (
 
     select distinct {{ change_tables.column_list(spec.key, 'events') }}
@@ -78,14 +106,14 @@ known_keys as (
 known_events as (
 
     select
-        {{ change_tables._known_columns(spec, kept) }}
+        {{ change_tables._known_columns(spec, run) }}
     from last_events
     left semi join known_keys
         on {{ change_tables.same_key(spec.key, 'last_events', 'known_keys') }}
     {%- if run.ends_older_keys %}
     union all
     select
-        {{ change_tables._known_columns(spec, kept) }}
+        {{ change_tables._known_columns(spec, run) }}
     from last_events
     left anti join events
         on {{ change_tables.same_key(spec.key, 'last_events', 'events') }}
@@ -96,13 +124,14 @@ known_events as (
 {%- endmacro %}
 
 
-{% macro _known_columns(spec, kept) -%}
+{% macro _known_columns(spec, run) -%}
 {{ change_tables.column_list(spec.column_names, 'last_events') }},
-        {%- for name in change_tables._event_columns(spec) %}
-        {{ 'cast(null as array<string>) as _present_columns' if name == '_present_columns' else 'last_events.' ~ name }},
+        {%- set made = {'_present_columns': 'cast(null as array<string>) as _present_columns', '_enters': 'false as _enters'} -%}
+        {%- for name in change_tables._event_columns(spec, run) %}
+        {{ made.get(name, 'last_events.' ~ name) }},
         {%- endfor %}
         false as _is_replayed
-        {%- for name in kept -%}
+        {%- for name in change_tables._kept_columns(run) -%}
         ,
         last_events.{{ name }}
         {%- endfor %}
@@ -113,14 +142,16 @@ known_events as (
     The given events and, for every key that lived when the table was truncated or loaded again, its end by that: the first
     of `floors` behind an event and not behind the next.
 -#}
-{% macro _ended_event_steps(spec, columns, kept) -%}
+{% macro _ended_event_steps(spec, run) -%}
 spans as (
 
     select
         {{ change_tables.column_list(spec.key) }},
         _is_replayed,
         _change_seq as _span_seq,
+        {%- if spec.images == 'full' %}
         _is_deleted as _is_ended,
+        {%- endif %}
         lead(_change_seq) over (
             partition by {{ change_tables.column_list(spec.key) }}
             order by _change_seq, _precedence, _change_id
@@ -143,7 +174,9 @@ key_floors as (
         ) as _floor
     from spans
     cross join floors
+    {%- if spec.images == 'full' %}
     where not _is_ended
+    {%- endif %}
 
 ),
 
@@ -170,8 +203,11 @@ ended_events as (
         {%- endif %}
         {{ change_tables.precedence_of('truncate') }} as _precedence,
         true as _is_deleted,
+        {%- if run.follows_rows %}
+        false as _enters,
+        {%- endif %}
         _is_replayed,
-        {%- for name, type in kept.items() %}
+        {%- for name, type in change_tables._kept_columns(run).items() %}
         cast(null as {{ type }}) as {{ name }},
         {%- endfor %}
         false as _is_known
@@ -183,12 +219,12 @@ ended_events as (
 
 
 {#-
-    Partial images laid over each other along the order of a key. A change that bears every column starts a row, as does an
+    Partial images laid over each other along the order of a row. A change that bears every column starts a row, as does an
     insert, a snapshot, or an upsert where none lives: columns that it does not bear are null then. An update that lacks
     columns changes a row that lives; where none does, it waits for its base (`orphans: insert` lets it start a row).
 -#}
-{% macro _overlaid_steps(spec, columns, kept, given) -%}
-{%- set others = spec.column_names | reject('in', spec.key) | list -%}
+{% macro _overlaid_steps(spec, run) -%}
+{%- set passed_on = change_tables._event_columns(spec, run) + ['_is_replayed'] + change_tables._kept_columns(run).keys() | list -%}
 started_events as (
 
     select
@@ -197,7 +233,7 @@ started_events as (
         {%- if spec.orphans != 'insert' %}
         and (_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert'))
         {%- endif %} as _can_start
-    from {{ given }}
+    from {{ 'followed_events' if run.follows_rows else change_tables._given_events(run) }}
 
 ),
 
@@ -206,8 +242,17 @@ judged_events as (
     select
         *,
         coalesce(
-            last_value(case when _is_deleted then false when _can_start then true end, true) over (
-                partition by {{ change_tables.column_list(spec.key) }}
+            last_value(
+                case
+                    {%- if run.follows_rows %}
+                    when _is_deleted and _lineage is not null and _precedence = {{ change_tables.precedence_of('departure') }} then null
+                    {%- endif %}
+                    when _is_deleted then false
+                    when _can_start then true
+                end,
+                true
+            ) over (
+                partition by {{ change_tables._same_row(spec, run) }}
                 order by _change_seq, _precedence, _change_id
                 rows between unbounded preceding and 1 preceding
             ),
@@ -247,18 +292,33 @@ overlaid_events as (
         ) as {{ change_tables.quoted(name) }},
         {%- endif %}
         {%- endfor %}
-        {%- for name in columns if name not in spec.column_names and name != '_is_deleted' %}
+        {%- for name in passed_on if name != '_is_deleted' %}
         {{ name }},
         {%- endfor %}
         not _lives as _is_deleted,
-        {%- for name in kept %}
-        {{ name }},
-        {%- endfor %}
+        {%- if run.follows_rows %}
+        _is_covered,
+        {%- endif %}
+        _has_lived,
         _is_known
     from borne_events
     window in_order as (
-        partition by {{ change_tables.column_list(spec.key) }} order by _change_seq, _precedence, _change_id
+        partition by {{ change_tables._same_row(spec, run) }}
+        order by _change_seq, _precedence, _change_id
     )
 
 )
+{%- endmacro %}
+
+
+{#- What the events of one row share: its key, or where rows move from key to key, the row that they all changed. -#}
+{% macro _same_row(spec, run) -%}
+    {%- if not run.follows_rows -%}
+        {{ change_tables.column_list(spec.key) }}
+    {%- else -%}
+        _lineage
+        {%- for name in spec.key -%}
+            , if(_lineage is null, {{ change_tables.quoted(name) }}, null)
+        {%- endfor -%}
+    {%- endif -%}
 {%- endmacro %}

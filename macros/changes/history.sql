@@ -15,11 +15,10 @@
         {%- set log = change_tables.state_relation(dedup) -%}
         {%- set state = change_tables.state_relation(this) -%}
         {%- set run = change_tables.state_run(spec, log, state, folds=true, history=true) -%}
-        {%- set kept = {'_valid_from': 'timestamp', '_valid_from_seq': 'string', '_latest_at': 'timestamp'} -%}
         {%- set columns = change_tables._state_columns(spec, history=true) -%}
         {%- set tracked = change_tables._tracked_values(spec) -%}
 {{ change_tables.run_note(run) }}
-with {{ change_tables._folded_steps(spec, run, log, state, kept) }},
+with {{ change_tables._folded_steps(spec, run, log, state) }},
 
 -- a version begins where a key begins or ends to live, or a tracked column changes
 compared_events as (

@@ -72,6 +72,7 @@
     ends_older_keys   whether it has been since the last run
     exchanges, late   whether there are keys to replay: rows exchanged their keys; events came late (see `_replayed_key_steps`)
     replays           either of these, in a run that adds
+    follows_rows      whether what a change lacks may stand at another key (see `_followed_steps`)
 -#}
 {% macro state_run(spec, log, state, folds, history=false) %}
     {% set marks = change_tables.read_marks([log] if change_tables.is_rebuild() else [log, state]) %}
@@ -91,6 +92,7 @@
         'exchanges': false,
         'late': false,
         'replays': false,
+        'follows_rows': folds and log_mark.moves and spec.images == 'partial',
     } %}
     {% if log_mark.log and run.run != 'nothing new' and (run.moves or (folds and run.run == 'since')) %}
         {% do change_tables._look_at_new_events(spec, run, log, state) %}
@@ -100,8 +102,9 @@
 
 
 {#-
-    Looks up what a run needs besides adding its events: most runs need nothing. A truncate or a load that came late, with
-    events behind it that are folded already, lets the model be built whole.
+    Looks up what a run needs besides adding its events: most runs need nothing. The model is built whole where a truncate
+    or a load came late, with events behind it that are folded already; and where changes that bear only some columns came
+    late to a row that has moved, or rows exchanged their keys, since that reaches from key to key.
 -#}
 {% macro _look_at_new_events(spec, run, log, state) %}
     {% set steps = [change_tables._new_event_steps(spec, run, log)] %}
@@ -123,11 +126,16 @@
         {% do steps.append(change_tables._exchanged_key_steps(spec, run, log)) %}
         {% do found.update({'exchanges': '(select count(*) from (select 1 from exchanged_keys limit 1))'}) %}
     {% endif %}
+    {% if run.follows_rows and run.run == 'since' %}
+        {% do found.update({'late_moves': '(select count(*) from late_keys left semi join entries_and_ends on '
+            ~ change_tables.same_key(spec.key, 'late_keys', 'entries_and_ends') ~ ' and (_enters or _precedence = '
+            ~ change_tables.precedence_of('departure') ~ '))'}) %}
+    {% endif %}
     {% set row = run_query('with ' ~ steps | join(', ') ~ ' select ' ~ found.values() | join(', ')).rows[0] %}
     {% for name in found %}
         {% do found.update({name: row[loop.index0] | int > 0}) %}
     {% endfor %}
-    {% if found.get('rebuild') %}
+    {% if found.get('rebuild') or (run.follows_rows and run.run == 'since' and (found.late_moves or found.exchanges)) %}
         {% do run.update({'run': 'first', 'mark_before': none, 'ends_older_keys': false}) %}
         {% if run.moves %}
             {% do change_tables._look_at_new_events(spec, run, log, state) %}

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 from demo.writers.qlik_change_tables import hex_mask
 
@@ -22,6 +22,11 @@ HEADERS = {
     "timestamp": "timestamp",
 }
 RAW_COLUMNS = {f"header__{name}": data_type for name, data_type in HEADERS.items()} | {"batch": "int"} | COLUMNS
+
+UNMOVED = 5
+"""The place that no row moves to or from."""
+
+Order = Literal["random", "mixed", "timely"]
 
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 _VALUES = ("name", "note")
@@ -64,17 +69,29 @@ class RawRow:
 class _Source:
     """A table that is worked on at random, and its log."""
 
-    def __init__(self, seed: int, batches: int, *, partial: bool) -> None:
+    def __init__(self, seed: int, changes: int, batches: int, order: Order, *, partial: bool) -> None:
         self.chance = random.Random(seed)
+        self.order = order
         self.rows: list[RawRow] = []
         self.living: dict[Key, dict[str, str | None]] = {}
         self.number = 0
         self.transaction_id: str | None = None
+        self._changes = changes
         self._batches = batches
         self._partial = partial
 
-    def batch(self) -> int:
+    def batch(self, number: int, key: Key) -> int:
+        """The batch in which a row lands."""
+        in_time = min(1 + number * self._batches // self._changes, self._batches)
+        if self.order == "timely":
+            return self.chance.randrange(in_time, self._batches + 1) if key[1] == UNMOVED else in_time
+        if self.order == "mixed" and (key[0] or 0) % 2:
+            return in_time
         return self.chance.randrange(1, self._batches + 1)
+
+    def delivered_again(self, row: RawRow, **values: Any) -> RawRow:
+        """A copy of a row, which lands in a batch of its own choice."""
+        return replace(row, batch=self.batch(int(row.seq[16:]), row.key), **values)
 
     def log(
         self,
@@ -93,10 +110,11 @@ class _Source:
                 f"2026010100000000{number:019d}",
                 oper,
                 transaction_id or self.transaction_id,
-                self.chance.choice([None] + 4 * [_BEGIN + timedelta(seconds=number - late)]),
+                None if self.chance.random() < 0.2 else _BEGIN + timedelta(seconds=number - late),
                 key,
-                *(row.get(name) if present is None or name in present else None for name in _VALUES),
-                self.batch(),
+                row.get("name") if present is None or "name" in present else None,
+                row.get("note") if present is None or "note" in present else None,
+                self.batch(number, key),
                 present,
             )
         )
@@ -118,24 +136,26 @@ class _Source:
 
 
 def random_raw_rows(
-    seed: int, histories: int, changes: int, batches: int, *, partial: bool = False, moves: bool = True
+    seed: int, histories: int, changes: int, batches: int, order: Order, *, partial: bool = False
 ) -> list[RawRow]:
     """A source that works on rows of `histories` independent histories, logged, repeated, altered, late and shuffled.
 
-    Every raw row lands in a batch of its own choice: halves of an update in different ones, old changes after new ones.
-    Places hold None too, so that keys with a null occur. With `partial`, most updates bear only some columns.
+    `order` says in which batch a raw row lands. random: in any, so that halves of an update land apart, and old changes
+    after new ones. mixed: so for every second history, the others in time. timely: in time, but for a place that no row
+    moves to or from, whose rows may be late. Places hold None too, so that keys with a null occur. With `partial`, most
+    updates bear only some columns.
     """
-    source = _Source(seed, batches, partial=partial)
+    source = _Source(seed, changes, batches, order, partial=partial)
     chance, living = source.chance, source.living
     while source.number < changes:
         source.number += 1
         if chance.random() < 0.5:
             source.transaction_id = chance.choice([None, f"{source.number:032X}"])
         history = chance.randrange(histories)
-        key = (history, chance.choice([None, 1, 2, 3, 4]))
+        key = (history, chance.choice([None, 1, 2, 3, UNMOVED if order == "timely" else 4]))
         occupied = [place for place in living if place[0] == history]
         action = chance.random()
-        if action < 0.003 and source.number < changes // 4:
+        if action < 0.003 and (order == "timely" or source.number < changes // 4):
             living.clear()
             source.log("T", (None, None), {})
         elif action < 0.25 or not occupied:
@@ -147,27 +167,25 @@ def random_raw_rows(
             key = chance.choice(occupied)
             source.log("D", key, chance.choice([{}, living[key]]))
             del living[key]
-        elif action < 0.6 and moves and len(occupied) > 1:
+        elif action < 0.55 and len(movable := [place for place in occupied if place[1] != UNMOVED]) > 1:
             # rows that exchange their keys in a ring, in one transaction
-            ring = chance.sample(occupied, chance.randrange(2, len(occupied) + 1))
-            rows = [living[place] for place in ring]
+            ring = chance.sample(movable, chance.randrange(2, len(movable) + 1))
+            images = [living[place] for place in ring]
             transaction_id = f"{source.number:032X}"
             for place, (before, after) in enumerate(zip(ring, [*ring[1:], ring[0]], strict=True)):
-                source.log("B", before, rows[place], ahead=place, transaction_id=transaction_id)
-                present = frozenset() if partial else None
-                source.log("U", after, rows[place], ahead=place, transaction_id=transaction_id, present=present)
-                living[after] = rows[place]
+                source.log("B", before, images[place], ahead=place, transaction_id=transaction_id)
+                borne: frozenset[str] | None = frozenset() if partial else None
+                source.log("U", after, images[place], ahead=place, transaction_id=transaction_id, present=borne)
+                living[after] = images[place]
             source.number += len(ring)
         else:
             before = chance.choice(occupied)
-            if moves:
-                source.update(key if key not in living and action > 0.8 else before, before)
-            else:
-                source.update(before)
+            moves = key not in living and UNMOVED not in (key[1], before[1]) and action > 0.8
+            source.update(key if moves else before, before)
     rows = source.rows
-    repeated = [replace(row, batch=source.batch()) for row in rows if chance.random() < 0.1]
+    repeated = [source.delivered_again(row) for row in rows if chance.random() < 0.1]
     altered = [
-        replace(row, name=chance.choice([f"{row.name}!", "a"]), batch=source.batch())
+        source.delivered_again(row, name=chance.choice([f"{row.name}!", "a"]))
         for row in rows
         if row.oper in "IU" and row.name is not None and chance.random() < 0.03
     ]

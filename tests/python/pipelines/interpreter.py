@@ -64,7 +64,7 @@ class Table:
     def __init__(self, deliveries: Iterable[Change], *, orphans_insert: bool = False) -> None:
         """Apply every delivered change."""
         self._orphans_insert = orphans_insert
-        self._queues: dict[Key, list[Row]] = {}
+        self._queues: dict[Key, list[Row | None]] = {}  # None: a row that waits for its base
         self._transactions: dict[Key, str | None] = {}
         self._carried: dict[str, Row | None] = {}
         self._latest: dict[Key, datetime | None] = {}
@@ -74,7 +74,7 @@ class Table:
 
     def current(self) -> dict[Key, Row]:
         """The living rows."""
-        return {key: queue[-1] for key, queue in self._queues.items() if queue}
+        return {key: row for key, queue in self._queues.items() if queue and (row := queue[-1]) is not None}
 
     def versions(self) -> dict[Key, list[Version]]:
         """Every version of every key, in order, also those in which nothing stood there."""
@@ -84,8 +84,9 @@ class Table:
         change, key = event.change, event.key
         if event.op == "truncate":
             for other in list(self._queues):
-                if self._queues[other]:
-                    self._queues[other] = []
+                lived = other in self.current()
+                self._queues[other] = []
+                if lived:
                     self._record(other, change, event.op)
             self._transactions.clear()
             return
@@ -104,12 +105,7 @@ class Table:
         moves = change.key_before is not None
         base = self._carried.get(change.change_id) if moves else (queue[-1] if queue else None)
         row = self._overlaid(change, base)
-        if moves:
-            self._queues[key] = [*queue, row] if row is not None else []
-        elif row is not None:
-            self._queues[key] = [*queue[:-1], row]
-        else:
-            self._queues[key] = []
+        self._queues[key] = [*(queue if moves else queue[:-1]), row]
         self._record(key, change, event.op)
 
     def _overlaid(self, change: Change, base: Row | None) -> Row | None:

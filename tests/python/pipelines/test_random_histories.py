@@ -37,14 +37,19 @@ class Proof:
     rows: Sequence[RawRow]
 
 
+PARTIAL = SPEC | {"images": "partial"}
 PROOFS = [
     Proof(
         Entry("full", SPEC | {"arrival": "batch"}, COLUMNS, MODELS),
-        random_raw_rows(seed=7, histories=150, changes=3000, batches=BATCHES),
+        random_raw_rows(seed=7, histories=150, changes=3000, batches=BATCHES, order="mixed"),
     ),
     Proof(
-        Entry("partial", SPEC | {"images": "partial"}, COLUMNS, MODELS),
-        random_raw_rows(seed=8, histories=150, changes=3000, batches=BATCHES, partial=True, moves=False),
+        Entry("partial", PARTIAL, COLUMNS, MODELS),
+        random_raw_rows(seed=8, histories=150, changes=3000, batches=BATCHES, order="random", partial=True),
+    ),
+    Proof(
+        Entry("partial_in_time", PARTIAL, COLUMNS, MODELS),
+        random_raw_rows(seed=9, histories=150, changes=3000, batches=BATCHES, order="timely", partial=True),
     ),
 ]
 

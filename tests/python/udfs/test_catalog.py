@@ -29,7 +29,12 @@ EXAMPLES = [
     for entry in CATALOG
     for number, example in enumerate(entry.examples)
 ]
-ARROW_TYPES = {"string": pa.string(), "binary": pa.binary(), "int": pa.int32()}
+ARROW_TYPES = {
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "int": pa.int32(),
+    "array<string>": pa.list_(pa.string()),
+}
 
 
 def as_array(value: Any, argument: Argument) -> Any:

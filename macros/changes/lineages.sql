@@ -1,0 +1,156 @@
+{#-
+    Rows that move from key to key, where a change bears only some columns: what it lacks stands where the row was before.
+
+    A tenancy is the stay of a row at a key: from the change that brought it there (`_tenancy` is that change's id) to the
+    one that ended it or took it away. Tenancies that moves join are one lineage, named by the first of them.
+-#}
+
+{#- The given events, each with the lineage of its row; none where no move touched the key. -#}
+{% macro _followed_steps(spec, run) -%}
+{%- set given = change_tables._given_events(run) -%}
+{{ change_tables._tenancy_steps(spec, run) }},
+
+links as (
+
+    select
+        max(case when _enters then _tenancy end) as _tenancy,
+        max(case when _precedence = {{ change_tables.precedence_of('departure') }} then _tenancy end) as _tenancy_before
+    from tenancies
+    group by _change_id
+    having _tenancy is not null and _tenancy_before is not null
+
+),
+
+-- one row, of links alone: two ids a move
+collected_links as (
+
+    select
+        array_agg(_tenancy) as _tenancy,
+        array_agg(_tenancy_before) as _tenancy_before
+    from links
+
+),
+
+traced_links as (
+
+    select
+        _tenancy,
+        first_ancestors(_tenancy, _tenancy_before) as _first_tenancy
+    from collected_links
+
+),
+
+lineages as (
+
+    select inline(arrays_zip(_tenancy, _first_tenancy))
+    from traced_links
+
+),
+
+followed_events as (
+
+    select
+        {{ given }}.*,
+        coalesce(lineages._first_tenancy, tenancies._tenancy) as _lineage,
+        coalesce(tenancies._is_covered, false) as _is_covered
+    from {{ given }}
+    left join tenancies
+        on
+            {{ change_tables.same_key(spec.key, given, 'tenancies') }}
+            and {{ given }}._change_seq = tenancies._change_seq
+            and {{ given }}._precedence = tenancies._precedence
+            and {{ given }}._change_id <=> tenancies._change_id
+    left join lineages
+        on tenancies._tenancy = lineages._tenancy
+
+)
+{%- endmacro %}
+
+
+{#-
+    The tenancy of every event of the keys that moves touched. Inside one transaction a row may enter a key whose row has
+    not left yet: whoever entered first leaves first, and the end of the transaction leaves the newest. Such an end of a
+    covered row (`_is_covered`) changes nothing at the key itself.
+-#}
+{% macro _tenancy_steps(spec, run) -%}
+{%- set given = change_tables._given_events(run) -%}
+moved_keys as (
+
+    select distinct {{ change_tables.column_list(spec.key) }}
+    from {{ given }}
+    where _enters or _precedence = {{ change_tables.precedence_of('departure') }}
+
+),
+
+moved_events as (
+
+    select {{ given }}.*
+    from {{ given }}
+    left semi join moved_keys
+        on {{ change_tables.same_key(spec.key, given, 'moved_keys') }}
+
+),
+
+replayed_tenancies as (
+
+    select
+        {{ change_tables.column_list(spec.key) }},
+        aggregate(
+            array_sort(collect_list(struct(
+                _change_seq, cast(_precedence as int) as _precedence, _change_id, _transaction_id, _enters, _is_deleted
+            ))),
+            named_struct(
+                'transaction_id', cast(null as string),
+                'queue', cast(array() as array<string>),
+                'told', cast(array() as array<struct<
+                    _change_seq: string, _precedence: int, _change_id: string, _enters: boolean,
+                    _tenancy: string, _is_covered: boolean
+                >>)
+            ),
+            (held, event) -> {{ change_tables._told_tenancy() }}
+        ).told as _told
+    from moved_events
+    group by {{ change_tables.column_list(spec.key) }}
+
+),
+
+tenancies as (
+
+    select
+        {{ change_tables.column_list(spec.key) }},
+        inline(_told)
+    from replayed_tenancies
+
+)
+{%- endmacro %}
+
+
+{#- One event in the replay of a key: who is in the queue behind it, and whose event it was. -#}
+{% macro _told_tenancy() -%}
+{%- set queue -%}
+if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))
+{%- endset -%}
+{%- set is_truncate = 'event._precedence = ' ~ change_tables.precedence_of('truncate') -%}
+named_struct(
+                'transaction_id', event._transaction_id,
+                'queue', case
+                    when {{ is_truncate }} then cast(array() as array<string>)
+                    when event._is_deleted then slice({{ queue }}, 2, size(held.queue))
+                    when event._enters or size(held.queue) = 0 then concat({{ queue }}, array(event._change_id))
+                    else {{ queue }}
+                end,
+                'told', concat(held.told, array(named_struct(
+                    '_change_seq', event._change_seq,
+                    '_precedence', event._precedence,
+                    '_change_id', event._change_id,
+                    '_enters', event._enters,
+                    '_tenancy', case
+                        when {{ is_truncate }} then get(held.queue, size(held.queue) - 1)
+                        when event._is_deleted then get({{ queue }}, 0)
+                        when event._enters or size(held.queue) = 0 then event._change_id
+                        else get(held.queue, size(held.queue) - 1)
+                    end,
+                    '_is_covered', event._is_deleted and not {{ is_truncate }} and size({{ queue }}) > 1
+                )))
+            )
+{%- endmacro %}
