@@ -220,8 +220,8 @@ replayed_events as (
 {%- endmacro %}
 
 
-{#- The keys that a transaction both entered and ended; of a run that adds to a state, those that it has events of. -#}
-{% macro _exchanged_key_steps(spec, run, log) -%}
+{#- The events by which rows entered and left keys, out of the whole log. -#}
+{% macro _entry_and_end_steps(spec, run, log) -%}
 moves_and_deletes as (
 
     select *
@@ -233,7 +233,13 @@ moves_and_deletes as (
 
 ),
 
-{{ change_tables._event_steps(spec, run, 'entries_and_ends', 'moves_and_deletes') }},
+{{ change_tables._event_steps(spec, run, 'entries_and_ends', 'moves_and_deletes') }}
+{%- endmacro %}
+
+
+{#- The keys that a transaction both entered and ended; of a run that adds to a state, those that it has events of. -#}
+{% macro _exchanged_key_steps(spec, run, log) -%}
+{{ change_tables._entry_and_end_steps(spec, run, log) }},
 
 exchanged_keys as (
 

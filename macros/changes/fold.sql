@@ -26,7 +26,7 @@ placed_events as (
         ) as _next_seq
     from {{ 'overlaid_events' if spec.images == 'partial' else change_tables._given_events(run) }}
     {%- if spec.images == 'partial' %}
-    where {{ 'not _is_covered and ' if run.follows_rows }}(_has_lived or _change_op <> 'truncate')
+    where {{ 'not _is_covered and ' if run.follows_rows }}(_has_lived or _is_known or _change_op <> 'truncate')
     {%- endif %}
 
 ),

@@ -103,8 +103,9 @@
 
 {#-
     Looks up what a run needs besides adding its events: most runs need nothing. The model is built whole where a truncate
-    or a load came late, with events behind it that are folded already; and where changes that bear only some columns came
-    late to a row that has moved, or rows exchanged their keys, since that reaches from key to key.
+    or a load came late, with events behind it that are folded already. So it is where changes bear only some columns and one
+    of them came late to a key that rows have moved to or from, since that reaches from key to key; or where the rest of a
+    transaction came in which rows exchange their keys, since a state holds only the row that stands in front.
 -#}
 {% macro _look_at_new_events(spec, run, log, state) %}
     {% set steps = [change_tables._new_event_steps(spec, run, log)] %}
@@ -122,20 +123,30 @@
             'rebuild': '(select count(*) from last_events where _change_seq >= (select min(_change_seq) from new_floors))',
         }) %}
     {% endif %}
-    {% if run.moves %}
+    {% if run.follows_rows and run.run == 'since' %}
+        {% do steps.append(change_tables._entry_and_end_steps(spec, run, log)) %}
+        {% do found.update({
+            'late_moves': '(select count(*) from late_keys left semi join entries_and_ends on '
+            ~ change_tables.same_key(spec.key, 'late_keys', 'entries_and_ends') ~ ' and (_enters or _precedence = '
+            ~ change_tables.precedence_of('departure') ~ '))',
+            'open_exchanges': '(select count(*) from events inner join last_events on '
+            ~ change_tables.same_key(spec.key, 'events', 'last_events')
+            ~ ' and events._transaction_id = last_events._transaction_id left semi join entries_and_ends on '
+            ~ change_tables.same_key(spec.key, 'events', 'entries_and_ends')
+            ~ ' and events._transaction_id = entries_and_ends._transaction_id and entries_and_ends._enters)',
+        }) %}
+    {% elif run.moves and spec.images == 'full' %}
         {% do steps.append(change_tables._exchanged_key_steps(spec, run, log)) %}
         {% do found.update({'exchanges': '(select count(*) from (select 1 from exchanged_keys limit 1))'}) %}
     {% endif %}
-    {% if run.follows_rows and run.run == 'since' %}
-        {% do found.update({'late_moves': '(select count(*) from late_keys left semi join entries_and_ends on '
-            ~ change_tables.same_key(spec.key, 'late_keys', 'entries_and_ends') ~ ' and (_enters or _precedence = '
-            ~ change_tables.precedence_of('departure') ~ '))'}) %}
+    {% if not found %}
+        {% do return(none) %}
     {% endif %}
     {% set row = run_query('with ' ~ steps | join(', ') ~ ' select ' ~ found.values() | join(', ')).rows[0] %}
     {% for name in found %}
         {% do found.update({name: row[loop.index0] | int > 0}) %}
     {% endfor %}
-    {% if found.get('rebuild') or (run.follows_rows and run.run == 'since' and (found.late_moves or found.exchanges)) %}
+    {% if found.get('rebuild') or found.get('late_moves') or found.get('open_exchanges') %}
         {% do run.update({'run': 'first', 'mark_before': none, 'ends_older_keys': false}) %}
         {% if run.moves %}
             {% do change_tables._look_at_new_events(spec, run, log, state) %}
