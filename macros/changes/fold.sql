@@ -194,10 +194,10 @@ ended_events as (
         {%- endif %}
         {%- endfor %}
         'truncate' as _change_op,
-        _floor['_change_seq'],
-        _floor['_changed_at'],
-        _floor['_transaction_id'],
-        _floor['_change_id'],
+        _floor['_change_seq'] as _change_seq,
+        _floor['_changed_at'] as _changed_at,
+        _floor['_transaction_id'] as _transaction_id,
+        _floor['_change_id'] as _change_id,
         {%- if spec.images == 'partial' %}
         cast(null as array<string>) as _present_columns,
         {%- endif %}

@@ -7,7 +7,6 @@
 
 {#- The given events, each with the lineage of its row; none where no move touched the key. -#}
 {% macro _followed_steps(spec, run) -%}
-{%- set given = change_tables._given_events(run) -%}
 {{ change_tables._tenancy_steps(spec, run) }},
 
 links as (
@@ -50,16 +49,16 @@ lineages as (
 followed_events as (
 
     select
-        {{ given }}.*,
+        marked_events.*,
         coalesce(lineages._first_tenancy, tenancies._tenancy) as _lineage,
         coalesce(tenancies._is_covered, false) as _is_covered
-    from {{ given }}
+    from marked_events
     left join tenancies
         on
-            {{ change_tables.same_key(spec.key, given, 'tenancies') }}
-            and {{ given }}._change_seq = tenancies._change_seq
-            and {{ given }}._precedence = tenancies._precedence
-            and {{ given }}._change_id <=> tenancies._change_id
+            {{ change_tables.same_key(spec.key, 'marked_events', 'tenancies') }}
+            and marked_events._change_seq = tenancies._change_seq
+            and marked_events._precedence = tenancies._precedence
+            and marked_events._change_id <=> tenancies._change_id
     left join lineages
         on tenancies._tenancy = lineages._tenancy
 
@@ -74,20 +73,15 @@ followed_events as (
 -#}
 {% macro _tenancy_steps(spec, run) -%}
 {%- set given = change_tables._given_events(run) -%}
-moved_keys as (
+-- no join of keys with events: Spark would push it into every branch of the events
+marked_events as (
 
-    select distinct {{ change_tables.column_list(spec.key) }}
+    select
+        *,
+        max(_enters or _precedence = {{ change_tables.precedence_of('departure') }}) over (
+            partition by {{ change_tables.column_list(spec.key) }}
+        ) as _is_moved
     from {{ given }}
-    where _enters or _precedence = {{ change_tables.precedence_of('departure') }}
-
-),
-
-moved_events as (
-
-    select {{ given }}.*
-    from {{ given }}
-    left semi join moved_keys
-        on {{ change_tables.same_key(spec.key, given, 'moved_keys') }}
 
 ),
 
@@ -109,7 +103,8 @@ replayed_tenancies as (
             ),
             (held, event) -> {{ change_tables._told_tenancy() }}
         ).told as _told
-    from moved_events
+    from marked_events
+    where _is_moved
     group by {{ change_tables.column_list(spec.key) }}
 
 ),

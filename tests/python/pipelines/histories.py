@@ -222,6 +222,18 @@ def expected_history(table: Table) -> set[tuple[Any, ...]]:
     }
 
 
+def expected_rows_at(table: Table, moment: datetime) -> set[tuple[Any, ...]]:
+    """The rows of the table as they stood at a time."""
+    return {
+        tuple(version.row.values())
+        for versions in table.versions().values()
+        for version in versions
+        if version.row is not None
+        and (version.valid_from is None or version.valid_from <= moment)
+        and (version.to_seq is None or (version.valid_to is not None and version.valid_to > moment))
+    }
+
+
 HISTORY_QUERY = (
     f"select {', '.join(COLUMNS)}, _valid_from_seq, _valid_to_seq, cast(_valid_from as string),"
     " cast(_valid_to as string), _is_current, _change_seq, _change_op from "

@@ -22,6 +22,7 @@ HEADERS = {
 }
 COLUMNS = {"id": "bigint", "name": "string", "amount": "decimal(10,2)"}
 SPEC = {"format": "qlik_change_tables", "key": ["id"]}
+WITH_HISTORY = ("stg", "dedup", "current", "history")
 TWO_HEADERS = SPEC | {"headers": ["change_seq", "change_oper"]}
 
 
@@ -176,6 +177,7 @@ CASES = [
                 "arrival": "batch",
             },
             COLUMNS,
+            models=WITH_HISTORY,
         ),
         _prefixed(list(HEADERS), prefix="") | {"partition_name": "string"} | COLUMNS | {"batch": "date"},
         [
@@ -198,7 +200,9 @@ CASES = [
         reported={(f"{seq(60)}:U:6", "key_move_without_before")},
     ),
     Case(
-        Entry("pairs", TWO_HEADERS | {"key": ["a", "b c"]}, {"a": "string", "b c": "int", "it's": "string"}),
+        Entry(
+            "pairs", TWO_HEADERS | {"key": ["a", "b c"]}, {"a": "string", "b c": "int", "it's": "string"}, WITH_HISTORY
+        ),
         _prefixed(["change_seq", "change_oper"]) | {"a": "string", "b c": "int", "it's": "string"},
         [
             [
@@ -277,9 +281,14 @@ CASES = [
         Entry(
             "sparse",
             SPEC
-            | {"headers": ["change_seq", "change_oper", "change_mask"], "mask_type": "string", "images": "partial"},
+            | {
+                "headers": ["change_seq", "change_oper", "change_mask"],
+                "mask_type": "string",
+                "images": "partial",
+                "track": ["name"],
+            },
             COLUMNS,
-            models=("stg", "dedup"),
+            models=WITH_HISTORY,
         ),
         _prefixed(["change_seq", "change_oper", "change_mask"], change_mask="string") | COLUMNS,
         # three headers: id is bit 3, name bit 4, amount bit 5
@@ -292,11 +301,22 @@ CASES = [
                 [seq(50), "U", "0", 1, None, Decimal("2.00")],
                 [seq(60), "U", "F10", 1, None, None],
                 [seq(70), "U", "zz", 1, "c", None],
-                [seq(80), "D", "8", 1, None, None],
             ],
-            [],
+            [[seq(75), "U", "10", 2, "an orphan", None], [seq(80), "D", "8", 1, None, None]],
         ],
-        {("accepted", None): 7, ("rejected", "change_mask_malformed"): 1},
+        {("accepted", None): 8, ("rejected", "change_mask_malformed"): 1},
+        [{(1, None)}, set()],
+    ),
+    Case(
+        Entry("orphans_start_rows", TWO_HEADERS | {"images": "partial", "orphans": "insert"}, COLUMNS),
+        _prefixed(["change_seq", "change_oper"]) | COLUMNS,
+        [
+            [bare(10, "U", 1, "a", None), bare(20, "U", 1, None, Decimal("2.00"))],
+            [bare(30, "D", 1, None, None), bare(40, "U", 1, None, Decimal("4.00"))],
+        ],
+        {("accepted", None): 4},
+        [{(1, "a", Decimal("2.00"))}, {(1, None, Decimal("4.00"))}],
+        shown="id, name, amount",
     ),
 ]
 
@@ -308,5 +328,14 @@ SPARSE: Mapping[str, tuple[list[str] | None, list[str] | None]] = {
     seq(40): (["id", "name"], None),
     seq(50): (["id", "amount"], []),
     seq(60): (["id", "name"], ["name"]),
+    seq(75): (["id", "name"], ["name"]),
     seq(80): (None, None),
+}
+
+# the versions of the sparse table, by what is tracked: id, name, amount, from, to, last change
+SPARSE_VERSIONS = {
+    (1, "a", None, seq(10), seq(20), seq(10)),
+    (1, None, None, seq(20), seq(40), seq(30)),
+    (1, "b", Decimal("2.00"), seq(40), seq(60), seq(50)),
+    (1, None, Decimal("2.00"), seq(60), seq(80), seq(60)),
 }

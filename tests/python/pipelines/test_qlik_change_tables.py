@@ -15,11 +15,14 @@ import pytest
 
 from .consumer import REPOSITORY, Consumer, Entry
 from .landing import Raw
-from .qlik_cases import CASES, COLUMNS, SPARSE, TWO_HEADERS, Case, bare, seq
+from .qlik_cases import CASES, COLUMNS, SPARSE, SPARSE_VERSIONS, TWO_HEADERS, WITH_HISTORY, Case, bare, seq
 
 SCHEMA = "qlik_pages"
 LOADED = Entry(
-    "loaded", TWO_HEADERS | {"snapshot": "loaded_full", "snapshot_seq": "{{ var('loaded_at', '') }}"}, COLUMNS
+    "loaded",
+    TWO_HEADERS | {"snapshot": "loaded_full", "snapshot_seq": "{{ var('loaded_at', '') }}"},
+    COLUMNS,
+    WITH_HISTORY,
 )
 RELOAD = ["--vars", json.dumps({"loaded_at": seq(30)})]
 Results = dict[str, list[set[tuple[object, ...]]]]
@@ -110,6 +113,15 @@ def test_a_mask_tells_what_a_sparse_update_bears_and_what_changed(raw: Raw) -> N
         f" from {SCHEMA}.dedup_feed__sparse order by _change_seq"
     )
     assert {row[0]: tuple(json.loads(text) if text else None for text in row[1:]) for row in rows} == SPARSE
+
+
+@pytest.mark.usefixtures("results")
+def test_a_version_begins_where_a_tracked_column_changes(raw: Raw) -> None:
+    rows = raw.query(
+        f"select id, name, amount, _valid_from_seq, _valid_to_seq, _change_seq from {SCHEMA}.history_feed__sparse"
+    )
+    assert len(rows) == len(SPARSE_VERSIONS)
+    assert set(rows) == SPARSE_VERSIONS
 
 
 def test_a_load_ends_what_is_older_and_a_reload_ends_what_it_lacks(results: Results) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from .histories import (
     RAW_COLUMNS,
     RawRow,
     expected_history,
+    expected_rows_at,
     expected_state,
     expected_table,
     random_raw_rows,
@@ -24,6 +26,7 @@ from .histories import (
 from .landing import Raw
 
 BATCHES = 3
+THEN = datetime(2026, 1, 1, 0, 20, tzinfo=UTC)
 LOG = "select * except (_batch_id) from {}.dedup_feed__{}"
 SPEC = {"format": "qlik_change_tables", "key": KEY, "headers": list(HEADERS), "mask_type": "string"}
 MODELS = ("stg", "dedup", "current", "history")
@@ -59,6 +62,9 @@ def project(consumer: Callable[[str], Consumer]) -> Consumer:
     """The tables: of one the log reads what has arrived since its last run, of the other everything."""
     project = consumer("random_histories")
     project.write([proof.entry for proof in PROOFS])
+    for name, moment in (("then", THEN), ("now", datetime.now(UTC))):
+        query = f"{{{{ change_tables.as_of(ref('history_feed__partial_in_time'), \"timestamp'{moment}'\") }}}}\n"
+        (project.folder / f"models/as_of_{name}.sql").write_text(query)
     return project
 
 
@@ -98,6 +104,12 @@ def test_state_and_history_are_functions_of_the_set_of_changes(project: Consumer
     logged = [raw.query(LOG.format(project.schema, name)) for name in names]
     project.dbt("build")
     assert [raw.version(table) for table in states] == versions, "a build with nothing new has written"
+
+    table = expected_table(PROOFS[2].rows)
+    for name, expected in (("then", expected_rows_at(table, THEN)), ("now", expected_state(table))):
+        found = raw.query(f"select {', '.join(COLUMNS)} from {project.schema}.as_of_{name}")
+        assert len(found) == len(expected) > 0
+        assert set(found) == expected, f"as of {name}: {_differences(expected, found)}"
 
     project.dbt("build", "--full-refresh")
     _assert_models(raw, project.schema, BATCHES, "after a full refresh")
