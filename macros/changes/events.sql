@@ -318,8 +318,10 @@ covered_ends as (
 
     select
         {{ change_tables.column_list(spec.key) }},
-        inline(_covered)
+        _change_id,
+        _precedence
     from counted_rows
+        lateral view inline(_covered) as _change_id, _precedence
 
 )
 {%- endmacro %}

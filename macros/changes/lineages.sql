@@ -113,8 +113,14 @@ tenancies as (
 
     select
         {{ change_tables.column_list(spec.key) }},
-        inline(_told)
+        _change_seq,
+        _precedence,
+        _change_id,
+        _enters,
+        _tenancy,
+        _is_covered
     from replayed_tenancies
+        lateral view inline(_told) as _change_seq, _precedence, _change_id, _enters, _tenancy, _is_covered
 
 )
 {%- endmacro %}

@@ -24,6 +24,7 @@ from .histories import (
     random_raw_rows,
 )
 from .landing import Raw
+from .rendered import assert_lints
 
 BATCHES = 3
 THEN = datetime(2026, 1, 1, 0, 20, tzinfo=UTC)
@@ -98,6 +99,18 @@ def test_state_and_history_are_functions_of_the_set_of_changes(project: Consumer
         _assert_models(raw, project.schema, batch, f"after batch {batch}")
 
     names = [proof.entry.name for proof in PROOFS]
+    rendered = {
+        model: project.compiled(model)
+        for model in (
+            "current_feed__full",
+            "history_feed__full",
+            "history_feed__partial",
+            "history_feed__partial_in_time",
+        )
+    }
+    assert '"run": "since"' in rendered["history_feed__full"]
+    assert '"run": "since"' in rendered["history_feed__partial_in_time"]
+    assert_lints(project.folder / "to_lint", rendered)
     kinds = ("dedup", "current", "history")
     states = [f"{project.schema}.{kind}_feed__{name}__state" for kind in kinds for name in names]
     versions = [raw.version(table) for table in states]
