@@ -186,11 +186,10 @@ def raw_mistakes(consumer: Callable[[str], Consumer], raw: Raw) -> Consumer:
             Entry(
                 "no_arrival", FORMAT | headers | {"mask_type": "string", "arrival": "landed"}, COLUMNS, ("stg", "dedup")
             ),
-            Entry("sparse", FORMAT | headers | {"mask_type": "string", "images": "partial"}, COLUMNS),
         ]
     )
     landed = {f"header__{name}": "string" for name in headers["headers"]} | COLUMNS
-    for name in ("lacks_columns", "other_mask", "no_arrival", "sparse"):
+    for name in ("lacks_columns", "other_mask", "no_arrival"):
         raw.create(f"raw_mistakes_raw.{name}", landed)
     return project
 
@@ -207,7 +206,6 @@ def test_a_spec_that_does_not_fit_its_raw_table_says_so(raw_mistakes: Consumer) 
         " raw_mistakes_raw.other_mask, which is string, got 'binary'"
     ) in said
     assert "it lacks landed; `arrival` must be one of its columns" in said
-    assert "change_tables: source 'feed.sparse': current_state takes `images: full` so far, got 'partial'" in said
 
 
 def test_changed_columns_stop_a_log_until_it_is_built_anew(consumer: Callable[[str], Consumer], raw: Raw) -> None:
