@@ -1,6 +1,6 @@
 # Everything that people and CI run. `demo` and `test` do all they need on a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format server docs jars lock clean
+.PHONY: help demo test bench lint format server docs jars lock clean
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 
@@ -33,6 +33,9 @@ format: $(READY)  ## format the Python code
 
 server: $(READY) jars  ## a Thrift server on port 10000 until Ctrl-C, its tables in .build/server
 	@$(BIN)/python -m udfs.thrift_server --warehouse .build/server
+
+bench: $(READY) jars  ## the models beside SQL by hand: make bench, make bench BENCH='--changes 500000 --keys 50000'
+	@$(BIN)/python -m benchmarks $(BENCH)
 
 docs: $(READY) jars $(PROFILES)  ## dbt's documentation of the demo, in target/static_index.html
 	@$(BIN)/python -m udfs.docs

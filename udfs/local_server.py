@@ -57,16 +57,16 @@ class LocalServer:
 
 
 @contextmanager
-def local_server(folder: Path, conf: Mapping[str, str] | None = None) -> Iterator[LocalServer]:
+def local_server(folder: Path, conf: Mapping[str, str] = SHORT_LIVED) -> Iterator[LocalServer]:
     """Start a server on a free port, its tables in `folder`; stop it when the block ends, also by an error.
 
-    `conf` goes over `SHORT_LIVED`.
+    `conf` are Spark settings, which overrule the server's own.
 
     Raises:
         LocalServerError: it does not come up.
     """
     command = [sys.executable, "-m", "udfs.thrift_server", "--port", "0", "--warehouse", str(folder)]
-    for key, value in (SHORT_LIVED | dict(conf or {})).items():
+    for key, value in conf.items():
         command += ["--conf", f"{key}={value}"]
     root = Path(__file__).resolve().parents[1]
     environment = os.environ | {"PYTHONPATH": f"{root}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}

@@ -1,0 +1,1 @@
+"""The models beside SQL by hand: `make bench`."""

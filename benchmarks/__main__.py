@@ -1,0 +1,420 @@
+"""How fast the models are, beside SQL that a careful team writes by hand, on the same data, server and run.
+
+python -m benchmarks --changes 5000000 --keys 500000
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from dbt.cli.main import dbtRunner
+
+from udfs.local_server import LocalServer, local_server
+
+from . import by_hand
+from .data import COLUMNS, create_raw_table, insert_changes
+
+HERE = Path(__file__).resolve().parent
+FOLDER = HERE.parent / ".build" / "bench"
+PROJECT = FOLDER / "project"
+RAW, HAND, OURS = "benchmarks_raw", "by_hand", "benchmarks"
+WARM_UP = 10_000
+"""Changes of the load and the batch that come before the clock runs: what they compile and load is not measured."""
+
+
+class BenchmarkError(Exception):
+    """dbt failed, or two results that must be equal are not."""
+
+
+@dataclass
+class Figure:
+    """One line of the results: seconds of the models, and of the same by hand."""
+
+    name: str
+    seconds: float
+    by_hand: float | None = None
+    note: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        """The models' time over the other's."""
+        return None if self.by_hand is None else self.seconds / self.by_hand
+
+
+@dataclass
+class Bench:
+    """A server, with the figures that were measured on it."""
+
+    server: LocalServer
+    changes: int
+    keys: int
+    batch_size: int
+    batches: int
+    is_heard: bool = True
+    figures: list[Figure] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Connect."""
+        self._cursor = self.server.connect().cursor()
+
+    def sql(self, statement: str) -> list[tuple[Any, ...]]:
+        """Run one statement."""
+        self._cursor.execute(statement)
+        return list(self._cursor.fetchall()) if self._cursor.description else []
+
+    def timed(self, *statements: str) -> float:
+        """The seconds that statements take, one after the other."""
+        start = time.perf_counter()
+        for statement in statements:
+            self.sql(statement)
+        return time.perf_counter() - start
+
+    def dbt(self, *models: str, full_refresh: bool = False) -> dict[str, float]:
+        """Build models; the seconds that each took, all that dbt does for it included.
+
+        Raises:
+            BenchmarkError: one failed.
+        """
+        os.environ.update(self.server.environment())
+        folders = ["--project-dir", str(PROJECT), "--profiles-dir", str(PROJECT), "--log-path", str(FOLDER / "logs")]
+        quiet = ["--log-level", "none", "--log-level-file", "debug", "--no-print", "--no-send-anonymous-usage-stats"]
+        refresh = ["--full-refresh"] if full_refresh else []
+        result = dbtRunner().invoke(["run", "--select", *models, *refresh, *folders, *quiet])
+        nodes = getattr(result.result, "results", None) or []
+        said = [f"{node.node.name}: {node.message}" for node in nodes if node.status != "success"]
+        if not result.success:
+            raise BenchmarkError("\n".join(said or [str(result.exception)]))
+        return {node.node.name: node.execution_time for node in nodes if node.node.resource_type == "model"}
+
+    def land(self, table: str, batch: int, first: int, last: int, **options: Any) -> None:
+        """Land changes in a raw table, which is made when the first batch lands."""
+        if batch == 1:
+            self.sql(f"drop table if exists {RAW}.{table}")
+            self.sql(create_raw_table(f"{RAW}.{table}"))
+        options = {"keys": self.keys, "all_changes": self.changes} | options
+        self.sql(insert_changes(f"{RAW}.{table}", batch, first, last, **options))
+
+    def fingerprint(self, relation: str, columns: Sequence[str] = COLUMNS, where: str = "true") -> tuple[Any, ...]:
+        """The number of rows and the sum of their hashes: equal for equal sets of rows."""
+        hashed = f"sum(cast(xxhash64({', '.join(columns)}) as decimal(38, 0)))"
+        return self.sql(f"select count(*), {hashed} from {relation} where {where}")[0]
+
+    def assert_equal(self, what: str, one: tuple[Any, ...], other: tuple[Any, ...]) -> None:
+        """Stop when two results differ.
+
+        Raises:
+            BenchmarkError: they do.
+        """
+        if one != other:
+            raise BenchmarkError(f"{what}: the results differ, {one} and {other}: no time counts")
+
+    def measured(self, name: str, seconds: float, by_hand: float | None = None, note: str = "") -> None:
+        """Keep a figure, and say it."""
+        figure = Figure(name, seconds, by_hand, note)
+        self.figures.append(figure)
+        if self.is_heard:
+            print(_line(figure), flush=True)
+
+    def bounds(self, batch: int, table: str) -> tuple[str, str]:
+        """The lowest and the highest sequence of a batch."""
+        low, high = self.sql(
+            f"select min(header__change_seq), max(header__change_seq) from {RAW}.{table} where batch = {batch}"
+        )[0]
+        return low, high
+
+
+def full_images(bench: Bench) -> None:
+    """Full images: the whole load, timely batches, a batch with late changes, and DuckDB beside."""
+    bench.land("full", 1, 0, bench.changes)
+    log, state, history = f"{HAND}.log", f"{HAND}.state", f"{HAND}.history"
+    hand_log = bench.timed(by_hand.log_of(f"{RAW}.full", log))
+    ours = bench.dbt("stg_bench__full", "dedup_bench__full", full_refresh=True)
+    hand_state = bench.timed(by_hand.state_of(log, state))
+    ours |= bench.dbt("current_bench__full", full_refresh=True)
+    _assert_state(bench, "full load", "full", state)
+    ours |= bench.dbt("history_bench__full", full_refresh=True)
+    hand_history = bench.timed(by_hand.history_of(log, history))
+    _assert_history(bench, "full load", history)
+    outside = _duckdb_state(bench)
+    log_seconds, state_seconds = ours["dedup_bench__full"], ours["current_bench__full"]
+    bench.measured("full load: log and state", log_seconds + state_seconds, hand_log + hand_state)
+    bench.measured("full load: log", log_seconds, hand_log)
+    bench.measured("full load: state", state_seconds, hand_state)
+    bench.measured("full load: history", ours["history_bench__full"], hand_history)
+    bench.measured("full load: log and state, against DuckDB", log_seconds + state_seconds, outside)
+
+    def check() -> None:
+        _assert_state(bench, "batches", "full", state)
+        _assert_history(bench, "batches", history)
+
+    _batches(
+        bench,
+        "full",
+        [
+            ("state", "current_bench__full", lambda batch: by_hand.add_to_state(log, state, batch)),
+            ("history", "history_bench__full", lambda batch: by_hand.add_to_history(log, history, batch)),
+        ],
+        log,
+        check,
+    )
+
+
+def partial_images(bench: Bench) -> None:
+    """Partial images: the whole load, timely batches, a batch with late changes; history."""
+    bench.land("partial", 1, 0, bench.changes, partial=True)
+    log, state = f"{HAND}.partial_log", f"{HAND}.partial_state"
+    hand_log = bench.timed(by_hand.log_of(f"{RAW}.partial", log))
+    ours = bench.dbt("stg_bench__partial", "dedup_bench__partial", full_refresh=True)
+    hand_state = bench.timed(by_hand.partial_state_of(log, state))
+    ours |= bench.dbt("current_bench__partial", full_refresh=True)
+    _assert_state(bench, "partial load", "partial", state)
+    ours |= bench.dbt("history_bench__partial", full_refresh=True)
+    bench.measured("partial load: log", ours["dedup_bench__partial"], hand_log)
+    bench.measured("partial load: state", ours["current_bench__partial"], hand_state)
+    bench.measured("partial load: history", ours["history_bench__partial"])
+    _batches(
+        bench,
+        "partial",
+        [
+            ("state", "current_bench__partial", lambda batch: by_hand.add_to_partial_state(log, state, batch)),
+            ("history", "history_bench__partial", None),
+        ],
+        log,
+        lambda: _assert_state(bench, "partial batches", "partial", state),
+    )
+
+
+def ten_times_the_keys(bench: Bench) -> None:
+    """A batch of the same size into ten times the keys: whether cost follows the batch."""
+    keys = 10 * bench.keys
+    options: dict[str, Any] = {"keys": keys, "all_changes": keys}
+    bench.land("wide", 1, 0, keys, **options)
+    bench.dbt("stg_bench__wide", "dedup_bench__wide", "current_bench__wide", full_refresh=True)
+    found: dict[str, list[float]] = {"dedup_bench__wide": [], "current_bench__wide": []}
+    for number in range(bench.batches):
+        first = keys + number * bench.batch_size
+        bench.land("wide", 2 + number, first, first + bench.batch_size, **options)
+        for name, seconds in bench.dbt(*found).items():
+            found[name].append(seconds)
+    narrow = {figure.name: figure.seconds for figure in bench.figures}
+    for kind, name in (("log", "dedup_bench__wide"), ("state", "current_bench__wide")):
+        into_narrow = narrow.get(f"full batch: {kind}")
+        note = "the other is the same into one tenth of the keys"
+        bench.measured(f"batch into ten times the keys: {kind}", statistics.median(found[name]), into_narrow, note)
+
+
+def nothing_new(bench: Bench) -> None:
+    """What dbt itself takes where nothing has landed."""
+    names = ["dedup_bench__full", "current_bench__full", "history_bench__full", "dedup_bench__partial"]
+    start = time.perf_counter()
+    ours = bench.dbt(*names)
+    whole = time.perf_counter() - start
+    for name in names:
+        bench.measured(f"nothing new: {name}", ours[name])
+    bench.measured("nothing new: dbt run of these four, start to end", whole)
+
+
+def functions(bench: Bench) -> None:
+    """The SQL functions, in millions of calls a second, with repeated and with distinct values."""
+    rows = bench.changes
+    mask_by_sql = "filter(sequence(1, 24), i -> substring(conv(mask, 16, 2), -i, 1) = '1')"
+    time_by_sql = "to_timestamp(substring(seq, 1, 14), 'yyyyMMddHHmmss')"
+    cases = [
+        ("decode_change_mask, 100 masks", "decode_change_mask(mask, 'most_significant_first', 1)", mask_by_sql, 100),
+        ("decode_change_mask, all differ", "decode_change_mask(mask, 'most_significant_first', 1)", mask_by_sql, None),
+        ("split_change_seq, all differ", "split_change_seq(seq)", time_by_sql, None),
+    ]
+    for name, call, other, distinct in cases:
+        number = f"pmod(id, {distinct})" if distinct else "id"
+        source = (
+            f"(select lpad(hex({number}), 6, '0') as mask, concat('2026010112000000', lpad({number}, 19, '0')) as seq"
+            f" from range({rows}))"
+        )
+        empty = bench.timed(f"select sum(hash(mask, seq)) from {source}")
+        ours = bench.timed(f"select sum(hash({call}, mask, seq)) from {source}") - empty
+        by_sql = bench.timed(f"select sum(hash({other}, mask, seq)) from {source}") - empty
+        bench.measured(f"function: {name}", ours, by_sql, f"{rows / ours / 1e6:.1f} M rows/s; the other is SQL's own")
+
+
+Check = Callable[[], None]
+Added = tuple[str, str, Callable[[int], str] | None]
+
+
+def _batches(bench: Bench, table: str, models: Sequence[Added], log: str, check: Check) -> None:
+    """Timely batches, the median of them, and one in which one change in ten is late."""
+    found: dict[str, list[float]] = {}
+    hand: dict[str, list[float]] = {}
+    names = [f"dedup_bench__{table}", *(name for _, name, _ in models)]
+    partial = table == "partial"
+    for batch in range(2, 2 + bench.batches):
+        first = bench.changes + (batch - 2) * bench.batch_size
+        bench.land(table, batch, first, first + bench.batch_size, partial=partial)
+        bounds = bench.bounds(batch, table)
+        hand.setdefault("log", []).append(bench.timed(by_hand.add_to_log(f"{RAW}.{table}", log, batch, *bounds)))
+        for name, seconds in bench.dbt(*names).items():
+            found.setdefault(name, []).append(seconds)
+        for kind, _, statement in models:
+            if statement is not None:
+                hand.setdefault(kind, []).append(bench.timed(statement(batch)))
+    check()
+    for kind, name in [("log", names[0]), *((kind, name) for kind, name, _ in models)]:
+        other = statistics.median(hand[kind]) if kind in hand else None
+        bench.measured(f"{table} batch: {kind}", statistics.median(found[name]), other)
+    first = bench.changes + bench.batches * bench.batch_size
+    bench.land(table, 2 + bench.batches, first, first + bench.batch_size, partial=partial, late=0.1)
+    kinds = {name: kind for kind, name, _ in models} | {names[0]: "log"}
+    for name, seconds in bench.dbt(*names).items():
+        kind = kinds[name]
+        timely = statistics.median(found[name])
+        bench.measured(
+            f"{table} batch, one change in ten late: {kind}", seconds, timely, "the other is the timely batch"
+        )
+
+
+def _assert_state(bench: Bench, what: str, table: str, state: str) -> None:
+    found = bench.fingerprint(f"{OURS}.current_bench__{table}")
+    bench.assert_equal(f"{what}: state", found, bench.fingerprint(state, where="not is_deleted"))
+
+
+def _assert_history(bench: Bench, what: str, history: str) -> None:
+    found = bench.fingerprint(f"{OURS}.history_bench__full", [*COLUMNS, "_valid_from_seq", "_valid_to_seq"])
+    other = bench.fingerprint(history, [*COLUMNS, "valid_from_seq", "valid_to_seq"], "not is_deleted")
+    bench.assert_equal(f"{what}: history", found, other)
+
+
+def _duckdb_state(bench: Bench) -> float:
+    location = next(row[1] for row in bench.sql(f"describe formatted {RAW}.full") if row[0] == "Location")
+    result = FOLDER / "duckdb.parquet"
+    with duckdb.connect() as connection:
+        start = time.perf_counter()
+        connection.execute(by_hand.duckdb_state_of(f"{location.removeprefix('file:')}/*.parquet"))
+        seconds = time.perf_counter() - start
+        connection.execute(f"copy state to '{result}' (format parquet)")
+    bench.assert_equal(
+        "DuckDB's state",
+        bench.fingerprint(f"parquet.`{result}`"),
+        bench.fingerprint(f"{OURS}.current_bench__full"),
+    )
+    return seconds
+
+
+SCENARIOS: dict[str, Callable[[Bench], None]] = {
+    "full": full_images,
+    "partial": partial_images,
+    "wide": ten_times_the_keys,
+    "nothing_new": nothing_new,
+    "functions": functions,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--changes", type=int, default=5_000_000, help="changes of the full load")
+    parser.add_argument("--keys", type=int, default=500_000, help="keys of the table")
+    parser.add_argument("--batch-size", type=int, default=50_000, help="changes of a batch")
+    parser.add_argument("--batches", type=int, default=3, help="timely batches; their median counts")
+    parser.add_argument("--scenario", action="append", choices=SCENARIOS, help="only these; default all, in order")
+    options = parser.parse_args(arguments)
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir(parents=True)
+    try:
+        figures, machine = _run(options)
+    except BenchmarkError as error:
+        print(f"benchmarks: {error}", file=sys.stderr)
+        return 1
+    print("\n" + table_of(figures))
+    results = {
+        "machine": machine,
+        "options": vars(options),
+        "figures": [asdict(f) | {"ratio": f.ratio} for f in figures],
+    }
+    (FOLDER / "results.json").write_text(json.dumps(results, indent=2) + "\n")
+    print(f"\nkept in {(FOLDER / 'results.json').relative_to(HERE.parent)}")
+    return 0
+
+
+def _run(options: argparse.Namespace) -> tuple[list[Figure], dict[str, Any]]:
+    with local_server(FOLDER / "server", conf={}) as server:  # as users have it, not the short-lived one of the tests
+        bench = Bench(server, options.changes, options.keys, options.batch_size, options.batches)
+        _install()
+        _make_schemas(bench)
+        warm_up = Bench(server, WARM_UP, WARM_UP // 10, WARM_UP // 10, 1, is_heard=False)
+        for name in ("full", "partial"):
+            SCENARIOS[name](warm_up)
+        _make_schemas(bench)
+        for name in options.scenario or SCENARIOS:
+            SCENARIOS[name](bench)
+        return bench.figures, _machine(server)
+
+
+def _make_schemas(bench: Bench) -> None:
+    for schema in (RAW, HAND, OURS):
+        bench.sql(f"drop schema if exists {schema} cascade")
+    for schema in (RAW, HAND):
+        bench.sql(f"create schema {schema}")
+
+
+def _install() -> None:
+    shutil.copytree(HERE / "project", PROJECT)
+    (PROJECT / "packages.yml").write_text(f"packages: [{{local: {HERE.parent}}}]\n")
+    folders = ["--project-dir", str(PROJECT), "--profiles-dir", str(PROJECT), "--log-path", str(FOLDER / "logs")]
+    result = dbtRunner().invoke(["deps", *folders, "--log-level", "none"])
+    if not result.success:
+        raise BenchmarkError(f"dbt deps: {result.exception}")
+
+
+def _machine(server: LocalServer) -> dict[str, Any]:
+    models = [
+        line.partition(":")[2].strip()
+        for line in Path("/proc/cpuinfo").read_text().splitlines()
+        if "model name" in line
+    ]
+    return {
+        "when": datetime.now(UTC).isoformat(timespec="seconds"),
+        "processor": f"{os.cpu_count()} x {models[0] if models else platform.processor()}",
+        "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
+        "peak_memory_of_server_mib": _peak_memory(server.folder),
+        "versions": {name: version(name) for name in ("pyspark", "dbt-core", "dbt-spark", "duckdb", "pyarrow")},
+    }
+
+
+def _peak_memory(folder: Path) -> int | None:
+    """The most that the server's JVM has held, in MiB; None where there is no /proc."""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if os.fsencode(folder / "metastore") in (process / "cmdline").read_bytes():
+                status = (process / "status").read_text()
+                return int(status.partition("VmHWM:")[2].split()[0]) // 1024
+        except (OSError, IndexError):
+            continue  # it has ended meanwhile
+    return None
+
+
+def _line(figure: Figure) -> str:
+    ratio = "" if figure.ratio is None else f"{figure.ratio:.2f}"
+    other = "" if figure.by_hand is None else f"{figure.by_hand:.2f}"
+    return f"{ratio:>6}  {figure.seconds:>8.2f}  {other:>8}  {figure.name}{f' ({figure.note})' if figure.note else ''}"
+
+
+def table_of(figures: Sequence[Figure]) -> str:
+    """The figures as a table, ratios first."""
+    return "\n".join([" ratio   seconds   by hand  what", *map(_line, figures)])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

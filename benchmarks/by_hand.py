@@ -1,0 +1,174 @@
+"""What a careful team writes by hand for the same ends: the statements that the models are measured against.
+
+They know this one table, check no value, keep no record of what they have taken in, and follow no key that moves. But
+they are right for the data of the benchmark: their rows are compared with the models' before a time counts.
+"""
+
+from __future__ import annotations
+
+from .data import COLUMNS, HEADERS
+
+_TABLE = "using delta tblproperties ('delta.enableDeletionVectors' = 'true')"
+_DATA = ", ".join(COLUMNS)
+_LOGGED = ("change_seq", "oper", "mask", "changed_when", "transaction_id", *COLUMNS, "batch")
+
+
+def _parsed(raw: str, predicate: str) -> str:
+    return f"""
+    select
+        header__change_seq as change_seq, header__change_oper as oper, header__change_mask as mask,
+        header__timestamp as changed_when, header__transaction_id as transaction_id, {_DATA}, batch,
+        row_number() over (partition by header__change_seq, id, header__change_oper order by header__timestamp) as copy
+    from {raw}
+    where header__change_oper in ('I', 'U', 'D') and {predicate}"""
+
+
+def log_of(raw: str, log: str) -> str:
+    """The log, whole."""
+    return f"""
+create or replace table {log} {_TABLE} as
+select {", ".join(_LOGGED)}
+from ({_parsed(raw, "true")})
+where copy = 1"""
+
+
+def add_to_log(raw: str, log: str, batch: int, lowest: str, highest: str) -> str:
+    """The log, a batch more: an insert-only merge over the identity, bounded by the sequences of the batch."""
+    return f"""
+merge into {log} as target
+using (select {", ".join(_LOGGED)} from ({_parsed(raw, f"batch = {batch}")}) where copy = 1) as source
+on
+    target.change_seq = source.change_seq and target.id = source.id and target.oper = source.oper
+    and target.change_seq between '{lowest}' and '{highest}'
+when not matched then insert *"""
+
+
+def _latest(log: str, predicate: str) -> str:
+    return f"""
+select change_seq, oper = 'D' as is_deleted, {_DATA}
+from (
+    select *, row_number() over (partition by id order by change_seq desc) as place
+    from {log}
+    where {predicate}
+)
+where place = 1"""
+
+
+def state_of(log: str, state: str) -> str:
+    """The state of full images, whole; deleted keys are kept as such."""
+    return f"create or replace table {state} {_TABLE} as {_latest(log, 'true')}"
+
+
+def add_to_state(log: str, state: str, batch: int) -> str:
+    """The state of full images, a batch more: a merge that lets no older change win."""
+    return f"""
+merge into {state} as target
+using ({_latest(log, f"batch = {batch}")}) as source
+on target.id = source.id
+when matched and source.change_seq > target.change_seq then update set *
+when not matched then insert *"""
+
+
+def _borne(name: str) -> str:
+    ordinal = COLUMNS.index(name) + 1
+    return f"oper <> 'U' or array_contains(ordinals, {ordinal}) or {name} is not null"
+
+
+def _overlaid(changes: str) -> str:
+    columns = ",\n        ".join(
+        f"last_value(case when {_borne(name)} then struct({name}) end, true) over in_order.{name} as {name}"
+        for name in COLUMNS
+        if name != "id"
+    )
+    return f"""
+select change_seq, is_deleted, {_DATA}
+from (
+    select
+        change_seq, oper = 'D' as is_deleted, id,
+        {columns},
+        row_number() over (partition by id order by change_seq desc) as place
+    from ({changes})
+    window in_order as (partition by id order by change_seq)
+)
+where place = 1"""
+
+
+def _decoded(log: str, predicate: str) -> str:
+    return f"""
+    select change_seq, oper, decode_change_mask(mask, 'most_significant_first', {HEADERS + 1}) as ordinals, {_DATA}
+    from {log}
+    where {predicate}"""
+
+
+def partial_state_of(log: str, state: str) -> str:
+    """The state of partial images, whole."""
+    return f"create or replace table {state} {_TABLE} as {_overlaid(_decoded(log, 'true'))}"
+
+
+def add_to_partial_state(log: str, state: str, batch: int) -> str:
+    """The state of partial images, a batch more: its changes laid over the rows that stand there."""
+    known = f"""
+    select change_seq, if(is_deleted, 'D', 'I') as oper, cast(null as array<int>) as ordinals, {_DATA}
+    from {state}
+    left semi join (select id from {log} where batch = {batch}) as touched using (id)"""
+    return f"""
+merge into {state} as target
+using ({_overlaid(f"{_decoded(log, f'batch = {batch}')} union all {known}")}) as source
+on target.id = source.id
+when matched and source.change_seq > target.change_seq then update set *
+when not matched then insert *"""
+
+
+def history_of(log: str, history: str) -> str:
+    """The history of full images, whole; deletes are kept as versions."""
+    return f"""
+create or replace table {history} {_TABLE} as
+select
+    {_DATA}, oper = 'D' as is_deleted, change_seq as valid_from_seq, changed_when as valid_from,
+    lead(change_seq) over in_order as valid_to_seq, lead(changed_when) over in_order as valid_to
+from {log}
+window in_order as (partition by id order by change_seq)"""
+
+
+def add_to_history(log: str, history: str, batch: int) -> str:
+    """The history of full images, a batch more: open versions are closed, new ones added."""
+    return f"""
+merge into {history} as target
+using (
+    select
+        {_DATA}, is_deleted, valid_from_seq, valid_from,
+        lead(valid_from_seq) over in_order as valid_to_seq, lead(valid_from) over in_order as valid_to
+    from (
+        select {_DATA}, oper = 'D' as is_deleted, change_seq as valid_from_seq, changed_when as valid_from
+        from {log}
+        where batch = {batch}
+        union all
+        select {_DATA}, is_deleted, valid_from_seq, valid_from
+        from {history}
+        left semi join (select id from {log} where batch = {batch}) as touched using (id)
+        where valid_to_seq is null
+    )
+    window in_order as (partition by id order by valid_from_seq)
+) as source
+on target.id = source.id and target.valid_from_seq = source.valid_from_seq
+when matched then update set valid_to_seq = source.valid_to_seq, valid_to = source.valid_to
+when not matched then insert *"""
+
+
+def duckdb_state_of(files: str) -> str:
+    """The same current rows in DuckDB's words, read from the raw table's files."""
+    return f"""
+create or replace table state as
+with log as (
+    select * from (
+        select
+            *, row_number() over (
+                partition by header__change_seq, id, header__change_oper order by header__timestamp
+            ) as copy
+        from read_parquet('{files}')
+        where header__change_oper in ('I', 'U', 'D')
+    ) where copy = 1
+)
+select {_DATA} from (
+    select *, row_number() over (partition by id order by header__change_seq desc) as place from log
+) where place = 1 and header__change_oper <> 'D'"""

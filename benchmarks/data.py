@@ -1,0 +1,126 @@
+"""The raw rows that the benchmark lands, made by Spark itself: change n is a function of n alone.
+
+The first changes insert each key; the others update keys at random. Keys that are 7 modulo 20 are deleted in the last
+tenth of the full load, and inserted again by whatever batch names them, so that no update ever lacks its base. One
+change in twenty is delivered twice.
+"""
+
+from __future__ import annotations
+
+from demo.writers.qlik_change_tables import hex_mask
+
+COLUMNS = (
+    "id",
+    "customer",
+    "status",
+    "amount",
+    "quantity",
+    "ordered_on",
+    "changed_at",
+    "note",
+    "country",
+    "is_paid",
+    "score",
+)
+HEADERS = 7
+_SPARSE = ((2, 6), (3, 4, 6), (9,), (2, 9, 10), (7,), (3, 8), (4,))
+"""What the updates of partial images bear besides the key, by place in COLUMNS; change n has the one at n modulo 7."""
+
+_VALUES = {
+    "customer": "pmod(xxhash64(n, 2), 100000)",
+    "status": "element_at(array('new', 'paid', 'packed', 'sent', 'returned'), cast(pmod(n, 5) as int) + 1)",
+    "amount": "cast(pmod(xxhash64(n, 3), 100000000) / 10000 as decimal(18, 4))",
+    "quantity": "cast(pmod(n, 1000003) as int)",
+    "ordered_on": "date_add(date '2020-01-01', cast(pmod(xxhash64(n, 4), 2000) as int))",
+    "changed_at": "timestamp_seconds(1767225600 + n)",
+    "note": "concat('what was said about change ', n)",
+    "country": "element_at(array('AT', 'BR', 'CA', 'DE', 'EG', 'FR', 'GB'), cast(pmod(xxhash64(n, 5), 7) as int) + 1)",
+    "is_paid": "pmod(n, 2) = 0",
+    "score": "pmod(xxhash64(n, 6), 1000000) / 1000.0",
+}
+
+
+def create_raw_table(table: str) -> str:
+    """The statement that makes a raw table: seven headers, the columns, and the batch as a column of arrival."""
+    return f"""
+create table {table} (
+    header__change_seq string, header__change_oper string, header__change_mask string, header__stream_position string,
+    header__operation string, header__transaction_id string, header__timestamp timestamp,
+    id bigint, customer bigint, status string, amount decimal(18, 4), quantity int, ordered_on date,
+    changed_at timestamp, note string, country string, is_paid boolean, score double, batch int
+) using parquet"""
+
+
+def insert_changes(
+    table: str,
+    batch: int,
+    first: int,
+    last: int,
+    *,
+    keys: int,
+    all_changes: int,
+    partial: bool = False,
+    late: float = 0.0,
+) -> str:
+    """The statement that lands the changes from `first` to before `last`.
+
+    Args:
+        table: the raw table
+        batch: the batch they land in
+        first: number of the first change
+        last: number of the first change that is not in it
+        keys: how many keys the table has
+        all_changes: how many changes the full load has
+        partial: updates bear three columns or fewer, and a mask that says which
+        late: the share of changes whose sequence lies among those of the full load
+    """
+    sparse = [hex_mask([HEADERS + place for place in (0, *places)], 3) for places in _SPARSE]
+    borne = {
+        name: " or ".join(f"pmod(n, 7) = {number}" for number, places in enumerate(_SPARSE) if place in places)
+        or "false"
+        for place, name in enumerate(COLUMNS)
+    }
+    values = ",\n        ".join(
+        f"if(oper = 'D' or (oper = 'U' and not ({borne[name]})), null, {value}) as {name}"
+        if partial
+        else f"if(oper = 'D', null, {value}) as {name}"
+        for name, value in _VALUES.items()
+    )
+    masks = ", ".join(f"'{mask}'" for mask in sparse)
+    mask = f"if(oper = 'U', element_at(array({masks}), cast(pmod(n, 7) as int) + 1), null)" if partial else "null"
+    late_place = f"2 * pmod(xxhash64(n, 8), {all_changes}) + 1"
+    return f"""
+insert into {table}
+select
+    concat('2026010100000000', lpad(cast(place as string), 19, '0')),
+    oper,
+    {mask},
+    '0000:1',
+    null,
+    lpad(hex(n div 20), 32, '0'),
+    timestamp_seconds(1767225600 + n),
+    id,
+    {", ".join(_VALUES)},
+    {batch}
+from (
+    select
+        *,
+        {values}
+    from (
+        select
+            n,
+            id,
+            if(pmod(xxhash64(n, 7), 1000) < {int(late * 1000)}, {late_place}, 2 * n) as place,
+            case
+                when n < {keys} then 'I'
+                when pmod(id, 20) <> 7 or n < {all_changes} * 0.9 then 'U'
+                when n < {all_changes} then 'D'
+                else 'I'
+            end as oper
+        from (
+            select id as n, if(id < {keys}, id, pmod(xxhash64(id, 1), {keys})) as id
+            from range({first}, {last})
+        )
+    )
+)
+lateral view explode(if(pmod(xxhash64(n, 9), 20) = 0, array(1, 2), array(1))) as delivery"""

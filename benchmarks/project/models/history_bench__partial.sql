@@ -1,0 +1,1 @@
+{{ change_tables.history(ref('dedup_bench__partial')) }}
