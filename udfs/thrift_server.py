@@ -29,6 +29,7 @@ from udfs.jars import JarsError, check_java, resolved_jars
 from udfs.registration import register_catalog
 
 _PATIENCE = 60.0  # seconds for a JVM to go away
+_METASTORE_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
 
 
 class ServerError(Exception):
@@ -71,6 +72,8 @@ def _serve(options: argparse.Namespace) -> int:
     try:
         spark, jvm = _start_spark(settings)
         _stop_on_signals(stop)  # again: a new SparkContext takes SIGINT for itself
+        if settings[_METASTORE_URL] == _metastore_url(folder):
+            _let_views_be_long(spark, settings[_METASTORE_URL])
         _start_server(spark, options.host, port)
         print(
             f"ready: jdbc:hive2://{options.host}:{port} (Spark {spark.version}, log {folder / 'server.log'})",
@@ -117,7 +120,7 @@ def _usable_port(host: str, port: int) -> int:
 
 def _settings(options: argparse.Namespace, folder: Path, port: int, jars: Sequence[Path]) -> dict[str, str]:
     tmp, metastore = folder / "tmp", folder / "metastore"
-    connection = f"jdbc:derby:;{_database(folder)};create=true"
+    connection = _metastore_url(folder)
     settings = {
         "spark.app.name": "change_tables",
         "spark.master": options.master,
@@ -141,7 +144,7 @@ def _settings(options: argparse.Namespace, folder: Path, port: int, jars: Sequen
         # constraints of every column from every other: over wide tables that takes minutes and all of the memory
         "spark.sql.constraintPropagation.enabled": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
-        "spark.hadoop.javax.jdo.option.ConnectionURL": connection,
+        _METASTORE_URL: connection,
         # as Hive's own sessions have it: two that differ make the metastore set itself up anew for every session
         "spark.hadoop.datanucleus.rdbms.datastoreAdapterClassName": "org.datanucleus.store.rdbms.adapter.DerbyAdapter",
         "spark.hadoop.hive.metastore.try.direct.sql": "false",  # its check of the schema costs seconds a session
@@ -158,7 +161,7 @@ def _settings(options: argparse.Namespace, folder: Path, port: int, jars: Sequen
         if not equals or not key:
             raise ServerError(f"--conf must be key=value, got '{pair}'")
         settings[key] = value
-    if settings["spark.hadoop.javax.jdo.option.ConnectionURL"] != connection:
+    if settings[_METASTORE_URL] != connection:
         del settings["spark.hadoop.datanucleus.rdbms.datastoreAdapterClassName"]
     return settings
 
@@ -186,6 +189,28 @@ def _claim(folder: Path) -> IO[str]:
 
 def _database(folder: Path) -> str:
     return f"databaseName={folder / 'metastore' / 'db'}"
+
+
+def _metastore_url(folder: Path) -> str:
+    return f"jdbc:derby:;{_database(folder)};create=true"
+
+
+def _let_views_be_long(spark: Any, url: str) -> None:
+    """Let the metastore hold views of any length.
+
+    The tables that it makes for itself take 32,700 characters, which a staging view over some hundred columns exceeds.
+    """
+    spark.catalog.listTables()  # the metastore makes its tables when they are asked for
+    connection = spark._jvm.java.sql.DriverManager.getConnection(url)
+    statement = connection.createStatement()
+    for name in ("VIEW_EXPANDED_TEXT", "VIEW_ORIGINAL_TEXT"):
+        column = connection.getMetaData().getColumns(None, None, "TBLS", name)
+        if column.next() and column.getString("TYPE_NAME") == "LONG VARCHAR":
+            statement.execute("alter table TBLS add column LONG_TEXT clob")
+            statement.execute(f"update TBLS set LONG_TEXT = {name}")
+            statement.execute(f"alter table TBLS drop column {name}")
+            statement.execute(f"rename column TBLS.LONG_TEXT to {name}")
+    connection.close()
 
 
 def _jvms_of(folder: Path) -> list[int]:

@@ -51,6 +51,12 @@ def test_a_persistent_view_may_use_a_python_function_and_every_session_can_read_
     assert query(server, "select size(ordinals) from decoded_masks") == [(2,)]
 
 
+def test_a_view_may_be_as_long_as_one_over_a_thousand_columns(server: LocalServer) -> None:
+    columns = ", ".join(f"'{'x' * 90}' as column_{number}" for number in range(1000))
+    query(server, f"create or replace view long_view as select {columns}")
+    assert query(server, "select column_999 from long_view") == [("x" * 90,)]
+
+
 def test_delta_tables_outlive_the_session_that_made_them(server: LocalServer) -> None:
     query(server, "create or replace table successive using delta as select 1 as number")
     query(
