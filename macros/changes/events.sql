@@ -55,6 +55,14 @@
 {%- endmacro %}
 
 
+{#- The bound that keeps a run to what its mark says; what is read whenever it is looked at has none. -#}
+{% macro _until_mark(run) -%}
+    {%- if run.mark.batch %}
+        and _batch_id <= '{{ run.mark.batch }}'
+    {%- endif -%}
+{%- endmacro %}
+
+
 {#- The events that a run adds to a state, ending in `events`. -#}
 {% macro _new_event_steps(spec, run, log) -%}
 changes as (
@@ -67,7 +75,7 @@ changes as (
         {%- if run.run == 'since' %}
         and _batch_id > '{{ run.mark_before.batch }}'
         {%- endif %}
-        and _batch_id <= '{{ run.mark.batch }}'
+        {{- change_tables._until_mark(run) }}
 
 ),
 
@@ -203,7 +211,7 @@ logged_changes as (
     where
         _mark is null
         and _change_op <> 'truncate'
-        and _batch_id <= '{{ run.mark.batch }}'
+        {{- change_tables._until_mark(run) }}
 
 ),
 
@@ -229,7 +237,7 @@ moves_and_deletes as (
     where
         _mark is null
         and (_key_before is not null or _change_op = 'delete')
-        and _batch_id <= '{{ run.mark.batch }}'
+        {{- change_tables._until_mark(run) }}
 
 ),
 
@@ -333,7 +341,10 @@ truncates as (
 
     select _change_seq, _changed_at, _transaction_id, _change_id
     from {{ log }}
-    where _mark is null and _change_op = 'truncate' and _batch_id <= '{{ run.mark.batch }}'
+    where
+        _mark is null
+        and _change_op = 'truncate'
+        {{- change_tables._until_mark(run) }}
     {%- for load in run.mark.loads %}
     union all
     select

@@ -219,12 +219,12 @@ ended_events as (
 
 
 {#-
-    Partial images laid over each other along the order of a row. A change that bears every column starts a row, as does an
-    insert, a snapshot, or an upsert where none lives: columns that it does not bear are null then. An update that lacks
-    columns changes a row that lives; where none does, it waits for its base (`orphans: insert` lets it start a row).
+    Which events the row of a key lives after (`_lives`), ending in `borne_events`. A change that bears every column starts
+    a row, as does an insert, a snapshot, or an upsert where none lives: columns that it does not bear are null then. An
+    update that lacks columns changes a row that lives; where none does, it waits for its base (`orphans: insert` lets it
+    start a row).
 -#}
-{% macro _overlaid_steps(spec, run) -%}
-{%- set passed_on = change_tables._event_columns(spec, run) + ['_is_replayed'] + change_tables._kept_columns(run).keys() | list -%}
+{% macro _judged_steps(spec, run) -%}
 started_events as (
 
     select
@@ -270,7 +270,16 @@ borne_events as (
         not _has_lived or _is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _bears_all
     from judged_events
 
-),
+)
+{%- endmacro %}
+
+
+{#-
+    Partial images laid over each other along the order of a row: see `_judged_steps` for which of them change it.
+-#}
+{% macro _overlaid_steps(spec, run) -%}
+{%- set passed_on = change_tables._event_columns(spec, run) + ['_is_replayed'] + change_tables._kept_columns(run).keys() | list -%}
+{{ change_tables._judged_steps(spec, run) }},
 
 overlaid_events as (
 

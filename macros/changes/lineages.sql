@@ -155,3 +155,43 @@ named_struct(
                 )))
             )
 {%- endmacro %}
+
+
+{#- The rows that nothing ended when another came to their key: that one has covered them for good. -#}
+{% macro _covered_row_steps(spec) -%}
+stays as (
+
+    select
+        {{ change_tables.column_list(spec.key) }},
+        _tenancy,
+        min(struct(_change_seq, _precedence)) as _began,
+        bool_or(_precedence in (
+            {{ change_tables.precedence_of('truncate') }}, {{ change_tables.precedence_of('departure') }}, {{ change_tables.precedence_of('delete') }}
+        )) as _is_ended
+    from tenancies
+    where _tenancy is not null
+    group by {{ change_tables.column_list(spec.key) }}, _tenancy
+
+),
+
+followed_stays as (
+
+    select
+        *,
+        lead(_tenancy) over (partition by {{ change_tables.column_list(spec.key) }} order by _began, _tenancy) as _covered_by
+    from stays
+
+),
+
+covered_rows as (
+
+    select
+        {{ change_tables.column_list(spec.key) }},
+        _tenancy as _change_id,
+        _began['_change_seq'] as _change_seq,
+        _covered_by
+    from followed_stays
+    where not _is_ended and _covered_by is not null
+
+)
+{%- endmacro %}

@@ -23,6 +23,7 @@
             insert into {{ state }} (_mark) values ({{ change_tables.text_literal(tojson(mark)) }})
         {%- endcall -%}
     {%- elif run.mark_before.batch >= batch -%}
+        {%- set mark = run.mark_before -%}
         {%- do log(this ~ ' was written by a run that began later; it has taken in what this run would', info=true) -%}
         {%- call statement('main') -%} select 1 {%- endcall -%}
     {%- else -%}
@@ -49,13 +50,27 @@
     {%- do change_tables.ensure_view(
         view, state, spec.column_names + change_tables._log_view_columns(), '_mark is null', replace=run.run == 'first'
     ) -%}
+    {%- do change_tables._ensure_reports(spec, this, state, run.mark_before, mark) -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.run == 'first')) -%}
     {%- do persist_docs(view, model) -%}
 
     {{ run_hooks(post_hooks) }}
 
-    {{ return({'relations': [view, state]}) }}
+    {{ return({'relations': [view, state, change_tables.reports_relation(this)]}) }}
 {% endmaterialization %}
+
+
+{#- See reports_of_log. -#}
+{% macro _ensure_reports(spec, relation, log, mark_before, mark) %}
+    {% set reports = change_tables.reports_relation(relation) %}
+    {% set known = mark_before is not none and load_cached_relation(reports) is not none %}
+    {% if not known or (mark_before.moves, mark_before.loads, mark_before.floor > '') != (mark.moves, mark.loads, mark.floor > '') %}
+        {% call statement('reports') %}
+create or replace view {{ reports }} as
+{{ change_tables.reports_of_log(spec, log, mark) }}
+        {% endcall %}
+    {% endif %}
+{% endmacro %}
 
 
 {% macro _log_view_columns() %}

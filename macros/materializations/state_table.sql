@@ -10,6 +10,14 @@
 {% endmacro %}
 
 
+{#- The view beside a log that lists which of its changes need a look. -#}
+{% macro reports_relation(relation) %}
+    {% do return(api.Relation.create(
+        database=relation.database, schema=relation.schema, identifier=relation.identifier ~ '__reports', type='view'
+    )) %}
+{% endmacro %}
+
+
 {#- The mark of a state table, as a dict. None where the table is not there or was never completed. -#}
 {% macro read_mark(state) %}
     {% do return(change_tables.read_marks([state])[0]) %}
@@ -80,24 +88,37 @@
     {% set log_mark = marks[0] or {'log': '', 'batch': '', 'floor': '', 'loads': [], 'moves': false, 'rebuild': ''} %}
     {% set mark = none if change_tables.is_rebuild() else marks[1] %}
     {% set follows = mark is not none and mark.log == log_mark.log and log_mark.rebuild <= mark.batch %}
-    {% set run = {
-        'run': 'first' if not follows else ('nothing new' if mark.batch == log_mark.batch else 'since'),
-        'mark_before': mark if follows else none,
+    {% set run = change_tables._whole_run(spec, log_mark, folds, history) %}
+    {% if follows %}
+        {% do run.update({
+            'run': 'nothing new' if mark.batch == log_mark.batch else 'since',
+            'mark_before': mark,
+            'ends_older_keys': log_mark.floor > mark.floor,
+        }) %}
+    {% endif %}
+    {% if log_mark.log and run.run != 'nothing new' and (run.moves or (folds and run.run == 'since')) %}
+        {% do change_tables._look_at_new_events(spec, run, log, state) %}
+    {% endif %}
+    {% do return(run) %}
+{% endmacro %}
+
+
+{#- A run that folds all that a log holds, by the log's mark. -#}
+{% macro _whole_run(spec, log_mark, folds, history=false) %}
+    {% do return({
+        'run': 'first',
+        'mark_before': none,
         'mark': {'log': log_mark.log, 'batch': log_mark.batch, 'floor': log_mark.floor, 'loads': log_mark.loads},
         'history': history,
         'folds': folds,
         'moves': log_mark.moves,
         'has_floors': log_mark.floor > '',
-        'ends_older_keys': follows and log_mark.floor > mark.floor,
+        'ends_older_keys': false,
         'exchanges': false,
         'late': false,
         'replays': false,
         'follows_rows': folds and log_mark.moves and spec.images == 'partial',
-    } %}
-    {% if log_mark.log and run.run != 'nothing new' and (run.moves or (folds and run.run == 'since')) %}
-        {% do change_tables._look_at_new_events(spec, run, log, state) %}
-    {% endif %}
-    {% do return(run) %}
+    }) %}
 {% endmacro %}
 
 

@@ -222,6 +222,12 @@ def expected_history(table: Table) -> set[tuple[Any, ...]]:
     }
 
 
+def expected_reports(table: Table) -> set[tuple[str, str]]:
+    """What the fold reports: (code, sequence)."""
+    orphans = {("orphan", change.seq) for change in table.orphans}
+    return orphans | {("key_collision", change.seq) for change in table.covered}
+
+
 def expected_rows_at(table: Table, moment: datetime) -> set[tuple[Any, ...]]:
     """The rows of the table as they stood at a time."""
     return {

@@ -17,7 +17,7 @@ Row = Mapping[str, Any]
 PRECEDENCE = ("truncate", "snapshot", "departure", "insert", "update", "upsert", "delete")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Change:
     """One accepted change, as staging would hand it on. `present` None: it bears every column."""
 
@@ -58,23 +58,35 @@ class _Event:
         return self.change.seq, PRECEDENCE.index(self.op), self.change.change_id
 
 
+@dataclass
+class _Stay:
+    """A row at a key, since a change brought it there. `row` None: it waits for its base."""
+
+    since: Change
+    row: Row | None
+
+
 class Table:
-    """A source table, rebuilt from changes."""
+    """A source table, rebuilt from changes; `orphans` wait for their base, rows of `covered` were lost to others."""
 
     def __init__(self, deliveries: Iterable[Change], *, orphans_insert: bool = False) -> None:
         """Apply every delivered change."""
         self._orphans_insert = orphans_insert
-        self._queues: dict[Key, list[Row | None]] = {}  # None: a row that waits for its base
+        self.orphans: set[Change] = set()
+        self.covered: set[Change] = set()
+        self._queues: dict[Key, list[_Stay]] = {}
         self._transactions: dict[Key, str | None] = {}
         self._carried: dict[str, Row | None] = {}
         self._latest: dict[Key, datetime | None] = {}
         self._points: dict[Key, list[tuple[Change, str, Row | None, datetime | None]]] = {}
         for event in sorted(_events(distinct_changes(deliveries)), key=lambda event: event.place):
             self._apply(event)
+        for key in self._queues:
+            self._cover(key)
 
     def current(self) -> dict[Key, Row]:
         """The living rows."""
-        return {key: row for key, queue in self._queues.items() if queue and (row := queue[-1]) is not None}
+        return {key: row for key, queue in self._queues.items() if queue and (row := queue[-1].row) is not None}
 
     def versions(self) -> dict[Key, list[Version]]:
         """Every version of every key, in order, also those in which nothing stood there."""
@@ -85,28 +97,38 @@ class Table:
         if event.op == "truncate":
             for other in list(self._queues):
                 lived = other in self.current()
+                self._cover(other)
                 self._queues[other] = []
                 if lived:
                     self._record(other, change, event.op)
             self._transactions.clear()
             return
-        queue = self._queues.get(key, [])
         if change.transaction_id is None or change.transaction_id != self._transactions.get(key):
-            queue = queue[-1:]  # at the end of a transaction the newest stays
+            self._cover(key)
+        queue = self._queues.get(key, [])
         self._transactions[key] = change.transaction_id
         covered = len(queue) > 1
         if event.op in ("departure", "delete"):
             if event.op == "departure":
-                self._carried[change.change_id] = queue[0] if queue else None
+                self._carried[change.change_id] = queue[0].row if queue else None
             self._queues[key] = queue[1:]
             if not covered:
                 self._record(key, change, event.op)
             return
         moves = change.key_before is not None
-        base = self._carried.get(change.change_id) if moves else (queue[-1] if queue else None)
+        base = self._carried.get(change.change_id) if moves else (queue[-1].row if queue else None)
         row = self._overlaid(change, base)
-        self._queues[key] = [*(queue if moves else queue[:-1]), row]
+        if row is None:
+            self.orphans.add(change)
+        since = queue[-1].since if queue and not moves else change
+        self._queues[key] = [*(queue if moves else queue[:-1]), _Stay(since, row)]
         self._record(key, change, event.op)
+
+    def _cover(self, key: Key) -> None:
+        """At the end of a transaction the newest row of a key stays."""
+        queue = self._queues.get(key, [])
+        self.covered.update(stay.since for stay in queue[:-1])
+        self._queues[key] = queue[-1:]
 
     def _overlaid(self, change: Change, base: Row | None) -> Row | None:
         if change.present is None or change.op in ("insert", "snapshot"):
@@ -121,7 +143,7 @@ class Table:
         latest = self._latest.get(key)
         if change.changed_at is not None and (latest is None or change.changed_at > latest):
             latest = self._latest[key] = change.changed_at
-        row = self._queues[key][-1] if self._queues[key] else None
+        row = self._queues[key][-1].row if self._queues[key] else None
         self._points.setdefault(key, []).append((change, op, row, latest))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,16 +18,20 @@ from .histories import (
     RAW_COLUMNS,
     RawRow,
     expected_history,
+    expected_reports,
     expected_rows_at,
     expected_state,
     expected_table,
     random_raw_rows,
 )
+from .interpreter import Table
 from .landing import Raw
 from .rendered import assert_lints
+from .smallest_form import smallest_form
 
 BATCHES = 3
 THEN = datetime(2026, 1, 1, 0, 20, tzinfo=UTC)
+FOLDED_REPORTS = ("orphan", "key_collision")
 LOG = "select * except (_batch_id) from {}.dedup_feed__{}"
 SPEC = {"format": "qlik_change_tables", "key": KEY, "headers": list(HEADERS), "mask_type": "string"}
 MODELS = ("stg", "dedup", "current", "history")
@@ -69,34 +73,97 @@ def project(consumer: Callable[[str], Consumer]) -> Consumer:
     return project
 
 
+KINDS: dict[str, tuple[str, Callable[[Table], set[tuple[Any, ...]]]]] = {
+    "current": (f"select {', '.join(COLUMNS)} from ", expected_state),
+    "history": (HISTORY_QUERY, expected_history),
+}
+
+
+def _land(raw: Raw, schema: str, name: str, rows: Sequence[RawRow], batch: int) -> None:
+    raw.insert(f"{schema}_raw.{name}", [row.values for row in rows if row.batch == batch])
+
+
+def _assert_rows(
+    project: Consumer, raw: Raw, proof: Proof, kind: str, last_batch: int, moment: str, scratch: Consumer
+) -> None:
+    name = proof.entry.name
+    query, expect = KINDS[kind]
+    found = raw.query(f"{query} {project.schema}.{kind}_feed__{name}")
+    expected = expect(expected_table(row for row in proof.rows if row.batch <= last_batch))
+    assert len(found) == len(set(found)), f"{kind} {name} {moment}: a row stands twice"
+    wrong = expected ^ set(found)
+    if wrong:
+        smallest = _smallest_history(raw, proof, kind, last_batch, {row[0] for row in wrong}, scratch)
+        raise AssertionError(f"{kind} {name} {moment}: {_differences(expected, found)}; its smallest form:\n{smallest}")
+
+
 def _differences(expected: set[tuple[Any, ...]], found: Sequence[tuple[Any, ...]]) -> str:
     missing = sorted(expected - set(found), key=repr)
     surplus = sorted(set(found) - expected, key=repr)
     return f"missing {missing[:5]} of {len(missing)}, surplus {surplus[:5]} of {len(surplus)}"
 
 
-def _assert_models(raw: Raw, schema: str, last_batch: int, moment: str) -> None:
+def _smallest_history(
+    raw: Raw, proof: Proof, kind: str, last_batch: int, histories: set[int], scratch: Consumer
+) -> str:
+    """The fewest raw rows of one of these histories, with all truncates, that still come out wrong."""
+    landed = [row for row in proof.rows if row.batch <= last_batch]
+    of_history = [[row for row in landed if row.key[0] == history] for history in histories]
+    truncates = [row for row in landed if row.oper == "T"]
+
+    def fail(candidates: Sequence[Sequence[RawRow]]) -> list[bool]:
+        """Builds all candidates at once, each as a history of its own."""
+        rows = [_renumbered(row, 0) for row in truncates]
+        for number, candidate in enumerate(candidates, start=1):
+            rows += [replace(_renumbered(row, number), key=(number, *row.key[1:])) for row in candidate]
+        scratch.write([proof.entry])
+        raw.query(f"drop schema if exists {scratch.schema} cascade")
+        raw.create(f"{scratch.schema}_raw.{proof.entry.name}", RAW_COLUMNS)
+        for batch in range(1, last_batch + 1):
+            _land(raw, scratch.schema, proof.entry.name, rows, batch)
+            scratch.dbt("build")
+        query, expect = KINDS[kind]
+        found = set(raw.query(f"{query} {scratch.schema}.{kind}_feed__{proof.entry.name}"))
+        wrong = {row[0] for row in found ^ expect(expected_table(rows))}
+        return [number in wrong for number in range(1, len(candidates) + 1)]
+
+    failing = [rows for rows, fails in zip(of_history, fail(of_history), strict=True) if fails]
+    if not failing:
+        return "none: it needs more than one history"
+    rows = [*smallest_form(min(failing, key=len), fail), *truncates]
+    return "\n".join(str(row) for row in sorted(rows, key=lambda row: (row.batch, row.seq, row.oper)))
+
+
+def _renumbered(row: RawRow, number: int) -> RawRow:
+    """The row with a sequence of its own among copies of it, at the same place among other rows."""
+    return replace(row, seq=f"{row.seq[:16]}{int(row.seq[16:]) * 10_000 + number:019d}")
+
+
+def _assert_models(project: Consumer, raw: Raw, last_batch: int, moment: str, scratch: Consumer) -> None:
     for proof in PROOFS:
+        for kind in KINDS:
+            _assert_rows(project, raw, proof, kind, last_batch, moment, scratch)
         name = proof.entry.name
-        table = expected_table(row for row in proof.rows if row.batch <= last_batch)
-        for kind, query, expected in (
-            ("current", f"select {', '.join(COLUMNS)} from ", expected_state(table)),
-            ("history", HISTORY_QUERY, expected_history(table)),
-        ):
-            found = raw.query(f"{query} {schema}.{kind}_feed__{name}")
-            assert len(found) == len(set(found)), f"{kind} {name} {moment}: a row stands twice"
-            assert set(found) == expected, f"{kind} {name} {moment}: {_differences(expected, found)}"
+        reported = raw.query(
+            f"select code, _change_seq from {project.schema}.reported"
+            f" where table_name = '{name}' and code in {FOLDED_REPORTS}"
+        )
+        expected = expected_reports(expected_table(row for row in proof.rows if row.batch <= last_batch))
+        assert expected or last_batch == BATCHES, "rows and bases are missing while halves of the history are"
+        assert sorted(reported) == sorted(expected), f"reports {name} {moment}: {_differences(expected, reported)}"
 
 
-def test_state_and_history_are_functions_of_the_set_of_changes(project: Consumer, raw: Raw) -> None:
+def test_state_and_history_are_functions_of_the_set_of_changes(
+    project: Consumer, raw: Raw, consumer: Callable[[str], Consumer]
+) -> None:
+    scratch = consumer("smallest_history")
     for proof in PROOFS:
         raw.create(f"{project.schema}_raw.{proof.entry.name}", RAW_COLUMNS)
     for batch in range(1, BATCHES + 1):
         for proof in PROOFS:
-            fresh = [row.values for row in proof.rows if row.batch == batch]
-            raw.insert(f"{project.schema}_raw.{proof.entry.name}", fresh)
+            _land(raw, project.schema, proof.entry.name, proof.rows, batch)
         project.dbt("build")
-        _assert_models(raw, project.schema, batch, f"after batch {batch}")
+        _assert_models(project, raw, batch, f"after batch {batch}", scratch)
 
     names = [proof.entry.name for proof in PROOFS]
     rendered = {
@@ -125,7 +192,7 @@ def test_state_and_history_are_functions_of_the_set_of_changes(project: Consumer
         assert set(found) == expected, f"as of {name}: {_differences(expected, found)}"
 
     project.dbt("build", "--full-refresh")
-    _assert_models(raw, project.schema, BATCHES, "after a full refresh")
+    _assert_models(project, raw, BATCHES, "after a full refresh", scratch)
     for name, before in zip(names, logged, strict=True):
         after = raw.query(LOG.format(project.schema, name))
         assert sorted(map(repr, after)) == sorted(map(repr, before)), f"{name}: the rebuilt log differs"
