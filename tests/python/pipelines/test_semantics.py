@@ -1,6 +1,4 @@
-"""The examples of `docs/semantics.md`, run: the changes of each land as Qlik change rows, and the models must show
-what the page shows.
-"""  # noqa: D205
+"""The examples of `docs/semantics.md`, landed as Qlik change rows: the models must show what the page shows."""
 
 from __future__ import annotations
 
