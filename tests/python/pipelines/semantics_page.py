@@ -12,6 +12,7 @@ import yaml
 BATCHES = (1, 2)
 ABSENT = "·"
 NULL = "null"
+LEFT_OUT = "…"
 FIRST = "''"
 
 CHANGE_COLUMNS = ("batch", "_change_seq", "_change_op", "_transaction_id", "_changed_at", "_key_before")

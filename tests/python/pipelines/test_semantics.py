@@ -17,7 +17,7 @@ from .consumer import REPOSITORY, Consumer, Entry
 from .histories import HEADERS
 from .landing import Raw
 from .qlik_cases import seq
-from .semantics_page import ABSENT, BATCHES, FIRST, NULL, Example, MalformedPageError, Output, read_page
+from .semantics_page import ABSENT, BATCHES, FIRST, LEFT_OUT, NULL, Example, MalformedPageError, Output, read_page
 
 SCHEMA = "semantics"
 DAY = "2026-01-31"
@@ -263,6 +263,12 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def _says(said: str, example: Example) -> bool:
+    assert example.refused is not None
+    parts = [re.escape(part.strip()) for part in example.refused.split(LEFT_OUT)]
+    return re.search(".+?".join(parts), said) is not None
+
+
 @pytest.mark.parametrize("example", [example for example in RUN if example.outputs], ids=lambda example: example.name)
 def test_the_models_show_what_the_page_shows(run: Run, example: Example) -> None:
     assert len(run.shown[example.name]) == len(example.outputs)
@@ -273,8 +279,7 @@ def test_the_models_show_what_the_page_shows(run: Run, example: Example) -> None
 
 @pytest.mark.parametrize("example", [example for example in RUN if example.refused], ids=lambda example: example.name)
 def test_a_log_refuses_other_settings_in_the_words_of_the_page(run: Run, example: Example) -> None:
-    assert example.refused is not None
-    assert example.refused in run.said
+    assert _says(run.said, example)
 
 
 def test_a_setting_is_refused_in_the_words_of_the_page(consumer: Callable[[str], Consumer]) -> None:
@@ -282,8 +287,7 @@ def test_a_setting_is_refused_in_the_words_of_the_page(consumer: Callable[[str],
     refusing.write([table.entry(models=("stg",)) for table in source_tables(REFUSED)])
     said = _one_line(refusing.errors(refusing.dbt("build", must_succeed=False)))
     for example in REFUSED:
-        assert example.refused is not None
-        assert example.refused in said
+        assert _says(said, example)
 
 
 def test_every_point_has_its_section_and_every_section_an_example() -> None:
