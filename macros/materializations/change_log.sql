@@ -11,45 +11,42 @@
 
     {{ run_hooks(pre_hooks) }}
 
-    {%- set settled = change_tables._settled_arrival(spec, run.mark_before) -%}
-    {%- if run.run == 'first' -%}
-        {%- do change_tables._refuse_loss(spec, state) -%}
-        {%- call statement('main') -%}
-            {{ change_tables.create_state_table(state, sql) }}
-        {%- endcall -%}
-        {%- set found = change_tables._probe_changes(state) -%}
-        {%- set mark = change_tables._log_mark(spec, none, batch, found, settled) -%}
-        {%- call statement('mark') -%}
-            insert into {{ state }} (_mark) values ({{ change_tables.text_literal(tojson(mark)) }})
-        {%- endcall -%}
-    {%- elif run.mark_before.batch >= batch -%}
-        {%- set mark = run.mark_before -%}
+    {%- set mark = run.mark_before -%}
+    {%- if run.run != 'first' and run.mark_before.batch >= batch -%}
         {%- do log(this ~ ' was written by a run that began later; it has taken in what this run would', info=true) -%}
         {%- call statement('main') -%} select 1 {%- endcall -%}
     {%- else -%}
-        {%- set new_changes = change_tables._batch_relation(this) -%}
-        {%- call statement('batch') -%}
-            cache table {{ new_changes }} as
-            {{ sql }}
-        {%- endcall -%}
-        {%- set found = change_tables._probe_changes(new_changes, compared=run.run == 'everything') -%}
-        {%- if found.changes > 0 and run.run == 'since' -%}
-            {%- do change_tables._compare_with_log(spec, state, new_changes, found) -%}
-        {%- endif -%}
-        {%- set mark = change_tables._log_mark(spec, run.mark_before, batch, found, settled) -%}
-        {%- if mark == run.mark_before -%}
-            {%- call statement('main') -%} select 1 {%- endcall -%}
-        {%- else -%}
+        {%- set settled = change_tables._settled_arrival(spec, run.mark_before) -%}
+        {%- if run.run == 'first' -%}
+            {%- do change_tables._refuse_loss(spec, state) -%}
             {%- call statement('main') -%}
-                {{ change_tables.merge_changes(spec, state, new_changes, run.mark_before, mark, found) }}
+                {{ change_tables.create_state_table(state, sql) }}
             {%- endcall -%}
+            {%- set mark = change_tables._log_mark(spec, none, batch, change_tables._probe_changes(state), settled) -%}
+            {%- do change_tables._write_first_mark(state, mark) -%}
+        {%- else -%}
+            {%- set new_changes = change_tables._batch_relation(this, batch) -%}
+            {%- call statement('batch') -%}
+                {{ change_tables.create_batch_table(new_changes, sql) }}
+            {%- endcall -%}
+            {%- set found = change_tables._probe_changes(new_changes, compared=run.run == 'everything') -%}
+            {%- if found.changes > 0 and run.run == 'since' -%}
+                {%- do change_tables._compare_with_log(spec, state, new_changes, found) -%}
+            {%- endif -%}
+            {%- set mark = change_tables._log_mark(spec, run.mark_before, batch, found, settled) -%}
+            {%- if mark == run.mark_before -%}
+                {%- call statement('main') -%} select 1 {%- endcall -%}
+            {%- else -%}
+                {%- call statement('main') -%}
+                    {{ change_tables.merge_changes(spec, state, new_changes, run.mark_before, mark, found) }}
+                {%- endcall -%}
+                {%- do change_tables._drop_stale_batches(this, batch) -%}
+            {%- endif -%}
+            {%- do adapter.drop_relation(new_changes) -%}
         {%- endif -%}
-        {%- call statement('forget_batch') -%} uncache table if exists {{ new_changes }} {%- endcall -%}
     {%- endif -%}
 
-    {%- do change_tables.ensure_view(
-        view, state, spec.column_names + change_tables._log_view_columns(), '_mark is null', replace=run.run == 'first'
-    ) -%}
+    {%- do change_tables.ensure_view(view, state, spec, change_tables._log_view_columns(), '_mark is null') -%}
     {%- do change_tables._ensure_reports(spec, this, state, run.mark_before, mark) -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.run == 'first')) -%}
     {%- do persist_docs(view, model) -%}
@@ -58,6 +55,24 @@
 
     {{ return({'relations': [view, state, change_tables.reports_relation(this)]}) }}
 {% endmaterialization %}
+
+
+{#-
+    The mark of a first build comes behind its rows, since it tells what is counted in them: only where the table is still
+    the one that this run made. Until it is there, the table counts as never built.
+-#}
+{% macro _write_first_mark(state, mark) %}
+    {% call statement('mark') %}
+insert into {{ state }} (_mark)
+select {{ change_tables.text_literal(tojson(mark)) }}
+where not exists (select 1 from {{ state }} where _mark is not null or _batch_id <> '{{ mark.batch }}')
+    {% endcall %}
+    {% if change_tables.read_mark(state) != mark %}
+        {% do exceptions.raise_compiler_error(
+            "change_tables: model '" ~ model.name ~ "': another run has built " ~ state ~ " at the same time; run again"
+        ) %}
+    {% endif %}
+{% endmacro %}
 
 
 {#- See reports_of_log. -#}
@@ -81,9 +96,27 @@ create or replace view {{ reports }} as
 {% endmacro %}
 
 
-{#- The new changes of a run, held by the server for its session. -#}
-{% macro _batch_relation(relation) %}
-    {% do return(api.Relation.create(identifier=relation.identifier ~ '__batch')) %}
+{#- The new changes of a run: a table of its own, which no other run touches while they need it. -#}
+{% macro _batch_relation(relation, batch) %}
+    {% do return(api.Relation.create(
+        database=relation.database, schema=relation.schema, identifier=relation.identifier ~ '__batch_' ~ batch | lower,
+        type='table'
+    )) %}
+{% endmacro %}
+
+
+{#-
+    Drops what runs that died have left of their batches, once this run has written. An older run that still lives has lost
+    by then: the mark that it looked at is no more.
+-#}
+{% macro _drop_stale_batches(relation, batch) %}
+    {% set prefix = relation.identifier | lower ~ '__batch_' %}
+    {% for table in run_query('show tables in ' ~ relation.without_identifier() ~ " like '" ~ prefix ~ "*'").rows %}
+        {% set found = table['tableName'][prefix | length:] %}
+        {% if modules.re.fullmatch('[0-9]{8}t[0-9]{12}_[0-9a-f]{8}', found) and found < batch | lower %}
+            {% do adapter.drop_relation(change_tables._batch_relation(relation, found)) %}
+        {% endif %}
+    {% endfor %}
 {% endmacro %}
 
 
@@ -222,17 +255,25 @@ create or replace view {{ reports }} as
 {%- endmacro %}
 
 
-{#-
-    Adds new changes to the log and revises known ones, in one statement with the mark. A revised change takes the
-    greater content and whatever key before either tells, and counts as new to the models behind the log.
--#}
-{% macro merge_changes(spec, state, new_changes, mark_before, mark, found) -%}
-{%- set taken_by_content = [
-    '_change_op', '_changed_at', '_transaction_id', '_present_columns', '_changed_columns', '_raw_id', '_row_hash'
-] + spec.column_names -%}
-{%- set columns = ['_change_seq', '_change_id', '_batch_id', '_key_before', '_report', '_is_conflicting'] + taken_by_content -%}
-merge into {{ state }} as target
-using (
+{#- The columns of a log behind `_mark`: those that a change keeps, and those that go with its content. -#}
+{% macro _log_columns(spec) %}
+    {% do return(
+        ['_change_seq', '_change_id', '_batch_id', '_key_before', '_report', '_is_conflicting']
+        + change_tables._columns_taken_by_content(spec)
+    ) %}
+{% endmacro %}
+
+
+{% macro _columns_taken_by_content(spec) %}
+    {% do return([
+        '_change_op', '_changed_at', '_transaction_id', '_present_columns', '_changed_columns', '_raw_id', '_row_hash'
+    ] + spec.column_names) %}
+{% endmacro %}
+
+
+{#- What a run writes: its new changes and the mark. -#}
+{% macro _changes_with_mark(spec, new_changes, mark) -%}
+    {%- set columns = change_tables._log_columns(spec) -%}
     select
         _mark,
         {{ change_tables.column_list(columns) }}
@@ -241,6 +282,18 @@ using (
     select
         {{ change_tables.text_literal(tojson(mark)) }} as _mark,
         {% for name in columns %}null as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}{% endfor %}
+{%- endmacro %}
+
+
+{#-
+    Adds new changes to the log and revises known ones, in one statement with the mark. A revised change takes the
+    greater content and whatever key before either tells, and counts as new to the models behind the log.
+-#}
+{% macro merge_changes(spec, state, new_changes, mark_before, mark, found) -%}
+{%- set columns = change_tables._log_columns(spec) -%}
+merge into {{ state }} as target
+using (
+    {{ change_tables._changes_with_mark(spec, new_changes, mark) }}
 ) as source
     on
         source._change_id <=> target._change_id
@@ -254,7 +307,7 @@ using (
 when matched and source._mark is not null then update set
     _mark = {{ change_tables.guarded_mark(mark_before) }}
 when matched and {{ change_tables._content_wins(spec) }} then update set
-    {%- for name in taken_by_content %}
+    {%- for name in change_tables._columns_taken_by_content(spec) %}
     {{ change_tables.quoted(name) }} = source.{{ change_tables.quoted(name) }},
     {%- endfor %}
     {{ change_tables._set_what_adds_up(spec) }}

@@ -23,9 +23,9 @@
         {%- call statement('main') -%} select 1 {%- endcall -%}
     {%- endif -%}
 
-    {%- set shown = spec.column_names + ['_change_op', '_change_seq', '_changed_at', '_transaction_id'] -%}
+    {%- set shown = ['_change_op', '_change_seq', '_changed_at', '_transaction_id'] -%}
     {%- set shown = shown + (change_tables._interval_columns() if run.history else []) -%}
-    {%- do change_tables.ensure_view(view, state, shown, '_mark is null and not _is_deleted', replace=run.run == 'first') -%}
+    {%- do change_tables.ensure_view(view, state, spec, shown, '_mark is null and not _is_deleted') -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.run == 'first')) -%}
     {%- do persist_docs(view, model) -%}
 
@@ -35,7 +35,7 @@
 {% endmaterialization %}
 
 
-{#- A log without a mark is not there, or its first build has not come to its end: no state can follow it. -#}
+{#- A log without a mark is not there, or does not tell what it holds: no state can follow it. -#}
 {% macro _refuse_unfinished_log(run) %}
     {% if run.mark.log == '' %}
         {% do exceptions.raise_compiler_error(

@@ -18,7 +18,7 @@
 {% endmacro %}
 
 
-{#- The mark of a state table, as a dict. None where the table is not there or was never completed. -#}
+{#- The mark of a state table, as a dict. None where the table is not there or bears none. -#}
 {% macro read_mark(state) %}
     {% do return(change_tables.read_marks([state])[0]) %}
 {% endmacro %}
@@ -35,7 +35,6 @@
     {% set rows = run_query(queries | join(' union all ')).rows if queries else [] %}
     {% set marks = [] %}
     {% for state in states %}
-        {#- two marks are what two first builds at once leave: neither tells what the table holds -#}
         {% set found = rows | selectattr(0, 'equalto', states.index(state)) | list %}
         {% do marks.append(fromjson(found[0][1]) if found | length == 1 else none) %}
     {% endfor %}
@@ -194,6 +193,18 @@
 {%- endmacro %}
 
 
+{#-
+    A table that is written once, read by the run that made it, and dropped. Not a cached table: Spark reads those anew when
+    raw rows land meanwhile, and keeps those of runs that fail until the server stops.
+-#}
+{% macro create_batch_table(batch, sql) -%}
+    create table {{ batch }}
+    using parquet
+    as
+    {{ sql }}
+{%- endmacro %}
+
+
 {#- The model's `file_format`; dbt-spark gives parquet where none is set, which no state can be kept in. -#}
 {% macro state_file_format() %}
     {% set file_format = config.get('file_format') %}
@@ -247,21 +258,28 @@
 {% endmacro %}
 
 
-{#- The view that readers see, unless it is there already. Replaced when its columns may have changed. -#}
-{% macro ensure_view(view, state, columns, predicate, replace) %}
+{#-
+    The view that readers see: the table's own columns and `further_columns`. Made unless it is there just so, which its text
+    tells, types included: a run that died behind the table may have left the view as it was before.
+-#}
+{% macro ensure_view(view, state, spec, further_columns, predicate) %}
     {% set existing = load_cached_relation(view) %}
     {% if existing is not none and not existing.is_view %}
         {% do adapter.drop_relation(existing) %}
     {% endif %}
-    {% if replace or existing is none or not existing.is_view %}
-        {% call statement('view') %}
-create or replace view {{ view }} as
+    {% set query %}
 select
-            {%- for name in columns %}
-    {{ change_tables.quoted(name) }}{{ ',' if not loop.last }}
-            {%- endfor %}
+    {%- for name, type in change_tables.column_types(spec).items() %}
+    {{ change_tables.quoted(name) }}, -- {{ type }}
+    {%- endfor %}
+    {{ change_tables.column_list(further_columns) }}
 from {{ state }}
 where {{ predicate }}
+    {%- endset %}
+    {% if existing is none or not existing.is_view or query | trim not in (existing.information or '') %}
+        {% call statement('view') %}
+create or replace view {{ view }} as
+{{ query | trim }}
         {% endcall %}
     {% endif %}
 {% endmacro %}
