@@ -178,7 +178,7 @@ def _claim(folder: Path) -> IO[str]:
     except OSError:
         raise ServerError(f"another server runs on {folder}: stop it, or choose another --warehouse") from None
     until = time.monotonic() + _PATIENCE
-    while orphans := _jvms_of(folder):
+    while orphans := jvms_of(folder):
         if time.monotonic() > until:
             raise ServerError(f"the JVM of a server that was killed still holds {folder}: end process {orphans[0]}")
         time.sleep(0.2)
@@ -213,7 +213,7 @@ def _let_views_be_long(spark: Any, url: str) -> None:
     connection.close()
 
 
-def _jvms_of(folder: Path) -> list[int]:
+def jvms_of(folder: Path) -> list[int]:
     """The processes that have this folder's metastore on their command line; none where there is no /proc."""
     mark = os.fsencode(f"{_database(folder)};")
     found = []

@@ -64,7 +64,7 @@
 {% macro _write_first_mark(state, mark) %}
     {% call statement('mark') %}
 insert into {{ state }} (_mark)
-select {{ change_tables.text_literal(tojson(mark)) }}
+select {{ change_tables.text_literal(tojson(mark)) }} as _mark
 where not exists (select 1 from {{ state }} where _mark is not null or _batch_id <> '{{ mark.batch }}')
     {% endcall %}
     {% if change_tables.read_mark(state) != mark %}

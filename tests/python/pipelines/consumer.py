@@ -48,17 +48,7 @@ class Consumer:
         models.mkdir(parents=True)
         self._dump("packages.yml", {"packages": [{"local": str(REPOSITORY)}]})
         self._dump("dbt_project.yml", {"name": "consumer", "version": "1.0.0", "profile": "consumer"})
-        target = {
-            "type": "spark",
-            "method": "thrift",
-            "host": "127.0.0.1",
-            "port": self.port,
-            "schema": self.schema,
-            "threads": 4,
-            "poll_interval": 0,
-            "query_retries": 0,
-        }
-        self._dump("profiles.yml", {"consumer": {"target": "test", "outputs": {"test": target}}})
+        self.write_profile()
         tables: list[dict[str, Any]] = [self._source_table(entry) for entry in entries]
         tables += [{"name": name} for name in further_sources]
         self._dump(
@@ -77,6 +67,20 @@ class Consumer:
             if refs:
                 (models / f"{model}.sql").write_text(f"{{{{ change_tables.{macro}([{refs}]) }}}}\n")
         self.dbt("deps")
+
+    def write_profile(self) -> None:
+        """Write where the server is; the rest of the project stays as it is."""
+        target = {
+            "type": "spark",
+            "method": "thrift",
+            "host": "127.0.0.1",
+            "port": self.port,
+            "schema": self.schema,
+            "threads": 4,
+            "poll_interval": 0,
+            "query_retries": 0,
+        }
+        self._dump("profiles.yml", {"consumer": {"target": "test", "outputs": {"test": target}}})
 
     def dbt(self, *arguments: str, must_succeed: bool = True) -> dbtRunnerResult:
         """Run dbt in this process; fails the test with dbt's messages when it must succeed and does not."""

@@ -1,0 +1,82 @@
+"""What a test does to the statements that dbt sends: let one hang inside the server, or act before one is sent."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+from dbt.adapters.spark.connections import PyhiveConnectionWrapper
+
+from .landing import Raw
+
+Rule = Callable[[str], str]
+
+_PATIENCE = 180.0  # seconds for a statement to be reached
+_TEN_MINUTES = 600_000  # milliseconds, longer than any test waits
+_MARK = re.compile(r"('\{.*\}') as _mark")
+_NO_MARK = re.compile(r"(cast\(null as string\)) as _mark")
+
+
+@contextmanager
+def intercepted(*rules: Rule) -> Iterator[None]:
+    """Let every statement that dbt sends from this process pass through the rules, each of which may change it."""
+    execute = PyhiveConnectionWrapper.execute
+
+    def pass_through(self: Any, sql: str, bindings: Any = None) -> None:
+        for rule in rules:
+            sql = rule(sql)
+        execute(self, sql, bindings)
+
+    with mock.patch.object(PyhiveConnectionWrapper, "execute", pass_through):
+        yield
+
+
+def hanging(statement: str) -> Rule:
+    """The statements that contain this text hang while Spark runs them: where they write the mark, else a row.
+
+    `wait_until_hanging` tells when they do.
+    """
+
+    def rule(sql: str) -> str:
+        if statement not in sql:
+            return sql
+        hang = (
+            f"concat(reflect('java.lang.System', 'setProperty', '{statement}', 'hangs'),"
+            f" reflect('java.lang.Thread', 'sleep', {_TEN_MINUTES}L))"
+        )
+        held, times = (_MARK if _MARK.search(sql) else _NO_MARK).subn(
+            lambda found: f"if({hang} is null, null, {found[1]}) as _mark", sql
+        )
+        assert times == 1, sql
+        return held
+
+    return rule
+
+
+def before(statement: str, act: Callable[[], object]) -> Rule:
+    """Act each time before a statement that contains this text is sent."""
+
+    def rule(sql: str) -> str:
+        if statement in sql:
+            act()
+        return sql
+
+    return rule
+
+
+def wait_until_hanging(raw: Raw, statements: Sequence[str], while_running: Callable[[], bool]) -> None:
+    """Wait until all these statements hang.
+
+    Raises:
+        AssertionError: they have not begun to, and whoever sends them has come to an end, or it takes too long.
+    """
+    until = time.monotonic() + _PATIENCE
+    ask = ", ".join(f"reflect('java.lang.System', 'getProperty', '{statement}')" for statement in statements)
+    while set(found := raw.query(f"select {ask}")[0]) != {"hangs"}:
+        assert while_running(), found
+        assert time.monotonic() < until, found
+        time.sleep(0.1)

@@ -1,0 +1,313 @@
+"""Runs that die, meet another run, or find raw rows gone: the next run makes everything as if nothing had happened."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from udfs.local_server import local_server
+from udfs.thrift_server import jvms_of
+
+from .consumer import Consumer, Entry
+from .histories import (
+    COLUMNS,
+    HEADERS,
+    HISTORY_QUERY,
+    KEY,
+    RAW_COLUMNS,
+    expected_history,
+    expected_state,
+    expected_table,
+    random_raw_rows,
+)
+from .landing import Raw
+from .qlik_cases import COLUMNS as BUSY_COLUMNS
+from .qlik_cases import TWO_HEADERS, WITH_HISTORY, bare, seq
+from .statements import before, hanging, intercepted, wait_until_hanging
+
+SCHEMA = "interrupted"
+SPEC = {"format": "qlik_change_tables", "key": KEY, "headers": list(HEADERS), "mask_type": "string"}
+BATCHES = 3
+MANY_CORES = {"spark.master": "local[8]"}  # a statement that hangs keeps a core
+
+
+# rows land in the order of change, so that purged rows have no halves that land later
+LANDED = {
+    "full": random_raw_rows(seed=3, histories=12, changes=240, batches=BATCHES, order="timely"),
+    "partial": random_raw_rows(seed=4, histories=12, changes=240, batches=BATCHES, order="timely", partial=True),
+}
+ENTRIES = [
+    Entry("full", SPEC | {"arrival": "batch"}, COLUMNS),
+    Entry("partial", SPEC | {"images": "partial"}, COLUMNS, WITH_HISTORY),
+    Entry("busy", TWO_HEADERS | {"arrival": "batch"}, BUSY_COLUMNS),
+]
+BUSY = f"{SCHEMA}_raw.busy"
+BUSY_RAW = {"header__change_seq": "string", "header__change_oper": "string"} | BUSY_COLUMNS | {"batch": "int"}
+MODELS = [
+    "dedup_feed__full",
+    "current_feed__full",
+    "dedup_feed__partial",
+    "current_feed__partial",
+    "history_feed__partial",
+]
+
+
+class Lake:
+    """A warehouse folder with the project that builds into it, and servers over it, one after the other."""
+
+    def __init__(self, folder: Path, servers: ExitStack) -> None:
+        self.folder = folder
+        self.project = Consumer(folder / "project", 0, SCHEMA)
+        self.raw: Raw
+        self._servers = servers
+        self.landed = 0
+
+    def serve(self) -> None:
+        """Start a server over the folder; the one before must have been killed."""
+        server = self._servers.enter_context(local_server(self.folder / "server", MANY_CORES))
+        self.raw = Raw(server.connect())
+        self.project.port = server.port
+        if self.project.folder.exists():
+            self.project.write_profile()
+        else:
+            self.project.write(ENTRIES)
+
+    def land(self, batch: int) -> None:
+        """Land a batch of the tables of random rows."""
+        for name, rows in LANDED.items():
+            self.raw.insert(f"{SCHEMA}_raw.{name}", [row.values for row in rows if row.batch == batch])
+        self.landed = batch
+
+    def reach(self, batch: int) -> None:
+        """Land and build what has not landed up to a batch, undisturbed."""
+        while self.landed < batch:
+            self.land(self.landed + 1)
+            self.run()
+
+    def rows(self, model: str, table: str = "") -> Counter[Any]:
+        """What a model shows, or what it would of another table, as `expected` has it."""
+        queries = {
+            "dedup": "select _change_seq, upper(left(_change_op, 1)), history, place from ",
+            "current": f"select {', '.join(COLUMNS)} from ",
+            "history": HISTORY_QUERY,
+        }
+        return Counter(self.raw.query(f"{queries[model.split('_')[0]]} {SCHEMA}.{table or model}"))
+
+    def assert_models(self, batch: int, models: Sequence[str] = MODELS) -> None:
+        """Each model shows what the changes that have landed up to a batch say, and no row twice."""
+        for model in models:
+            found, wanted = self.rows(model), expected(model, batch)
+            assert found == wanted, f"{model}: missing {list(wanted - found)[:3]}, surplus {list(found - wanted)[:3]}"
+
+    def busy(self) -> tuple[set[int], set[tuple[Any, ...]]]:
+        """The sequences in the log of the table `busy`, each once, and its current rows."""
+        logged = self.raw.query(f"select _change_seq from {SCHEMA}.dedup_feed__busy")
+        assert len(logged) == len(set(logged))
+        current = self.raw.query(f"select id, name from {SCHEMA}.current_feed__busy")
+        return {number for number in range(100) if (seq(number),) in logged}, set(current)
+
+    def versions(self, models: Sequence[str] = MODELS) -> list[int]:
+        """The last commit to each model's table."""
+        return [self.raw.version(f"{SCHEMA}.{model}__state") for model in models]
+
+    def table_folder(self, model: str) -> Path:
+        """Where the table of a model lies."""
+        return self.folder / f"server/warehouse/{SCHEMA}.db/{model}__state"
+
+    def batch_tables(self) -> list[str]:
+        """The tables of new changes that are there."""
+        return [name for _, name, _ in self.raw.query(f"show tables in {SCHEMA} like '*__batch_*'")]
+
+    def run(self, *options: str, must_succeed: bool = True) -> Any:
+        """Build the models, but for the health models, which are views."""
+        return self.project.dbt("run", "--exclude", "rejected", "reported", *options, must_succeed=must_succeed)
+
+    def run_elsewhere(self) -> None:
+        """Build the incremental models by another process, as a second scheduler would."""
+        folders = ["--project-dir", self.project.folder, "--profiles-dir", self.project.folder]
+        folders += ["--target-path", self.folder / "elsewhere", "--log-path", self.folder / "elsewhere"]
+        command = [sys.executable, "-m", "dbt.cli.main", "--quiet", "run", "--exclude", "stg_*", "rejected", "reported"]
+        done = subprocess.run([*command, *map(str, folders)], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
+
+    def run_and_kill(self, statements: Sequence[str], when_hanging: Callable[[], None]) -> None:
+        """Build until these statements hang inside Spark, and kill the server's JVM, as a power cut would."""
+        with intercepted(*map(hanging, statements)), ThreadPoolExecutor(1) as pool:
+            build = pool.submit(self.run, must_succeed=False)
+            try:
+                wait_until_hanging(self.raw, statements, lambda: not build.done())
+                when_hanging()
+            finally:
+                for process in jvms_of(self.folder / "server"):
+                    os.kill(process, signal.SIGKILL)
+            assert not build.result().success
+
+
+def expected(model: str, batch: int) -> Counter[Any]:
+    """What a model must show of the raw rows up to a batch."""
+    kind, name = model.split("_feed__")
+    landed = [row for row in LANDED[name] if row.batch <= batch]
+    if kind == "dedup":
+        return Counter({(row.seq, row.oper, *row.key) for row in landed if row.oper != "B"})
+    table = expected_table(landed)
+    return Counter(expected_state(table) if kind == "current" else expected_history(table))
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
+    """The lake of all tests here, each of which goes on where the one before has left it; nothing is built at first."""
+    with ExitStack() as servers:
+        lake = Lake(tmp_path_factory.mktemp("interrupted"), servers)
+        lake.serve()
+        for name in LANDED:
+            lake.raw.create(f"{SCHEMA}_raw.{name}", RAW_COLUMNS)
+        lake.raw.create(BUSY, BUSY_RAW)
+        lake.raw.insert(BUSY, [bare(10, "I", 1, "a", None, 1), bare(50, "I", 2, "b", None, 1)])
+        yield lake
+
+
+def test_a_first_build_that_is_killed_is_made_good_by_the_next(lake: Lake) -> None:
+    lake.land(1)
+    half_written = lake.table_folder("dedup_feed__partial")
+
+    def wait_for_files() -> None:
+        until = time.monotonic() + 60
+        while not list(half_written.rglob("*.parquet")):
+            assert time.monotonic() < until
+            time.sleep(0.1)
+
+    lake.run_and_kill(
+        [
+            f"insert into {SCHEMA}.dedup_feed__busy__state",
+            f"create or replace table {SCHEMA}.dedup_feed__partial__state",
+            f"create or replace table {SCHEMA}.current_feed__full__state",
+        ],
+        when_hanging=wait_for_files,
+    )
+    assert not list(half_written.glob("_delta_log/*.json"))
+    # what a kill between the commit and its entry in the metastore leaves
+    shutil.copytree(lake.table_folder("dedup_feed__full"), lake.table_folder("current_feed__partial"))
+
+    lake.serve()
+    lake.run()
+    lake.assert_models(1)
+    assert lake.busy() == ({10, 50}, {(1, "a"), (2, "b")})
+
+
+def test_a_later_build_that_is_killed_is_made_good_by_the_next(lake: Lake) -> None:
+    lake.reach(1)
+    lake.land(2)
+    untouched = ["dedup_feed__partial", "current_feed__partial", "history_feed__partial", "current_feed__full"]
+    lake.run_and_kill(
+        [
+            f"merge into {SCHEMA}.dedup_feed__partial__state",
+            f"merge into {SCHEMA}.current_feed__full__state",
+        ],
+        when_hanging=lambda: lake.assert_models(1, untouched),
+    )
+
+    lake.serve()
+    lake.assert_models(1, untouched)
+    lake.assert_models(2, ["dedup_feed__full"])
+    lake.run()
+    lake.assert_models(2)
+    assert lake.batch_tables() == []
+
+
+def test_nothing_changes_when_raw_rows_are_purged_that_were_taken_in(lake: Lake) -> None:
+    lake.reach(2)
+    for name in LANDED:
+        lake.raw.query(f"truncate table {SCHEMA}_raw.{name}")
+    versions = lake.versions()
+    lake.run()
+    assert lake.versions() == versions
+    lake.assert_models(2)
+    states = [model for model in MODELS if not model.startswith("dedup")]
+    versions = lake.versions(states)
+    lake.run("--full-refresh", "--select", *states)
+    assert lake.versions(states) == [version + 1 for version in versions]
+    lake.assert_models(2)
+
+
+def test_a_view_that_is_missing_or_as_it_was_before_is_made(lake: Lake) -> None:
+    lake.reach(1)
+    lake.raw.query(f"drop view {SCHEMA}.current_feed__full")
+    lake.raw.query(
+        f"create or replace view {SCHEMA}.history_feed__partial"
+        f" as select place from {SCHEMA}.history_feed__partial__state"
+    )
+    models = ["current_feed__full", "history_feed__partial"]
+    lake.run("--select", *models)
+    lake.assert_models(lake.landed, models)
+
+
+def test_rows_that_land_while_their_log_is_built_are_left_to_the_next_run(lake: Lake) -> None:
+    lake.reach(1)
+    models = ["--select", "dedup_feed__busy", "current_feed__busy"]
+    lake.raw.insert(BUSY, [bare(30, "U", 1, "c", None, 2)])
+    # an old change again, the end of every key so far, and a new one
+    landing = [bare(10, "I", 1, "a", None, 3), bare(55, "T", None, None, None, 3), bare(60, "I", 3, "d", None, 3)]
+    statement = f"merge into {SCHEMA}.dedup_feed__busy__state"
+    with intercepted(before(statement, lambda: lake.raw.insert(BUSY, landing))):
+        lake.run(*models)
+    assert lake.busy() == ({10, 30, 50}, {(1, "c"), (2, "b")})
+    lake.run(*models)
+    assert lake.busy() == ({10, 30, 50, 55, 60}, {(3, "d")})
+
+
+def test_of_two_runs_at_once_the_second_to_write_a_table_fails_and_leaves_it_as_the_first_made_it(lake: Lake) -> None:
+    lake.reach(2)
+    lake.land(3)
+    # a table without its mark counts as never built: both runs make this one whole
+    lake.raw.query(f"delete from {SCHEMA}.dedup_feed__busy__state where _mark is not null")
+    busy = lake.busy()
+    meeting = threading.Barrier(3, action=lake.run_elsewhere)
+    second_to_write = {
+        "dedup_feed__full": f"merge into {SCHEMA}.dedup_feed__full__state",
+        "current_feed__partial": f"merge into {SCHEMA}.current_feed__partial__state",
+        "dedup_feed__busy": f"insert into {SCHEMA}.dedup_feed__busy__state",
+    }
+    with intercepted(*(before(statement, lambda: meeting.wait(600)) for statement in second_to_write.values())):
+        run = lake.run("--select", *second_to_write, "dedup_feed__partial", must_succeed=False)
+    messages = {result.node.name: result.message for result in run.result.results if result.status == "error"}
+    assert set(messages) == set(second_to_write)
+    for model in ("dedup_feed__full", "current_feed__partial"):
+        assert (
+            "another run has written to this table at the same time; nothing was changed, run again" in messages[model]
+        )
+    assert "another run has built" in messages["dedup_feed__busy"]
+    lake.assert_models(3)
+    assert lake.busy() == busy
+
+    versions = lake.versions([*MODELS, "dedup_feed__busy", "current_feed__busy"])
+    lake.run()
+    assert lake.versions([*MODELS, "dedup_feed__busy", "current_feed__busy"]) == versions
+    assert lake.batch_tables() == []
+
+
+@pytest.mark.parametrize("model", ["dedup_feed__full", "current_feed__full", "history_feed__partial"])
+def test_every_commit_to_a_table_is_a_whole_state_and_has_its_mark_but_for_a_new_log(lake: Lake, model: str) -> None:
+    lake.reach(2)
+    whole_states = [expected(model, batch) for batch in range(1, BATCHES + 1)]
+    shown = "_mark is null" if model.startswith("dedup") else "_mark is null and not _is_deleted"
+    found = []
+    for version in range(lake.raw.version(f"{SCHEMA}.{model}__state") + 1):
+        table = f"{model}__state version as of {version}"
+        marks = lake.raw.query(f"select count(*) from {SCHEMA}.{table} where _mark is not null")
+        assert marks == [(1,)] or (marks == [(0,)] and found == [] and model.startswith("dedup"))
+        found.append(whole_states.index(lake.rows(model, f"{table} where {shown}")))
+    assert found == sorted(found)
+    assert set(found) >= {0, 1}
