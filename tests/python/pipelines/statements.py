@@ -15,8 +15,8 @@ from .landing import Raw
 
 Rule = Callable[[str], str]
 
-_PATIENCE = 180.0  # seconds for a statement to be reached
-_TEN_MINUTES = 600_000  # milliseconds, longer than any test waits
+_PATIENCE = 600.0  # seconds for a statement to be reached
+_AN_HOUR = 3_600_000  # milliseconds, longer than any test waits
 _MARK = re.compile(r"('\{.*\}') as _mark")
 _NO_MARK = re.compile(r"(cast\(null as string\)) as _mark")
 
@@ -46,7 +46,7 @@ def hanging(statement: str) -> Rule:
             return sql
         hang = (
             f"concat(reflect('java.lang.System', 'setProperty', '{statement}', 'hangs'),"
-            f" reflect('java.lang.Thread', 'sleep', {_TEN_MINUTES}L))"
+            f" reflect('java.lang.Thread', 'sleep', {_AN_HOUR}L))"
         )
         held, times = (_MARK if _MARK.search(sql) else _NO_MARK).subn(
             lambda found: f"if({hang} is null, null, {found[1]}) as _mark", sql

@@ -184,7 +184,7 @@ def test_a_first_build_that_is_killed_is_made_good_by_the_next(lake: Lake) -> No
     half_written = lake.table_folder("dedup_feed__partial")
 
     def wait_for_files() -> None:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 600
         while not list(half_written.rglob("*.parquet")):
             assert time.monotonic() < until
             time.sleep(0.1)
