@@ -303,7 +303,7 @@ def test_every_commit_to_a_table_is_a_whole_state_and_has_its_mark_but_for_a_new
     lake.reach(2)
     whole_states = [expected(model, batch) for batch in range(1, BATCHES + 1)]
     shown = "_mark is null" if model.startswith("dedup") else "_mark is null and not _is_deleted"
-    found = []
+    found: list[int] = []
     for version in range(lake.raw.version(f"{SCHEMA}.{model}__state") + 1):
         table = f"{model}__state version as of {version}"
         marks = lake.raw.query(f"select count(*) from {SCHEMA}.{table} where _mark is not null")
