@@ -7,6 +7,16 @@
 {%- endmacro %}
 
 
+{#- The same of a delivery that is held against the log. -#}
+{% macro comparable_text(spec) -%}
+    {%- set values = [] -%}
+    {%- for column in change_tables.comparable_columns(spec, spec.columns) -%}
+        {%- do values.append(column.value ~ ' as ' ~ change_tables.quoted(column.name)) -%}
+    {%- endfor -%}
+    to_json(struct({{ values | join(', ') }}))
+{%- endmacro %}
+
+
 {% macro header_columns(prefix=none) %}
     {% set names = [] %}
     {% for name in ['_present_columns', '_changed_columns', '_changed_at', '_transaction_id', '_raw_id'] %}
@@ -22,11 +32,16 @@
 {% endmacro %}
 
 
-{#- All by which one delivery of a change can differ from another, but for what it tells of the key before. -#}
-{% macro _delivery_columns(spec) %}
+{% macro _delivered_headers() %}
     {% set columns = [] %}
     {% for name in change_tables.header_columns() %}
         {% do columns.append({'name': name, 'data_type': change_tables._contract_column_types()[name]}) %}
     {% endfor %}
-    {% do return(spec.columns + columns) %}
+    {% do return(columns) %}
+{% endmacro %}
+
+
+{#- All by which one delivery of a change can differ from another, but for what it tells of the key before. -#}
+{% macro _delivery_columns(spec) %}
+    {% do return(spec.columns + change_tables._delivered_headers()) %}
 {% endmacro %}

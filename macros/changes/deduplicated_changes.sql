@@ -10,7 +10,8 @@
         {%- set spec = change_tables.table_spec_of_model(model) -%}
         {%- set state = change_tables.state_relation(this) -%}
         {%- set mark = none if change_tables.is_rebuild() else change_tables.read_mark(state) -%}
-        {%- do change_tables._refuse_changed_columns(spec, mark) -%}
+        {%- do change_tables.refuse_changed_columns(spec, mark, state) -%}
+        {%- do spec.update(change_tables.log_form(spec, mark)) -%}
         {%- set bound = change_tables._raw_bound(spec, mark) -%}
         {%- set run = {
             'run': 'first' if mark is none else ('everything' if bound.predicate is none else 'since'),
@@ -71,6 +72,7 @@ changes as (
         (_contents_differ and _change_op not in ('delete', 'truncate'))
         or coalesce(startswith(_known_report, 'conflicting_content'), false) as _is_conflicting,
         _row_hash,
+        {{ spec.form }} as _form,
         {{ change_tables.column_list(spec.column_names) }}
     from ranked
     where _rank = 1
@@ -90,10 +92,15 @@ new_changes as (
         on changes._change_id = known._change_id and changes._change_seq = known._change_seq
     where
         known._change_id is null
-        or changes._row_hash <> known._row_hash
+        or {{ change_tables._differs_from_log(spec) }}
         or (changes._key_before is not null and not changes._key_before <=> known._key_before)
         or (changes._report is null and known._report is not null)
-        or (changes._is_conflicting and not known._is_conflicting)
+        or (changes._is_conflicting and not known._is_conflicting{{ ' and not ' ~ change_tables.lacks_columns(spec, 'known') if spec.added }})
+        {%- if change_tables.completes_old_changes(spec) %}
+        or (
+            {{ change_tables.completes(spec, 'changes', 'known') }}
+        )
+        {%- endif %}
 
 )
 
@@ -110,37 +117,18 @@ select 1 as placeholder
 {% endmacro %}
 
 
-{#- A log whose table has other columns by now cannot go on as it is. -#}
-{% macro _refuse_changed_columns(spec, mark) %}
-    {% set found = [] %}
-    {% if mark is not none %}
-        {% set declared = change_tables.column_types(spec) %}
-        {% for name, type in declared.items() if mark.columns.get(name) != type %}
-            {% do found.append(
-                "column '" ~ name ~ "' is " ~ type ~ ", was " ~ (mark.columns[name] if name in mark.columns else 'not declared')
-            ) %}
-        {% endfor %}
-        {% for name in mark.columns if name not in declared %}
-            {% do found.append("column '" ~ name ~ "' is no longer declared") %}
-        {% endfor %}
-        {% if mark.key != spec.key %}
-            {% do found.append("`key` is " ~ spec.key | join(', ') ~ ", was " ~ mark.key | join(', ')) %}
-        {% endif %}
-    {% endif %}
-    {% if found %}
-        {% do exceptions.raise_compiler_error(
-            "change_tables: model '" ~ model.name ~ "': source '" ~ spec.source_name ~ "." ~ spec.table_name
-            ~ "' has changed since the log was built: " ~ found | join('; ') ~ "; build it and the models behind it anew with --full-refresh"
-        ) %}
-    {% endif %}
-{% endmacro %}
-
-
-{#- The declared columns and their types, as a mark bears them. -#}
-{% macro column_types(spec) %}
-    {% set types = {} %}
-    {% for column in spec.columns %}
-        {% do types.update({column.name: change_tables._canonical_type(column.data_type)}) %}
-    {% endfor %}
-    {% do return(types) %}
-{% endmacro %}
+{#- Whether a change is delivered otherwise than the log holds it: by its hash where that was made of the same columns. -#}
+{% macro _differs_from_log(spec) -%}
+    {%- if spec.form == 0 -%}
+        changes._row_hash <> known._row_hash
+    {%- else -%}
+        {%- set delivery = change_tables._delivery_columns(spec) -%}
+        case
+            when known._form = {{ spec.form }}
+                then changes._row_hash <> known._row_hash
+            else
+                {{ change_tables.hash_of(change_tables.comparable_columns(spec, delivery, 'changes', 'known')) }}
+                <> {{ change_tables.hash_of(delivery, 'known') }}
+        end
+    {%- endif -%}
+{%- endmacro %}

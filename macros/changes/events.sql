@@ -5,11 +5,15 @@
     are ordered by `_change_seq`, `_precedence`, `_change_id`.
 -#}
 
-{#- What an event bears besides the table's own columns; `_enters` where rows must be followed from key to key. -#}
+{#-
+    What an event bears besides the table's own columns; `_enters` where rows must be followed from key to key, `_form` where
+    changes may have been logged without a column that they could bear.
+-#}
 {% macro _event_columns(spec, run) %}
     {% do return(
         ['_change_op', '_change_seq', '_changed_at', '_transaction_id', '_change_id']
         + (['_present_columns'] if spec.images == 'partial' else [])
+        + (['_form'] if spec.images == 'partial' and run.added else [])
         + ['_precedence', '_is_deleted'] + (['_enters'] if run.follows_rows else [])
     ) %}
 {% endmacro %}

@@ -126,7 +126,7 @@ known_events as (
 
 {% macro _known_columns(spec, run) -%}
 {{ change_tables.column_list(spec.column_names, 'last_events') }},
-        {%- set made = {'_present_columns': 'cast(null as array<string>) as _present_columns', '_enters': 'false as _enters'} -%}
+        {%- set made = {'_present_columns': 'cast(null as array<string>) as _present_columns', '_enters': 'false as _enters', '_form': run.form ~ ' as _form'} -%}
         {%- for name in change_tables._event_columns(spec, run) %}
         {{ made.get(name, 'last_events.' ~ name) }},
         {%- endfor %}
@@ -200,6 +200,9 @@ ended_events as (
         _floor['_change_id'] as _change_id,
         {%- if spec.images == 'partial' %}
         cast(null as array<string>) as _present_columns,
+        {%- if run.added %}
+        {{ run.form }} as _form,
+        {%- endif %}
         {%- endif %}
         {{ change_tables.precedence_of('truncate') }} as _precedence,
         true as _is_deleted,
@@ -292,7 +295,7 @@ overlaid_events as (
             _lives,
             last_value(
                 case
-                    when _lives and (_bears_all or array_contains(_present_columns, {{ change_tables.text_literal(name) }}))
+                    when _lives and ({{ change_tables._bears_all(run, name) }} or array_contains(_present_columns, {{ change_tables.text_literal(name) }}))
                         then named_struct('value', {{ change_tables.quoted(name) }})
                 end,
                 true
@@ -317,6 +320,19 @@ overlaid_events as (
     )
 
 )
+{%- endmacro %}
+
+
+{#-
+    Whether an event bears a column because it bears all. One that was logged before the column was added bore all that there
+    was: it does not bear this one, but where it starts a row.
+-#}
+{% macro _bears_all(run, name) -%}
+    {%- if name in run.added -%}
+        (_bears_all and (_form >= {{ run.added[name] }} or not _has_lived or _change_op in ('insert', 'snapshot')))
+    {%- else -%}
+        _bears_all
+    {%- endif -%}
 {%- endmacro %}
 
 

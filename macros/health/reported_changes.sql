@@ -37,7 +37,7 @@ select 1 as placeholder
 {%- set keys = dict(
     spec, images='partial', columns=spec.columns | selectattr('name', 'in', spec.key) | list, column_names=spec.key
 ) -%}
-{%- set run = change_tables._whole_run(keys, dict(mark, batch=''), folds=true) -%}
+{%- set run = change_tables._whole_run(keys, dict(mark, batch='', added={}), folds=true) -%}
 {%- set tells_orphans = spec.images == 'partial' and spec.orphans == 'report' -%}
 {%- if tells_orphans or run.moves -%}
 with {{ change_tables._given_event_steps(keys, run, log, none) }},

@@ -4,6 +4,7 @@
     {%- set state = change_tables.state_relation(this) -%}
     {%- set spec = change_tables.table_spec_of_model(model) -%}
     {%- set run = change_tables.read_run_note(sql) -%}
+    {%- do spec.update(change_tables.log_form(spec, run.mark_before)) -%}
     {%- set batch = change_tables.batch_id() -%}
 
     {%- do change_tables.refuse_foreign_table(view) -%}
@@ -25,6 +26,10 @@
             {%- set mark = change_tables._log_mark(spec, none, batch, change_tables._probe_changes(state), settled) -%}
             {%- do change_tables._write_first_mark(state, mark) -%}
         {%- else -%}
+            {%- if change_tables.columns_have_changed(spec, run.mark_before) -%}
+                {%- do change_tables.follow_spec(spec, state, nested=['_key_before']) -%}
+                {%- do change_tables.ensure_view(view, state, spec, change_tables._log_view_columns(), '_mark is null') -%}
+            {%- endif -%}
             {%- set new_changes = change_tables._batch_relation(this, batch) -%}
             {%- call statement('batch') -%}
                 {{ change_tables.create_batch_table(new_changes, sql) }}
@@ -156,7 +161,7 @@ create or replace view {{ reports }} as
     The mark of a log: which log it is, the last run that changed it, the sequence below which every key has ended
     (truncate or load), the loads that ended keys, whether keys have moved, the load it holds, what has settled of the raw
     table, and the last run after which states must be built anew, because a key before was overruled and the change it told
-    of is withdrawn.
+    of is withdrawn. Then what was declared, and the form of the log (see `log_form`).
 -#}
 {% macro _log_mark(spec, mark_before, batch, found, settled) %}
     {% set before = mark_before or {'log': batch, 'batch': '', 'floor': '', 'loads': [], 'moves': false, 'rebuild': ''} %}
@@ -173,6 +178,8 @@ create or replace view {{ reports }} as
         'settled': settled,
         'key': spec.key,
         'columns': change_tables.column_types(spec),
+        'form': spec.form,
+        'added': spec.added,
     }) %}
 {% endmacro %}
 
@@ -218,8 +225,12 @@ create or replace view {{ reports }} as
 
 {#- What a delivery of a change (`source`) holds against what the log holds of it (`target`). -#}
 {% macro _content_wins(spec) -%}
-    struct({{ change_tables.content_text(spec, 'source') }}, {{ change_tables.header_columns('source') | join(', ') }})
+    {%- set headers = change_tables.comparable_columns(spec, change_tables._delivered_headers()) -%}
+    struct({{ change_tables.comparable_text(spec) }}, {{ headers | map(attribute='value') | join(', ') }})
     > struct({{ change_tables.content_text(spec, 'target') }}, {{ change_tables.header_columns('target') | join(', ') }})
+    {%- if change_tables.completes_old_changes(spec) %}
+    or ({{ change_tables.completes(spec) }})
+    {%- endif %}
 {%- endmacro %}
 
 
@@ -229,10 +240,10 @@ create or replace view {{ reports }} as
 
 
 {% macro _conflicts(spec) -%}
-    source._is_conflicting
+    {{- '(' if spec.added }}source._is_conflicting{{ ' and not ' ~ change_tables.lacks_columns(spec) ~ ')' if spec.added }}
     or (
         source._change_op not in ('delete', 'truncate')
-        and {{ change_tables.hash_of(change_tables._content_columns(spec), 'source') }}
+        and {{ change_tables.hash_of(change_tables.comparable_columns(spec, change_tables._content_columns(spec))) }}
         <> {{ change_tables.hash_of(change_tables._content_columns(spec), 'target') }}
     )
 {%- endmacro %}
@@ -266,7 +277,7 @@ create or replace view {{ reports }} as
 
 {% macro _columns_taken_by_content(spec) %}
     {% do return([
-        '_change_op', '_changed_at', '_transaction_id', '_present_columns', '_changed_columns', '_raw_id', '_row_hash'
+        '_change_op', '_changed_at', '_transaction_id', '_present_columns', '_changed_columns', '_raw_id', '_row_hash', '_form'
     ] + spec.column_names) %}
 {% endmacro %}
 
@@ -306,7 +317,7 @@ using (
         {%- endif %}
 when matched and source._mark is not null then update set
     _mark = {{ change_tables.guarded_mark(mark_before) }}
-when matched and {{ change_tables._content_wins(spec) }} then update set
+when matched and ({{ change_tables._content_wins(spec) }}) then update set
     {%- for name in change_tables._columns_taken_by_content(spec) %}
     {{ change_tables.quoted(name) }} = source.{{ change_tables.quoted(name) }},
     {%- endfor %}

@@ -7,10 +7,18 @@
 
     {%- do change_tables.refuse_foreign_table(view) -%}
     {%- do change_tables._refuse_unfinished_log(run) -%}
+    {%- do change_tables._refuse_log_of_other_columns(spec, run) -%}
     {%- do change_tables.prepare_session() -%}
 
     {{ run_hooks(pre_hooks) }}
 
+    {%- set shown = ['_change_op', '_change_seq', '_changed_at', '_transaction_id'] -%}
+    {%- set shown = shown + (change_tables._interval_columns() if run.history else []) -%}
+    {%- set predicate = '_mark is null and not _is_deleted' -%}
+    {%- if change_tables.columns_have_changed(spec, run.mark_before) -%}
+        {%- do change_tables.follow_spec(spec, state) -%}
+        {%- do change_tables.ensure_view(view, state, spec, shown, predicate) -%}
+    {%- endif -%}
     {%- if run.run == 'first' -%}
         {%- call statement('main') -%}
             {{ change_tables.create_state_table(state, change_tables._with_mark(spec, sql, run)) }}
@@ -23,9 +31,7 @@
         {%- call statement('main') -%} select 1 {%- endcall -%}
     {%- endif -%}
 
-    {%- set shown = ['_change_op', '_change_seq', '_changed_at', '_transaction_id'] -%}
-    {%- set shown = shown + (change_tables._interval_columns() if run.history else []) -%}
-    {%- do change_tables.ensure_view(view, state, spec, shown, '_mark is null and not _is_deleted') -%}
+    {%- do change_tables.ensure_view(view, state, spec, shown, predicate) -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.run == 'first')) -%}
     {%- do persist_docs(view, model) -%}
 
@@ -40,6 +46,17 @@
     {% if run.mark.log == '' %}
         {% do exceptions.raise_compiler_error(
             "change_tables: model '" ~ model.name ~ "': the log that it follows has not been built to its end; build that first"
+        ) %}
+    {% endif %}
+{% endmacro %}
+
+
+{#- A log that was built with other columns than are declared by now cannot be read as the spec says. -#}
+{% macro _refuse_log_of_other_columns(spec, run) %}
+    {% if run.log_is_behind %}
+        {% do exceptions.raise_compiler_error(
+            "change_tables: model '" ~ model.name ~ "': source '" ~ spec.source_name ~ "." ~ spec.table_name
+            ~ "' has changed since the log that the model follows was built; build that first"
         ) %}
     {% endif %}
 {% endmacro %}

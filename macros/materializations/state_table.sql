@@ -80,22 +80,26 @@
     exchanges, late   whether there are keys to replay: rows exchanged their keys; events came late (see `_replayed_key_steps`)
     replays           either of these, in a run that adds
     follows_rows      whether what a change lacks may stand at another key (see `_followed_steps`)
+    log_is_behind     whether the log was built with other columns than are declared by now
+    form, added       the form of the log, and the forms in which columns were added to it (see `log_form`)
 -#}
 {% macro state_run(spec, log, state, folds, history=false) %}
     {% set marks = change_tables.read_marks([log] if change_tables.is_rebuild() else [log, state]) %}
     {#- before the log is built, `dbt compile` shows what a first run would be -#}
-    {% set log_mark = marks[0] or {'log': '', 'batch': '', 'floor': '', 'loads': [], 'moves': false, 'rebuild': ''} %}
+    {% set log_mark = marks[0] or {'log': '', 'batch': '', 'floor': '', 'loads': [], 'moves': false, 'rebuild': '', 'form': 0, 'added': {}} %}
     {% set mark = none if change_tables.is_rebuild() else marks[1] %}
     {% set follows = mark is not none and mark.log == log_mark.log and log_mark.rebuild <= mark.batch %}
+    {% do change_tables.refuse_changed_columns(spec, mark if follows else none, state) %}
     {% set run = change_tables._whole_run(spec, log_mark, folds, history) %}
     {% if follows %}
+        {% set is_new = mark.batch != log_mark.batch or change_tables.columns_have_changed(spec, mark) %}
         {% do run.update({
-            'run': 'nothing new' if mark.batch == log_mark.batch else 'since',
+            'run': 'since' if is_new else 'nothing new',
             'mark_before': mark,
             'ends_older_keys': log_mark.floor > mark.floor,
         }) %}
     {% endif %}
-    {% if log_mark.log and run.run != 'nothing new' and (run.moves or (folds and run.run == 'since')) %}
+    {% if log_mark.log and not run.log_is_behind and run.run != 'nothing new' and (run.moves or (folds and run.run == 'since')) %}
         {% do change_tables._look_at_new_events(spec, run, log, state) %}
     {% endif %}
     {% do return(run) %}
@@ -107,7 +111,10 @@
     {% do return({
         'run': 'first',
         'mark_before': none,
-        'mark': {'log': log_mark.log, 'batch': log_mark.batch, 'floor': log_mark.floor, 'loads': log_mark.loads},
+        'mark': {
+            'log': log_mark.log, 'batch': log_mark.batch, 'floor': log_mark.floor, 'loads': log_mark.loads,
+            'key': spec.key, 'columns': change_tables.column_types(spec),
+        },
         'history': history,
         'folds': folds,
         'moves': log_mark.moves,
@@ -117,6 +124,9 @@
         'late': false,
         'replays': false,
         'follows_rows': folds and log_mark.moves and spec.images == 'partial',
+        'log_is_behind': log_mark.log > '' and (log_mark.key != spec.key or log_mark.columns != change_tables.column_types(spec)),
+        'form': log_mark.form,
+        'added': log_mark.added,
     }) %}
 {% endmacro %}
 

@@ -17,6 +17,7 @@
         '_batch_id': 'string',
         '_is_conflicting': 'boolean',
         '_row_hash': 'bigint',
+        '_form': 'int',
         '_precedence': 'int',
         '_is_deleted': 'boolean',
         '_is_replayed': 'boolean',

@@ -27,15 +27,15 @@
 
 {#-
     A 64-bit hash of columns in which null differs from every value and from null elsewhere. `columns`: a list of
-    {name, data_type}.
+    {name, data_type}, with the SQL of a `value` where that is not the column of that name.
 -#}
 {% macro hash_of(columns, prefix=none) -%}
     {%- set values = [] -%}
     {%- set nulls = [] -%}
     {%- for column in columns -%}
-        {%- set name = ((prefix ~ '.') if prefix else '') ~ change_tables.quoted(column.name) -%}
-        {%- do values.append('to_json(' ~ name ~ ')' if 'map<' in column.data_type | lower | replace(' ', '') else name) -%}
-        {%- do nulls.append(name ~ ' is null') -%}
+        {%- set value = column.value or ((prefix ~ '.') if prefix else '') ~ change_tables.quoted(column.name) -%}
+        {%- do values.append('to_json(' ~ value ~ ')' if 'map<' in column.data_type | lower | replace(' ', '') else value) -%}
+        {%- do nulls.append(value ~ ' is null') -%}
     {%- endfor -%}
     xxhash64({{ values | join(', ') }}, array({{ nulls | join(', ') }}))
 {%- endmacro %}

@@ -296,6 +296,12 @@ staged as (
 {% endmacro %}
 
 
+{#- The bits of a mask are counted by the order of the declared columns. -#}
+{% macro qlik_change_tables_counts_columns(spec) %}
+    {% do return('change_mask' in spec.headers) %}
+{% endmacro %}
+
+
 {% macro _mask_order(spec) -%}
     {{- spec.mask_order or ('most_significant_first' if spec.mask_type == 'string' else 'least_significant_first') -}}
 {%- endmacro %}

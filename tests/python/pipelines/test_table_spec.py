@@ -206,22 +206,3 @@ def test_a_spec_that_does_not_fit_its_raw_table_says_so(raw_mistakes: Consumer) 
         " raw_mistakes_raw.other_mask, which is string, got 'binary'"
     ) in said
     assert "it lacks landed; `arrival` must be one of its columns" in said
-
-
-def test_changed_columns_stop_a_log_until_it_is_built_anew(consumer: Callable[[str], Consumer], raw: Raw) -> None:
-    project = consumer("changed_spec")
-    spec = FORMAT | {"headers": ["change_seq", "change_oper"]}
-    landed = {"header__change_seq": "string", "header__change_oper": "string", "id": "bigint", "name": "string"}
-    raw.create("changed_spec_raw.people", landed)
-    raw.insert("changed_spec_raw.people", [(f"{1:035d}", "I", 1, "Ann")])
-    project.write([Entry("people", spec, {"id": "bigint"})])
-    project.dbt("build")
-    project.write([Entry("people", spec, COLUMNS)])
-    said = project.errors(project.dbt("build", must_succeed=False))
-    assert (
-        "change_tables: model 'dedup_feed__people': source 'feed.people' has changed since the log was built: column"
-        " 'name' is string, was not declared; build it and the models behind it anew with --full-refresh"
-    ) in said
-    assert raw.query("select * from changed_spec.current_feed__people")[0][0] == 1
-    project.dbt("build", "--full-refresh")
-    assert raw.query("select id, name from changed_spec.current_feed__people") == [(1, "Ann")]

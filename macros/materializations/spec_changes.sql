@@ -1,0 +1,267 @@
+{#-
+    What becomes of the tables behind a model when the declared columns of its spec change. A column that is new is added and
+    is null in what the table holds, a type that only widens is widened; every other change is refused.
+
+    The form of a log is the number of such changes that it has been through. Each change in it bears the form under which it
+    was logged (`_form`), and the mark tells in which form a column was added (`added`): a change of an earlier form was logged
+    without it.
+-#}
+
+{#- The declared columns and their types, as a mark bears them: in order. -#}
+{% macro column_types(spec) %}
+    {% set types = {} %}
+    {% for column in spec.columns %}
+        {% do types.update({column.name: change_tables._canonical_type(column.data_type)}) %}
+    {% endfor %}
+    {% do return(types) %}
+{% endmacro %}
+
+
+{#- Whether the declared columns, their types or their order are other ones than those that a mark tells of. -#}
+{% macro columns_have_changed(spec, mark) %}
+    {% do return(mark is not none and mark.columns.items() | list != change_tables.column_types(spec).items() | list) %}
+{% endmacro %}
+
+
+{#- The form in which a run of the log logs its changes, and the forms in which columns were added: name -> form. -#}
+{% macro log_form(spec, mark) %}
+    {% if mark is none %}
+        {% do return({'form': 0, 'added': {}}) %}
+    {% elif not change_tables.columns_have_changed(spec, mark) %}
+        {% do return({'form': mark.form, 'added': mark.added}) %}
+    {% endif %}
+    {% set added = mark.added.copy() %}
+    {% for name in spec.column_names if name not in mark.columns %}
+        {% do added.update({name: mark.form + 1}) %}
+    {% endfor %}
+    {% do return({'form': mark.form + 1, 'added': added}) %}
+{% endmacro %}
+
+
+{#- Stops a model whose table cannot follow the spec, with every reason at once. -#}
+{% macro refuse_changed_columns(spec, mark, state) %}
+    {% set found = [] %}
+    {% if change_tables.columns_have_changed(spec, mark) %}
+        {% do found.extend(change_tables._changes_that_do_not_follow(spec, mark, state)) %}
+    {% endif %}
+    {% if mark is not none and mark.key != spec.key %}
+        {% do found.append("`key` is " ~ spec.key | join(', ') ~ ", was " ~ mark.key | join(', ')) %}
+    {% endif %}
+    {% if found %}
+        {% do exceptions.raise_compiler_error(
+            "change_tables: model '" ~ model.name ~ "': source '" ~ spec.source_name ~ "." ~ spec.table_name
+            ~ "' has changed since the model was built: " ~ found | join('; ')
+            ~ "; declare it as it was, or build the log and the models behind it anew with --full-refresh"
+        ) %}
+    {% endif %}
+{% endmacro %}
+
+
+{% macro _changes_that_do_not_follow(spec, mark, state) %}
+    {% set found = [] %}
+    {% set declared = change_tables.column_types(spec) %}
+    {% set spelt = {} %}
+    {% for name in declared %}
+        {% do spelt.update({name | lower: name}) %}
+    {% endfor %}
+    {% for name in mark.columns if name not in declared %}
+        {% if name | lower in spelt %}
+            {% do found.append("column '" ~ spelt[name | lower] ~ "' was spelt '" ~ name ~ "'") %}
+        {% else %}
+            {% do found.append("column '" ~ name ~ "' is no longer declared, was " ~ mark.columns[name]) %}
+        {% endif %}
+    {% endfor %}
+    {% set known = change_tables._known_types(spec, mark, state) %}
+    {% for name, type in declared.items() if name in known %}
+        {% set reason = change_tables._cannot_become(known[name], type, name in spec.key) %}
+        {% if reason is not none %}
+            {% do found.append(
+                ("key column '" if name in spec.key else "column '") ~ name ~ "' is " ~ type ~ ", was " ~ known[name] ~ reason
+            ) %}
+        {% endif %}
+    {% endfor %}
+    {% set order_before = mark.columns | select('in', spec.column_names) | list %}
+    {% set order = spec.column_names | select('in', order_before) | list %}
+    {% if order != order_before and change_tables._counts_columns(spec) %}
+        {% do found.append(
+            "the order of the columns, by which masks count, is " ~ order | join(', ') ~ ", was " ~ order_before | join(', ')
+        ) %}
+    {% endif %}
+    {% do return(found) %}
+{% endmacro %}
+
+
+{#-
+    The types that the declared columns had: those of the mark; of a column that it does not know, that of the table, to which
+    a run that died may have added it.
+-#}
+{% macro _known_types(spec, mark, state) %}
+    {% set known = mark.columns.copy() %}
+    {% if spec.column_names | reject('in', mark.columns) | list %}
+        {% set held = change_tables._held_types(state) %}
+        {% for column in spec.columns if column.name not in known and column.name | lower in held %}
+            {% set stored = change_tables._canonical_type(change_tables._stored_type(column.data_type)) %}
+            {% set is_there = held[column.name | lower] == stored %}
+            {% do known.update({column.name: change_tables._canonical_type(column.data_type) if is_there else held[column.name | lower]}) %}
+        {% endfor %}
+    {% endif %}
+    {% do return(known) %}
+{% endmacro %}
+
+
+{#- The columns that a table holds: name in lower case -> type. -#}
+{% macro _held_types(state) %}
+    {% set held = {} %}
+    {% for column in adapter.get_columns_in_relation(state) %}
+        {% do held.update({column.name | lower: change_tables._canonical_type(column.dtype)}) %}
+    {% endfor %}
+    {% do return(held) %}
+{% endmacro %}
+
+
+{#- The type in which a table holds a declared one: Spark's casts know no length of texts. -#}
+{% macro _stored_type(data_type) %}
+    {% do return(modules.re.sub('(?i)\\b(var)?char *\\( *[0-9]+ *\\)', 'string', data_type)) %}
+{% endmacro %}
+
+
+{#- Whether the order of the declared columns tells what a mask of the feed names: for the format to say. -#}
+{% macro _counts_columns(spec) %}
+    {% set asked = context['change_tables'].get(spec.format ~ '_counts_columns') %}
+    {% do return(asked is not none and asked(spec)) %}
+{% endmacro %}
+
+
+{#-
+    None where values of a type can be held by another one as they are: exact numbers with as many digits or more before and
+    behind the point, texts. Else what is to be said about it. The text of a key must stay as well: `_change_id` bears it.
+-#}
+{% macro _cannot_become(was, type, is_key) %}
+    {% if was == type %}
+        {% do return(none) %}
+    {% endif %}
+    {% set digits_before = change_tables._digits(was) %}
+    {% set digits = change_tables._digits(type) %}
+    {% set wholes = ['tinyint', 'smallint', 'int', 'bigint'] %}
+    {% if was in wholes and type in wholes %}
+        {% do return(none if wholes.index(was) < wholes.index(type) else '') %}
+    {% elif digits_before and digits and type not in wholes %}
+        {% if digits[0] < digits_before[0] or digits[1] < digits_before[1] %}
+            {% do return('') %}
+        {% endif %}
+        {% do return(none if not is_key or digits[1] == digits_before[1] else ', and its text, which identifies changes, would change') %}
+    {% elif change_tables._text_length(was) is not none and change_tables._text_length(type) is not none %}
+        {% set fits = change_tables._text_length(type) >= change_tables._text_length(was) %}
+        {% do return(none if fits and not (type.startswith('char') and not was.startswith('char')) else '') %}
+    {% elif was == 'float' and type == 'double' %}
+        {% do return(', and would show other values than the raw table') %}
+    {% elif (digits_before and type in ['float', 'double']) or (was == 'date' and type.startswith('timestamp')) %}
+        {% do return(', which is a type of another kind') %}
+    {% endif %}
+    {% do return('') %}
+{% endmacro %}
+
+
+{#- How many digits an exact number has before and behind its point; of whole numbers, as a decimal must have them. -#}
+{% macro _digits(type) %}
+    {% set decimal = modules.re.match('^decimal\\((\\d+),(\\d+)\\)$', type) %}
+    {% if decimal %}
+        {% do return([decimal.group(1) | int - decimal.group(2) | int, decimal.group(2) | int]) %}
+    {% endif %}
+    {% do return({'tinyint': [10, 0], 'smallint': [10, 0], 'int': [10, 0], 'bigint': [20, 0]}.get(type)) %}
+{% endmacro %}
+
+
+{#- How long a text may be: none where the type is no text. -#}
+{% macro _text_length(type) %}
+    {% set limited = modules.re.match('^(?:var)?char\\((\\d+)\\)$', type) %}
+    {% do return((limited.group(1) | int) if limited else (2147483647 if type == 'string' else none)) %}
+{% endmacro %}
+
+
+{#-
+    Lets a model's table follow the spec, and the view over it: by what the table holds, so that a run that died half way is
+    made good. Nothing here changes what the mark tells, which the run writes with its rows.
+
+    nested   columns of the table that are a struct of the key columns
+-#}
+{% macro follow_spec(spec, state, nested=[]) %}
+    {% set held = change_tables._held_types(state) %}
+    {% set added = [] %}
+    {% for column in spec.columns %}
+        {% set type = change_tables._stored_type(column.data_type) %}
+        {% if column.name | lower not in held %}
+            {% do added.append(change_tables.quoted(column.name) ~ ' ' ~ type) %}
+        {% elif change_tables._digits(change_tables._canonical_type(type)) %}
+            {% set held_type = held[column.name | lower] %}
+            {% set wanted = change_tables._canonical_type(type) %}
+            {% if held_type != wanted and change_tables._cannot_become(held_type, wanted, false) is none %}
+                {#- the column itself comes last, for it tells whether this is done -#}
+                {% for struct in nested if column.name in spec.key %}
+                    {% do change_tables._widen(state, struct ~ '.' ~ change_tables.quoted(column.name), type) %}
+                {% endfor %}
+                {% do change_tables._widen(state, change_tables.quoted(column.name), type) %}
+            {% endif %}
+        {% endif %}
+    {% endfor %}
+    {% if added %}
+        {% do run_query('alter table ' ~ state ~ ' add columns (' ~ added | join(', ') ~ ')') %}
+    {% endif %}
+{% endmacro %}
+
+
+{% macro _widen(state, name, type) %}
+    {% do run_query('alter table ' ~ state ~ ' alter column ' ~ name ~ ' type ' ~ type) %}
+{% endmacro %}
+
+
+{#-
+    Columns of a delivery, as they compare with what the log holds of the change: of one that was logged in an earlier form,
+    the columns that it was logged with, but not what is counted or hashed over the declared columns.
+-#}
+{% macro comparable_columns(spec, columns, delivered='source', logged='target') %}
+    {% set compared = [] %}
+    {% for column in columns %}
+        {% set name = change_tables.quoted(column.name) %}
+        {% set form = spec.form if column.name in ['_present_columns', '_changed_columns', '_raw_id'] else spec.added.get(column.name, 0) %}
+        {% set value = delivered ~ '.' ~ name %}
+        {% if form > 0 %}
+            {% set value = 'if(' ~ logged ~ '._form < ' ~ form ~ ', ' ~ logged ~ '.' ~ name ~ ', ' ~ value ~ ')' %}
+        {% endif %}
+        {% do compared.append({'name': column.name, 'data_type': column.data_type, 'value': value}) %}
+    {% endfor %}
+    {% do return(compared) %}
+{% endmacro %}
+
+
+{#- Whether a change was logged before a column was added that is declared now. -#}
+{% macro lacks_columns(spec, logged='target') -%}
+    {{ logged }}._form < {{ spec.added.values() | max }}
+{%- endmacro %}
+
+
+{#-
+    Whether a delivery tells what the log holds of a change, and values of columns that it was logged without. Asked by a
+    rescan only: runs that read every raw row would otherwise end in other rows than those that read the new ones.
+-#}
+{% macro completes(spec, delivered='source', logged='target') -%}
+    {%- set tells = [] -%}
+    {%- for name, form in spec.added.items() -%}
+        {%- set value = delivered ~ '.' ~ change_tables.quoted(name) -%}
+        {%- set bears = value ~ ' is not null' -%}
+        {%- if spec.images == 'partial' -%}
+            {%- set bears = '(' ~ bears ~ ' or (' ~ delivered ~ "._change_op in ('update', 'upsert') and coalesce(array_contains("
+                ~ delivered ~ '._present_columns, ' ~ change_tables.text_literal(name) ~ '), true)))' -%}
+        {%- endif -%}
+        {%- do tells.append(logged ~ '._form < ' ~ form ~ ' and ' ~ bears) -%}
+    {%- endfor -%}
+    {%- set content = change_tables._content_columns(spec) -%}
+    ({{ tells | join(' or ') }})
+            and {{ change_tables.hash_of(change_tables.comparable_columns(spec, content, delivered, logged)) }}
+            = {{ change_tables.hash_of(content, logged) }}
+{%- endmacro %}
+
+
+{% macro completes_old_changes(spec) %}
+    {% do return(spec.added | length > 0 and var('change_tables_rescan', false)) %}
+{% endmacro %}
