@@ -61,7 +61,8 @@ class Output:
 class Example:
     """An example: the settings and the changes of one source table, and what comes of them.
 
-    `later_settings` count from batch 2 on; `refused` is what dbt says where it stops.
+    `later_settings` count from batch 2 on; `columns` among the settings are those that are declared, by default all.
+    `refused` is what dbt says where it stops.
     """
 
     section: int
@@ -82,6 +83,11 @@ class Example:
         """The columns of the source table."""
         columns = self.changes.columns if self.changes else ("id",)
         return [column for column in columns if column not in CHANGE_COLUMNS]
+
+    def declared(self, batch: int) -> list[str]:
+        """The columns that are declared when a batch lands."""
+        settings = self.settings | (self.later_settings if batch > BATCHES[0] else {})
+        return list(settings.get("columns", self.columns))
 
     @property
     def key(self) -> list[str]:
@@ -236,8 +242,11 @@ def _read_table(lines: Sequence[str]) -> Table:
 def _check(example: Example) -> None:
     if example.refused is None and (example.changes is None or not example.outputs):
         raise MalformedPageError("it shows no changes or no output")
-    if example.later_settings and example.refused is None:
-        raise MalformedPageError("later settings are only understood where they are refused")
+    if "columns" not in example.later_settings and example.later_settings and example.refused is None:
+        raise MalformedPageError("later settings but `columns` are only understood where they are refused")
+    for batch in BATCHES:
+        if unknown := set(example.declared(batch)) - set(example.columns):
+            raise MalformedPageError(f"`columns` must be among those of the changes, got {', '.join(sorted(unknown))}")
     if example.changes:
         _check_columns(example.changes, ("_change_seq", "_change_op", "id"), (*CHANGE_COLUMNS, *example.columns))
         if any(column.startswith("_") for column in example.columns):

@@ -52,10 +52,10 @@ class SourceTable:
     def is_shared(self) -> bool:
         return len(self.examples) > 1
 
-    @property
-    def columns(self) -> dict[str, str]:
-        """The declared columns, name to type."""
-        names = [*(["example"] if self.is_shared else []), *(name for one in self.examples for name in one.columns)]
+    def columns(self, batch: int) -> dict[str, str]:
+        """The columns that are declared when a batch lands, name to type."""
+        own = [name for example in self.examples for name in example.declared(batch)]
+        names = ["example", *own] if self.is_shared else own
         return {name: "bigint" if name == "id" else "string" for name in names}
 
     @property
@@ -74,11 +74,12 @@ class SourceTable:
         example = self.examples[0]
         settings = example.settings | (example.later_settings if later else {})
         spec = QLIK | {"key": ["example", "id"] if self.is_shared else ["id"]} | settings
+        spec.pop("columns", None)
         if self.has_snapshot:
             spec |= {"snapshot": f"{self.name}_full", "snapshot_seq": f"{{{{ var('{self.name}_seq', '') }}}}"}
         kinds = {"history" if output.moment else output.kind for one in self.examples for output in one.outputs}
         shown = [kind for kind in ("current", "history") if kind in kinds]
-        return Entry(self.name, spec, self.columns, models or ("stg", "dedup", *shown))
+        return Entry(self.name, spec, self.columns(BATCHES[-1 if later else 0]), models or ("stg", "dedup", *shown))
 
     def change_rows(self, batch: int) -> list[list[Any]]:
         """The rows of a Qlik change table that say what the changes of a batch say."""
@@ -87,13 +88,13 @@ class SourceTable:
             for place, example in enumerate(self.examples)
             for change in example.changes_of(batch)
             if change["_change_op"] != "snapshot"
-            for row in _raw_rows(place, example, change, list(self.columns))
+            for row in _raw_rows(place, example, change, list(self.columns(batch)))
         ]
 
     def snapshot_rows(self, batch: int) -> list[list[Any]]:
         """The rows of the full load as it stands from a batch on; none where it stands as before."""
         return [
-            _values(change, list(self.columns))
+            _values(change, list(self.columns(batch)))
             for example in self.examples
             for change in example.changes_of(batch)
             if change["_change_op"] == "snapshot"
@@ -117,7 +118,7 @@ def source_tables(examples: Iterable[Example]) -> list[SourceTable]:
     """Examples share a table where neither a change nor a setting of one reaches the rows of another."""
     alone, shared = list[SourceTable](), dict[str, list[Example]]()
     for example in examples:
-        reaches = example.operations & {"truncate", "snapshot"} or "key" in example.settings | example.later_settings
+        reaches = example.operations & {"truncate", "snapshot"} or "key" in example.settings or example.later_settings
         if reaches or not example.changes:
             alone.append(SourceTable(example.name, [example]))
         else:
@@ -159,8 +160,11 @@ def _raw_rows(place: int, example: Example, change: Mapping[str, str], columns: 
 def _refuse_impossible(example: Example, change: Mapping[str, str]) -> None:
     """Stop at a change that the feed cannot tell."""
     operation = change["_change_op"]
-    absent = {name for name in example.columns if change[name] == ABSENT}
-    expected = {"delete": set(example.columns) - set(example.key), "truncate": set(example.columns)}
+    declared = example.declared(int(change.get("batch", BATCHES[0])))
+    absent = {name for name in declared if change[name] == ABSENT}
+    if any(change[name] != ABSENT for name in example.columns if name not in declared):
+        raise MalformedPageError(f"example '{example.title}': a change bears a column that is not declared yet")
+    expected = {"delete": set(declared) - set(example.key), "truncate": set(declared)}
     if operation not in LETTERS:
         raise MalformedPageError(f"example '{example.title}': unknown operation '{operation}'")
     if operation in expected and absent != expected[operation]:
@@ -227,12 +231,14 @@ def run(project: Consumer, raw: Raw) -> Run:
     """All examples, landed and built batch by batch, and the refused settings tried."""
     headers = {f"header__{name}": data_type for name, data_type in HEADERS.items()}
     for table in TABLES:
-        raw.create(f"{SCHEMA}_raw.{table.name}", headers | table.columns)
+        raw.create(f"{SCHEMA}_raw.{table.name}", headers | table.columns(BATCHES[0]))
         if table.has_snapshot:
-            raw.create(f"{SCHEMA}_raw.{table.name}_full", table.columns)
+            raw.create(f"{SCHEMA}_raw.{table.name}_full", table.columns(BATCHES[0]))
     run = Run()
     for batch in BATCHES:
         for table in TABLES:
+            for name in table.columns(batch).keys() - table.columns(BATCHES[0]).keys():
+                raw.query(f"alter table {SCHEMA}_raw.{table.name} add columns ({name} {table.columns(batch)[name]})")
             if rows := table.change_rows(batch):
                 raw.insert(f"{SCHEMA}_raw.{table.name}", rows)
             if rows := table.snapshot_rows(batch):
@@ -251,12 +257,12 @@ def run(project: Consumer, raw: Raw) -> Run:
 
 
 def _with_later_settings(project: Consumer) -> str:
-    """What dbt says where entries go on with other settings."""
+    """Build the entries that go on with other settings; what dbt says where it refuses them."""
     changed = [table for table in TABLES if table.examples[0].later_settings]
     other = replace(project, folder=project.folder.parent / "later_settings")
     other.write([table.entry(later=True) for table in changed])
-    logs = [f"dedup_feed__{table.name}" for table in changed]
-    return _one_line(other.errors(other.dbt("build", "--select", *logs, must_succeed=False)))
+    models = [f"{kind}_feed__{table.name}" for table in changed for kind in table.entry().models]
+    return _one_line(other.errors(other.dbt("build", "--select", *models, must_succeed=False)))
 
 
 def _one_line(text: str) -> str:
@@ -321,6 +327,16 @@ MALFORMED = [
     ("### Example: right\n", "", "a table or a heading outside of an example: ''"),
     ("## 1. Order", "## 1. Order\n\n## 1. Order", "section 1 stands there twice"),
     ("Changes:", "```yaml\nimages: full\n```\n\n```yaml\nimages: full\n```\n", "the second of its kind"),
+    (
+        "Changes:",
+        "```yaml\ncolumns: [id, age]\n```\n\nChanges:",
+        "`columns` must be among those of the changes, got age",
+    ),
+    (
+        "Changes:",
+        "```yaml\ncolumns: [id]\n```\n\nChanges:",
+        "a change bears a column that is not declared yet",
+    ),
     ("Current:", "Currant:", "a table that no label announces: id, name"),
     ("Current:", "Current:\n\nThis row:", "'Current:' is followed by text"),
     ("Current:", "Refused:", "a table that no label announces: id, name"),
