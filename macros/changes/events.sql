@@ -117,7 +117,9 @@ changes as (
 
 {% endif -%}
 key_events as (
-
+{% if run.kept_step == 'key_events' %}
+    {{ change_tables.kept_from_here() }}
+{%- endif %}
     select
         {{ change_tables.column_list(columns, 'events') }},
         false as _is_replayed
@@ -138,6 +140,9 @@ key_events as (
             {{ change_tables.same_key(spec.key, ended, 'covered_ends') }}
             and {{ ended }}._change_id = covered_ends._change_id
             and {{ ended }}._precedence = covered_ends._precedence
+    {%- endif %}
+    {%- if run.kept_step == 'key_events' %}
+{{ change_tables.kept_to_here() }}
     {%- endif %}
 
 )

@@ -52,7 +52,9 @@ folded as (
 
 {% endif -%}
 given_events as (
-
+{% if run.kept_step %}
+    {{ change_tables.kept_from_here() }}
+{%- endif %}
     select
         {{ change_tables.column_list(columns) }},
         {%- for name, type in kept.items() %}
@@ -66,6 +68,9 @@ given_events as (
         {{ change_tables.column_list(columns + kept.keys() | list) }},
         true as _is_known
     from known_events
+    {%- endif %}
+    {%- if run.kept_step %}
+    {{ change_tables.kept_to_here() }}
     {%- endif %}
 
 )

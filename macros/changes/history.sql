@@ -92,8 +92,8 @@ withdrawn_versions as (
         true as _is_withdrawn,
         {{ change_tables.column_list(columns, 'stale_versions') }}
     from {{ state }} as stale_versions
-    left semi join replayed_keys
-        on {{ change_tables.same_key(spec.key, 'stale_versions', 'replayed_keys') }}
+    left semi join given_events
+        on {{ change_tables.same_key(spec.key, 'stale_versions', 'given_events') }} and given_events._is_replayed
     left anti join versions
         on
             {{ change_tables.same_key(spec.key, 'stale_versions', 'versions') }}

@@ -72,7 +72,8 @@ insert into {{ state }} (_mark)
 select {{ change_tables.text_literal(tojson(mark)) }} as _mark
 where not exists (select 1 from {{ state }} where _mark is not null or _batch_id <> '{{ mark.batch }}')
     {% endcall %}
-    {% if change_tables.read_mark(state) != mark %}
+    {% set written = run_query('select _mark from ' ~ state ~ ' where _mark is not null').rows %}
+    {% if written | length != 1 or fromjson(written[0][0]) != mark %}
         {% do exceptions.raise_compiler_error(
             "change_tables: model '" ~ model.name ~ "': another run has built " ~ state ~ " at the same time; run again"
         ) %}

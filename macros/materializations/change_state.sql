@@ -19,6 +19,14 @@
         {%- do change_tables.follow_spec(spec, state) -%}
         {%- do change_tables.ensure_view(view, state, spec, shown, predicate) -%}
     {%- endif -%}
+    {%- set kept = change_tables._batch_relation(this, change_tables.batch_id()) -%}
+    {%- if run.kept_step and run.run != 'nothing new' -%}
+        {%- set statements = change_tables.split_at_kept_step(sql, run, kept) -%}
+        {%- call statement('kept') -%}
+            {{ change_tables.create_batch_table(kept, statements.kept) }}
+        {%- endcall -%}
+        {%- set sql = statements.rest -%}
+    {%- endif -%}
     {%- if run.run == 'first' -%}
         {%- call statement('main') -%}
             {{ change_tables.create_state_table(state, change_tables._with_mark(spec, sql, run)) }}
@@ -29,6 +37,10 @@
         {%- endcall -%}
     {%- else -%}
         {%- call statement('main') -%} select 1 {%- endcall -%}
+    {%- endif -%}
+    {%- if run.kept_step and run.run != 'nothing new' -%}
+        {%- do change_tables._drop_stale_batches(this, change_tables.batch_id()) -%}
+        {%- do adapter.drop_relation(kept) -%}
     {%- endif -%}
 
     {%- do change_tables.ensure_view(view, state, spec, shown, predicate) -%}

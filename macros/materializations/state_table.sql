@@ -80,6 +80,7 @@
     exchanges, late   whether there are keys to replay: rows exchanged their keys; events came late (see `_replayed_key_steps`)
     replays           either of these, in a run that adds
     follows_rows      whether what a change lacks may stand at another key (see `_followed_steps`)
+    kept_step         the step whose rows are kept in a table of their own, before the rest is run; none where a run needs none
     log_is_behind     whether the log was built with other columns than are declared by now
     form, added       the form of the log, and the forms in which columns were added to it (see `log_form`)
 -#}
@@ -102,7 +103,42 @@
     {% if log_mark.log and not run.log_is_behind and run.run != 'nothing new' and (run.moves or (folds and run.run == 'since')) %}
         {% do change_tables._look_at_new_events(spec, run, log, state) %}
     {% endif %}
+    {% do run.update({'kept_step': change_tables._kept_step(run)}) %}
     {% do return(run) %}
+{% endmacro %}
+
+
+{#-
+    The step that a run keeps in a table of its own. Spark plans the steps before it anew for each of its readers, and each
+    scan of a Delta table that a plan bears looks up the files that it needs: where rows move or keys are replayed, that
+    takes far longer than to write the few rows of a run and to read them again.
+-#}
+{% macro _kept_step(run) %}
+    {% if run.folds %}
+        {% do return('given_events' if run.follows_rows or (run.run == 'since' and (run.has_floors or run.replays)) else none) %}
+    {% endif %}
+    {% do return('key_events' if run.run == 'since' and run.replays else none) %}
+{% endmacro %}
+
+
+{% macro kept_from_here() -%}
+    -- change_tables: kept in a table of its own, from here
+{%- endmacro %}
+
+
+{% macro kept_to_here() -%}
+    -- change_tables: to here
+{%- endmacro %}
+
+
+{#- The two statements that a run makes of its SQL: which rows it keeps, and what it makes of them. -#}
+{% macro split_at_kept_step(sql, run, kept) %}
+    {% set before, rest = sql.split(change_tables.kept_from_here(), 1) %}
+    {% set body, behind = rest.split(change_tables.kept_to_here(), 1) %}
+    {% do return({
+        'kept': before ~ body ~ '\n)\n\nselect * from ' ~ run.kept_step,
+        'rest': before ~ 'select * from ' ~ kept ~ behind,
+    }) %}
 {% endmacro %}
 
 
@@ -124,6 +160,7 @@
         'late': false,
         'replays': false,
         'follows_rows': folds and log_mark.moves and spec.images == 'partial',
+        'kept_step': none,
         'log_is_behind': log_mark.log > '' and (log_mark.key != spec.key or log_mark.columns != change_tables.column_types(spec)),
         'form': log_mark.form,
         'added': log_mark.added,

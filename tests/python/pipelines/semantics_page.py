@@ -104,6 +104,13 @@ class Example:
         """The operations that occur among its changes."""
         return {record["_change_op"] for record in self.changes.records()} if self.changes else set()
 
+    @property
+    def all_outputs(self) -> list[Output]:
+        """The outputs, also that nothing is reported where the page does not say what is."""
+        if any((output.kind, output.batch) == ("reported", BATCHES[-1]) for output in self.outputs):
+            return self.outputs
+        return [*self.outputs, Output("reported", None, BATCHES[-1], Table(_LISTED["reported"], ()))]
+
     def changes_of(self, batch: int) -> list[dict[str, str]]:
         """The changes that land in a batch; by default all land in the first."""
         records = self.changes.records() if self.changes else []

@@ -76,7 +76,8 @@ class Lake:
         self.landed = 0
 
     def serve(self) -> None:
-        """Start a server over the folder; the one before must have been killed."""
+        """Start a server over the folder, when what is left of the one before has ended."""
+        self._servers.close()
         server = self._servers.enter_context(local_server(self.folder / "server", MANY_CORES))
         self.raw = Raw(server.connect())
         self.project.port = server.port

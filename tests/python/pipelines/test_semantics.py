@@ -251,7 +251,7 @@ def run(project: Consumer, raw: Raw) -> Run:
             run.said = _with_later_settings(project)
         for table in TABLES:
             for example in table.examples:
-                for output in (output for output in example.outputs if output.batch == batch):
+                for output in (output for output in example.all_outputs if output.batch == batch):
                     run.shown.setdefault(example.name, []).append((output, _read(raw, table, example, output)))
     return run
 
@@ -277,7 +277,7 @@ def _says(said: str, example: Example) -> bool:
 
 @pytest.mark.parametrize("example", [example for example in RUN if example.outputs], ids=lambda example: example.name)
 def test_the_models_show_what_the_page_shows(run: Run, example: Example) -> None:
-    assert len(run.shown[example.name]) == len(example.outputs)
+    assert len(run.shown[example.name]) == len(example.all_outputs)
     for output, rows in run.shown[example.name]:
         label = f"{output.kind} {output.moment or ''} after batch {output.batch}, {', '.join(output.table.columns)}"
         assert rows == sorted(output.table.rows), label
