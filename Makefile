@@ -1,10 +1,11 @@
 # Everything that people and CI run. `demo` and `test` do all they need on a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lint format server docs jars lock clean
+.PHONY: help demo test test-long bench lint format server docs jars lock clean
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 
 BIN := .venv/bin
+PROOF_SEED ?= $(shell date +%Y%m%d)
 READY := .venv/.ready
 PROFILES := .build/profiles/profiles.yml
 export DBT_PROFILES_DIR := $(CURDIR)/.build/profiles
@@ -19,6 +20,10 @@ demo: $(READY) jars $(PROFILES)  ## land three batches of real change rows, buil
 
 test: lint  ## all checks and all tests
 	@$(BIN)/python -m pytest
+
+test-long: lint  ## the proof with ten times the histories, other ones each day; PROOF_SEED=… for certain ones
+	@CHANGE_TABLES_PROOF_SCALE=10 CHANGE_TABLES_PROOF_SEED=$(PROOF_SEED) \
+	    $(BIN)/python -m pytest tests/python/pipelines/test_random_histories.py
 
 lint: $(READY) jars $(PROFILES)  ## the checks that need no server
 	@$(BIN)/ruff check

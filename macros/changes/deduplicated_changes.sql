@@ -18,10 +18,12 @@
             'mark_before': mark,
             'snapshot_read': bound.snapshot,
         } -%}
+        {#- rows that are no change tell as well how far the raw table has settled -#}
+        {%- set with_others = run.run == 'since' -%}
 {{ change_tables.run_note(run) }}
 with {{ change_tables._staging_steps(spec, bound) }},
 
-accepted as (
+{{ 'delivered' if with_others else 'accepted' }} as (
 
     select
         *,
@@ -29,7 +31,7 @@ accepted as (
         {{ change_tables.hash_of(change_tables._content_columns(spec)) }} as _content_hash,
         count(*) over same_change as _copies
     from staged
-    where _status = 'accepted'
+    where {{ "_status <> 'merged'" if with_others else "_status = 'accepted'" }}
     window same_change as (partition by _change_seq, _change_id)
 
 ),
@@ -49,7 +51,11 @@ ranked as (
         max(_report) over same_change as _known_report,
         max(_key_before) over same_change as _known_key_before,
         min(_content_hash) over same_change <> max(_content_hash) over same_change as _contents_differ
-    from accepted
+        {%- if with_others %},
+        max(_arrival) over same_change as _last_arrival,
+        min(case when _status = 'waiting' then _arrival end) over same_change as _waiting_since
+        {%- endif %}
+    from {{ 'delivered' if with_others else 'accepted' }}
     window same_change as (partition by _change_seq, _change_id)
 
 ),
@@ -73,6 +79,11 @@ changes as (
         or coalesce(startswith(_known_report, 'conflicting_content'), false) as _is_conflicting,
         _row_hash,
         {{ spec.form }} as _form,
+        {%- if with_others %}
+        _status = 'accepted' as _is_accepted,
+        _last_arrival,
+        _waiting_since,
+        {%- endif %}
         {{ change_tables.column_list(spec.column_names) }}
     from ranked
     where _rank = 1

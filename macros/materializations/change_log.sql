@@ -17,14 +17,16 @@
         {%- do log(this ~ ' was written by a run that began later; it has taken in what this run would', info=true) -%}
         {%- call statement('main') -%} select 1 {%- endcall -%}
     {%- else -%}
-        {%- set settled = change_tables._settled_arrival(spec, run.mark_before) -%}
+        {%- set settled = none if run.run == 'since' else change_tables._settled_arrival(spec, run.mark_before) -%}
         {%- if run.run == 'first' -%}
             {%- do change_tables._refuse_loss(spec, state) -%}
             {%- call statement('main') -%}
                 {{ change_tables.create_state_table(state, sql) }}
             {%- endcall -%}
             {%- set mark = change_tables._log_mark(spec, none, batch, change_tables._probe_changes(state), settled) -%}
-            {%- do change_tables._write_first_mark(state, mark) -%}
+            {%- call statement('mark') -%}
+                {{ change_tables.first_mark(state, mark) }}
+            {%- endcall -%}
         {%- else -%}
             {%- if change_tables.columns_have_changed(spec, run.mark_before) -%}
                 {%- do change_tables.follow_spec(spec, state, nested=['_key_before']) -%}
@@ -34,9 +36,14 @@
             {%- call statement('batch') -%}
                 {{ change_tables.create_batch_table(new_changes, sql) }}
             {%- endcall -%}
-            {%- set found = change_tables._probe_changes(new_changes, compared=run.run == 'everything') -%}
-            {%- if found.changes > 0 and run.run == 'since' -%}
-                {%- do change_tables._compare_with_log(spec, state, new_changes, found) -%}
+            {%- if run.run == 'everything' -%}
+                {%- set found = change_tables._probe_changes(new_changes, compared=true) -%}
+            {%- else -%}
+                {%- set found = change_tables._probe_changes(new_changes, arrival=change_tables._arrival_column(spec)) -%}
+                {%- set settled = found.settled or run.mark_before.settled -%}
+                {%- if found.changes > 0 -%}
+                    {%- do change_tables._compare_with_log(spec, state, new_changes, found) -%}
+                {%- endif -%}
             {%- endif -%}
             {%- set mark = change_tables._log_mark(spec, run.mark_before, batch, found, settled) -%}
             {%- if mark == run.mark_before -%}
@@ -66,19 +73,15 @@
     The mark of a first build comes behind its rows, since it tells what is counted in them: only where the table is still
     the one that this run made. Until it is there, the table counts as never built.
 -#}
-{% macro _write_first_mark(state, mark) %}
-    {% call statement('mark') %}
+{% macro first_mark(state, mark) -%}
 insert into {{ state }} (_mark)
 select {{ change_tables.text_literal(tojson(mark)) }} as _mark
-where not exists (select 1 from {{ state }} where _mark is not null or _batch_id <> '{{ mark.batch }}')
-    {% endcall %}
-    {% set written = run_query('select _mark from ' ~ state ~ ' where _mark is not null').rows %}
-    {% if written | length != 1 or fromjson(written[0][0]) != mark %}
-        {% do exceptions.raise_compiler_error(
-            "change_tables: model '" ~ model.name ~ "': another run has built " ~ state ~ " at the same time; run again"
-        ) %}
-    {% endif %}
-{% endmacro %}
+where
+    case
+        when (select count(*) from {{ state }} where _mark is not null or _batch_id <> '{{ mark.batch }}') = 0 then true
+        else raise_error('change_tables: another run has built this table at the same time; run again')
+    end
+{%- endmacro %}
 
 
 {#- See reports_of_log. -#}
@@ -126,18 +129,24 @@ create or replace view {{ reports }} as
 {% endmacro %}
 
 
-{#- What the mark and the merge need to know of a set of changes. `compared`: they have been held against the log. -#}
-{% macro _probe_changes(changes, compared=false) %}
+{#-
+    What the mark and the merge need to know of a set of changes. `compared`: they have been held against the log.
+    `arrival`: rows that are no changes are among them, which tell how far the raw table has settled, too.
+-#}
+{% macro _probe_changes(changes, compared=false, arrival=none) %}
+    {% set is_change = '_is_accepted' if arrival else '_mark is null' %}
+    {% set settled = change_tables._arrival_as_text('least(max(_last_arrival), min(_waiting_since))', arrival) if arrival else 'null' %}
     {% set row = run_query(
-        "select count(*) as changes, min(_change_seq) as lowest_seq, max(_change_seq) as highest_seq,"
+        "select count_if(" ~ is_change ~ ") as changes,"
+        ~ " min(case when " ~ is_change ~ " then _change_seq end) as lowest_seq,"
+        ~ " max(case when " ~ is_change ~ " then _change_seq end) as highest_seq,"
         ~ " max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves,"
-        ~ (" count_if(_overrules)" if compared else " 0") ~ " as overruled"
-        ~ " from " ~ changes ~ " where _mark is null"
+        ~ (" count_if(_overrules)" if compared else " 0") ~ " as overruled, " ~ settled ~ " as settled from " ~ changes
     ).rows[0] %}
     {% do return({
         'changes': row['changes'] | int, 'lowest_seq': row['lowest_seq'], 'highest_seq': row['highest_seq'],
         'truncate_seq': row['truncate_seq'] or '', 'moves': row['moves'] | int > 0,
-        'overruled': row['overruled'] | int > 0,
+        'overruled': row['overruled'] | int > 0, 'settled': row['settled'], 'is_change': is_change,
     }) %}
 {% endmacro %}
 
@@ -150,7 +159,7 @@ create or replace view {{ reports }} as
     {% set row = run_query(
         "select count_if(target._change_id is null or (" ~ change_tables._revises(spec) ~ ")) as new_changes,"
         ~ " count_if(source._key_before > target._key_before) as overruled"
-        ~ " from " ~ new_changes ~ " as source left join " ~ log ~ " as target"
+        ~ " from (select * from " ~ new_changes ~ " where " ~ found.is_change ~ ") as source left join " ~ log ~ " as target"
         ~ " on source._change_id = target._change_id and source._change_seq = target._change_seq"
         ~ " and target._change_seq between '" ~ found.lowest_seq ~ "' and '" ~ found.highest_seq ~ "'"
     ).rows[0] %}
@@ -284,12 +293,13 @@ create or replace view {{ reports }} as
 
 
 {#- What a run writes: its new changes and the mark. -#}
-{% macro _changes_with_mark(spec, new_changes, mark) -%}
+{% macro _changes_with_mark(spec, new_changes, mark, found) -%}
     {%- set columns = change_tables._log_columns(spec) -%}
     select
         _mark,
         {{ change_tables.column_list(columns) }}
     from {{ new_changes }}
+    where {{ found.is_change }}
     union all
     select
         {{ change_tables.text_literal(tojson(mark)) }} as _mark,
@@ -305,7 +315,7 @@ create or replace view {{ reports }} as
 {%- set columns = change_tables._log_columns(spec) -%}
 merge into {{ state }} as target
 using (
-    {{ change_tables._changes_with_mark(spec, new_changes, mark) }}
+    {{ change_tables._changes_with_mark(spec, new_changes, mark, found) }}
 ) as source
     on
         source._change_id <=> target._change_id

@@ -175,41 +175,29 @@
     transaction came in which rows exchange their keys, since a state holds only the row that stands in front.
 -#}
 {% macro _look_at_new_events(spec, run, log, state) %}
+    {% set meets = run.folds and run.run == 'since' %}
     {% set steps = [change_tables._new_event_steps(spec, run, log)] %}
     {% set found = {} %}
-    {% if run.folds and run.run == 'since' %}
-        {% do steps.append(change_tables._last_event_steps(run, state)) %}
-        {% do steps.append(change_tables._late_key_steps(spec)) %}
-        {% do steps.append(
-            "new_floors as (select _change_seq from " ~ log ~ " where _mark is null and _change_op = 'truncate'"
-            ~ " and _batch_id > '" ~ run.mark_before.batch ~ "' and _batch_id <= '" ~ run.mark.batch ~ "'"
-            ~ (" union all select '" ~ run.mark.loads[-1] ~ "'" if run.mark.loads | length > run.mark_before.loads | length) ~ ")"
-        ) %}
+    {% if meets %}
+        {% do steps.append(change_tables._met_event_steps(spec, run, log, state)) %}
         {% do found.update({
-            'late': '(select count(*) from (select 1 from late_keys limit 1))',
+            'late': 'count_if(_is_late)',
             'rebuild': '(select count(*) from last_events where _change_seq >= (select min(_change_seq) from new_floors))',
         }) %}
+        {% if run.follows_rows %}
+            {% do found.update({'late_moves': 'count_if(_is_late and _is_moved)', 'open_exchanges': 'count_if(_is_open)'}) %}
+        {% endif %}
     {% endif %}
-    {% if run.follows_rows and run.run == 'since' %}
-        {% do steps.append(change_tables._entry_and_end_steps(spec, run, log)) %}
-        {% do found.update({
-            'late_moves': '(select count(*) from late_keys left semi join entries_and_ends on '
-            ~ change_tables.same_key(spec.key, 'late_keys', 'entries_and_ends') ~ ' and (_enters or _precedence = '
-            ~ change_tables.precedence_of('departure') ~ '))',
-            'open_exchanges': '(select count(*) from events inner join last_events on '
-            ~ change_tables.same_key(spec.key, 'events', 'last_events')
-            ~ ' and events._transaction_id = last_events._transaction_id left semi join entries_and_ends on '
-            ~ change_tables.same_key(spec.key, 'events', 'entries_and_ends')
-            ~ ' and events._transaction_id = entries_and_ends._transaction_id and entries_and_ends._enters)',
-        }) %}
-    {% elif run.moves and spec.images == 'full' %}
+    {% if run.moves and spec.images == 'full' %}
         {% do steps.append(change_tables._exchanged_key_steps(spec, run, log)) %}
         {% do found.update({'exchanges': '(select count(*) from (select 1 from exchanged_keys limit 1))'}) %}
     {% endif %}
     {% if not found %}
         {% do return(none) %}
     {% endif %}
-    {% set row = run_query('with ' ~ steps | join(', ') ~ ' select ' ~ found.values() | join(', ')).rows[0] %}
+    {% set row = run_query(
+        'with ' ~ steps | join(', ') ~ ' select ' ~ found.values() | join(', ') ~ (' from met_events' if meets)
+    ).rows[0] %}
     {% for name in found %}
         {% do found.update({name: row[loop.index0] | int > 0}) %}
     {% endfor %}
@@ -223,6 +211,62 @@
         {% do run.update({'replays': run.run == 'since' and (run.late or run.exchanges)}) %}
     {% endif %}
 {% endmacro %}
+
+
+{#- The new events of keys that the state knows, and what ends keys, as steps `met_events` and `new_floors`. -#}
+{% macro _met_event_steps(spec, run, log, state) -%}
+{{ change_tables._last_event_steps(run, state) }},
+
+{% if run.follows_rows -%}
+{{ change_tables._entry_and_end_steps(spec, run, log) }},
+
+moved_keys as (
+
+    select
+        {{ change_tables.column_list(spec.key) }},
+        collect_set(case when _enters then _transaction_id end) as _entered_by
+    from entries_and_ends
+    where _enters or _precedence = {{ change_tables.precedence_of('departure') }}
+    group by {{ change_tables.column_list(spec.key) }}
+
+),
+
+{% endif -%}
+met_events as (
+
+    select
+        {%- if run.follows_rows %}
+        moved_keys._entered_by is not null as _is_moved,
+        events._transaction_id = last_events._transaction_id
+        and array_contains(moved_keys._entered_by, events._transaction_id) as _is_open,
+        {%- endif %}
+        events._change_seq <= last_events._change_seq as _is_late
+    from events
+    inner join last_events
+        on {{ change_tables.same_key(spec.key, 'events', 'last_events') }}
+    {%- if run.follows_rows %}
+    left join moved_keys
+        on {{ change_tables.same_key(spec.key, 'events', 'moved_keys') }}
+    {%- endif %}
+
+),
+
+new_floors as (
+
+    select _change_seq
+    from {{ log }}
+    where
+        _mark is null
+        and _change_op = 'truncate'
+        and _batch_id > '{{ run.mark_before.batch }}'
+        {{- change_tables._until_mark(run) }}
+    {%- if run.mark.loads | length > run.mark_before.loads | length %}
+    union all
+    select '{{ run.mark.loads[-1] }}' as _change_seq
+    {%- endif %}
+
+)
+{%- endmacro %}
 
 
 {% macro create_state_table(state, sql) -%}

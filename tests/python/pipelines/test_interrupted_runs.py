@@ -49,10 +49,12 @@ LANDED = {
     "full": random_raw_rows(seed=3, histories=12, changes=240, batches=BATCHES, order="timely"),
     "partial": random_raw_rows(seed=4, histories=12, changes=240, batches=BATCHES, order="timely", partial=True),
 }
+NEW = ("new_log", "new_state")
 ENTRIES = [
     Entry("full", SPEC | {"arrival": "batch"}, COLUMNS),
     Entry("partial", SPEC | {"images": "partial"}, COLUMNS, WITH_HISTORY),
     Entry("busy", TWO_HEADERS | {"arrival": "batch"}, BUSY_COLUMNS),
+    *(Entry(name, TWO_HEADERS | {"arrival": "batch"}, BUSY_COLUMNS) for name in NEW),
 ]
 BUSY = f"{SCHEMA}_raw.busy"
 BUSY_RAW = {"header__change_seq": "string", "header__change_oper": "string"} | BUSY_COLUMNS | {"batch": "int"}
@@ -147,7 +149,7 @@ class Lake:
     def run_and_kill(self, statements: Sequence[str], when_hanging: Callable[[], None]) -> None:
         """Build until these statements hang inside Spark, and kill the server's JVM, as a power cut would."""
         with intercepted(*map(hanging, statements)), ThreadPoolExecutor(1) as pool:
-            build = pool.submit(self.run, must_succeed=False)
+            build = pool.submit(self.run, "--threads", str(len(statements) + 2), must_succeed=False)
             try:
                 wait_until_hanging(self.raw, statements, lambda: not build.done())
                 when_hanging()
@@ -177,48 +179,40 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
             lake.raw.create(f"{SCHEMA}_raw.{name}", RAW_COLUMNS)
         lake.raw.create(BUSY, BUSY_RAW)
         lake.raw.insert(BUSY, [bare(10, "I", 1, "a", None, 1), bare(50, "I", 2, "b", None, 1)])
+        for name in NEW:
+            lake.raw.create(f"{SCHEMA}_raw.{name}", BUSY_RAW)
+            lake.raw.insert(f"{SCHEMA}_raw.{name}", [bare(10, "I", 1, "a", None, 1)])
         yield lake
 
 
-def test_a_first_build_that_is_killed_is_made_good_by_the_next(lake: Lake) -> None:
+def test_builds_that_are_killed_are_made_good_by_the_next(lake: Lake) -> None:
     lake.land(1)
-    half_written = lake.table_folder("dedup_feed__partial")
+    lake.run("--select", *(f"stg_feed__{name}+" for name in LANDED))
+    lake.assert_models(1)
+    lake.land(2)
+    half_written = lake.table_folder("dedup_feed__new_log")
+    # what a kill between a commit and its entry in the metastore leaves
+    shutil.copytree(lake.table_folder("dedup_feed__full"), lake.table_folder("current_feed__new_log"))
 
     def wait_for_files() -> None:
         until = time.monotonic() + 600
         while not list(half_written.rglob("*.parquet")):
             assert time.monotonic() < until
             time.sleep(0.1)
+        lake.assert_models(1, untouched)
 
+    untouched = ["dedup_feed__partial", "current_feed__partial", "history_feed__partial", "current_feed__full"]
     lake.run_and_kill(
         [
             f"insert into {SCHEMA}.dedup_feed__busy__state",
-            f"create or replace table {SCHEMA}.dedup_feed__partial__state",
-            f"create or replace table {SCHEMA}.current_feed__full__state",
+            f"create or replace table {SCHEMA}.dedup_feed__new_log__state",
+            f"create or replace table {SCHEMA}.current_feed__new_state__state",
+            f"merge into {SCHEMA}.dedup_feed__partial__state",
+            f"merge into {SCHEMA}.current_feed__full__state",
         ],
         when_hanging=wait_for_files,
     )
     assert not list(half_written.glob("_delta_log/*.json"))
-    # what a kill between the commit and its entry in the metastore leaves
-    shutil.copytree(lake.table_folder("dedup_feed__full"), lake.table_folder("current_feed__partial"))
-
-    lake.serve()
-    lake.run()
-    lake.assert_models(1)
-    assert lake.busy() == ({10, 50}, {(1, "a"), (2, "b")})
-
-
-def test_a_later_build_that_is_killed_is_made_good_by_the_next(lake: Lake) -> None:
-    lake.reach(1)
-    lake.land(2)
-    untouched = ["dedup_feed__partial", "current_feed__partial", "history_feed__partial", "current_feed__full"]
-    lake.run_and_kill(
-        [
-            f"merge into {SCHEMA}.dedup_feed__partial__state",
-            f"merge into {SCHEMA}.current_feed__full__state",
-        ],
-        when_hanging=lambda: lake.assert_models(1, untouched),
-    )
 
     lake.serve()
     lake.assert_models(1, untouched)
@@ -226,6 +220,10 @@ def test_a_later_build_that_is_killed_is_made_good_by_the_next(lake: Lake) -> No
     lake.run()
     lake.assert_models(2)
     assert lake.batch_tables() == []
+    assert lake.busy() == ({10, 50}, {(1, "a"), (2, "b")})
+    for name in NEW:
+        assert lake.raw.query(f"select id, name from {SCHEMA}.current_feed__{name}") == [(1, "a")]
+        assert lake.raw.query(f"select count(*) from {SCHEMA}.dedup_feed__{name}") == [(1,)]
 
 
 def test_nothing_changes_when_raw_rows_are_purged_that_were_taken_in(lake: Lake) -> None:
@@ -289,7 +287,7 @@ def test_of_two_runs_at_once_the_second_to_write_a_table_fails_and_leaves_it_as_
         assert (
             "another run has written to this table at the same time; nothing was changed, run again" in messages[model]
         )
-    assert "another run has built" in messages["dedup_feed__busy"]
+    assert "another run has built this table at the same time; run again" in messages["dedup_feed__busy"]
     lake.assert_models(3)
     assert lake.busy() == busy
 

@@ -1,7 +1,11 @@
-"""The law: whatever order the raw rows arrive in, state and history are what the set of changes says."""
+"""The law: whatever order the raw rows arrive in, state and history are what the set of changes says.
+
+`make test-long` runs it with other and with more histories: `CHANGE_TABLES_PROOF_SEED` and `CHANGE_TABLES_PROOF_SCALE`.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -16,6 +20,7 @@ from .histories import (
     HISTORY_QUERY,
     KEY,
     RAW_COLUMNS,
+    Order,
     RawRow,
     expected_history,
     expected_reports,
@@ -30,6 +35,8 @@ from .rendered import assert_lints
 from .smallest_form import smallest_form
 
 BATCHES = 3
+SEED = int(os.environ.get("CHANGE_TABLES_PROOF_SEED", "0"))
+SCALE = int(os.environ.get("CHANGE_TABLES_PROOF_SCALE", "1"))
 THEN = datetime(2026, 1, 1, 0, 20, tzinfo=UTC)
 FOLDED_REPORTS = ("orphan", "key_collision")
 LOG = "select * except (_batch_id) from {}.dedup_feed__{}"
@@ -45,19 +52,23 @@ class Proof:
     rows: Sequence[RawRow]
 
 
+def _rows(seed: int, order: Order, *, partial: bool = False) -> list[RawRow]:
+    return random_raw_rows(SEED + seed, 150 * SCALE, 3000 * SCALE, BATCHES, order, partial=partial)
+
+
 PARTIAL = SPEC | {"images": "partial"}
 PROOFS = [
     Proof(
         Entry("full", SPEC | {"arrival": "batch"}, COLUMNS, MODELS),
-        random_raw_rows(seed=7, histories=150, changes=3000, batches=BATCHES, order="mixed"),
+        _rows(7, "mixed"),
     ),
     Proof(
         Entry("partial", PARTIAL, COLUMNS, MODELS),
-        random_raw_rows(seed=8, histories=150, changes=3000, batches=BATCHES, order="random", partial=True),
+        _rows(8, "random", partial=True),
     ),
     Proof(
         Entry("partial_in_time", PARTIAL, COLUMNS, MODELS),
-        random_raw_rows(seed=9, histories=150, changes=3000, batches=BATCHES, order="timely", partial=True),
+        _rows(9, "timely", partial=True),
     ),
 ]
 

@@ -475,7 +475,9 @@ def test_the_log_is_not_revised_because_its_columns_are_other_ones(results: Resu
 
 
 def test_what_was_known_is_no_conflict_because_a_column_is_new_or_wider(results: Results) -> None:
-    assert sorted(results.reported) == [(name, seq(50), "conflicting_content") for name in ("arriving", "noted")]
+    conflicts = [(name, seq(50), "conflicting_content") for name in ("arriving", "noted")]
+    late_and_moved_onto = ("widened", seq(5), "key_collision")
+    assert sorted(results.reported) == [*conflicts, late_and_moved_onto]
 
 
 def test_where_nothing_is_new_no_table_is_written_after_the_spec_has_changed(results: Results) -> None:
