@@ -306,6 +306,7 @@ CASES = [
         ],
         {("accepted", None): 8, ("rejected", "change_mask_malformed"): 1},
         [{(1, None)}, set()],
+        reported={(f"{seq(75)}:U:2", "orphan")},
     ),
     Case(
         Entry("orphans_start_rows", TWO_HEADERS | {"images": "partial", "orphans": "insert"}, COLUMNS),
