@@ -9,17 +9,22 @@
     {%- if execute -%}
         {%- set spec = change_tables.table_spec_of_model(model) -%}
         {%- set state = change_tables.state_relation(this) -%}
-        {%- set mark = none if change_tables.is_rebuild() else change_tables.read_mark(state) -%}
+        {%- set marks = [] if change_tables.is_rebuild() else change_tables.read_all_marks([state])[0] -%}
+        {%- set mark = marks | last or none -%}
         {%- do change_tables.refuse_changed_columns(spec, mark, state) -%}
         {%- do spec.update(change_tables.log_form(spec, mark)) -%}
         {%- set bound = change_tables._raw_bound(spec, mark) -%}
         {%- set run = {
             'run': 'first' if mark is none else ('everything' if bound.predicate is none else 'since'),
             'mark_before': mark,
-            'snapshot_read': bound.snapshot,
+            'marks': marks | length,
+            'edge': bound.edge,
         } -%}
         {#- rows that are no change tell as well how far the raw table has settled -#}
         {%- set with_others = run.run == 'since' -%}
+        {%- set rank -%}
+            struct({{ change_tables.content_text(spec) }}, {{ change_tables.header_columns() | join(', ') }}, _place)
+        {%- endset -%}
 {{ change_tables.run_note(run) }}
 with {{ change_tables._staging_steps(spec, bound) }},
 
@@ -29,24 +34,17 @@ with {{ change_tables._staging_steps(spec, bound) }},
         *,
         {{ change_tables.hash_of(change_tables._delivery_columns(spec)) }} as _row_hash,
         {{ change_tables.hash_of(change_tables._content_columns(spec)) }} as _content_hash,
-        count(*) over same_change as _copies
+        monotonically_increasing_id() as _place
     from staged
     where {{ "_status <> 'merged'" if with_others else "_status = 'accepted'" }}
-    window same_change as (partition by _change_seq, _change_id)
 
 ),
 
--- copies that differ: the greater text wins, and what only one of them tells (the key before) is kept
-ranked as (
+gathered as (
 
     select
         *,
-        row_number() over (
-            partition by _change_seq, _change_id
-            order by
-                case when _copies > 1 then {{ change_tables.content_text(spec) }} end desc,
-                {{ change_tables.header_columns() | join(' desc, ') }} desc
-        ) as _rank,
+        count(*) over same_change as _copies,
         count(_report) over same_change as _reports,
         max(_report) over same_change as _known_report,
         max(_key_before) over same_change as _known_key_before,
@@ -57,6 +55,16 @@ ranked as (
         {%- endif %}
     from {{ 'delivered' if with_others else 'accepted' }}
     window same_change as (partition by _change_seq, _change_id)
+
+),
+
+-- copies that differ: the greater text wins, and what only one of them tells (the key before) is kept
+compared as (
+
+    select
+        *,
+        max(case when _copies > 1 then {{ rank }} end) over (partition by _change_seq, _change_id) as _highest_rank
+    from gathered
 
 ),
 
@@ -85,8 +93,8 @@ changes as (
         _waiting_since,
         {%- endif %}
         {{ change_tables.column_list(spec.column_names) }}
-    from ranked
-    where _rank = 1
+    from compared
+    where _copies = 1 or {{ rank }} = _highest_rank
 
 )
         {%- if run.run == 'everything' -%}
@@ -97,7 +105,8 @@ new_changes as (
 
     select
         changes.*,
-        coalesce(changes._key_before > known._key_before, false) as _overrules
+        coalesce(changes._key_before > known._key_before, false) as _overrules,
+        known._change_id is not null as _is_known
     from changes
     left join {{ state }} as known
         on changes._change_id = known._change_id and changes._change_seq = known._change_seq

@@ -3,7 +3,8 @@
 
     predicate   SQL over the raw table; none = every row
     snapshot    whether the table's snapshot is read
-    arrival     {name, data_type} of the arrival column; none where the feed has none
+    arrival     {name, kind} of the arrival column; none where the feed has none
+    edge        {arrival, rows} of the rows with the highest arrival: which, and their fingerprint; none where there are none
 -#}
 {% macro _raw_bound(spec, mark) %}
     {% set arrival = change_tables._arrival_column(spec) %}
@@ -16,14 +17,51 @@
             ~ this ~ " has taken in, '" ~ loaded ~ "', got '" ~ wanted ~ "'; build it anew with --full-refresh"
         ) %}
     {% endif %}
-    {% set bound = {'predicate': none, 'snapshot': true, 'arrival': arrival} %}
+    {% set bound = {'predicate': none, 'snapshot': true, 'arrival': arrival, 'edge': none} %}
+    {% set settled = none if mark is none or rescan else mark.settled %}
+    {% set edges = change_tables._landed_edges(spec, arrival, settled) if arrival and spec.lookback == 0 else {} %}
+    {% if edges %}
+        {% do bound.update({'edge': edges.values() | list | last}) %}
+    {% endif %}
     {% if mark is not none and not rescan %}
         {% do bound.update({'snapshot': wanted is not none and (loaded is none or wanted > loaded)}) %}
-        {% if arrival and mark.settled is not none %}
-            {% do bound.update({'predicate': change_tables._arrived_since(arrival, mark.settled, spec.lookback)}) %}
+        {% if arrival and settled is not none %}
+            {% set is_whole = mark.edge is not none and edges.get(settled, {}).rows == mark.edge %}
+            {% do bound.update({'predicate': change_tables._arrived_since(arrival, settled, spec.lookback, is_whole)}) %}
         {% endif %}
     {% endif %}
     {% do return(bound) %}
+{% endmacro %}
+
+
+{#-
+    The rows that bear the highest arrival, and those at the arrival up to which the raw table had settled: arrival ->
+    {arrival, rows}, in order. `rows` is their number and the sum of their hashes: a run that finds the same at the arrival up
+    to which it was settled has read these rows, and need not read them again; others may have landed there meanwhile.
+-#}
+{% macro _landed_edges(spec, arrival, settled) %}
+    {% set hashed = [] %}
+    {% for column in change_tables.landed_columns(spec, spec.relation, [], '').values() if 'variant' not in column.data_type %}
+        {% do hashed.append(column) %}
+    {% endfor %}
+    {% set edges = {} %}
+    {% if hashed %}
+        {% set name = change_tables.quoted(arrival.name) %}
+        {% set since = 'true' if settled is none else name ~ ' >= ' ~ change_tables._arrival_literal(arrival, settled) %}
+        {% set places = [name ~ ' = (select max(' ~ name ~ ') from ' ~ spec.relation ~ ' where ' ~ since ~ ')'] %}
+        {% if settled is not none %}
+            {% do places.append(name ~ ' = ' ~ change_tables._arrival_literal(arrival, settled)) %}
+        {% endif %}
+        {% set rows = run_query(
+            "select " ~ change_tables._arrival_as_text(name, arrival) ~ " as arrival,"
+            ~ " concat(count(*), ':', sum(cast(" ~ change_tables.hash_of(hashed) ~ " as decimal(38, 0)))) as landed_rows"
+            ~ " from " ~ spec.relation ~ " where " ~ places | join(' or ') ~ " group by " ~ name ~ " order by " ~ name
+        ).rows %}
+        {% for row in rows %}
+            {% do edges.update({row['arrival']: {'arrival': row['arrival'], 'rows': row['landed_rows']}}) %}
+        {% endfor %}
+    {% endif %}
+    {% do return(edges) %}
 {% endmacro %}
 
 
@@ -64,16 +102,23 @@
 {%- endmacro %}
 
 
-{#- Rows with no arrival at all are read every time: nothing tells that they were read before. -#}
-{% macro _arrived_since(arrival, settled, lookback) -%}
+{% macro _arrival_literal(arrival, text) %}
+    {% do return({
+        'number': text,
+        'date': "date '" ~ text ~ "'",
+        'timestamp': 'timestamp_micros(' ~ text ~ ')',
+        'timestamp_ntz': "timestamp_ntz '" ~ text ~ "'",
+        'text': change_tables.text_literal(text),
+    }[arrival.kind]) %}
+{% endmacro %}
+
+
+{#-
+    Rows with no arrival at all are read every time: nothing tells that they were read before. `is_whole`: the rows at the
+    arrival itself are known to have been read, all of them.
+-#}
+{% macro _arrived_since(arrival, settled, lookback, is_whole=false) -%}
     {%- set name = change_tables.quoted(arrival.name) -%}
-    {%- set since = {
-        'number': settled,
-        'date': "date '" ~ settled ~ "'",
-        'timestamp': 'timestamp_micros(' ~ settled ~ ')',
-        'timestamp_ntz': "timestamp_ntz '" ~ settled ~ "'",
-        'text': change_tables.text_literal(settled),
-    }[arrival.kind] -%}
     {%- if lookback == 0 -%}
         {%- set back = '' -%}
     {%- elif arrival.kind == 'number' -%}
@@ -83,5 +128,5 @@
     {%- else -%}
         {%- set back = " - interval '" ~ (lookback * 86400) | int ~ "' second" -%}
     {%- endif -%}
-    ({{ name }} >= {{ since }}{{ back }} or {{ name }} is null)
+    ({{ name }} {{ '>' if is_whole else '>=' }} {{ change_tables._arrival_literal(arrival, settled) }}{{ back }} or {{ name }} is null)
 {%- endmacro %}

@@ -17,7 +17,7 @@
         {%- do log(this ~ ' was written by a run that began later; it has taken in what this run would', info=true) -%}
         {%- call statement('main') -%} select 1 {%- endcall -%}
     {%- else -%}
-        {%- set settled = none if run.run == 'since' else change_tables._settled_arrival(spec, run.mark_before) -%}
+        {%- set settled = none if run.run == 'since' else change_tables._look_how_far_it_settled(spec, run) -%}
         {%- if run.run == 'first' -%}
             {%- do change_tables._refuse_loss(spec, state) -%}
             {%- call statement('main') -%}
@@ -40,8 +40,8 @@
                 {%- set found = change_tables._probe_changes(new_changes, compared=true) -%}
             {%- else -%}
                 {%- set found = change_tables._probe_changes(new_changes, arrival=change_tables._arrival_column(spec)) -%}
-                {%- set settled = found.settled or run.mark_before.settled -%}
-                {%- if found.changes > 0 -%}
+                {%- set settled = change_tables._settled_with_edge(found.settled, found.waits, run) -%}
+                {%- if found.changes > 0 and not found.lowest_seq > run.mark_before.highest_seq -%}
                     {%- do change_tables._compare_with_log(spec, state, new_changes, found) -%}
                 {%- endif -%}
             {%- endif -%}
@@ -49,8 +49,13 @@
             {%- if mark == run.mark_before -%}
                 {%- call statement('main') -%} select 1 {%- endcall -%}
             {%- else -%}
+                {%- set adds_only = found.changes > 0 and found.known == 0 and run.marks < change_tables._most_marks() -%}
                 {%- call statement('main') -%}
-                    {{ change_tables.merge_changes(spec, state, new_changes, run.mark_before, mark, found) }}
+                    {%- if adds_only -%}
+                    {{ change_tables.insert_changes(spec, state, new_changes, run.mark_before, mark, found) }}
+                    {%- else -%}
+                    {{ change_tables.merge_changes(spec, state, new_changes, run, mark, found) }}
+                    {%- endif -%}
                 {%- endcall -%}
                 {%- do change_tables._drop_stale_batches(this, batch) -%}
             {%- endif -%}
@@ -130,62 +135,74 @@ create or replace view {{ reports }} as
 
 
 {#-
-    What the mark and the merge need to know of a set of changes. `compared`: they have been held against the log.
+    What the mark and the merge need to know of a set of changes; `known` counts those that the log may hold, none before
+    `_compare_with_log` has counted them. `compared`: they have been held against the log.
     `arrival`: rows that are no changes are among them, which tell how far the raw table has settled, too.
 -#}
 {% macro _probe_changes(changes, compared=false, arrival=none) %}
     {% set is_change = '_is_accepted' if arrival else '_mark is null' %}
     {% set settled = change_tables._arrival_as_text('least(max(_last_arrival), min(_waiting_since))', arrival) if arrival else 'null' %}
+    {% set waits = 'count(_waiting_since)' if arrival else '0' %}
     {% set row = run_query(
         "select count_if(" ~ is_change ~ ") as changes,"
         ~ " min(case when " ~ is_change ~ " then _change_seq end) as lowest_seq,"
         ~ " max(case when " ~ is_change ~ " then _change_seq end) as highest_seq,"
         ~ " max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves,"
-        ~ (" count_if(_overrules)" if compared else " 0") ~ " as overruled, " ~ settled ~ " as settled from " ~ changes
+        ~ (" count_if(_overrules) as overruled, count_if(_is_known)" if compared else " 0 as overruled, 0") ~ " as known, " ~ settled ~ " as settled, " ~ waits ~ " as waits"
+        ~ " from " ~ changes
     ).rows[0] %}
     {% do return({
-        'changes': row['changes'] | int, 'lowest_seq': row['lowest_seq'], 'highest_seq': row['highest_seq'],
+        'changes': row['changes'] | int, 'known': row['known'] | int,
+        'lowest_seq': row['lowest_seq'], 'highest_seq': row['highest_seq'],
         'truncate_seq': row['truncate_seq'] or '', 'moves': row['moves'] | int > 0,
-        'overruled': row['overruled'] | int > 0, 'settled': row['settled'], 'is_change': is_change,
+        'overruled': row['overruled'] | int > 0, 'settled': row['settled'], 'waits': row['waits'] | int > 0,
+        'is_change': is_change,
     }) %}
 {% endmacro %}
 
 
 {#-
-    Compares a run's changes with what the log holds: how many are new or tell more, and whether one overrules a key
-    before. Asked only where the run's SQL has not compared them itself.
+    Compares a run's changes with what the log holds: how many it knows, how many are new or tell more, and whether one
+    overrules a key before. Asked only where the run's SQL has not compared them itself, and one may be known.
 -#}
 {% macro _compare_with_log(spec, log, new_changes, found) %}
     {% set row = run_query(
         "select count_if(target._change_id is null or (" ~ change_tables._revises(spec) ~ ")) as new_changes,"
-        ~ " count_if(source._key_before > target._key_before) as overruled"
+        ~ " count(target._change_id) as known, count_if(source._key_before > target._key_before) as overruled"
         ~ " from (select * from " ~ new_changes ~ " where " ~ found.is_change ~ ") as source left join " ~ log ~ " as target"
         ~ " on source._change_id = target._change_id and source._change_seq = target._change_seq"
         ~ " and target._change_seq between '" ~ found.lowest_seq ~ "' and '" ~ found.highest_seq ~ "'"
     ).rows[0] %}
-    {% do found.update({'changes': row['new_changes'] | int, 'overruled': row['overruled'] | int > 0}) %}
+    {% do found.update({
+        'changes': row['new_changes'] | int, 'known': row['known'] | int, 'overruled': row['overruled'] | int > 0
+    }) %}
 {% endmacro %}
 
 
 {#-
     The mark of a log: which log it is, the last run that changed it, the sequence below which every key has ended
-    (truncate or load), the loads that ended keys, whether keys have moved, the load it holds, what has settled of the raw
-    table, and the last run after which states must be built anew, because a key before was overruled and the change it told
-    of is withdrawn. Then what was declared, and the form of the log (see `log_form`).
+    (truncate or load), the highest that it holds, the loads that ended keys, whether keys have moved, the load it holds, what
+    has settled of the raw table and what had landed at that arrival (see `_landed_edges`), and the last run after which
+    states must be built anew, because a key before was overruled and the change it told of is withdrawn. Then what was
+    declared, and the form of the log (see `log_form`).
 -#}
 {% macro _log_mark(spec, mark_before, batch, found, settled) %}
-    {% set before = mark_before or {'log': batch, 'batch': '', 'floor': '', 'loads': [], 'moves': false, 'rebuild': ''} %}
+    {% set before = mark_before or {
+        'log': batch, 'batch': '', 'floor': '', 'highest_seq': '', 'loads': [], 'moves': false, 'rebuild': ''
+    } %}
     {% set snapshot_seq = spec.snapshot_seq if spec.snapshot else none %}
     {% set writes = mark_before is none or found.changes > 0 or (snapshot_seq is not none and snapshot_seq != mark_before.snapshot_seq) %}
     {% do return({
         'log': before.log,
         'batch': batch if writes else before.batch,
         'floor': [before.floor, found.truncate_seq, snapshot_seq or ''] | max,
+        'highest_seq': [before.highest_seq, found.highest_seq or ''] | max,
         'loads': before.loads + ([snapshot_seq] if snapshot_seq and snapshot_seq not in before.loads else []),
         'moves': before.moves or found.moves,
         'rebuild': batch if found.overruled else before.rebuild,
         'snapshot_seq': snapshot_seq,
-        'settled': settled,
+        'settled': settled.arrival,
+        'edge': settled.edge,
         'key': spec.key,
         'columns': change_tables.column_types(spec),
         'form': spec.form,
@@ -195,20 +212,48 @@ create or replace view {{ reports }} as
 
 
 {#-
-    How far the raw table has settled: the highest arrival, held back by rows that still wait. Looked up before the
-    changes are read, so that a row which lands in between is read again. None where the feed has no arrival.
+    How far the raw table has settled: {arrival, edge}. The highest arrival, held back by rows that still wait. Looked up
+    before the changes are read, so that a row which lands in between is read again. None where the feed has no arrival.
 -#}
-{% macro _settled_arrival(spec, mark_before) %}
-    {% set bound = change_tables._raw_bound(spec, mark_before) %}
+{% macro _look_how_far_it_settled(spec, run) %}
+    {% set bound = {'predicate': none, 'snapshot': false, 'arrival': change_tables._arrival_column(spec)} %}
     {% if not bound.arrival %}
-        {% do return(none) %}
+        {% do return({'arrival': none, 'edge': none}) %}
     {% endif %}
-    {% set settled = "least(max(_arrival), min(case when _status = 'waiting' then _arrival end))" %}
+    {% if run.edge and change_tables._nothing_waits(spec) %}
+        {% do return(change_tables._settled_with_edge(run.edge.arrival, false, run)) %}
+    {% endif %}
+    {% set waiting = "min(case when _status = 'waiting' then _arrival end)" %}
     {% set row = run_query(
         "with " ~ change_tables._staging_steps(spec, bound)
-        ~ " select " ~ change_tables._arrival_as_text(settled, bound.arrival) ~ " from staged"
+        ~ " select " ~ change_tables._arrival_as_text("least(max(_arrival), " ~ waiting ~ ")", bound.arrival) ~ " as settled, "
+        ~ waiting ~ " is not null as waits from staged"
     ).rows[0] %}
-    {% do return(row[0] or (mark_before.settled if mark_before else none)) %}
+    {% do return(change_tables._settled_with_edge(row['settled'], row['waits'], run)) %}
+{% endmacro %}
+
+
+{#-
+    What the mark keeps of an arrival up to which the raw table has settled (as before where a run met none). The edge is
+    known where that is the highest arrival that the run found before it read, and no row waits there.
+-#}
+{% macro _settled_with_edge(settled, waits, run) %}
+    {% if settled is none %}
+        {% set before = run.mark_before or {'settled': none, 'edge': none} %}
+        {% do return({'arrival': before.settled, 'edge': before.edge}) %}
+    {% endif %}
+    {% set is_edge = run.edge and run.edge.arrival == settled and not waits %}
+    {% do return({'arrival': settled, 'edge': run.edge.rows if is_edge else none}) %}
+{% endmacro %}
+
+
+{#- Whether the format can tell from its raw rows alone that none of them will wait. -#}
+{% macro _nothing_waits(spec) %}
+    {% set may_wait = context['change_tables'].get(spec.format ~ '_may_wait') %}
+    {% if not may_wait %}
+        {% do return(false) %}
+    {% endif %}
+    {% do return(run_query('select 1 from ' ~ spec.relation ~ ' where ' ~ may_wait(spec) ~ ' limit 1').rows | length == 0) %}
 {% endmacro %}
 
 
@@ -308,10 +353,36 @@ create or replace view {{ reports }} as
 
 
 {#-
+    How many marks a log bears at most. A run that only adds puts its mark beside those before, which the next merge
+    removes: an insert costs far less than a merge, but to read many marks costs, too.
+-#}
+{% macro _most_marks() %}
+    {% do return(30) %}
+{% endmacro %}
+
+
+{#- Adds changes of which the log knows none, with the mark, where the log is still what this run looked at. -#}
+{% macro insert_changes(spec, state, new_changes, mark_before, mark, found) -%}
+insert into {{ state }} (_mark, {{ change_tables.column_list(change_tables._log_columns(spec)) }})
+select * from (
+    {{ change_tables._changes_with_mark(spec, new_changes, mark, found) }}
+)
+where
+    case
+        when
+            (select max_by(_mark, get_json_object(_mark, '$.batch')) from {{ state }} where _mark is not null)
+            = {{ change_tables.text_literal(tojson(mark_before)) }}
+            then true
+        else {{ change_tables.refuse_meeting() }}
+    end
+{%- endmacro %}
+
+
+{#-
     Adds new changes to the log and revises known ones, in one statement with the mark. A revised change takes the
     greater content and whatever key before either tells, and counts as new to the models behind the log.
 -#}
-{% macro merge_changes(spec, state, new_changes, mark_before, mark, found) -%}
+{% macro merge_changes(spec, state, new_changes, run, mark, found) -%}
 {%- set columns = change_tables._log_columns(spec) -%}
 merge into {{ state }} as target
 using (
@@ -326,8 +397,17 @@ using (
         {%- else %}
         and target._mark is not null
         {%- endif %}
+{%- if run.marks > 1 %}
+when
+    matched and source._mark is not null
+    and case
+        when get_json_object(target._mark, '$.batch') < '{{ run.mark_before.batch }}' then true
+        when target._mark <> {{ change_tables.text_literal(tojson(run.mark_before)) }} then {{ change_tables.refuse_meeting() }}
+    end
+    then delete
+{%- endif %}
 when matched and source._mark is not null then update set
-    _mark = {{ change_tables.guarded_mark(mark_before) }}
+    _mark = {{ change_tables.guarded_mark(run.mark_before) }}
 when matched and ({{ change_tables._content_wins(spec) }}) then update set
     {%- for name in change_tables._columns_taken_by_content(spec) %}
     {{ change_tables.quoted(name) }} = source.{{ change_tables.quoted(name) }},

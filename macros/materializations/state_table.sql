@@ -18,14 +18,18 @@
 {% endmacro %}
 
 
-{#- The mark of a state table, as a dict. None where the table is not there or bears none. -#}
-{% macro read_mark(state) %}
-    {% do return(change_tables.read_marks([state])[0]) %}
+{#- The mark of each of these state tables, as a dict: the latest where there are several. None where there is none. -#}
+{% macro read_marks(states) %}
+    {% set latest = [] %}
+    {% for marks in change_tables.read_all_marks(states) %}
+        {% do latest.append(marks | last or none) %}
+    {% endfor %}
+    {% do return(latest) %}
 {% endmacro %}
 
 
-{#- The marks of several state tables, by one query. -#}
-{% macro read_marks(states) %}
+{#- All marks of state tables, for each a list in the order of their batches, by one query. Of a table that is not there: none. -#}
+{% macro read_all_marks(states) %}
     {% set queries = [] %}
     {% for state in states %}
         {% if load_cached_relation(state) is not none %}
@@ -35,8 +39,11 @@
     {% set rows = run_query(queries | join(' union all ')).rows if queries else [] %}
     {% set marks = [] %}
     {% for state in states %}
-        {% set found = rows | selectattr(0, 'equalto', states.index(state)) | list %}
-        {% do marks.append(fromjson(found[0][1]) if found | length == 1 else none) %}
+        {% set found = [] %}
+        {% for row in rows if row[0] == states.index(state) %}
+            {% do found.append(fromjson(row[1])) %}
+        {% endfor %}
+        {% do marks.append(found | sort(attribute='batch')) %}
     {% endfor %}
     {% do return(marks) %}
 {% endmacro %}
@@ -388,6 +395,11 @@ create or replace view {{ view }} as
 {% macro guarded_mark(mark_before) -%}
     case
         when target._mark = {{ change_tables.text_literal(tojson(mark_before)) }} then source._mark
-        else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
+        else {{ change_tables.refuse_meeting() }}
     end
+{%- endmacro %}
+
+
+{% macro refuse_meeting() -%}
+    raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
 {%- endmacro %}

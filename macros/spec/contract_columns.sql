@@ -42,10 +42,10 @@
     {% do return([
         '_arrival', '_bears_all', '_beginning', '_begins', '_can_start', '_column_misfit', '_content_hash',
         '_contents_differ', '_copies', '_covered', '_departs', '_ends', '_enters', '_first_tenancy', '_floor',
-        '_floors', '_has_landed_update', '_has_lived', '_has_update', '_highest_before_key', '_is_covered',
+        '_floors', '_has_landed_update', '_has_lived', '_has_update', '_highest_before_key', '_highest_rank', '_is_covered',
         '_is_ended', '_is_known', '_is_moved', '_is_withdrawn', '_key_misfit', '_known_key_before', '_known_report',
         '_landed_code', '_landed_mask', '_landed_row', '_lineage', '_lives', '_lowest_before_key', '_mask_ordinals',
-        '_next_seq', '_operation_code', '_overrules', '_rank', '_rejection', '_reports', '_running_at',
+        '_next_seq', '_operation_code', '_overrules', '_place', '_rank', '_rejection', '_reports', '_running_at',
         '_span_next_seq', '_span_seq', '_tenancy', '_tenancy_before', '_timestamp_misfit', '_told'
     ]) %}
 {% endmacro %}

@@ -60,7 +60,7 @@ landed as (
     select *
     from landed_since
     union all
-    select
+    select /*+ broadcast(late_before_images) */
         raw_rows.*,
         struct(raw_rows.*) as _landed_row
     from {{ spec.relation }} as raw_rows
@@ -293,6 +293,12 @@ staged as (
 {#- The feed's natural arrival: none, a change table tells no position of its own. -#}
 {% macro qlik_change_tables_arrival(spec) %}
     {% do return(none) %}
+{% endmacro %}
+
+
+{#- Which raw rows may wait: before images, for their update. -#}
+{% macro qlik_change_tables_may_wait(spec) %}
+    {% do return(change_tables.quoted(spec.header_prefix ~ 'change_oper') ~ " = 'B'") %}
 {% endmacro %}
 
 

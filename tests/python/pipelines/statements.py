@@ -35,7 +35,7 @@ def intercepted(*rules: Rule) -> Iterator[None]:
         yield
 
 
-def hanging(statement: str) -> Rule:
+def hanging(statement: str, milliseconds: int = _AN_HOUR) -> Rule:
     """The statements that contain this text hang while Spark runs them: where they write the mark, else a row.
 
     `wait_until_hanging` tells when they do.
@@ -46,7 +46,7 @@ def hanging(statement: str) -> Rule:
             return sql
         hang = (
             f"concat(reflect('java.lang.System', 'setProperty', '{statement}', 'hangs'),"
-            f" reflect('java.lang.Thread', 'sleep', {_AN_HOUR}L))"
+            f" reflect('java.lang.Thread', 'sleep', {milliseconds}L))"
         )
         held, times = (_MARK if _MARK.search(sql) else _NO_MARK).subn(
             lambda found: f"if({hang} is null, null, {found[1]}) as _mark", sql
