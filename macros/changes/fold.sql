@@ -1,6 +1,7 @@
 {#-
     The fold: what the row of a key is after each of its events. It ends in `folded`: the events of `key_events`, one a key
-    and sequence, each with the row as it then stands in the table's own columns, or `_is_deleted`.
+    and sequence, each with the row as it then stands in the table's own columns, or `_is_deleted`; of a history, also with the
+    latest time of the key's events so far (`_running_at`).
 
     A run that adds to a state begins with the last event that the state has folded of a key (`_is_known`), so that the
     key's past need not be read again. Of a history, such an event bears what is known of its version.
@@ -20,14 +21,18 @@ placed_events as (
 
     select
         *,
-        lead(_change_seq) over (
-            partition by {{ change_tables.column_list(spec.key) }}
-            order by _change_seq, _precedence, _change_id
-        ) as _next_seq
+        {%- if run.history %}
+        max(coalesce(_latest_at, _changed_at)) over in_order as _running_at,
+        {%- endif %}
+        lead(_change_seq) over in_order as _next_seq
     from {{ 'overlaid_events' if spec.images == 'partial' else change_tables._given_events(run) }}
     {%- if spec.images == 'partial' %}
     where {{ 'not _is_covered and ' if run.follows_rows }}(_has_lived or _is_known or _change_op <> 'truncate')
     {%- endif %}
+    window in_order as (
+        partition by {{ change_tables.column_list(spec.key) }}
+        order by _change_seq, _precedence, _change_id
+    )
 
 ),
 

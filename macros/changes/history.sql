@@ -25,7 +25,6 @@ compared_events as (
 
     select
         *,
-        max(coalesce(_latest_at, _changed_at)) over in_order as _running_at,
         not coalesce(
             _is_deleted = lag(_is_deleted) over in_order
             and (_is_deleted or {{ tracked }} <=> lag({{ tracked }}) over in_order),

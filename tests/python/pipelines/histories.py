@@ -134,6 +134,21 @@ class _Source:
         self.log("U", key, row, present=present)
         self.living[key] = row
 
+    def tie(self, key: Key) -> None:
+        """Log a second change of the key at the same sequence, unless a before image stands there, which pairs by it."""
+        logged = {row.oper for row in self.rows if row.seq == self.rows[-1].seq}
+        if "B" in logged:
+            return
+        oper = self.chance.choice([oper for oper in "IUD" if oper not in logged])
+        if oper == "U":
+            self.update(key)
+            return
+        row = self.new_row()
+        self.log(oper, key, row)
+        self.living.pop(key, None)
+        if oper == "I" and "D" not in logged:
+            self.living[key] = row
+
 
 def random_raw_rows(
     seed: int, histories: int, changes: int, batches: int, order: Order, *, partial: bool = False
@@ -142,8 +157,8 @@ def random_raw_rows(
 
     `order` says in which batch a raw row lands. random: in any, so that halves of an update land apart, and old changes
     after new ones. mixed: so for every second history, the others in time. timely: in time, but for a place that no row
-    moves to or from, whose rows may be late. Places hold None too, so that keys with a null occur. With `partial`, most
-    updates bear only some columns.
+    moves to or from, whose rows may be late. Places hold None too, so that keys with a null occur. Now and then two changes
+    of a key bear one sequence. With `partial`, most updates bear only some columns.
     """
     source = _Source(seed, changes, batches, order, partial=partial)
     chance, living = source.chance, source.living
@@ -182,6 +197,8 @@ def random_raw_rows(
             before = chance.choice(occupied)
             moves = key not in living and UNMOVED not in (key[1], before[1]) and action > 0.8
             source.update(key if moves else before, before)
+        if chance.random() < 0.1:
+            source.tie(key)
     rows = source.rows
     repeated = [source.delivered_again(row) for row in rows if chance.random() < 0.1]
     altered = [

@@ -60,7 +60,7 @@ PARTIAL = SPEC | {"images": "partial"}
 PROOFS = [
     Proof(
         Entry("full", SPEC | {"arrival": "batch"}, COLUMNS, MODELS),
-        _rows(7, "mixed"),
+        _rows(6, "mixed"),
     ),
     Proof(
         Entry("partial", PARTIAL, COLUMNS, MODELS),
