@@ -22,6 +22,8 @@
         } -%}
         {#- rows that are no change tell as well how far the raw table has settled -#}
         {%- set with_others = run.run == 'since' -%}
+        {#- rows that are no change stand alone -#}
+        {%- set same_change = '_change_seq, ' ~ ('coalesce(_change_id, _raw_id)' if with_others else '_change_id') -%}
         {%- set rank -%}
             struct({{ change_tables.content_text(spec) }}, {{ change_tables.header_columns() | join(', ') }}, _place)
         {%- endset -%}
@@ -54,7 +56,7 @@ gathered as (
         min(case when _status = 'waiting' then _arrival end) over same_change as _waiting_since
         {%- endif %}
     from {{ 'delivered' if with_others else 'accepted' }}
-    window same_change as (partition by _change_seq, _change_id)
+    window same_change as (partition by {{ same_change }})
 
 ),
 
@@ -63,7 +65,7 @@ compared as (
 
     select
         *,
-        max(case when _copies > 1 then {{ rank }} end) over (partition by _change_seq, _change_id) as _highest_rank
+        max(case when _copies > 1 then {{ rank }} end) over (partition by {{ same_change }}) as _highest_rank
     from gathered
 
 ),

@@ -3,8 +3,10 @@
 
     predicate   SQL over the raw table; none = every row
     snapshot    whether the table's snapshot is read
-    arrival     {name, kind} of the arrival column; none where the feed has none
-    edge        {arrival, rows} of the rows with the highest arrival: which, and their fingerprint; none where there are none
+    arrival     {name, kind} of the arrival column; none where the feed has none. Of kind `positions`, where each group of
+                rows counts for itself, also `group`: the columns that tell the group
+    edge        how far the raw table had landed before it was read: {arrival, rows} of the rows with the highest arrival,
+                and their fingerprint; of positions, the list of them (see `_landed_positions`). None where nothing had
 -#}
 {% macro _raw_bound(spec, mark) %}
     {% set arrival = change_tables._arrival_column(spec) %}
@@ -19,13 +21,18 @@
     {% endif %}
     {% set bound = {'predicate': none, 'snapshot': true, 'arrival': arrival, 'edge': none} %}
     {% set settled = none if mark is none or rescan else mark.settled %}
-    {% set edges = change_tables._landed_edges(spec, arrival, settled) if arrival and spec.lookback == 0 else {} %}
-    {% if edges %}
-        {% do bound.update({'edge': edges.values() | list | last}) %}
+    {% set edges = {} %}
+    {% if arrival and arrival.kind == 'positions' %}
+        {% do bound.update({'edge': change_tables._landed_positions(spec, arrival, settled)}) %}
+    {% elif arrival and spec.lookback == 0 %}
+        {% do edges.update(change_tables._landed_edges(spec, arrival, settled)) %}
+        {% do bound.update({'edge': edges.values() | list | last if edges else none}) %}
     {% endif %}
     {% if mark is not none and not rescan %}
         {% do bound.update({'snapshot': wanted is not none and (loaded is none or wanted > loaded)}) %}
-        {% if arrival and settled is not none %}
+        {% if arrival and arrival.kind == 'positions' %}
+            {% do bound.update({'predicate': change_tables._positions_since(arrival, settled or [], spec.lookback)}) %}
+        {% elif arrival and settled is not none %}
             {% set is_whole = mark.edge is not none and edges.get(settled, {}).rows == mark.edge %}
             {% do bound.update({'predicate': change_tables._arrived_since(arrival, settled, spec.lookback, is_whole)}) %}
         {% endif %}
@@ -63,6 +70,85 @@
     {% endif %}
     {% do return(edges) %}
 {% endmacro %}
+
+
+{#-
+    Positions up to which rows have landed, a list of {group: [value…], position, is_whole}, as `settled` has it: that of each
+    group which has rows behind what the runs before have settled, and those of the others as they were.
+-#}
+{% macro _landed_positions(spec, arrival, settled) %}
+    {% set groups = change_tables.column_list(arrival.group) %}
+    {% set position = change_tables.quoted(arrival.name) %}
+    {% set told = [] %}
+    {% for name in arrival.group %}
+        {% do told.append('cast(' ~ change_tables.quoted(name) ~ ' as string)') %}
+    {% endfor %}
+    {% set since = change_tables._positions_since(arrival, settled, 0) if settled else 'true' %}
+    {% set positions = {} %}
+    {% for known in settled or [] %}
+        {% do positions.update({tojson(known.group): known}) %}
+    {% endfor %}
+    {% if change_tables.landed_columns(spec, spec.relation, arrival.group + [arrival.name], '') %}
+        {% set rows = run_query(
+            "select " ~ told | join(', ') ~ ", cast(max(" ~ position ~ ") as string) as position from " ~ spec.relation ~ " where " ~ since
+            ~ " group by " ~ groups ~ " having max(" ~ position ~ ") is not null"
+        ).rows %}
+        {% for row in rows %}
+            {% set group = change_tables._group_of(row, arrival) %}
+            {% do positions.update({tojson(group): {'group': group, 'position': row['position'], 'is_whole': true}}) %}
+        {% endfor %}
+    {% endif %}
+    {% set sorted = [] %}
+    {% for name in positions | sort %}
+        {% do sorted.append(positions[name]) %}
+    {% endfor %}
+    {% do return(sorted) %}
+{% endmacro %}
+
+
+{#- The values of a row that tell its group, as texts. -#}
+{% macro _group_of(row, arrival) %}
+    {% set group = [] %}
+    {% for name in arrival.group %}
+        {% do group.append(row[loop.index0]) %}
+    {% endfor %}
+    {% do return(group) %}
+{% endmacro %}
+
+
+{#- Rows behind their group's position, rows of groups that are not known, and rows that tell no position. -#}
+{% macro _positions_since(arrival, settled, lookback) -%}
+    {%- set position = change_tables.quoted(arrival.name) -%}
+    {%- set known = [] -%}
+    {%- set behind = [] -%}
+    {%- for place in settled -%}
+        {%- set is_group = [] -%}
+        {%- for name in arrival.group -%}
+            {%- set value = place.group[loop.index0] -%}
+            {%- do is_group.append(
+                change_tables.quoted(name) ~ ' <=> ' ~ ('null' if value is none else change_tables.text_literal(value))
+            ) -%}
+        {%- endfor -%}
+        {%- set bound = place.position ~ (' - ' ~ lookback if lookback else '') if arrival.is_number else change_tables.text_literal(place.position) -%}
+        {%- do known.append(is_group | join(' and ')) -%}
+        {%- do behind.append(is_group | join(' and ') ~ ' and ' ~ position ~ (' > ' if place.is_whole else ' >= ') ~ bound) -%}
+    {%- endfor -%}
+    {%- if not settled -%}
+        true
+    {%- else -%}
+        (
+            {{ position }} is null
+            {%- for condition in behind %}
+            or ({{ condition }})
+            {%- endfor %}
+            or not (
+                {%- for condition in known %}
+                {{ 'or ' if not loop.first }}({{ condition }})
+                {%- endfor %}
+            )
+        )
+    {%- endif -%}
+{%- endmacro %}
 
 
 {% macro _arrival_column(spec) %}

@@ -39,8 +39,8 @@
             {%- if run.run == 'everything' -%}
                 {%- set found = change_tables._probe_changes(new_changes, compared=true) -%}
             {%- else -%}
-                {%- set found = change_tables._probe_changes(new_changes, arrival=change_tables._arrival_column(spec)) -%}
-                {%- set settled = change_tables._settled_with_edge(found.settled, found.waits, run) -%}
+                {%- set found = change_tables._probe_changes(new_changes, with_others=true) -%}
+                {%- set settled = change_tables._settled_by_batch(spec, run, new_changes) -%}
                 {%- if found.changes > 0 and not found.lowest_seq > run.mark_before.highest_seq -%}
                     {%- do change_tables._compare_with_log(spec, state, new_changes, found) -%}
                 {%- endif -%}
@@ -136,27 +136,24 @@ create or replace view {{ reports }} as
 
 {#-
     What the mark and the merge need to know of a set of changes; `known` counts those that the log may hold, none before
-    `_compare_with_log` has counted them. `compared`: they have been held against the log.
-    `arrival`: rows that are no changes are among them, which tell how far the raw table has settled, too.
+    `_compare_with_log` has counted them. `compared`: they have been held against the log. `with_others`: rows that are no
+    changes are among them.
 -#}
-{% macro _probe_changes(changes, compared=false, arrival=none) %}
-    {% set is_change = '_is_accepted' if arrival else '_mark is null' %}
-    {% set settled = change_tables._arrival_as_text('least(max(_last_arrival), min(_waiting_since))', arrival) if arrival else 'null' %}
-    {% set waits = 'count(_waiting_since)' if arrival else '0' %}
+{% macro _probe_changes(changes, compared=false, with_others=false) %}
+    {% set is_change = '_is_accepted' if with_others else '_mark is null' %}
     {% set row = run_query(
         "select count_if(" ~ is_change ~ ") as changes,"
         ~ " min(case when " ~ is_change ~ " then _change_seq end) as lowest_seq,"
         ~ " max(case when " ~ is_change ~ " then _change_seq end) as highest_seq,"
         ~ " max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves,"
-        ~ (" count_if(_overrules) as overruled, count_if(_is_known)" if compared else " 0 as overruled, 0") ~ " as known, " ~ settled ~ " as settled, " ~ waits ~ " as waits"
+        ~ (" count_if(_overrules) as overruled, count_if(_is_known)" if compared else " 0 as overruled, 0") ~ " as known"
         ~ " from " ~ changes
     ).rows[0] %}
     {% do return({
         'changes': row['changes'] | int, 'known': row['known'] | int,
         'lowest_seq': row['lowest_seq'], 'highest_seq': row['highest_seq'],
         'truncate_seq': row['truncate_seq'] or '', 'moves': row['moves'] | int > 0,
-        'overruled': row['overruled'] | int > 0, 'settled': row['settled'], 'waits': row['waits'] | int > 0,
-        'is_change': is_change,
+        'overruled': row['overruled'] | int > 0, 'is_change': is_change,
     }) %}
 {% endmacro %}
 
@@ -212,8 +209,8 @@ create or replace view {{ reports }} as
 
 
 {#-
-    How far the raw table has settled: {arrival, edge}. The highest arrival, held back by rows that still wait. Looked up
-    before the changes are read, so that a row which lands in between is read again. None where the feed has no arrival.
+    How far the raw table has settled, {arrival, edge}: the highest arrival, held back by rows that still wait. Looked up
+    before the changes are read, so that a row which lands in between is read again.
 -#}
 {% macro _look_how_far_it_settled(spec, run) %}
     {% set bound = {'predicate': none, 'snapshot': false, 'arrival': change_tables._arrival_column(spec)} %}
@@ -221,28 +218,66 @@ create or replace view {{ reports }} as
         {% do return({'arrival': none, 'edge': none}) %}
     {% endif %}
     {% if run.edge and change_tables._nothing_waits(spec) %}
-        {% do return(change_tables._settled_with_edge(run.edge.arrival, false, run)) %}
+        {% do return(change_tables._settled_at(run, bound.arrival, run.edge.arrival, [])) %}
     {% endif %}
-    {% set waiting = "min(case when _status = 'waiting' then _arrival end)" %}
+    {% set rows = "(with " ~ change_tables._staging_steps(spec, bound)
+        ~ " select _arrival as _last_arrival, case when _status = 'waiting' then _arrival end as _waiting_since from staged)" %}
+    {% do return(change_tables._settled_by_rows(run, bound.arrival, rows)) %}
+{% endmacro %}
+
+
+{#- The same by the batch itself of a run that reads on from where the runs before have settled. -#}
+{% macro _settled_by_batch(spec, run, batch) %}
+    {% do return(change_tables._settled_by_rows(run, change_tables._arrival_column(spec), batch)) %}
+{% endmacro %}
+
+
+{% macro _settled_by_rows(run, arrival, rows) %}
+    {% if arrival.kind == 'positions' %}
+        {% set groups = [] %}
+        {% for name in arrival.group %}
+            {% do groups.append('cast(_waiting_since.' ~ change_tables.quoted(name) ~ ' as string)') %}
+        {% endfor %}
+        {% set waiting = run_query(
+            "select " ~ groups | join(', ') ~ ", cast(min(_waiting_since." ~ change_tables.quoted(arrival.name) ~ ") as string) as position"
+            ~ " from " ~ rows ~ " where _waiting_since is not null group by " ~ groups | join(', ')
+        ).rows %}
+        {% do return(change_tables._settled_at(run, arrival, none, waiting)) %}
+    {% endif %}
     {% set row = run_query(
-        "with " ~ change_tables._staging_steps(spec, bound)
-        ~ " select " ~ change_tables._arrival_as_text("least(max(_arrival), " ~ waiting ~ ")", bound.arrival) ~ " as settled, "
-        ~ waiting ~ " is not null as waits from staged"
+        "select " ~ change_tables._arrival_as_text("least(max(_last_arrival), min(_waiting_since))", arrival) ~ " as settled,"
+        ~ " cast(min(_waiting_since) as string) as waiting from " ~ rows
     ).rows[0] %}
-    {% do return(change_tables._settled_with_edge(row['settled'], row['waits'], run)) %}
+    {% do return(change_tables._settled_at(run, arrival, row['settled'], [row] if row['waiting'] is not none else [])) %}
 {% endmacro %}
 
 
 {#-
-    What the mark keeps of an arrival up to which the raw table has settled (as before where a run met none). The edge is
-    known where that is the highest arrival that the run found before it read, and no row waits there.
+    What the mark keeps of how far the raw table has settled. Of positions, up to where it had landed before it was read, held
+    back by the rows that wait. Else of the arrival up to which it has settled (as before where a run met none) also the
+    edge, which is known where that is the highest arrival that the run found before it read, and no row waits.
 -#}
-{% macro _settled_with_edge(settled, waits, run) %}
+{% macro _settled_at(run, arrival, settled, waiting) %}
+    {% if arrival.kind == 'positions' %}
+        {% set held_back = {} %}
+        {% for row in waiting %}
+            {% do held_back.update({tojson(change_tables._group_of(row, arrival)): row['position']}) %}
+        {% endfor %}
+        {% set positions = [] %}
+        {% for place in run.edge or [] %}
+            {% set position = held_back.get(tojson(place.group)) %}
+            {% set is_behind = position is not none and (
+                position | int <= place.position | int if arrival.is_number else position <= place.position
+            ) %}
+            {% do positions.append({'group': place.group, 'position': position, 'is_whole': false} if is_behind else place) %}
+        {% endfor %}
+        {% do return({'arrival': positions, 'edge': none}) %}
+    {% endif %}
     {% if settled is none %}
         {% set before = run.mark_before or {'settled': none, 'edge': none} %}
         {% do return({'arrival': before.settled, 'edge': before.edge}) %}
     {% endif %}
-    {% set is_edge = run.edge and run.edge.arrival == settled and not waits %}
+    {% set is_edge = run.edge and run.edge.arrival == settled and not waiting %}
     {% do return({'arrival': settled, 'edge': run.edge.rows if is_edge else none}) %}
 {% endmacro %}
 
@@ -250,10 +285,11 @@ create or replace view {{ reports }} as
 {#- Whether the format can tell from its raw rows alone that none of them will wait. -#}
 {% macro _nothing_waits(spec) %}
     {% set may_wait = context['change_tables'].get(spec.format ~ '_may_wait') %}
-    {% if not may_wait %}
-        {% do return(false) %}
+    {% set predicate = may_wait(spec) if may_wait else 'true' %}
+    {% if predicate in ['true', 'false'] %}
+        {% do return(predicate == 'false') %}
     {% endif %}
-    {% do return(run_query('select 1 from ' ~ spec.relation ~ ' where ' ~ may_wait(spec) ~ ' limit 1').rows | length == 0) %}
+    {% do return(run_query('select 1 from ' ~ spec.relation ~ ' where ' ~ predicate ~ ' limit 1').rows | length == 0) %}
 {% endmacro %}
 
 

@@ -40,13 +40,19 @@
 {#- Names that steps between the models' columns use. -#}
 {% macro _working_columns() %}
     {% do return([
-        '_arrival', '_bears_all', '_beginning', '_begins', '_can_start', '_column_misfit', '_content_hash',
-        '_contents_differ', '_copies', '_covered', '_departs', '_ends', '_enters', '_first_tenancy', '_floor',
-        '_floors', '_has_landed_update', '_has_lived', '_has_update', '_highest_before_key', '_highest_rank', '_is_covered',
-        '_is_ended', '_is_known', '_is_moved', '_is_withdrawn', '_key_misfit', '_known_key_before', '_known_report',
-        '_landed_code', '_landed_mask', '_landed_row', '_lineage', '_lives', '_lowest_before_key', '_mask_ordinals',
-        '_next_seq', '_operation_code', '_overrules', '_place', '_rank', '_rejection', '_reports', '_running_at',
-        '_span_next_seq', '_span_seq', '_tenancy', '_tenancy_before', '_timestamp_misfit', '_told'
+        '_arrival', '_bears_all', '_before_1', '_before_2', '_before_3', '_before_4', '_before_5', '_before_6',
+        '_before_7', '_before_8', '_beginning', '_begins', '_body', '_borne_names', '_can_start', '_column_misfit',
+        '_column_names', '_column_ordinals', '_content_hash', '_contents_differ', '_copies', '_counters',
+        '_covered', '_departs', '_ends', '_entered_by', '_enters', '_error', '_event_counter', '_first_tenancy',
+        '_floor', '_floors', '_has_before', '_has_landed_update', '_has_lived', '_has_update', '_headers',
+        '_highest_before_key', '_highest_rank', '_is_accepted', '_is_covered', '_is_ended', '_is_known',
+        '_is_moved', '_is_open', '_is_own', '_is_withdrawn', '_key_before_misfit', '_key_misfit', '_kind',
+        '_known_key_before', '_known_report', '_landed_code', '_landed_column_mask', '_landed_mask', '_landed_row',
+        '_landed_time', '_last_arrival', '_last_counter', '_lineage', '_lives', '_lowest_before_key',
+        '_mask_ordinals', '_masked_names', '_message', '_next_seq', '_offset', '_operation_code', '_overrules',
+        '_place', '_rank', '_rejection', '_reports', '_row', '_row_before', '_running_at', '_schema_id',
+        '_span_next_seq', '_span_seq', '_tenancy', '_tenancy_before', '_text', '_timestamp_misfit', '_told',
+        '_told_key_before', '_told_schema', '_told_table', '_waiting_since'
     ]) %}
 {% endmacro %}
 

@@ -34,6 +34,8 @@
 {% macro _typed_value(column, landed) -%}
     {%- if change_tables._lands_as_declared(column, landed) -%}
         {{- change_tables.quoted(column.name) -}}
+    {%- elif change_tables._lands_as_hex(column, landed) -%}
+        unhex({{ change_tables.quoted(column.name) }}) as {{ change_tables.quoted(column.name) }}
     {%- else -%}
         try_cast({{ change_tables.quoted(column.name) }} as {{ column.data_type }}) as {{ change_tables.quoted(column.name) }}
     {%- endif -%}
@@ -47,7 +49,12 @@
 {% macro misfit(spec, names, landed) -%}
     {%- set checks = [] -%}
     {%- for column in spec.columns if column.name in names and not change_tables._lands_as_declared(column, landed) -%}
-        {%- set check = change_tables._does_not_fit(change_tables.quoted(column.name), column.data_type) -%}
+        {%- if change_tables._lands_as_hex(column, landed) -%}
+            {%- set name = change_tables.quoted(column.name) -%}
+            {%- set check = name ~ " rlike '[^0-9A-Fa-f]' or length(" ~ name ~ ') % 2 = 1' -%}
+        {%- else -%}
+            {%- set check = change_tables._does_not_fit(change_tables.quoted(column.name), column.data_type) -%}
+        {%- endif -%}
         {%- if check -%}
             {%- do checks.append(
                 "case when " ~ check ~ " then concat('column ', " ~ change_tables.text_literal(column.name) ~ ", ': \\'', cast("
@@ -107,6 +114,12 @@
         found is not none
         and change_tables._canonical_type(found.data_type) == change_tables._canonical_type(column.data_type)
     ) %}
+{% endmacro %}
+
+
+{#- Bytes that land as text of hex digits. -#}
+{% macro _lands_as_hex(column, landed) %}
+    {% do return(landed.get(column.name | lower, {}).data_type == 'hex') %}
 {% endmacro %}
 
 

@@ -2,4 +2,7 @@
     ref('stg_qlik_change_tables__machine_settings'),
     ref('stg_qlik_change_tables__orders'),
     ref('stg_qlik_change_tables__prices'),
+    ref('stg_qlik_kafka__machine_settings'),
+    ref('stg_qlik_kafka__orders'),
+    ref('stg_qlik_kafka__prices'),
 ]) }}

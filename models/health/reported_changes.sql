@@ -2,4 +2,7 @@
     ref('dedup_qlik_change_tables__machine_settings'),
     ref('dedup_qlik_change_tables__orders'),
     ref('dedup_qlik_change_tables__prices'),
+    ref('dedup_qlik_kafka__machine_settings'),
+    ref('dedup_qlik_kafka__orders'),
+    ref('dedup_qlik_kafka__prices'),
 ]) }}

@@ -2,9 +2,10 @@
     Stands on a staging model. Fails when its rows are not as many as the raw rows behind it, or when a row is misjudged:
     its status is not one of the five, or it bears a reason or a raw row where it must not, or the reverse.
 
-    raw   the relations behind the model: the raw table, and the snapshot where there is one
+    raw      the relations behind the model: the raw table, and the snapshot where there is one
+    beside   where entries share the raw table: the models of the others, and that of unclaimed_rows
 -#}
-{% test raw_rows_accounted_for(model, raw) %}
+{% test raw_rows_accounted_for(model, raw, beside=[]) %}
 {%- set relations = raw if raw is sequence else [raw] %}
 with raw_counts as (
 
@@ -28,7 +29,8 @@ landed as (
 staged as (
 
     select
-        count(*) as staged_rows,
+        count(*)
+        {%- for relation in beside %} + (select count(*) from {{ relation }}){%- endfor %} as staged_rows,
         count_if(
             _status is null
             or _status not in ('accepted', 'merged', 'ignored', 'waiting', 'rejected')

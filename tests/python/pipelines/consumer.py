@@ -30,6 +30,12 @@ class Entry:
     columns: Mapping[str, str]
     models: Sequence[str] = ("stg", "dedup", "current")
     tests: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    identifier: str | None = None
+
+    @property
+    def raw_table(self) -> str:
+        """The name of the raw table: the entry's, unless it shares one."""
+        return self.identifier or self.name
 
 
 @dataclass
@@ -116,6 +122,7 @@ class Consumer:
         columns = [{"name": name, "data_type": data_type} for name, data_type in entry.columns.items()]
         return {
             "name": entry.name,
+            "identifier": entry.raw_table,
             "config": {"meta": {"change_table": entry.change_table}},
             "columns": columns,
         }

@@ -135,7 +135,7 @@ class _Source:
         self.living[key] = row
 
     def tie(self, key: Key) -> None:
-        """Log a second change of the key at the same sequence, unless a before image stands there, which pairs by it."""
+        """Log a second change of the key at its sequence, unless a before image stands there, which pairs by it."""
         logged = {row.oper for row in self.rows if row.seq == self.rows[-1].seq}
         if "B" in logged:
             return
@@ -157,8 +157,8 @@ def random_raw_rows(
 
     `order` says in which batch a raw row lands. random: in any, so that halves of an update land apart, and old changes
     after new ones. mixed: so for every second history, the others in time. timely: in time, but for a place that no row
-    moves to or from, whose rows may be late. Places hold None too, so that keys with a null occur. Now and then two changes
-    of a key bear one sequence. With `partial`, most updates bear only some columns.
+    moves to or from, whose rows may be late. Places hold None too, so that keys with a null occur. Now and then two
+    changes of a key bear one sequence. With `partial`, most updates bear only some columns.
     """
     source = _Source(seed, changes, batches, order, partial=partial)
     chance, living = source.chance, source.living

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from .cases import Case
 from .consumer import Entry
 
 AT = dt.datetime(2026, 1, 31, 12, 0, 0, 250_000, tzinfo=dt.UTC)
@@ -55,22 +55,6 @@ def partitioned(row: list[Any], day: int | None) -> list[Any]:
 def bare(number: int, oper: str, *values: Any) -> list[Any]:
     """A row with change_seq and change_oper only."""
     return [seq(number), oper, *values]
-
-
-@dataclass(frozen=True)
-class Case:
-    """One change table: its entry, the type of what lands, and per batch what lands and what is current then.
-
-    `reasons` counts the rows of both batches by (status, code); `current` holds (key…, name) after each batch.
-    """
-
-    entry: Entry
-    landed_columns: Mapping[str, str]
-    batches: Sequence[Sequence[Sequence[Any]]]
-    reasons: Mapping[tuple[str, str | None], int]
-    current: Sequence[set[tuple[Any, ...]]] = ()
-    shown: str = "id, name"
-    reported: set[tuple[str, str]] = field(default_factory=set)
 
 
 def _prefixed(names: Sequence[str], prefix: str = "header__", **types: str) -> dict[str, str]:

@@ -326,7 +326,9 @@ def test_every_commit_to_a_table_is_a_whole_state_and_has_its_mark_but_for_a_new
     found: list[int] = []
     for version in range(lake.raw.version(f"{SCHEMA}.{model}__state") + 1):
         table = f"{model}__state version as of {version}"
-        marks = lake.raw.query(f"select get_json_object(_mark, '$.batch') from {SCHEMA}.{table} where _mark is not null")
+        marks = lake.raw.query(
+            f"select get_json_object(_mark, '$.batch') from {SCHEMA}.{table} where _mark is not null"
+        )
         assert len(marks) == len(set(marks)) or found == []
         assert len(marks) == 1 or model.startswith("dedup")
         assert marks or found == []

@@ -10,9 +10,10 @@ from collections.abc import Callable
 
 import pytest
 
+from .cases import Case
 from .consumer import REPOSITORY, Consumer, Entry
 from .landing import Raw
-from .qlik_cases import CASES, COLUMNS, SPARSE, SPARSE_VERSIONS, TWO_HEADERS, WITH_HISTORY, Case, bare, seq
+from .qlik_cases import CASES, COLUMNS, SPARSE, SPARSE_VERSIONS, TWO_HEADERS, WITH_HISTORY, bare, seq
 from .rendered import assert_lints
 
 SCHEMA = "qlik_pages"
@@ -37,6 +38,7 @@ def results(project: Consumer, raw: Raw) -> Results:
     """The current rows of each table after batch 1, batch 2, and a full refresh, by name of the entry."""
     project.write([*(case.entry for case in CASES), LOADED], further_sources=["loaded_full"])
     for case in CASES:
+        assert case.landed_columns is not None
         raw.create(f"{SCHEMA}_raw.{case.entry.name}", case.landed_columns)
     headers = {"header__change_seq": "string", "header__change_oper": "string"}
     raw.create(f"{SCHEMA}_raw.loaded", headers | COLUMNS)

@@ -11,6 +11,7 @@ from .consumer import Consumer, Entry
 from .landing import Raw
 
 FORMAT = {"format": "qlik_change_tables", "key": ["id"]}
+KAFKA = {"format": "qlik_kafka", "key": ["id"]}
 COLUMNS = {"id": "bigint", "name": "string"}
 ALLOWED = "format, key, images, snapshot, snapshot_seq, arrival, lookback, orphans, track, hold_open_transactions, "
 HEADERS = "change_seq, change_oper, change_mask, stream_position, operation, transaction_id, timestamp, partition_name"
@@ -22,8 +23,12 @@ MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
         COLUMNS,
         "`config.meta.change_table` must be a mapping of settings, got ['id']",
     ),
-    "no_format": ({"key": ["id"]}, COLUMNS, "`format` must be one of qlik_change_tables, got null"),
-    "unknown_format": (FORMAT | {"format": "csv"}, COLUMNS, "`format` must be one of qlik_change_tables, got 'csv'"),
+    "no_format": ({"key": ["id"]}, COLUMNS, "`format` must be one of qlik_change_tables, qlik_kafka, got null"),
+    "unknown_format": (
+        FORMAT | {"format": "csv"},
+        COLUMNS,
+        "`format` must be one of qlik_change_tables, qlik_kafka, got 'csv'",
+    ),
     "unknown_setting": (
         FORMAT | {"header_prefx": "h_"},
         COLUMNS,
@@ -150,6 +155,38 @@ MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
         "`mask_order` must be one of most_significant_first, least_significant_first or null, got 'big_endian'",
     ),
     "mask_type": (FORMAT | {"mask_type": "hex"}, COLUMNS, "`mask_type` must be one of binary, string, got 'hex'"),
+    "kafka_setting": (
+        KAFKA | {"headers": ["change_seq"]},
+        COLUMNS,
+        f"`headers` is no setting of format 'qlik_kafka'; allowed: {ALLOWED}"
+        "topic, table, table_column, serialization, metadata",
+    ),
+    "kafka_empty_topic": (
+        KAFKA | {"topic": ""},
+        COLUMNS,
+        "`topic` must not be empty; leave it out where it does not tell the table's messages",
+    ),
+    "kafka_table_column": (
+        KAFKA | {"table_column": "name"},
+        COLUMNS,
+        "`table_column` tells the table of a message: it needs `table`, which is not set",
+    ),
+    "kafka_metadata": (KAFKA | {"metadata": "schemas"}, COLUMNS, "`metadata` must name an entry of source 'feed', got"),
+    "kafka_serialization": (
+        KAFKA | {"serialization": "xml"},
+        COLUMNS,
+        "`serialization` must be one of json, got 'xml'",
+    ),
+    "kafka_snapshot_seq": (
+        KAFKA | {"snapshot": "right", "snapshot_seq": "now"},
+        COLUMNS,
+        "`snapshot_seq` must be empty or a changeSequence of at most 35 digits, got 'now'",
+    ),
+    "kafka_column_type": (
+        KAFKA,
+        COLUMNS | {"tags": "array<string>"},
+        "`columns` must be of simple types, got 'tags' of type array<string>",
+    ),
     "header_prefix": (FORMAT | {"header_prefix": 7}, COLUMNS, "`header_prefix` must be a text (in quotes), got 7"),
 }
 

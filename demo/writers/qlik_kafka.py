@@ -1,0 +1,438 @@
+"""Writes Qlik's Kafka messages as JSON, the records of two topics in one raw table.
+
+The topic `shop.orders` holds one table, the topic `shop` two: the messages of prices tell their table in their headers
+and bear only what changed; those of machine_settings refer to a metadata message, whose ordinals run backwards.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from decimal import Decimal
+from random import Random
+from typing import Any
+
+from demo.database import TABLES, Column, Table
+from demo.history import Change, Key, Row, Transaction, Value
+from demo.workload import STARTED_AT
+from demo.writers.feed import FeedWriter, RawTable, Verdict
+from demo.writers.qlik_change_tables import change_seq, hex_mask
+
+RECORDS = RawTable(
+    "kafka_records",
+    (
+        Column("topic", "string"),
+        Column("partition", "int"),
+        Column("offset", "bigint"),
+        Column("timestamp", "timestamp"),
+        Column("key", "binary"),
+        Column("value", "binary"),
+    ),
+)
+SCHEMA = "shop"
+PARTITIONS = 2
+
+_SENT_AGAIN_IN_BATCH = 0.06
+_SENT_AGAIN_LATER = 0.04
+_LATE = 0.25
+_OPERATIONS = {"insert": "INSERT", "update": "UPDATE", "delete": "DELETE"}
+
+
+@dataclass(frozen=True)
+class TopicTable:
+    """How the messages of a source table are written.
+
+    Attributes:
+        table: the source table
+        topic: where they are sent
+        has_envelope: whether they stand in an envelope, which refers to the metadata message
+        tells_table: whether their headers tell schema and table
+        borne: what an update bears: `all` columns, only the `changed` ones, or all with a `mask` that tells which were
+            captured
+        reverses_ordinals: whether the metadata counts the columns from the last to the first
+    """
+
+    table: Table
+    topic: str
+    has_envelope: bool
+    tells_table: bool
+    borne: str
+    reverses_ordinals: bool = False
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether the topic holds no other table."""
+        return sum(other.topic == self.topic for other in TOPIC_TABLES.values()) == 1
+
+    @property
+    def schema_id(self) -> str:
+        """The id that the envelope refers to."""
+        return f"{self.table.name}-v1"
+
+    def ordinal(self, name: str) -> int:
+        """The ordinal of a column, from 1, as the masks count it."""
+        place = self.table.column_names.index(name)
+        return len(self.table.columns) - place if self.reverses_ordinals else place + 1
+
+    def mask(self, names: Sequence[str]) -> str:
+        """The mask of these columns, in whole bytes."""
+        return hex_mask([self.ordinal(name) - 1 for name in names], (len(self.table.columns) + 7) // 8)
+
+
+TOPIC_TABLES: Mapping[str, TopicTable] = {
+    topic_table.table.name: topic_table
+    for topic_table in (
+        TopicTable(TABLES["orders"], "shop.orders", has_envelope=True, tells_table=False, borne="all"),
+        TopicTable(TABLES["prices"], "shop", has_envelope=False, tells_table=True, borne="changed"),
+        TopicTable(
+            TABLES["machine_settings"],
+            "shop",
+            has_envelope=True,
+            tells_table=False,
+            borne="mask",
+            reverses_ordinals=True,
+        ),
+    )
+}
+"""How the demo replicates each source table, by its name."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message before it gets its offset.
+
+    Attributes:
+        topic_table: whose it is; None where it tells no table
+        topic: where it is sent
+        value: the text of its value; None is a tombstone
+        key: the key of its row; picks the partition
+        identity: (changeSequence, operation, key) of a sound change; None for any other
+        verdict: what staging must come to
+    """
+
+    topic_table: TopicTable | None
+    topic: str
+    value: str | None = field(repr=False)
+    key: Key
+    identity: tuple[str, str, Key] | None
+    verdict: Verdict
+
+
+class QlikKafkaWriter(FeedWriter):
+    """Writes the topics of one replication task.
+
+    >>> from demo.workload import Workload
+    >>> workload = Workload(seed=1, swaps=False)
+    >>> writer = QlikKafkaWriter(seed=1)
+    >>> len(writer.write([], loaded=workload.fill(), last=True)["kafka_records"]) > 60
+    True
+
+    Attributes:
+        delivered: the messages written so far, in the order of their records
+        late: the messages that come with the next batch
+    """
+
+    system = "qlik_kafka"
+    swaps = True
+
+    def __init__(self, seed: int) -> None:
+        """Starts a task: its change numbers and offsets begin anew."""
+        self._random = Random(seed)
+        self._change_number = 0
+        self._captured_at = STARTED_AT
+        self._offsets: Counter[tuple[str, int]] = Counter()
+        self._living: dict[str, dict[Key, Row]] = {name: {} for name in TABLES}
+        self._batches = 0
+        self.late: list[Message] = []
+        self.delivered: list[Message] = []
+
+    @property
+    def raw_tables(self) -> Sequence[RawTable]:
+        """The raw table that holds the records of both topics."""
+        return [RECORDS]
+
+    def write(
+        self, transactions: Sequence[Transaction], loaded: Sequence[Transaction] = (), *, last: bool = False
+    ) -> Mapping[str, Sequence[tuple[Value, ...]]]:
+        """Writes a batch: metadata, the load, changes, messages sent again, late ones, and a few broken ones.
+
+        See `FeedWriter.write`.
+        """
+        first = [self._metadata(topic_table) for topic_table in TOPIC_TABLES.values()] if self._batches == 0 else []
+        load = [self._refresh(change) for transaction in loaded for change in transaction.changes]
+        # a load that was retried sends its rows again
+        load += self._random.sample(load, len(load) // 4)
+        written = [
+            message
+            for transaction in transactions
+            for change in transaction.changes
+            for message in self._written(transaction, change)
+        ]
+        late = [] if last else self._held_back(written)
+        kept_back = {id(message) for message in late}
+        messages = self.late + [message for message in written if id(message) not in kept_back]
+        messages += self._broken(transactions)
+        changes = [message for message in messages + self.delivered if message.identity is not None]
+        sent_before = [m for m in self.delivered if m.identity is not None and m.identity[1] != "REFRESH"]
+        messages += self._some(changes[: len(messages)], _SENT_AGAIN_IN_BATCH) + self._some(
+            sent_before, _SENT_AGAIN_LATER
+        )
+        self._random.shuffle(messages)
+        messages = first + load + messages
+        records = [self._record(message) for message in messages]
+        self.late = late
+        self.delivered += messages
+        self._batches += 1
+        return {RECORDS.name: records}
+
+    @property
+    def expected_statuses(self) -> Mapping[str, Counter[Verdict]]:
+        """How many messages staging must find in which status; see `FeedWriter.expected_statuses`."""
+        counts: dict[str, Counter[Verdict]] = {name: Counter() for name in TOPIC_TABLES}
+        for message in self.delivered:
+            if message.topic_table is not None:
+                counts[message.topic_table.table.name][message.verdict] += 1
+        return counts
+
+    @property
+    def expected_changes(self) -> Mapping[str, int]:
+        """How many distinct changes there are; see `FeedWriter.expected_changes`. Each row of a load counts."""
+        loaded: Counter[str] = Counter()
+        changes: dict[str, set[tuple[str, str, Key]]] = defaultdict(set)
+        for message in self.delivered:
+            if message.topic_table is None or message.identity is None:
+                continue
+            name = message.topic_table.table.name
+            if message.identity[1] == "REFRESH":
+                loaded[name] += 1
+            else:
+                changes[name].add(message.identity)
+        return {name: loaded[name] + len(changes[name]) for name in TOPIC_TABLES}
+
+    @property
+    def expected_unclaimed(self) -> Counter[Verdict]:
+        """How many messages belong to no table, by what they must be listed as."""
+        return Counter(message.verdict for message in self.delivered if message.topic_table is None)
+
+    def _metadata(self, topic_table: TopicTable) -> Message:
+        columns = {
+            column.name: {
+                "ordinal": topic_table.ordinal(column.name),
+                "type": "STRING",
+                "length": 0,
+                "precision": 0,
+                "scale": 0,
+                "primaryKeyPosition": (*topic_table.table.key, column.name).index(column.name) + 1
+                if column.name in topic_table.table.key
+                else 0,
+            }
+            for column in topic_table.table.columns
+        }
+        body = {
+            "schemaId": topic_table.schema_id,
+            "lineage": {
+                "server": "replicate",
+                "task": "demo",
+                "schema": SCHEMA,
+                "table": topic_table.table.name,
+                "tableVersion": 1,
+                "timestamp": _time(STARTED_AT),
+            },
+            "tableStructure": {"tableColumns": columns},
+            "dataSchema": "{}",
+        }
+        value = json.dumps(_enveloped(body, None, "MD") if topic_table.has_envelope else body)
+        return Message(topic_table, topic_table.topic, value, (), None, Verdict("ignored", None))
+
+    def _refresh(self, change: Change) -> Message:
+        assert change.after is not None
+        topic_table = TOPIC_TABLES[change.table]
+        self._living[change.table][topic_table.table.key_of(change.after)] = change.after
+        return self._message(topic_table, "REFRESH", "", change.after, None, change, None)
+
+    def _written(self, transaction: Transaction, change: Change) -> Iterator[Message]:
+        topic_table = TOPIC_TABLES[change.table]
+        table, living = topic_table.table, self._living[change.table]
+        if change.operation == "truncate":
+            # the feed has no truncate: every row is told as deleted
+            for row in list(living.values()):
+                gone = Change(change.table, "delete", row, None, change.changed_at)
+                yield self._change_message(topic_table, transaction, gone)
+            living.clear()
+            return
+        if change.before is not None:
+            living.pop(table.key_of(change.before), None)
+        if change.after is not None:
+            living[table.key_of(change.after)] = change.after
+        yield self._change_message(topic_table, transaction, change)
+        if change.operation == "delete" and topic_table.is_alone and change.before is not None:
+            key = table.key_of(change.before)
+            yield Message(topic_table, topic_table.topic, None, key, None, Verdict("ignored", None))
+
+    def _change_message(self, topic_table: TopicTable, transaction: Transaction, change: Change) -> Message:
+        sequence = self._next_change_seq(transaction.committed_at)
+        operation = _OPERATIONS[change.operation]
+        if operation == "DELETE":
+            assert change.before is not None
+            in_data = self._random.random() < 0.5
+            data, before = (change.before, None) if in_data else (None, change.before)
+        else:
+            assert change.after is not None
+            moves = change.before is not None and topic_table.table.key_of(change.before) != topic_table.table.key_of(
+                change.after
+            )
+            data, before = change.after, change.before if moves or self._random.random() < 0.3 else None
+        return self._message(topic_table, operation, sequence, data, before, change, transaction)
+
+    def _message(
+        self,
+        topic_table: TopicTable,
+        operation: str,
+        sequence: str,
+        data: Row | None,
+        before: Row | None,
+        change: Change,
+        transaction: Transaction | None,
+        headers: Mapping[str, Any] | None = None,
+    ) -> Message:
+        table = topic_table.table
+        told: dict[str, Any] = {
+            "operation": operation,
+            "changeSequence": sequence,
+            "timestamp": _time(change.changed_at, self._random.choice("T ")),
+            "streamPosition": f"log.1:{self._random.randint(4, 10**9)}",
+            "transactionId": f"{transaction.number:032X}" if transaction else "",
+            "changeMask": topic_table.mask(change.changed_columns) if operation == "UPDATE" else None,
+            "columnMask": None,
+        }
+        if operation == "UPDATE" and data is not None and topic_table.borne != "all":
+            captured = [*table.key, *(name for name in change.changed_columns if name not in table.key)]
+            told["columnMask"] = topic_table.mask(captured)
+            if topic_table.borne == "changed":
+                data = {name: data[name] for name in captured}
+            else:
+                data = {name: value if name in captured else None for name, value in data.items()}
+        if topic_table.tells_table:
+            told |= {"schema": SCHEMA, "table": table.name}
+        body = {"data": as_json(data), "beforeData": as_json(before), "headers": {**told, **(headers or {})}}
+        value = json.dumps(
+            _enveloped(body, topic_table.schema_id, "DT") if topic_table.has_envelope else body, ensure_ascii=False
+        )
+        row = data if data is not None else before or {}
+        key = tuple(row.get(name) for name in table.key)
+        return Message(
+            topic_table, topic_table.topic, value, key, (sequence, operation, key), Verdict("accepted", None)
+        )
+
+    def _held_back(self, written: Sequence[Message]) -> list[Message]:
+        """Messages that come in the next batch: such as a later one of the same key makes unseen, which bears all."""
+        settled: set[tuple[str, Key]] = set()
+        moving = {
+            (m.topic, m.key) for m in written if m.identity is not None and m.value and '"beforeData": {' in m.value
+        }
+        late = []
+        for message in reversed(written):
+            place = (message.topic, message.key)
+            if message.identity is None or message.topic_table is None or message.topic_table.borne != "all":
+                continue
+            if place in moving:
+                continue
+            if place in settled and self._random.random() < _LATE:
+                late.append(message)
+            else:
+                settled.add(place)
+        return late
+
+    def _broken(self, transactions: Sequence[Transaction]) -> Iterator[Message]:
+        """A message of each broken kind a table; each would do harm where it was accepted."""
+        examples = {
+            change.table: change
+            for transaction in transactions
+            for change in transaction.changes
+            if change.after is not None
+        }
+        for change in examples.values():
+            yield from self._broken_like(change, change.after or {})
+        no_object = Verdict("rejected", "message_malformed")
+        yield Message(TOPIC_TABLES["orders"], "shop.orders", '{"data": {"order_id"', (), None, no_object)
+        yield Message(None, "shop", "no JSON", (), None, Verdict("rejected", "table_unknown"))
+        yield Message(None, "shop", None, (), None, Verdict("ignored", "no_table"))
+
+    def _broken_like(self, change: Change, after: Row) -> Iterator[Message]:
+        topic_table = TOPIC_TABLES[change.table]
+        key = topic_table.table.key
+        bare: Row = {name: value if name in key else None for name, value in after.items()}
+
+        def made(code: str, data: Row | None, **headers: Any) -> Message:
+            sequence = self._next_change_seq(change.changed_at)
+            sound = self._message(topic_table, "INSERT", sequence, data, None, change, None, headers)
+            return replace(sound, identity=None, verdict=Verdict("rejected", code))
+
+        yield made("unknown_operation", bare, operation=self._one_of("UPSERT", None, "insert"))
+        yield made("change_seq_missing", bare, changeSequence=self._one_of("", None))
+        yield made("change_seq_malformed", bare, changeSequence=self._one_of("123", "x" * 35))
+        yield made("change_mask_malformed", bare, changeMask="0x0G")
+        yield made("column_mask_malformed", bare, columnMask="-1")
+        yield made("data_missing", None)
+        yield made("key_missing", dict.fromkeys(after))
+        misfit = next(
+            column.name
+            for column in topic_table.table.other_columns
+            if column.data_type not in ("string", "binary", "boolean")
+        )
+        text = self._one_of("n/a", "1.00000000000000001", "9" * 40)
+        yield made("value_does_not_fit", {**bare, misfit: text})
+
+    def _record(self, message: Message) -> tuple[Value, ...]:
+        # the same key always goes to the same partition
+        partition = sum(map(ord, repr(message.key))) % PARTITIONS
+        offset = self._offsets[message.topic, partition]
+        self._offsets[message.topic, partition] += 1
+        value = None if message.value is None else message.value.encode()
+        return message.topic, partition, offset, self._captured_at, repr(message.key).encode(), value
+
+    def _some(self, messages: Sequence[Message], part: float) -> list[Message]:
+        return self._random.sample(list(messages), int(part * len(messages)))
+
+    def _one_of(self, *kinds: Any) -> Any:
+        return kinds[self._batches % len(kinds)]
+
+    def _next_change_seq(self, committed_at: datetime) -> str:
+        self._captured_at = max(self._captured_at, committed_at)
+        self._change_number += 1
+        return change_seq(self._captured_at, self._change_number)
+
+
+def _enveloped(body: Mapping[str, Any], schema_id: str | None, kind: str) -> dict[str, Any]:
+    return {
+        "magic": "atMSG",
+        "type": kind,
+        "headers": None,
+        "messageSchemaId": schema_id,
+        "messageSchema": None,
+        "message": body,
+    }
+
+
+def _time(at: datetime, between: str = "T") -> str:
+    return f"{at:%Y-%m-%d}{between}{at:%H:%M:%S}.{at.microsecond // 1000:03d}"
+
+
+def as_json(row: Row | None) -> dict[str, Any] | None:
+    """A row as JSON has it: exact numbers, times and bytes as texts."""
+    return None if row is None else {name: _text(value) for name, value in row.items()}
+
+
+def _text(value: Value) -> Any:
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S.%f}"
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, bytes):
+        return value.hex().upper()
+    return value

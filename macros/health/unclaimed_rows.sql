@@ -1,0 +1,54 @@
+{#-
+    The rows of a shared raw table that no entry stages: one row a raw row, with why.
+
+    source_name, table_names   the entries that share the raw table, all of them
+-#}
+{% macro unclaimed_rows(source_name, table_names) %}
+    {{- config(materialized='view') -}}
+    {%- for table_name in table_names -%}
+        {%- do source(source_name, table_name) -%}
+    {%- endfor -%}
+    {%- if execute -%}
+        {%- set specs = [] -%}
+        {%- for table_name in table_names -%}
+            {%- do specs.append(change_tables.table_spec(source_name, table_name)) -%}
+        {%- endfor -%}
+        {%- do change_tables._refuse_unlike_entries(specs) -%}
+with {{ context['change_tables'][specs[0].format ~ '_unclaimed_steps'](specs) | trim }}
+
+select
+    _raw_id,
+    _status,
+    _status_reason,
+    raw_row
+from unclaimed
+    {%- else -%}
+select 1 as placeholder
+    {%- endif -%}
+{% endmacro %}
+
+
+{#- Stops unless all entries read one raw table in one way. -#}
+{% macro _refuse_unlike_entries(specs) %}
+    {% set what = "change_tables: model '" ~ model.name ~ "': unclaimed_rows " %}
+    {% if not specs %}
+        {% do exceptions.raise_compiler_error(what ~ "must be given the entries that share a raw table, got none") %}
+    {% endif %}
+    {% if specs[0].format ~ '_unclaimed_steps' not in context['change_tables'] %}
+        {% do exceptions.raise_compiler_error(
+            what ~ "is for formats whose raw tables hold many tables; each raw table of format '" ~ specs[0].format ~ "' holds one"
+        ) %}
+    {% endif %}
+    {% for setting in ['relation', 'format', 'serialization', 'metadata'] %}
+        {% set found = [] %}
+        {% for spec in specs if spec.get(setting) not in found %}
+            {% do found.append(spec.get(setting)) %}
+        {% endfor %}
+        {% if found | length > 1 %}
+            {% do exceptions.raise_compiler_error(
+                what ~ "must be given entries with one " ~ ('raw table' if setting == 'relation' else '`' ~ setting ~ '`')
+                ~ ", got " ~ found | join(', ')
+            ) %}
+        {% endif %}
+    {% endfor %}
+{% endmacro %}

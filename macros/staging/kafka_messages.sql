@@ -1,0 +1,270 @@
+{#-
+    The messages of a raw table of Kafka records, ending in `messages`: each record that the entry's topic and the bound let
+    through, read once.
+
+    _kind               data, metadata, tombstone (no value), unreadable, or schema_missing (an Avro message that waits)
+    _error              what is wrong with an unreadable one, or which schema is missing
+    _headers            the headers of a data message, as texts
+    _row, _row_before   what the change leaves (of a delete: what it ends) and, of an update, what stood before: texts by column
+    _told_schema, _told_table   the table that the message tells, by its headers or by the metadata of its schema
+    _column_names       the table's columns by ordinal, by the metadata of its schema; null where there is none
+-#}
+{% macro _kafka_message_steps(spec, bound) %}
+    {%- set landed = change_tables.landed_columns(
+        spec, spec.relation, ['topic', 'partition', 'offset', 'timestamp', 'key', 'value'],
+        "messages land one row a Kafka record, as Spark's Kafka source reads them"
+    ) -%}
+    {%- set conditions = [] -%}
+    {%- if spec.topic is not none and not spec.hold_open_transactions -%}
+        {%- do conditions.append('topic = ' ~ change_tables.text_literal(spec.topic)) -%}
+    {%- endif -%}
+    {%- if bound.predicate is not none -%}
+        {%- do conditions.append(bound.predicate) -%}
+    {%- endif %}
+landed as (
+
+    select
+        *,
+        concat_ws(':', topic, `partition`, `offset`) as _raw_id,
+        cast(`offset` as string) as _offset,
+        cast(value as string) as _text,
+        struct(
+            topic, `partition`, `offset`, `timestamp`, {{ change_tables._readable('key') }} as key, {{ change_tables._readable('value') }} as value
+        ) as _landed_row
+    from {{ spec.relation }}
+    {%- if conditions %}
+    where
+        {{ conditions | join('\n        and ') }}
+    {%- endif %}
+
+),
+
+{{ change_tables._kafka_schema_steps(change_tables._metadata_relation(spec)) }},
+
+-- exploded, so that Spark reads each message once, whatever is asked of it
+parsed as (
+
+    select *
+    from
+        landed
+        lateral view explode(array(from_json(_text, '{{ change_tables._kafka_message_type() }}', {{ change_tables._kafka_json_options() }}))) as _message
+
+),
+
+bodies as (
+
+    select
+        *,
+        case
+            when _message['magic'] is not null then _message['message']
+            else struct(
+                _message['data'] as data, _message['beforeData'] as `beforeData`, _message['headers'] as headers,
+                _message['schemaId'] as `schemaId`, _message['lineage'] as lineage
+            )
+        end as _body
+    from parsed
+
+),
+
+read as (
+
+    select
+        * except (_body, _message),
+        case
+            when _text is null then 'tombstone'
+            when not is_valid_utf8(_text) or _message is null or _message['_corrupt'] is not null or not endswith(rtrim(_text), '}') then 'unreadable'
+            when _message['magic'] is not null and not coalesce(_message['type'] in ('DT', 'MD'), false) then 'unreadable'
+            when _message['type'] = 'MD' or (_message['magic'] is null and _body['lineage'] is not null) then 'metadata'
+            else 'data'
+        end as _kind,
+        case
+            when not is_valid_utf8(_text) then 'the value is not UTF-8'
+            when _message['magic'] is not null and _message['_corrupt'] is null
+                then concat('the envelope is of type ', coalesce(concat('\'', _message['type'], '\''), 'null'))
+            else 'the value is not a JSON object as messages are'
+        end as _error,
+        _body['headers'] as _headers,
+        _body['headers']['transactionId'] as _transaction_id,
+        try_cast(_body['headers']['transactionEventCounter'] as bigint) as _event_counter,
+        if(_body['headers']['operation'] = 'DELETE', coalesce(_body['data'], _body['beforeData']), _body['data']) as _row,
+        if(_body['headers']['operation'] = 'UPDATE', _body['beforeData'], null) as _row_before,
+        coalesce(_message['messageSchemaId'], _body['headers']['externalSchemaId']) as _schema_id,
+        _body['lineage'] as _lineage
+    from bodies
+
+),
+
+messages as (
+
+    select /*+ broadcast(schemas) */
+        read.*,
+        {%- if bound.arrival %}
+        struct(topic, `partition`, `offset`) as _arrival,
+        {%- endif %}
+        case
+            when _headers['table'] is not null then _headers['schema']
+            when _lineage['table'] is not null then _lineage['schema']
+            else schemas._schema_name
+        end as _told_schema,
+        coalesce(_headers['table'], _lineage['table'], schemas._table_name) as _told_table,
+        schemas._column_names
+    from read
+    left join schemas
+        on read._schema_id = schemas._schema_id
+
+)
+{%- endmacro %}
+
+
+{#-
+    The metadata messages of a raw table, ending in `schemas`: one row a schema id. Told apart before they are read, by what
+    only they bear, so that data messages are not read for it.
+-#}
+{% macro _kafka_schema_steps(relation) %}
+metadata_messages as (
+
+    select
+        concat_ws(':', topic, `partition`, `offset`) as _metadata_raw_id,
+        struct(`timestamp`, `offset`) as _landed_place,
+        from_json(cast(value as string), '{{ change_tables._kafka_metadata_type() }}', {{ change_tables._kafka_json_options() }}) as _metadata
+    from {{ relation }}
+    where contains(cast(value as string), '"tableStructure"') and contains(cast(value as string), '"lineage"')
+
+),
+
+metadata_bodies as (
+
+    select
+        _metadata_raw_id,
+        _landed_place,
+        case
+            when _metadata['magic'] is not null then _metadata['message']
+            else struct(
+                _metadata['schemaId'] as `schemaId`, _metadata['lineage'] as lineage,
+                _metadata['tableStructure'] as `tableStructure`, _metadata['dataSchema'] as `dataSchema`
+            )
+        end as _version
+    from metadata_messages
+
+),
+
+schema_versions as (
+
+    select
+        *,
+        filter(
+            transform(
+                map_entries(_version['tableStructure']['tableColumns']),
+                entry -> struct(
+                    try_cast(entry['value']['ordinal'] as int) as ordinal,
+                    entry['key'] as name,
+                    entry['value']['type'] as type,
+                    try_cast(entry['value']['length'] as int) as length,
+                    try_cast(entry['value']['precision'] as int) as precision,
+                    try_cast(entry['value']['scale'] as int) as scale,
+                    try_cast(entry['value']['primaryKeyPosition'] as int) as primary_key_position
+                )
+            ),
+            entry -> entry['ordinal'] is not null
+        ) as _columns
+    from metadata_bodies
+
+),
+
+-- one that is sent again tells the same
+latest_versions as (
+
+    select max_by(struct(*), _landed_place) as _latest
+    from schema_versions
+    where _version['schemaId'] is not null
+    group by _version['schemaId']
+
+),
+
+schemas as (
+
+    select
+        _latest['_version']['schemaId'] as _schema_id,
+        _latest['_version']['lineage']['schema'] as _schema_name,
+        _latest['_version']['lineage']['table'] as _table_name,
+        try_cast(_latest['_version']['lineage']['tableVersion'] as int) as _table_version,
+        _latest['_version']['lineage']['server'] as _server,
+        _latest['_version']['lineage']['task'] as _task,
+        array_sort(_latest['_columns']) as _columns,
+        if(
+            size(array_distinct(_latest['_columns']['ordinal'])) = size(_latest['_columns']),
+            map_from_arrays(_latest['_columns']['ordinal'], _latest['_columns']['name']),
+            null
+        ) as _column_names,
+        _latest['_version']['dataSchema'] as _data_schema,
+        _latest['_metadata_raw_id'] as _metadata_raw_id
+    from latest_versions
+
+)
+{%- endmacro %}
+
+
+{#- Whether a message is one of the entry's: by its topic, and by the table that it tells. -#}
+{% macro _kafka_belongs(spec) -%}
+    {%- set conditions = [] -%}
+    {%- if spec.topic is not none -%}
+        {%- do conditions.append('topic = ' ~ change_tables.text_literal(spec.topic)) -%}
+    {%- endif -%}
+    {%- if spec.table is not none -%}
+        {%- set wanted = change_tables.text_literal(spec.table) -%}
+        {%- set bare = change_tables.text_literal(spec.table.split('.', 1) | last) -%}
+        {%- set told = '_told_table' -%}
+        {%- if spec.table_column is not none -%}
+            {%- set told = 'coalesce(_told_table, _row[' ~ change_tables.text_literal(spec.table_column) ~ '])' -%}
+        {%- endif -%}
+        {%- do conditions.append(
+            told ~ " = " ~ wanted ~ " or concat(_told_schema, '.', _told_table) = " ~ wanted
+            ~ (" or (_told_schema is null and " ~ told ~ " = " ~ bare ~ ")" if bare != wanted)
+        ) -%}
+    {%- endif -%}
+    {%- if not conditions -%}
+        true
+    {%- else -%}
+        coalesce(({{ conditions | join(') and (') }}), false)
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- The raw table with the metadata messages: that of the entry's `metadata`, else its own. -#}
+{% macro _metadata_relation(spec) %}
+    {% if spec.metadata is none %}
+        {% do return(spec.relation) %}
+    {% endif %}
+    {% do return(change_tables._source_relation(change_tables._find_source(spec.source_name, spec.metadata))) %}
+{% endmacro %}
+
+
+{#- Bytes or text as a JSON text can hold them: text where it is one, else hex digits. -#}
+{% macro _readable(name) -%}
+    if(is_valid_utf8(cast({{ name }} as string)), cast({{ name }} as string), hex({{ name }}))
+{%- endmacro %}
+
+
+{% macro _kafka_json_options() -%}
+    map('columnNameOfCorruptRecord', '_corrupt')
+{%- endmacro %}
+
+
+{#- What is read of a message, with and without envelope. -#}
+{% macro _kafka_message_type() -%}
+    {%- set headers -%}
+        struct<operation: string, changeSequence: string, timestamp: string, transactionId: string, changeMask: string, columnMask: string, externalSchemaId: string, transactionEventCounter: string, transactionLastEvent: string, `schema`: string, `table`: string>
+    {%- endset -%}
+    {%- set body -%}
+        data: map<string, string>, beforeData: map<string, string>, headers: {{ headers }}, schemaId: string, lineage: struct<`schema`: string, `table`: string>
+    {%- endset -%}
+    struct<_corrupt: string, magic: string, type: string, messageSchemaId: string, message: struct<{{ body }}>, {{ body }}>
+{%- endmacro %}
+
+
+{% macro _kafka_metadata_type() -%}
+    {%- set lineage = 'struct<server: string, task: string, `schema`: string, `table`: string, tableVersion: string, timestamp: string>' -%}
+    {%- set column = 'struct<ordinal: string, type: string, length: string, precision: string, scale: string, primaryKeyPosition: string>' -%}
+    {%- set body = 'schemaId: string, lineage: ' ~ lineage ~ ', tableStructure: struct<tableColumns: map<string, ' ~ column ~ '>>, dataSchema: string' -%}
+    struct<_corrupt: string, magic: string, message: struct<{{ body }}>, {{ body }}>
+{%- endmacro %}

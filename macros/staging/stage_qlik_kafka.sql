@@ -1,0 +1,500 @@
+{#-
+    Staging of Qlik's Kafka messages, from the raw records to `staged`: each message is read once, told its table, and laid
+    out as the table's columns in text, which are then typed and judged.
+-#}
+{% macro stage_qlik_kafka(spec, bound) %}
+    {%- set texts = change_tables._kafka_texts(spec) -%}
+    {%- set key = 'struct(' ~ change_tables.column_list(spec.key) ~ ')' -%}
+    {%- set others = spec.column_names | reject('in', spec.key) | list -%}
+    {%- set key_ordinals = [] -%}
+    {%- for name in spec.key -%}
+        {%- do key_ordinals.append(change_tables.text_literal(name)) -%}
+    {%- endfor -%}
+{{ change_tables._kafka_message_steps(spec, bound) }},
+{%- if spec.hold_open_transactions %}
+
+-- a transaction is whole when its counters are in, from 1 to that of its last event, whatever table they are of
+counted as (
+
+    select
+        *,
+        max(case when _headers['transactionLastEvent'] = 'true' then _event_counter end) over same_transaction as _last_counter,
+        collect_set(_event_counter) over same_transaction as _counters
+    from messages
+    window same_transaction as (partition by coalesce(_transaction_id, _raw_id))
+
+),
+{%- endif %}
+
+own as (
+
+    select
+        *,
+        {{ change_tables._kafka_belongs(spec) }} as _is_own,
+        {%- if spec.hold_open_transactions %}
+        coalesce(
+            _transaction_id is not null and _event_counter is not null
+            and (_last_counter is null or size(filter(_counters, counter -> counter between 1 and _last_counter)) < _last_counter),
+            false
+        ) as _is_open
+        {%- else %}
+        false as _is_open
+        {%- endif %}
+    from {{ 'counted' if spec.hold_open_transactions else 'messages' }}
+
+),
+
+unpacked as (
+
+    select
+    {%- for column in spec.columns %}
+        {{ change_tables._kafka_text(spec, column) }} as {{ change_tables.quoted(column.name) }},
+    {%- endfor %}
+    {%- for name in spec.key %}
+        {{ change_tables._kafka_text_before(name) }} as {{ change_tables.quoted('_before_' ~ loop.index) }},
+    {%- endfor %}
+        _kind,
+        _error,
+        _is_own,
+        _is_open,
+        element_at(map('REFRESH', 'R', 'INSERT', 'I', 'UPDATE', 'U', 'DELETE', 'D'), _headers['operation']) as _operation_code,
+        _headers['operation'] as _landed_code,
+        case
+            when _headers['operation'] = 'REFRESH' then concat(repeat('0', 16), lpad(_offset, 19, '0'))
+            else _headers['changeSequence']
+        end as _change_seq,
+        _headers['timestamp'] as _landed_time,
+        try_cast(_headers['timestamp'] as timestamp) as _changed_at,
+        _transaction_id,
+        _headers['changeMask'] as _landed_mask,
+        decode_change_mask(_headers['changeMask'], 'most_significant_first', 1) as _mask_ordinals,
+        _headers['columnMask'] as _landed_column_mask,
+        decode_change_mask(_headers['columnMask'], 'most_significant_first', 1) as _column_ordinals,
+        coalesce(_column_names, {{ change_tables._declared_ordinals(spec) }}) as _column_names,
+        _row,
+        _row_before is not null as _has_before,
+        _raw_id,
+        {%- if bound.arrival %}
+        _arrival,
+        {%- endif %}
+        _landed_row
+    from own
+    where _is_own{{ ' or _is_open' if bound.arrival and spec.hold_open_transactions }}
+
+),
+
+typed as (
+
+    select
+    {{- change_tables.typed_columns(spec, texts) }}
+    {%- for name in spec.key %}
+        {{ change_tables._typed_value(change_tables._before_column(spec, name, loop.index), texts) }},
+    {%- endfor %}
+        {{ change_tables.misfit(spec, spec.key, texts) }} as _key_misfit,
+        {{ change_tables._misfit_before(spec, texts) }} as _key_before_misfit,
+        {{ change_tables.misfit(spec, others, texts) }} as _column_misfit,
+        _kind,
+        _error,
+        _is_own,
+        _is_open,
+        _operation_code,
+        _landed_code,
+        _change_seq,
+        _landed_time,
+        _changed_at,
+        _transaction_id,
+        _landed_mask,
+        transform(_mask_ordinals, ordinal -> _column_names[ordinal]) as _masked_names,
+        _landed_column_mask,
+        transform(_column_ordinals, ordinal -> _column_names[ordinal]) as _borne_names,
+        _row,
+        _has_before,
+        _raw_id,
+        {%- if bound.arrival %}
+        _arrival,
+        {%- endif %}
+        _landed_row
+    from unpacked
+
+),
+
+judged as (
+
+    select
+        *,
+        struct({% for name in spec.key %}{{ change_tables.quoted('_before_' ~ loop.index) }} as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}{% endfor %}) as _told_key_before,
+        case
+            when _kind in ('tombstone', 'metadata', 'schema_missing')
+                then null
+            when _kind = 'unreadable'
+                then concat('message_malformed: ', _error)
+            when _operation_code is null
+                then concat('unknown_operation: operation is ', coalesce(concat('\'', _landed_code, '\''), 'null'))
+            when _change_seq is null or _change_seq = ''
+                then 'change_seq_missing: changeSequence is null or empty'
+            when length(_change_seq) <> 35 or _change_seq rlike '[^0-9]'
+                then concat('change_seq_malformed: \'', _change_seq, '\' is not 35 digits')
+            when {{ change_tables._does_not_fit('_landed_time', 'timestamp') }}
+                then concat('value_does_not_fit: header timestamp: \'', _landed_time, '\' is not timestamp')
+            when _row is null
+                then concat('data_missing: ', if(_operation_code = 'D', 'data and beforeData are null', 'data is null'))
+            when _key_misfit is not null
+                then concat('value_does_not_fit: ', _key_misfit)
+            when {{ change_tables.key_is_null(spec) }}
+                then 'key_missing: every key column is null: {{ spec.key | join(', ') | replace("\\", "\\\\") | replace("'", "\\'") }}'
+            when _key_before_misfit is not null
+                then concat('value_does_not_fit: beforeData: ', _key_before_misfit)
+            when _operation_code <> 'D' and _column_misfit is not null
+                then concat('value_does_not_fit: ', _column_misfit)
+            when _landed_mask is not null and _masked_names is null
+                then concat('change_mask_malformed: \'', _landed_mask, '\' is not a hex number')
+            when _landed_column_mask is not null and _borne_names is null
+                then concat('column_mask_malformed: \'', _landed_column_mask, '\' is not a hex number')
+        end as _rejection
+    from typed
+
+),
+
+staged_rows as (
+
+    select
+    {%- for name in spec.column_names %}
+        {{ change_tables.quoted(name) }},
+    {%- endfor %}
+        case
+            when _rejection is null
+                then element_at(map('R', 'snapshot', 'I', 'insert', 'U', 'update', 'D', 'delete'), _operation_code)
+        end as _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        case
+            when _rejection is not null then null
+            when _operation_code = 'R' then concat_ws(':', _change_seq, 'R', _raw_id)
+            else concat_ws(':', _change_seq, _operation_code, {{ change_tables.key_text(spec) }})
+        end as _change_id,
+        {%- if spec.images == 'partial' %}
+        case
+            when _rejection is null and _operation_code <> 'D'
+                then {{ change_tables._kafka_present_columns(spec) }}
+        end as _present_columns,
+        {%- else %}
+        cast(null as array<string>) as _present_columns,
+        {%- endif %}
+        case
+            when _rejection is null and _operation_code in ('I', 'U')
+                then array_intersect({{ change_tables._names_array(spec.column_names) }}, _masked_names)
+        end as _changed_columns,
+        case
+            when _rejection is null and _operation_code = 'U' and _has_before and not {{ key }} <=> _told_key_before
+                then _told_key_before
+        end as _key_before,
+        _raw_id,
+        case
+            when _rejection is not null or _kind <> 'data' or _is_open
+                then to_json(_landed_row, {{ change_tables._json_options() }})
+        end as _raw_row,
+        case
+            when _rejection is not null then 'rejected'
+            when _kind in ('tombstone', 'metadata') then 'ignored'
+            when _kind = 'schema_missing' or _is_open then 'waiting'
+            else 'accepted'
+        end as _status,
+        case
+            when _rejection is not null then _rejection
+            when _kind = 'tombstone' then 'tombstone: the message has no value'
+            when _kind = 'metadata' then 'metadata: the message tells how a table is made'
+            when _kind = 'schema_missing' then concat('schema_missing: ', _error)
+            when _is_open then 'transaction_open: not every event of the transaction has landed'
+        end as _status_reason,
+        case
+            when
+                _rejection is null and _operation_code = 'U' and not _has_before
+                and arrays_overlap(_masked_names, array({{ key_ordinals | join(', ') }}))
+                then 'key_move_without_before: the mask says that the key changed, and no beforeData tells the key before'
+        end as _report
+        {%- if bound.arrival %},
+        _arrival
+        {%- endif %}
+    from judged
+
+)
+{%- if not (spec.snapshot and bound.snapshot) %},
+
+staged as (
+
+    select *
+    from staged_rows
+
+)
+{%- else %},
+
+{{ change_tables.snapshot_steps(spec, bound) }},
+
+staged as (
+
+    select *
+    from staged_rows
+    union all
+    select *
+    from staged_snapshot
+
+)
+{%- endif %}
+{%- endmacro %}
+
+
+{#- The settings of this format: see `_format_settings`. -#}
+{% macro qlik_kafka_settings() %}
+    {% do return({
+        'topic': {'default': none, 'type': 'text'},
+        'table': {'default': none, 'type': 'text'},
+        'table_column': {'default': none, 'type': 'text'},
+        'serialization': {'default': 'json', 'type': 'text', 'values': ['json']},
+        'metadata': {'default': none, 'type': 'text'},
+        'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
+    }) %}
+{% endmacro %}
+
+
+{#- Mistakes that only this format knows. -#}
+{% macro qlik_kafka_mistakes(node, given) %}
+    {% set found = [] %}
+    {% for name in ['topic', 'table', 'table_column'] if given.get(name) == '' %}
+        {% do found.append("`" ~ name ~ "` must not be empty; leave it out where it does not tell the table's messages") %}
+    {% endfor %}
+    {% if given.get('table_column') is not none and given.get('table') is none %}
+        {% do found.append("`table_column` tells the table of a message: it needs `table`, which is not set") %}
+    {% endif %}
+    {% if given.get('metadata') is not none and change_tables._find_source(node.source_name, given.metadata) is none %}
+        {% do found.append(
+            "`metadata` must name an entry of source '" ~ node.source_name ~ "', got '" ~ given.metadata ~ "'; its entries: "
+            ~ graph.sources.values() | selectattr('source_name', 'equalto', node.source_name) | map(attribute='name') | join(', ')
+        ) %}
+    {% endif %}
+    {% if given.get('snapshot_seq', '') != '' and not modules.re.match('^[0-9]{1,35}$', given.snapshot_seq) %}
+        {% do found.append(
+            "`snapshot_seq` must be empty or a changeSequence of at most 35 digits, got " ~ change_tables._shown(given.snapshot_seq)
+        ) %}
+    {% endif %}
+    {% for column in change_tables._declared_columns(node) if modules.re.match('^(array|map|struct)', column.data_type | lower) %}
+        {% do found.append("`columns` must be of simple types, got '" ~ column.name ~ "' of type " ~ column.data_type) %}
+    {% endfor %}
+    {% do return(found) %}
+{% endmacro %}
+
+
+{#- The feed's natural arrival: the offset, topic by topic and partition by partition. -#}
+{% macro qlik_kafka_arrival(spec) %}
+    {% do return({'name': 'offset', 'kind': 'positions', 'is_number': true, 'group': ['topic', 'partition']}) %}
+{% endmacro %}
+
+
+{#- Which raw rows may wait: those of open transactions, and Avro messages for their schema. -#}
+{% macro qlik_kafka_may_wait(spec) %}
+    {% do return('true' if spec.hold_open_transactions or spec.serialization == 'avro' else 'false') %}
+{% endmacro %}
+
+
+{#- The bits of a mask are counted by the order of the declared columns where no metadata message tells another. -#}
+{% macro qlik_kafka_counts_columns(spec) %}
+    {% do return(true) %}
+{% endmacro %}
+
+
+{#- What a table's columns are before they are typed: texts, and digits where they are bytes. -#}
+{% macro _kafka_texts(spec) %}
+    {% set texts = {} %}
+    {% for column in spec.columns %}
+        {% set is_binary = change_tables._canonical_type(column.data_type) == 'binary' %}
+        {% do texts.update({column.name | lower: {'name': column.name, 'data_type': 'hex' if is_binary else 'string'}}) %}
+    {% endfor %}
+    {% for name in spec.key %}
+        {% set is_binary = change_tables._canonical_type(change_tables.column_of(spec, name).data_type) == 'binary' %}
+        {% do texts.update({'_before_' ~ loop.index: {'data_type': 'hex' if is_binary else 'string'}}) %}
+    {% endfor %}
+    {% do return(texts) %}
+{% endmacro %}
+
+
+{#- A key column of `beforeData`, as `_typed_value` takes it. -#}
+{% macro _before_column(spec, name, place) %}
+    {% do return({'name': '_before_' ~ place, 'data_type': change_tables.column_of(spec, name).data_type}) %}
+{% endmacro %}
+
+
+{% macro _misfit_before(spec, texts) %}
+    {%- set columns = [] -%}
+    {%- for name in spec.key -%}
+        {%- do columns.append(change_tables._before_column(spec, name, loop.index)) -%}
+    {%- endfor -%}
+    {{- change_tables.misfit({'columns': columns}, columns | map(attribute='name') | list, texts) -}}
+{%- endmacro %}
+
+
+{#-
+    The text of a column in a message. A number that stands for a decimal is read again where Spark's JSON reader has made
+    a double of it: from the message itself, digit by digit.
+-#}
+{% macro _kafka_text(spec, column) -%}
+    {%- set name = change_tables.text_literal(column.name) -%}
+    {%- set text = '_row[' ~ name ~ ']' -%}
+    {%- if column.name in spec.key -%}
+        {%- set text = 'if(map_contains_key(_row, ' ~ name ~ '), ' ~ text ~ ', _row_before[' ~ name ~ '])' -%}
+    {%- endif -%}
+    {%- if spec.serialization == 'json' and change_tables._canonical_type(column.data_type).startswith('decimal') -%}
+        case
+            when {{ text }} rlike '[0-9.]{17}|E'
+                then coalesce({{ change_tables._exact_texts(column.name) | join(', ') }}, {{ text }})
+            else {{ text }}
+        end
+    {%- else -%}
+        {{ text }}
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- Where a number can stand in a message, as its exact digits. None for a name that no path can spell. -#}
+{% macro _exact_texts(name) %}
+    {% set quote = '"' if '"' not in name else "'" %}
+    {% set texts = [] %}
+    {% for place in ['$.message.data', '$.data', '$.message.beforeData', '$.beforeData'] if quote not in name %}
+        {% do texts.append(
+            'try_variant_get(try_parse_json(_text), ' ~ change_tables.text_literal(place ~ '[' ~ quote ~ name ~ quote ~ ']') ~ ", 'string')"
+        ) %}
+    {% endfor %}
+    {% do return(texts or ['null']) %}
+{% endmacro %}
+
+
+{#- The text of a key column before: that of `beforeData`, and where it tells none, that of the row. -#}
+{% macro _kafka_text_before(name) -%}
+    {%- set name = change_tables.text_literal(name) -%}
+    if(map_contains_key(_row_before, {{ name }}), _row_before[{{ name }}], _row[{{ name }}])
+{%- endmacro %}
+
+
+{% macro _names_array(names) -%}
+    array({% for name in names %}{{ change_tables.text_literal(name) }}{{ ', ' if not loop.last }}{% endfor %})
+{%- endmacro %}
+
+
+{#- The declared columns by their ordinal, as metadata tells them. -#}
+{% macro _declared_ordinals(spec) -%}
+    map({% for name in spec.column_names %}{{ loop.index }}, {{ change_tables.text_literal(name) }}{{ ', ' if not loop.last }}{% endfor %})
+{%- endmacro %}
+
+
+{#-
+    Names of the columns that a message bears: those in its row, but for nulls that the column mask does not tell of. Null
+    where it bears all.
+-#}
+{% macro _kafka_present_columns(spec) -%}
+    nullif(
+                    array_union(
+                        {{ change_tables._names_array(spec.key) }},
+                        array_intersect(
+                            {{ change_tables._names_array(spec.column_names) }},
+                            if(
+                                coalesce(_landed_column_mask, '') = '',
+                                map_keys(_row),
+                                array_union(
+                                    map_keys(map_filter(_row, (name, value) -> value is not null)),
+                                    array_intersect(map_keys(_row), _borne_names)
+                                )
+                            )
+                        )
+                    ),
+                    {{ change_tables._names_array(spec.key + (spec.column_names | reject('in', spec.key) | list)) }}
+                )
+{%- endmacro %}
+
+
+{#- The messages that none of these entries stages, ending in `unclaimed`: see unclaimed_rows. -#}
+{% macro qlik_kafka_unclaimed_steps(specs) %}
+    {%- set everything = dict(specs[0], topic=none, table=none, hold_open_transactions=false) -%}
+    {%- set topics = [] -%}
+    {%- set columns = [] -%}
+    {%- for spec in specs -%}
+        {%- do topics.append(spec.topic) -%}
+        {%- if spec.table_column is not none -%}
+            {%- do columns.append('_row[' ~ change_tables.text_literal(spec.table_column) ~ ']') -%}
+        {%- endif -%}
+    {%- endfor -%}
+{{ change_tables._kafka_message_steps(everything, {'predicate': none, 'arrival': none}) }},
+
+others as (
+
+    select
+        *,
+        {%- if columns %}
+        coalesce(concat_ws('.', _told_schema, _told_table), {{ columns | join(', ') }}) as _table,
+        {%- else %}
+        nullif(concat_ws('.', _told_schema, _told_table), '') as _table,
+        {%- endif %}
+        case
+            when _kind = 'unreadable'
+                then concat('table_unknown: ', _error)
+            when _kind = 'tombstone'
+                then 'no_table: the message has no value'
+        end as _reason
+    from messages
+    where
+    {%- for spec in specs %}
+        {{ 'and ' if not loop.first }}not {{ change_tables._kafka_belongs(spec) }}
+    {%- endfor %}
+
+),
+
+judged as (
+
+    select
+        *,
+        case
+            when _reason is not null then _reason
+            when _table is not null then concat('table_not_declared: ', _table)
+            {%- if none not in topics %}
+            when topic not in ({% for topic in topics | unique %}{{ change_tables.text_literal(topic) }}{{ ', ' if not loop.last }}{% endfor %})
+                then concat('table_not_declared: topic ', topic)
+            {%- endif %}
+            else 'table_unknown: neither headers nor metadata tell the table of the message'
+        end as _status_reason
+    from others
+
+),
+
+unclaimed as (
+
+    select
+        _raw_id,
+        if(startswith(_status_reason, 'table_unknown'), 'rejected', 'ignored') as _status,
+        _status_reason,
+        to_json(_landed_row, {{ change_tables._json_options() }}) as raw_row
+    from judged
+
+)
+{%- endmacro %}
+
+
+{#-
+    The versions of tables that the metadata messages in a raw table tell of: one row a schema id.
+
+    source_name, table_name   the entry whose raw table holds the metadata messages
+-#}
+{% macro qlik_kafka_schemas(source_name, table_name) %}
+    {{- config(materialized='view') -}}
+    {%- set relation = source(source_name, table_name) -%}
+with {{ change_tables._kafka_schema_steps(relation) | trim }}
+
+select
+    _schema_id as schema_id,
+    _schema_name as schema_name,
+    _table_name as table_name,
+    _table_version as table_version,
+    _server as server,
+    _task as task,
+    _columns as columns,
+    _data_schema as data_schema,
+    _metadata_raw_id as _raw_id
+from schemas
+{% endmacro %}

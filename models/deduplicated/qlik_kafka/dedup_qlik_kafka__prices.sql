@@ -1,0 +1,1 @@
+{{ deduplicated_changes(ref('stg_qlik_kafka__prices')) }}

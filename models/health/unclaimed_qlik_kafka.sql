@@ -1,0 +1,1 @@
+{{ unclaimed_rows('qlik_kafka', ['orders', 'prices', 'machine_settings']) }}

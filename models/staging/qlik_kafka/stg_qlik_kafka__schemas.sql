@@ -1,0 +1,1 @@
+{{ qlik_kafka_schemas('qlik_kafka', 'orders') }}

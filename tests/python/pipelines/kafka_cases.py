@@ -1,0 +1,380 @@
+"""Small hand-made topics of Qlik's messages, by the format page: what lands in two batches, and what comes of it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .cases import Case
+from .consumer import Entry
+
+AT = dt.datetime(2026, 1, 31, 12, 0, 0, 250_000, tzinfo=dt.UTC)
+RECORD = {
+    "topic": "string",
+    "partition": "int",
+    "offset": "bigint",
+    "timestamp": "timestamp",
+    "key": "binary",
+    "value": "binary",
+}
+TEXT_RECORD = RECORD | {"key": "string", "value": "string"}
+COLUMNS = {"id": "bigint", "name": "string", "amount": "decimal(10,2)"}
+SPEC = {"format": "qlik_kafka", "key": ["id"]}
+OPERATIONS = {"R": "REFRESH", "I": "INSERT", "U": "UPDATE", "D": "DELETE"}
+
+
+def seq(number: int) -> str:
+    """A changeSequence of 35 digits."""
+    return f"2026013112000025{number:019d}"
+
+
+def body(
+    operation: str | None,
+    number: int | str | None,
+    data: Mapping[str, Any] | None,
+    before: Mapping[str, Any] | None = None,
+    **headers: Any,
+) -> dict[str, Any]:
+    """A data message without envelope; a header that is given replaces what stands there."""
+    sequence = seq(number) if isinstance(number, int) else number
+    told = {
+        "operation": OPERATIONS.get(operation, operation) if operation else None,
+        "changeSequence": "" if operation == "R" else sequence,
+        "timestamp": "2026-01-31T12:00:00.250",
+        "streamPosition": "0:1",
+        "transactionId": "00AB",
+        "changeMask": None,
+        "columnMask": None,
+    }
+    return {"data": data, "beforeData": before, "headers": told | headers}
+
+
+def enveloped(message: Mapping[str, Any], schema_id: str | None = None, kind: str = "DT") -> dict[str, Any]:
+    """A message in its envelope."""
+    return {
+        "magic": "atMSG",
+        "type": kind,
+        "headers": None,
+        "messageSchemaId": schema_id,
+        "messageSchema": None,
+        "message": message,
+    }
+
+
+def metadata(
+    schema_id: str, table: str, columns: Sequence[str], version: int = 1, schema: str = "app"
+) -> dict[str, Any]:
+    """A metadata message without envelope; the first column is the key."""
+    return {
+        "schemaId": schema_id,
+        "lineage": {
+            "server": "replicate",
+            "task": "shop",
+            "schema": schema,
+            "table": table,
+            "tableVersion": version,
+            "timestamp": "2026-01-31T11:00:00.000",
+        },
+        "tableStructure": {
+            "tableColumns": {
+                name: {
+                    "ordinal": place + 1,
+                    "type": "STRING",
+                    "length": 20,
+                    "precision": 0,
+                    "scale": 0,
+                    "primaryKeyPosition": int(place == 0),
+                }
+                for place, name in enumerate(columns)
+            }
+        },
+        "dataSchema": "{}",
+    }
+
+
+def row(id_: Any, name: Any = "", amount: Any = "1.50") -> dict[str, Any]:
+    """A row with every column."""
+    return {"id": id_, "name": name, "amount": amount}
+
+
+class Topic:
+    """Numbers the records of one topic's partition."""
+
+    def __init__(self, name: str = "orders", partition: int = 0, text: bool = False) -> None:
+        self.name = name
+        self.partition = partition
+        self.offset = -1
+        self.text = text
+
+    def record(self, message: Mapping[str, Any] | str | bytes | None) -> list[Any]:
+        """A record with the next offset."""
+        self.offset += 1
+        value: Any = message
+        if isinstance(message, Mapping):
+            value = json.dumps(message)
+        if not self.text and isinstance(value, str):
+            value = value.encode()
+        return [self.name, self.partition, self.offset, AT, None, value]
+
+    def records(self, *messages: Mapping[str, Any] | str | bytes | None) -> list[list[Any]]:
+        """Records in turn."""
+        return [self.record(message) for message in messages]
+
+
+_orders = Topic()
+_texts = Topic(text=True)
+_versions = Topic()
+_held = Topic("held")
+_other = Topic("held", partition=1)
+
+CASES = [
+    Case(
+        Entry("whole_topic", SPEC | {"topic": "orders"}, COLUMNS),
+        RECORD,
+        [
+            [
+                *_orders.records(
+                    body("R", None, row(1, "loaded")),
+                    enveloped(body("R", None, row(1, "loaded again"))),
+                    body("R", None, row(2, "loaded")),
+                    body("U", 10, row(2, "updated")),
+                    enveloped(body("I", 20, row(3, "inserted"))),
+                    body("I", 20, row(3, "inserted")),
+                    body("U", 30, row(4, "moved"), row(3, "inserted")),
+                    body("I", 40, row(5, "gone")),
+                    body("D", 50, row(5, "gone")),
+                    body("I", 60, row(6, "gone")),
+                    body("D", 70, None, row(6, "gone")),
+                    None,
+                    enveloped(metadata("m1", "orders", list(COLUMNS)), kind="MD"),
+                    metadata("m1", "orders", list(COLUMNS)),
+                    "",
+                    "no JSON",
+                    '{"data": {"id": 1}, "headers"',
+                    '{"data": {"id": 1}} and more',
+                    '{"data": [1], "headers": {"operation": "INSERT"}}',
+                    b'{"data": {"id": 1, "name": "\xff"}}',
+                    enveloped(body("U", 80, row(2, "of a type that is none")), kind="XX"),
+                    body("X", 80, row(2, "no operation")),
+                    body(None, 80, row(2, "no operation")),
+                    body("insert", 80, row(2, "no operation")),
+                    body("U", None, row(2, "no sequence")),
+                    body("U", "", row(2, "no sequence")),
+                    body("U", "2026", row(2, "short")),
+                    body("U", seq(1)[:-1] + "x", row(2, "no digit")),
+                    body("U", 80, None),
+                    body("I", 80, None, row(2, "only before")),
+                    body("D", 80, None),
+                    body("U", 80, row(None, "no key")),
+                    body("U", 80, row("x", "no number")),
+                    body("U", 80, row(2, "too fine", "1.505")),
+                    body("U", 80, row(2, "x"), row("y", "x")),
+                    body("U", 80, row(2, "when?"), timestamp="yesterday"),
+                    body("U", 80, row(2, "mask"), changeMask="0G"),
+                    body("U", 80, row(2, "mask"), columnMask="-1"),
+                    body("U", 90, row(2, "blank"), timestamp="2026-01-31 12:00:00.250"),
+                ),
+                *Topic("others").records(body("I", 10, row(9, "of another topic"))),
+            ],
+            [
+                *_orders.records(
+                    body("U", 45, row(5, "late, before its delete")),
+                    body("I", 20, row(3, "inserted")),
+                    body("U", 95, {"id": 2}, changeMask="00"),
+                    body("U", 100, {"amount": "7.00"}, {"id": 4}),
+                ),
+            ],
+        ],
+        {
+            ("accepted", None): 16,
+            ("ignored", "tombstone"): 1,
+            ("ignored", "metadata"): 2,
+            ("rejected", "message_malformed"): 7,
+            ("rejected", "unknown_operation"): 3,
+            ("rejected", "change_seq_missing"): 2,
+            ("rejected", "change_seq_malformed"): 2,
+            ("rejected", "data_missing"): 3,
+            ("rejected", "key_missing"): 1,
+            ("rejected", "value_does_not_fit"): 4,
+            ("rejected", "change_mask_malformed"): 1,
+            ("rejected", "column_mask_malformed"): 1,
+        },
+        [
+            {(1, "loaded again", "1.50"), (2, "blank", "1.50"), (4, "moved", "1.50")},
+            {(1, "loaded again", "1.50"), (2, "blank", "1.50"), (4, "moved", "7.00")},
+        ],
+        shown="id, name, cast(amount as string)",
+    ),
+    Case(
+        Entry("masks", SPEC, COLUMNS),
+        TEXT_RECORD,
+        [
+            _texts.records(
+                body("I", 10, row(1, "a", "1.00")),
+                body("I", 11, row(2, "b", "2.00")),
+                # bit 1 is the name: its null is a null; the amount's null was not captured
+                body("U", 20, row(1, None, None), columnMask="03", changeMask="02"),
+                # of any width, bits past the last column, and a value beats the mask
+                body("U", 21, row(2, None, "3.00"), columnMask="0xFF01", changeMask="FC"),
+                body("I", 30, {"id": 3, "name": "c"}, columnMask="03"),
+            ),
+            _texts.records(
+                body("U", 40, {"id": 3, "name": None}, columnMask="0000"),
+                body("U", 41, {"id": 3, "amount": "4.00"}, columnMask=""),
+                body("U", 42, {"id": 9, "name": "no base"}),
+                body("U", 43, row(7, "moved"), changeMask="01"),
+            ),
+        ],
+        {("accepted", None): 9},
+        [
+            {(1, None, "1.00"), (2, "b", "3.00"), (3, "c", None)},
+            {(1, None, "1.00"), (2, "b", "3.00"), (3, "c", "4.00"), (7, "moved", "1.50")},
+        ],
+        shown="id, name, cast(amount as string)",
+        reported={(f"{seq(42)}:U:9", "orphan"), (f"{seq(43)}:U:7", "key_move_without_before")},
+    ),
+    Case(
+        Entry("versions", SPEC, COLUMNS | {"added": "string"}),
+        RECORD,
+        [
+            _versions.records(
+                enveloped(metadata("v1", "orders", ["id", "amount", "name"]), kind="MD"),
+                enveloped(body("I", 10, row(1, "a") | {"added": "x"}), "v1"),
+                # by v1, ordinal 3 is the name; by the declared order it would be the amount
+                enveloped(body("U", 20, row(1, None, None), columnMask="05", changeMask="04"), "v1"),
+                enveloped(metadata("v2", "orders", ["id", "added", "name", "amount"], version=2), kind="MD"),
+                enveloped(body("I", 30, row(2, "b") | {"added": "y"}), "v2"),
+                enveloped(body("U", 40, row(2, None, None) | {"added": None}, columnMask="03", changeMask="02"), "v2"),
+            ),
+            _versions.records(
+                body("U", 50, row(2, "c", None) | {"added": None}, columnMask="08", externalSchemaId="v2"),
+                body("U", 60, row(1, "d", None) | {"added": None}, columnMask="08", externalSchemaId="unseen"),
+            ),
+        ],
+        {("accepted", None): 6, ("ignored", "metadata"): 2},
+        [
+            {(1, None, "1.50", "x"), (2, "b", "1.50", None)},
+            {(1, "d", "1.50", None), (2, "c", None, None)},
+        ],
+        shown="id, name, cast(amount as string), added",
+    ),
+    Case(
+        Entry(
+            "held",
+            SPEC | {"topic": "held", "table": "app.orders", "hold_open_transactions": True},
+            COLUMNS,
+            identifier="shared",
+        ),
+        RECORD,
+        [
+            [
+                *_held.records(
+                    body("I", 10, row(1, "whole"), schema="app", table="orders", transactionEventCounter=1),
+                    body(
+                        "I",
+                        20,
+                        row(2, "open"),
+                        schema="app",
+                        table="orders",
+                        transactionId="T2",
+                        transactionEventCounter=1,
+                    ),
+                    body(
+                        "I",
+                        30,
+                        row(3, "gap"),
+                        schema="app",
+                        table="orders",
+                        transactionId="T3",
+                        transactionEventCounter=1,
+                    ),
+                    body("R", None, row(8, "loaded"), schema="app", table="orders", transactionId=None),
+                    body("I", 50, row(9, "of an undeclared table"), schema="app", table="others"),
+                    body("I", 51, row(9, "of which table?")),
+                    None,
+                    "no JSON",
+                    metadata("o1", "others", list(COLUMNS)),
+                    enveloped(body("I", 52, row(9, "of the table of its schema")), "o1"),
+                    metadata("l1", "lines", list(COLUMNS)),
+                ),
+                *_other.records(
+                    body(
+                        "I",
+                        11,
+                        row(1, "other"),
+                        schema="app",
+                        table="lines",
+                        transactionEventCounter=2,
+                        transactionLastEvent=True,
+                    ),
+                    body(
+                        "I",
+                        32,
+                        row(3, "other"),
+                        schema="app",
+                        table="lines",
+                        transactionId="T3",
+                        transactionEventCounter=3,
+                        transactionLastEvent=True,
+                    ),
+                    body(
+                        "I",
+                        40,
+                        row(4, "first of its own"),
+                        schema="app",
+                        table="lines",
+                        transactionId="T4",
+                        transactionEventCounter=1,
+                    ),
+                ),
+            ],
+            [
+                *_held.records(
+                    body(
+                        "I",
+                        31,
+                        row(4, "fills the gap"),
+                        schema="app",
+                        table="orders",
+                        transactionId="T3",
+                        transactionEventCounter=2,
+                    ),
+                    body(
+                        "I",
+                        41,
+                        row(5, "last"),
+                        schema="app",
+                        table="orders",
+                        transactionId="T4",
+                        transactionEventCounter=2,
+                        transactionLastEvent=True,
+                    ),
+                ),
+            ],
+        ],
+        {("accepted", None): 5, ("waiting", "transaction_open"): 1},
+        [
+            {(1, "whole"), (8, "loaded")},
+            {(1, "whole"), (3, "gap"), (4, "fills the gap"), (5, "last"), (8, "loaded")},
+        ],
+    ),
+    Case(
+        Entry("lines", SPEC | {"table": "lines"}, COLUMNS, identifier="shared"),
+        None,
+        [[], []],
+        {("accepted", None): 3, ("ignored", "metadata"): 1},
+        [{(1, "other"), (3, "other"), (4, "first of its own")}] * 2,
+    ),
+]
+
+UNCLAIMED = {
+    ("held:0:4", "ignored", "table_not_declared"),
+    ("held:0:5", "rejected", "table_unknown"),
+    ("held:0:6", "ignored", "no_table"),
+    ("held:0:7", "rejected", "table_unknown"),
+    ("held:0:8", "ignored", "table_not_declared"),
+    ("held:0:9", "ignored", "table_not_declared"),
+}
+"""The records of the shared raw table that neither `held` nor `lines` stages."""

@@ -1,0 +1,122 @@
+"""The Kafka messages' page, message by message: statuses, reasons, and the current rows after each batch."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from .cases import Case
+from .consumer import Consumer
+from .kafka_cases import CASES, UNCLAIMED
+from .landing import Raw
+from .rendered import assert_lints
+
+SCHEMA = "kafka_pages"
+Results = dict[str, list[set[tuple[object, ...]]]]
+
+
+@pytest.fixture(scope="module")
+def project(consumer: Callable[[str], Consumer]) -> Consumer:
+    """A project with all cases."""
+    return consumer(SCHEMA)
+
+
+@pytest.fixture(scope="module")
+def results(project: Consumer, raw: Raw) -> Results:
+    """The current rows of each table after batch 1, batch 2, and a full refresh, by name of the entry."""
+    project.write([case.entry for case in CASES])
+    (project.folder / "models/unclaimed.sql").write_text(
+        "{{ change_tables.unclaimed_rows('feed', ['held', 'lines']) }}\n"
+    )
+    (project.folder / "models/schemas.sql").write_text("{{ change_tables.qlik_kafka_schemas('feed', 'versions') }}\n")
+    for case in CASES:
+        if case.landed_columns is not None:
+            raw.create(f"{SCHEMA}_raw.{case.entry.raw_table}", case.landed_columns)
+    found: Results = {case.entry.name: [] for case in CASES}
+    for number in (0, 1):
+        for case in CASES:
+            if case.batches[number]:
+                raw.insert(f"{SCHEMA}_raw.{case.entry.raw_table}", case.batches[number])
+        project.dbt("build")
+        shutil.copytree(project.folder / "target/compiled/consumer/models", project.folder / f"rendered/{number}")
+        _read(raw, found)
+    project.dbt("build", "--full-refresh", "--select", "dedup_feed__*+")
+    _read(raw, found)
+    return found
+
+
+def _read(raw: Raw, found: Results) -> None:
+    for case in CASES:
+        rows = raw.query(f"select {case.shown} from {SCHEMA}.current_feed__{case.entry.name}")
+        assert len(rows) == len(set(rows)), f"{case.entry.name}: a row stands twice"
+        found[case.entry.name].append(set(rows))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.entry.name)
+def test_the_current_rows_are_what_the_page_says(results: Results, case: Case) -> None:
+    assert results[case.entry.name] == [*case.current, case.current[-1]]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.entry.name)
+@pytest.mark.usefixtures("results")
+def test_every_record_of_an_entry_has_its_status_and_its_reason(raw: Raw, case: Case) -> None:
+    rows = raw.query(
+        "select _status, substring_index(_status_reason, ':', 1), _raw_row is null"
+        f" from {SCHEMA}.stg_feed__{case.entry.name}"
+    )
+    assert Counter(row[:2] for row in rows) == Counter(case.reasons)
+    assert all((status == "accepted") == without_text for status, _, without_text in rows)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.entry.name)
+@pytest.mark.usefixtures("results")
+def test_what_needs_a_look_is_reported_and_nothing_else(raw: Raw, case: Case) -> None:
+    reported = raw.query(f"select _change_id, code from {SCHEMA}.reported where table_name = '{case.entry.name}'")
+    assert sorted(reported) == sorted(case.reported)
+
+
+@pytest.mark.usefixtures("results")
+def test_records_that_no_entry_stages_are_listed_and_none_is_lost(raw: Raw) -> None:
+    listed = raw.query(f"select _raw_id, _status, substring_index(_status_reason, ':', 1) from {SCHEMA}.unclaimed")
+    assert sorted(listed) == sorted(UNCLAIMED)
+    stagings = " union all ".join(
+        f"select _raw_id from {SCHEMA}.{name}" for name in ("stg_feed__held", "stg_feed__lines", "unclaimed")
+    )
+    landed = raw.query(f"select concat_ws(':', topic, `partition`, `offset`) from {SCHEMA}_raw.shared")
+    assert sorted(raw.query(stagings)) == sorted(landed)
+
+
+@pytest.mark.usefixtures("results")
+def test_schemas_tell_each_version_of_a_table(raw: Raw) -> None:
+    rows = raw.query(
+        "select schema_id, schema_name, table_name, table_version,"
+        " to_json(columns.name), to_json(columns.primary_key_position)"
+        f" from {SCHEMA}.schemas"
+    )
+    assert sorted(rows) == [
+        ("v1", "app", "orders", 1, '["id","amount","name"]', "[1,0,0]"),
+        ("v2", "app", "orders", 2, '["id","added","name","amount"]', "[1,0,0,0]"),
+    ]
+
+
+@pytest.mark.usefixtures("results")
+def test_a_run_with_new_records_reads_no_other(project: Consumer, raw: Raw) -> None:
+    sql = (project.folder / "rendered/1/dedup_feed__whole_topic.sql").read_text()
+    bound = re.search(r"from kafka_pages_raw.whole_topic\n    where\n(.*?)\n\n\),", sql, re.DOTALL)
+    assert bound is not None
+    read = raw.query(f"select count(*) from {SCHEMA}_raw.whole_topic where {bound[1]}")
+    assert read == [(4,)]
+
+
+@pytest.mark.usefixtures("results")
+def test_the_rendered_sql_of_first_and_later_runs_passes_sqlfluff(project: Consumer) -> None:
+    rendered = {
+        f"{file.stem}__{file.parent.name}": file.read_text()
+        for file in sorted((project.folder / "rendered").glob("*/*.sql"))
+    }
+    assert '"run": "since"' in rendered["dedup_feed__whole_topic__1"]
+    assert_lints(project.folder / "to_lint", rendered)
