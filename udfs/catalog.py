@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from udfs.ancestors import first_ancestors
+from udfs.avro_messages import avro_to_json, read_avro_envelope
 from udfs.change_masks import decode_change_mask
 from udfs.change_sequences import split_change_seq
 from udfs.table_keys import parse_table_key
@@ -220,6 +221,67 @@ CATALOG: tuple[SqlFunction, ...] = (
             Example((["a", "b", "c"], ["b", "a", "a"]), ["a", "b", "a"]),
             Example((["a", None], [None, "a"]), ["a", None]),
             Example((["a", "b"], ["b"]), None),
+        ),
+    ),
+    SqlFunction(
+        name="read_avro_envelope",
+        function=read_avro_envelope,
+        arguments=(Argument("value", ("binary",)),),
+        return_type="struct<type string, schema_id string, schema string, message binary, error string>",
+        description=(
+            "What stands in the Avro envelope of a message of Qlik Replicate: its type (`DT` or `MD`), the id of the "
+            "schema that the message was written with, or that schema itself, and the message."
+        ),
+        null_behaviour="Null yields null. Of a value that is no envelope, all but `error` are null.",
+        examples=(
+            Example((None,), None),
+            Example(
+                (b"atMSG\x04DT\x00\x02\x04v1\x00\x04\x01\x02",),
+                {"type": "DT", "schema_id": "v1", "schema": None, "message": b"\x01\x02", "error": None},
+            ),
+            Example(
+                (b"atMS",),
+                {
+                    "type": None,
+                    "schema_id": None,
+                    "schema": None,
+                    "message": None,
+                    "error": "the value does not begin with atMSG, as envelopes do",
+                },
+            ),
+        ),
+    ),
+    SqlFunction(
+        name="avro_to_json",
+        function=avro_to_json,
+        arguments=(Argument("message", ("binary",)), Argument("schema", ("string",))),
+        return_type="struct<json string, error string>",
+        description=(
+            "An Avro record as JSON text, read with its own schema (an Avro schema as JSON). Decimals, dates, times "
+            "(`HH:mm:ss.ffffff`) and timestamps (`yyyy-MM-dd HH:mm:ss.ffffff`, UTC) are texts, bytes are hex digits; "
+            "so is the header `timestamp` of a data message that tells microseconds. Floats that are no number are "
+            "texts: `NaN`, `Infinity`, `-Infinity`."
+        ),
+        null_behaviour="Null where either is null; otherwise exactly one of `json` and `error` is null.",
+        examples=(
+            Example((None, None), None),
+            Example((b"\x02", None), None),
+            Example((b"\x02", '"long"'), {"json": "1", "error": None}),
+            Example(
+                (
+                    b"\x02\x04\x01\xff",
+                    '{"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"},'
+                    ' {"name": "mask", "type": "bytes"}]}',
+                ),
+                {"json": '{"id": 1, "mask": "01FF"}', "error": None},
+            ),
+            Example(
+                (b"\x02\x02", '"long"'),
+                {
+                    "json": None,
+                    "error": "the message cannot be read with its schema: ValueError bytes stand behind the record",
+                },
+            ),
         ),
     ),
 )

@@ -14,6 +14,7 @@
         spec, spec.relation, ['topic', 'partition', 'offset', 'timestamp', 'key', 'value'],
         "messages land one row a Kafka record, as Spark's Kafka source reads them"
     ) -%}
+    {%- do change_tables._refuse_avro_as_text(spec, landed) -%}
     {%- set conditions = [] -%}
     {%- if spec.topic is not none and not spec.hold_open_transactions -%}
         {%- do conditions.append('topic = ' ~ change_tables.text_literal(spec.topic)) -%}
@@ -27,7 +28,9 @@ landed as (
         *,
         concat_ws(':', topic, `partition`, `offset`) as _raw_id,
         cast(`offset` as string) as _offset,
+        {%- if spec.serialization == 'json' %}
         cast(value as string) as _text,
+        {%- endif %}
         struct(
             topic, `partition`, `offset`, `timestamp`, {{ change_tables._readable('key') }} as key, {{ change_tables._readable('value') }} as value
         ) as _landed_row
@@ -39,14 +42,18 @@ landed as (
 
 ),
 
-{{ change_tables._kafka_schema_steps(change_tables._metadata_relation(spec)) }},
+{{ change_tables._kafka_schema_steps(change_tables._metadata_relation(spec), spec.serialization) }},
 
+{% if spec.serialization == 'avro' -%}
+{{ change_tables._avro_text_steps() }},
+
+{% endif -%}
 -- exploded, so that Spark reads each message once, whatever is asked of it
 parsed as (
 
     select *
     from
-        landed
+        {{ 'decoded' if spec.serialization == 'avro' else 'landed' }}
         lateral view explode(array(from_json(_text, '{{ change_tables._kafka_message_type() }}', {{ change_tables._kafka_json_options() }}))) as _message
 
 ),
@@ -70,9 +77,30 @@ read as (
 
     select
         * except (_body, _message),
+        {%- if spec.serialization == 'avro' %}
+        case
+            when value is null then 'tombstone'
+            when _envelope['error'] is not null or not coalesce(_envelope['type'] in ('DT', 'MD'), false) then 'unreadable'
+            when _envelope['type'] = 'MD' then 'metadata'
+            when _schema is null then 'schema_missing'
+            when _text is null or _message is null or _message['_corrupt'] is not null then 'unreadable'
+            else 'data'
+        end as _kind,
+        case
+            when _envelope['error'] is not null then _envelope['error']
+            when not coalesce(_envelope['type'] in ('DT', 'MD'), false)
+                then concat('the envelope is of type ', coalesce(concat('\'', _envelope['type'], '\''), 'null'))
+            when _schema is null
+                then concat('no metadata message with the schema id ', coalesce(concat('\'', _envelope['schema_id'], '\''), 'null'))
+            else coalesce(_decoding_error, 'the record is not made as data messages are')
+        end as _error,
+        {%- else %}
         case
             when _text is null then 'tombstone'
-            when not is_valid_utf8(_text) or _message is null or _message['_corrupt'] is not null or not endswith(rtrim(_text), '}') then 'unreadable'
+            when
+                not is_valid_utf8(_text) or _message is null or _message['_corrupt'] is not null
+                or not endswith(rtrim(_text), '}')
+                then 'unreadable'
             when _message['magic'] is not null and not coalesce(_message['type'] in ('DT', 'MD'), false) then 'unreadable'
             when _message['type'] = 'MD' or (_message['magic'] is null and _body['lineage'] is not null) then 'metadata'
             else 'data'
@@ -83,12 +111,16 @@ read as (
                 then concat('the envelope is of type ', coalesce(concat('\'', _message['type'], '\''), 'null'))
             else 'the value is not a JSON object as messages are'
         end as _error,
+        {%- endif %}
         _body['headers'] as _headers,
         _body['headers']['transactionId'] as _transaction_id,
         try_cast(_body['headers']['transactionEventCounter'] as bigint) as _event_counter,
         if(_body['headers']['operation'] = 'DELETE', coalesce(_body['data'], _body['beforeData']), _body['data']) as _row,
         if(_body['headers']['operation'] = 'UPDATE', _body['beforeData'], null) as _row_before,
-        coalesce(_message['messageSchemaId'], _body['headers']['externalSchemaId']) as _schema_id,
+        coalesce(
+            {{ "_envelope['schema_id']" if spec.serialization == 'avro' else "_message['messageSchemaId']" }},
+            _body['headers']['externalSchemaId']
+        ) as _schema_id,
         _body['lineage'] as _lineage
     from bodies
 
@@ -116,19 +148,105 @@ messages as (
 {%- endmacro %}
 
 
+{#- Avro messages as the JSON texts that they would be, each read with the schema that it was written with. -#}
+{% macro _avro_text_steps() -%}
+envelopes as (
+
+    select
+        *,
+        read_avro_envelope(value) as _envelope
+    from landed
+
+),
+
+with_schemas as (
+
+    select /*+ broadcast(schemas) */
+        envelopes.*,
+        coalesce(envelopes._envelope['schema'], schemas._data_schema) as _schema
+    from envelopes
+    left join schemas
+        on envelopes._envelope['schema_id'] = schemas._schema_id
+
+),
+
+read_records as (
+
+    select
+        *,
+        avro_to_json(_envelope['message'], _schema) as _record
+    from with_schemas
+
+),
+
+-- a metadata message that bears no schema is JSON in an Avro envelope
+decoded as (
+
+    select
+        *,
+        _record['error'] as _decoding_error,
+        if(_schema is null and _envelope['type'] = 'MD', cast(_envelope['message'] as string), _record['json']) as _text
+    from read_records
+
+)
+{%- endmacro %}
+
+
+{#- Avro cannot land as text: bytes that are no UTF-8 would be lost. -#}
+{% macro _refuse_avro_as_text(spec, landed) %}
+    {% if spec.serialization == 'avro' and landed and landed['value'].data_type != 'binary' %}
+        {% do exceptions.raise_compiler_error(
+            "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': `serialization` avro needs the column value of "
+            ~ spec.relation ~ " to be binary, it is " ~ landed['value'].data_type
+        ) %}
+    {% endif %}
+{% endmacro %}
+
+
 {#-
     The metadata messages of a raw table, ending in `schemas`: one row a schema id. Told apart before they are read, by what
     only they bear, so that data messages are not read for it.
 -#}
-{% macro _kafka_schema_steps(relation) %}
+{% macro _kafka_schema_steps(relation, serialization) -%}
+{%- set is_json = "contains(cast(value as string), '\"tableStructure\"') and contains(cast(value as string), '\"lineage\"')" -%}
+{%- if serialization == 'avro' -%}
+-- in Avro, by the envelope's magic and its type MD
+metadata_envelopes as (
+
+    select
+        *,
+        read_avro_envelope(cast(value as binary)) as _envelope
+    from {{ relation }}
+    where startswith(cast(value as binary), X'61744D5347044D44') or ({{ is_json }})
+
+),
+
+metadata_records as (
+
+    select
+        *,
+        avro_to_json(_envelope['message'], _envelope['schema'])['json'] as _record_text
+    from metadata_envelopes
+
+),
+
+{% endif -%}
 metadata_messages as (
 
     select
         concat_ws(':', topic, `partition`, `offset`) as _metadata_raw_id,
         struct(`timestamp`, `offset`) as _landed_place,
+        {%- if serialization == 'avro' %}
+        from_json(
+            coalesce(_record_text, cast(coalesce(_envelope['message'], cast(value as binary)) as string)),
+            '{{ change_tables._kafka_metadata_type() }}', {{ change_tables._kafka_json_options() }}
+        ) as _metadata
+    from metadata_records
+        {%- else %}
         from_json(cast(value as string), '{{ change_tables._kafka_metadata_type() }}', {{ change_tables._kafka_json_options() }}) as _metadata
     from {{ relation }}
-    where contains(cast(value as string), '"tableStructure"') and contains(cast(value as string), '"lineage"')
+    where {{ is_json }}
+        {%- endif %}
 
 ),
 

@@ -250,7 +250,7 @@ staged as (
         'topic': {'default': none, 'type': 'text'},
         'table': {'default': none, 'type': 'text'},
         'table_column': {'default': none, 'type': 'text'},
-        'serialization': {'default': 'json', 'type': 'text', 'values': ['json']},
+        'serialization': {'default': 'json', 'type': 'text', 'values': ['json', 'avro']},
         'metadata': {'default': none, 'type': 'text'},
         'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
     }) %}
@@ -484,7 +484,8 @@ unclaimed as (
 {% macro qlik_kafka_schemas(source_name, table_name) %}
     {{- config(materialized='view') -}}
     {%- set relation = source(source_name, table_name) -%}
-with {{ change_tables._kafka_schema_steps(relation) | trim }}
+    {%- if execute -%}
+with {{ change_tables._kafka_schema_steps(relation, change_tables._serialization_of_metadata(source_name, table_name)) | trim }}
 
 select
     _schema_id as schema_id,
@@ -497,4 +498,14 @@ select
     _data_schema as data_schema,
     _metadata_raw_id as _raw_id
 from schemas
+    {%- else -%}
+select 1 as placeholder
+    {%- endif -%}
+{% endmacro %}
+
+
+{#- What metadata messages are written in, by their entry; either where that has no settings of its own. -#}
+{% macro _serialization_of_metadata(source_name, table_name) %}
+    {% set settings = (change_tables._find_source(source_name, table_name).config.meta or {}).get('change_table', {'serialization': 'avro'}) %}
+    {% do return(settings.get('serialization', 'json')) %}
 {% endmacro %}

@@ -1,1 +1,1 @@
-{{ unclaimed_rows('qlik_kafka', ['orders', 'prices', 'machine_settings']) }}
+{{ unclaimed_rows('qlik_kafka', ['prices', 'machine_settings']) }}

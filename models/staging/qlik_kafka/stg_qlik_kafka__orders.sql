@@ -1,1 +1,1 @@
-{{ staged_changes('qlik_kafka', 'orders') }}
+{{ staged_changes('qlik_kafka', 'orders', reads=['schemas']) }}

@@ -1,1 +1,1 @@
-{{ qlik_kafka_schemas('qlik_kafka', 'orders') }}
+{{ qlik_kafka_schemas('qlik_kafka', 'schemas') }}

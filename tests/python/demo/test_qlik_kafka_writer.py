@@ -8,13 +8,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import yaml
 
 from demo.database import TABLES
 from demo.history import Contents, Value
 from demo.workload import Workload
-from demo.writers.qlik_kafka import TOPIC_TABLES, QlikKafkaWriter, as_json
+from demo.writers.avro import data_schema
+from demo.writers.qlik_kafka import RAW_TABLES, TOPIC_TABLES, QlikKafkaWriter, TopicTable, as_json
+from udfs.avro_messages import avro_to_json, read_avro_envelope
 
 BATCHES = 3
 SOURCES = Path(__file__).parents[3] / "models/staging/qlik_kafka/_qlik_kafka__sources.yml"
@@ -34,7 +37,7 @@ class Fed:
         for number in range(BATCHES):
             transactions = list(workload.play_round())
             written = self.writer.write(transactions, loaded if number == 0 else (), last=number == BATCHES - 1)
-            self.batches.append(written["kafka_records"])
+            self.batches.append([record for table in self.writer.raw_tables for record in written[table.name]])
             self.contents.append(workload.database.contents())
 
 
@@ -48,13 +51,15 @@ def test_offsets_count_each_partition_of_a_topic_from_0_and_the_records_land_in_
     offsets: dict[tuple[Any, Any], list[Any]] = {}
     for topic, partition, offset, *_ in (record for batch in fed.batches for record in batch):
         offsets.setdefault((topic, partition), []).append(offset)
-    assert len(offsets) == 4
+    assert len(offsets) == 5
     assert all(found == list(range(len(found))) for found in offsets.values())
 
 
 def test_the_account_counts_every_record(fed: Fed) -> None:
     counted = sum(counts.total() for counts in fed.writer.expected_statuses.values())
-    assert counted + fed.writer.expected_unclaimed.total() == sum(map(len, fed.batches))
+    schemas = sum(record[0] == "shop.schemas" for batch in fed.batches for record in batch)
+    assert schemas == 1
+    assert counted + fed.writer.expected_unclaimed.total() + schemas == sum(map(len, fed.batches))
     for counts in fed.writer.expected_statuses.values():
         codes = {verdict.code for verdict in counts if verdict.status == "rejected"}
         assert codes >= {
@@ -82,8 +87,7 @@ def test_the_sound_messages_in_their_order_make_the_source_tables(fed: Fed, batc
         assert message.topic_table is not None
         assert message.value is not None
         table = message.topic_table.table
-        body = json.loads(message.value)
-        body = body.get("message", body)
+        body = _body(message.topic_table, message.value)
         rows = tables[table.name]
         data, before = body["data"], body["beforeData"]
         if body["headers"]["operation"] == "DELETE":
@@ -103,6 +107,19 @@ def test_the_sound_messages_in_their_order_make_the_source_tables(fed: Fed, batc
         assert Counter(json.dumps({c: row[c] for c in table.column_names}) for row in tables[name].values()) == expected
 
 
+def _body(topic_table: TopicTable, value: bytes) -> dict[str, Any]:
+    """A data message without envelope, as JSON has it."""
+    if topic_table.is_avro:
+        (found,) = read_avro_envelope(pa.array([value])).to_pylist()
+        assert found["schema_id"] == topic_table.schema_id
+        schema = json.dumps(data_schema(topic_table.table))
+        (record,) = avro_to_json(pa.array([found["message"]]), pa.array([schema])).to_pylist()
+        value = record["json"]
+    body: dict[str, Any] = json.loads(value)
+    message: dict[str, Any] = body.get("message", body)
+    return message
+
+
 def _key(names: Sequence[str], row: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(row[name] for name in names)
 
@@ -110,10 +127,11 @@ def _key(names: Sequence[str], row: Mapping[str, Any]) -> tuple[Any, ...]:
 def test_the_sources_file_says_what_the_writer_writes() -> None:
     (source,) = yaml.safe_load(SOURCES.read_text())["sources"]
     entries = {entry["name"]: entry for entry in source["tables"]}
-    assert set(entries) == set(TOPIC_TABLES)
+    assert set(entries) == {*TOPIC_TABLES, "schemas"}
     for name, topic_table in TOPIC_TABLES.items():
         spec = entries[name]["config"]["meta"]["change_table"]
-        assert entries[name]["identifier"] == "kafka_records"
+        assert entries[name]["identifier"] == RAW_TABLES[topic_table.topic].name
+        assert spec.get("serialization", "json") == ("avro" if topic_table.is_avro else "json")
         assert spec["topic"] == topic_table.topic
         assert spec.get("table") == (None if topic_table.is_alone else f"shop.{name}")
         assert spec["key"] == list(topic_table.table.key)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
+
+from demo.writers.avro import encode, envelope
 
 from .cases import Case
 from .consumer import Entry
@@ -99,6 +102,50 @@ def row(id_: Any, name: Any = "", amount: Any = "1.50") -> dict[str, Any]:
     return {"id": id_, "name": name, "amount": amount}
 
 
+def avro_schema(columns: Sequence[str], name: str = "DataRecord") -> dict[str, Any]:
+    """The schema of data messages with these columns: the key a long, the amount a decimal, the others texts."""
+    types: dict[str, Any] = {
+        "id": "long",
+        "amount": {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2},
+    }
+    fields = [{"name": column, "type": ["null", types.get(column, "string")]} for column in columns]
+    headers = {
+        "operation": "string",
+        "changeSequence": "string",
+        "timestamp": "long",
+        "transactionId": "string",
+        "changeMask": ["null", "bytes"],
+        "columnMask": ["null", "bytes"],
+    }
+    told = [{"name": header, "type": type_} for header, type_ in headers.items()]
+    data = {"type": "record", "name": "Data", "fields": fields}
+    parts = {
+        "data": ["null", data],
+        "beforeData": ["null", "Data"],
+        "headers": {"type": "record", "name": "Headers", "fields": told},
+    }
+    return {"type": "record", "name": name, "fields": [{"name": part, "type": type_} for part, type_ in parts.items()]}
+
+
+def in_avro(message: Mapping[str, Any], schema_id: str, columns: Sequence[str], *, embedded: bool = False) -> bytes:
+    """A data message in Avro and its envelope, which tells the id of its schema, or bears the schema."""
+
+    def values(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        if row is None:
+            return None
+        return {name: Decimal(value) if name == "amount" and value else value for name, value in row.items()}
+
+    headers = message["headers"]
+    masks = {name: headers[name] and bytes.fromhex(headers[name]) for name in ("changeMask", "columnMask")}
+    at = int(dt.datetime.fromisoformat(f"{headers['timestamp']}+00:00").timestamp() * 1_000_000)
+    rows = {"data": values(message["data"]), "beforeData": values(message["beforeData"])}
+    schema = avro_schema(columns)
+    record = encode(schema, {**rows, "headers": {**headers, **masks, "timestamp": at}})
+    if embedded:
+        return envelope(record, "DT", schema=json.dumps(schema))
+    return envelope(record, "DT", schema_id)
+
+
 class Topic:
     """Numbers the records of one topic's partition."""
 
@@ -126,8 +173,17 @@ class Topic:
 _orders = Topic()
 _texts = Topic(text=True)
 _versions = Topic()
+_avro = Topic()
 _held = Topic("held")
 _other = Topic("held", partition=1)
+
+V1, V2 = ["id", "amount", "name"], ["id", "added", "name", "amount"]
+
+
+def schema_in(schema_id: str, columns: Sequence[str]) -> dict[str, Any]:
+    """A metadata message that bears the Avro schema of its data messages."""
+    return metadata(schema_id, "orders", columns) | {"dataSchema": json.dumps(avro_schema(columns))}
+
 
 CASES = [
     Case(
@@ -257,6 +313,45 @@ CASES = [
         [
             {(1, None, "1.50", "x"), (2, "b", "1.50", None)},
             {(1, "d", "1.50", None), (2, "c", None, None)},
+        ],
+        shown="id, name, cast(amount as string), added",
+    ),
+    Case(
+        Entry("avro", SPEC | {"serialization": "avro"}, COLUMNS | {"added": "string"}),
+        RECORD,
+        [
+            _avro.records(
+                # of a schema that lands with the next batch
+                in_avro(body("I", 5, row(3, "waits") | {"added": "z"}), "v2", V2),
+                envelope(json.dumps(schema_in("v1", V1)).encode(), "MD"),
+                in_avro(body("I", 10, row(1, "a")), "v1", V1),
+                in_avro(body("U", 20, row(1, None, None), columnMask="05", changeMask="04"), "v1", V1),
+                in_avro(body("D", 25, None, row(4, "never there")), "v1", V1),
+                envelope(b"cut", "DT", "v1"),
+                envelope(b"", "XX"),
+                b"no envelope",
+                None,
+            ),
+            _avro.records(
+                envelope(json.dumps(schema_in("v2", V2)).encode(), "MD"),
+                in_avro(body("I", 30, row(2, "b") | {"added": "y"}), "v2", V2),
+                in_avro(
+                    body("U", 40, row(2, None, None) | {"added": None}, columnMask="03", changeMask="02"), "v2", V2
+                ),
+                in_avro(body("U", 50, row(1, "e", "9.99") | {"added": "w"}), "", V2, embedded=True),
+                in_avro(body("I", 60, row(9, "of a schema that never lands")), "v9", V1),
+            ),
+        ],
+        {
+            ("accepted", None): 7,
+            ("ignored", "metadata"): 2,
+            ("ignored", "tombstone"): 1,
+            ("rejected", "message_malformed"): 3,
+            ("waiting", "schema_missing"): 1,
+        },
+        [
+            {(1, None, "1.50", None)},
+            {(1, "e", "9.99", "w"), (2, "b", "1.50", None), (3, "waits", "1.50", "z")},
         ],
         shown="id, name, cast(amount as string), added",
     ),

@@ -38,6 +38,8 @@ from .qlik_cases import COLUMNS as BUSY_COLUMNS
 from .qlik_cases import TWO_HEADERS, WITH_HISTORY, bare, seq
 from .statements import before, hanging, intercepted, wait_until_hanging
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = "interrupted"
 SPEC = {"format": "qlik_change_tables", "key": KEY, "headers": list(HEADERS), "mask_type": "string"}
 BATCHES = 3

@@ -19,6 +19,8 @@ from .landing import Raw
 from .qlik_cases import seq
 from .semantics_page import ABSENT, BATCHES, FIRST, LEFT_OUT, NULL, Example, MalformedPageError, Output, read_page
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = "semantics"
 DAY = "2026-01-31"
 EXAMPLE = 1000  # sequences of the page are less

@@ -16,6 +16,8 @@ from .landing import Raw
 from .qlik_cases import SPEC, TWO_HEADERS, WITH_HISTORY, bare, seq
 from .rendered import assert_lints
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = "spec_changes"
 SPARSE_SPEC = SPEC | {
     "headers": ["change_seq", "change_oper", "change_mask"],

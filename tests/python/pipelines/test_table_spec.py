@@ -175,7 +175,7 @@ MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
     "kafka_serialization": (
         KAFKA | {"serialization": "xml"},
         COLUMNS,
-        "`serialization` must be one of json, got 'xml'",
+        "`serialization` must be one of json, avro, got 'xml'",
     ),
     "kafka_snapshot_seq": (
         KAFKA | {"snapshot": "right", "snapshot_seq": "now"},
