@@ -171,9 +171,9 @@ def _text(value: Any) -> str:
     """What JSON has no type for."""
     if isinstance(value, datetime.datetime):
         at = value.astimezone(datetime.UTC) if value.tzinfo else value
-        return f"{at:%Y-%m-%d %H:%M:%S.%f}"
+        return at.replace(tzinfo=None).isoformat(" ", "microseconds")
     if isinstance(value, datetime.date | datetime.time):
-        return f"{value:%H:%M:%S.%f}" if isinstance(value, datetime.time) else value.isoformat()
+        return value.isoformat("microseconds") if isinstance(value, datetime.time) else value.isoformat()
     if isinstance(value, Decimal):
         return f"{value:f}"
     if isinstance(value, bytes):

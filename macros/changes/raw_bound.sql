@@ -7,6 +7,7 @@
                 rows counts for itself, also `group`: the columns that tell the group
     edge        how far the raw table had landed before it was read: {arrival, rows} of the rows with the highest arrival,
                 and their fingerprint; of positions, the list of them (see `_landed_positions`). None where nothing had
+    until       of positions, SQL that keeps a run to what had landed then; else none
 -#}
 {% macro _raw_bound(spec, mark) %}
     {% set arrival = change_tables._arrival_column(spec) %}
@@ -19,11 +20,16 @@
             ~ this ~ " has taken in, '" ~ loaded ~ "', got '" ~ wanted ~ "'; build it anew with --full-refresh"
         ) %}
     {% endif %}
-    {% set bound = {'predicate': none, 'snapshot': true, 'arrival': arrival, 'edge': none} %}
+    {% set bound = {'predicate': none, 'snapshot': true, 'arrival': arrival, 'edge': none, 'until': none} %}
     {% set settled = none if mark is none or rescan else mark.settled %}
+    {#- settled by another kind of arrival: everything is read again -#}
+    {% if arrival and settled is not none and (settled is string) == (arrival.kind == 'positions') %}
+        {% set settled = none %}
+    {% endif %}
     {% set edges = {} %}
     {% if arrival and arrival.kind == 'positions' %}
         {% do bound.update({'edge': change_tables._landed_positions(spec, arrival, settled)}) %}
+        {% do bound.update({'until': change_tables._positions_until(arrival, bound.edge)}) %}
     {% elif arrival and spec.lookback == 0 %}
         {% do edges.update(change_tables._landed_edges(spec, arrival, settled)) %}
         {% do bound.update({'edge': edges.values() | list | last if edges else none}) %}
@@ -122,16 +128,10 @@
     {%- set known = [] -%}
     {%- set behind = [] -%}
     {%- for place in settled -%}
-        {%- set is_group = [] -%}
-        {%- for name in arrival.group -%}
-            {%- set value = place.group[loop.index0] -%}
-            {%- do is_group.append(
-                change_tables.quoted(name) ~ ' <=> ' ~ ('null' if value is none else change_tables.text_literal(value))
-            ) -%}
-        {%- endfor -%}
-        {%- set bound = place.position ~ (' - ' ~ lookback if lookback else '') if arrival.is_number else change_tables.text_literal(place.position) -%}
-        {%- do known.append(is_group | join(' and ')) -%}
-        {%- do behind.append(is_group | join(' and ') ~ ' and ' ~ position ~ (' > ' if place.is_whole else ' >= ') ~ bound) -%}
+        {%- set is_of_group = change_tables._is_of_group(arrival, place) -%}
+        {%- set bound = change_tables._position_literal(arrival, place) ~ (' - ' ~ lookback if lookback) -%}
+        {%- do known.append(is_of_group) -%}
+        {%- do behind.append(is_of_group ~ ' and ' ~ position ~ (' > ' if place.is_whole else ' >= ') ~ bound) -%}
     {%- endfor -%}
     {%- if not settled -%}
         true
@@ -148,6 +148,38 @@
             )
         )
     {%- endif -%}
+{%- endmacro %}
+
+
+{#- Rows up to the position of their group, and rows that tell no position. -#}
+{% macro _positions_until(arrival, edge) -%}
+    {%- set position = change_tables.quoted(arrival.name) -%}
+        (
+            {{ position }} is null
+            {%- for place in edge %}
+            or ({{ change_tables._is_of_group(arrival, place) }} and {{ position }} <= {{ change_tables._position_literal(arrival, place) }})
+            {%- endfor %}
+        )
+{%- endmacro %}
+
+
+{#- Whether a row is of the group of a position. -#}
+{% macro _is_of_group(arrival, place) -%}
+    {%- for name in arrival.group -%}
+        {%- set value = place.group[loop.index0] -%}
+        {{- change_tables.quoted(name) }} <=> {{ 'null' if value is none else change_tables.text_literal(value) }}{{ ' and ' if not loop.last -}}
+    {%- endfor -%}
+{%- endmacro %}
+
+
+{% macro _position_literal(arrival, place) -%}
+    {{- place.position if arrival.is_number else change_tables.text_literal(place.position) -}}
+{%- endmacro %}
+
+
+{#- Whether a row that was read holds back up to where the raw table has settled. -#}
+{% macro _holds_back(arrival) -%}
+    {{- '_holds_back' if arrival.kind == 'positions' else "_status = 'waiting'" -}}
 {%- endmacro %}
 
 

@@ -213,7 +213,7 @@ create or replace view {{ reports }} as
     before the changes are read, so that a row which lands in between is read again.
 -#}
 {% macro _look_how_far_it_settled(spec, run) %}
-    {% set bound = {'predicate': none, 'snapshot': false, 'arrival': change_tables._arrival_column(spec)} %}
+    {% set bound = {'predicate': none, 'snapshot': false, 'arrival': change_tables._arrival_column(spec), 'until': run.until} %}
     {% if not bound.arrival %}
         {% do return({'arrival': none, 'edge': none}) %}
     {% endif %}
@@ -221,7 +221,7 @@ create or replace view {{ reports }} as
         {% do return(change_tables._settled_at(run, bound.arrival, run.edge.arrival, [])) %}
     {% endif %}
     {% set rows = "(with " ~ change_tables._staging_steps(spec, bound)
-        ~ " select _arrival as _last_arrival, case when _status = 'waiting' then _arrival end as _waiting_since from staged)" %}
+        ~ " select _arrival as _last_arrival, case when " ~ change_tables._holds_back(bound.arrival) ~ " then _arrival end as _waiting_since from staged)" %}
     {% do return(change_tables._settled_by_rows(run, bound.arrival, rows)) %}
 {% endmacro %}
 
@@ -259,6 +259,11 @@ create or replace view {{ reports }} as
 -#}
 {% macro _settled_at(run, arrival, settled, waiting) %}
     {% if arrival.kind == 'positions' %}
+        {% set settled_before = {} %}
+        {% set known = run.mark_before.settled if run.mark_before else none %}
+        {% for place in ([] if known is none or known is string else known) %}
+            {% do settled_before.update({tojson(place.group): place}) %}
+        {% endfor %}
         {% set held_back = {} %}
         {% for row in waiting %}
             {% do held_back.update({tojson(change_tables._group_of(row, arrival)): row['position']}) %}
@@ -266,10 +271,15 @@ create or replace view {{ reports }} as
         {% set positions = [] %}
         {% for place in run.edge or [] %}
             {% set position = held_back.get(tojson(place.group)) %}
-            {% set is_behind = position is not none and (
-                position | int <= place.position | int if arrival.is_number else position <= place.position
-            ) %}
-            {% do positions.append({'group': place.group, 'position': position, 'is_whole': false} if is_behind else place) %}
+            {% set before = settled_before.get(tojson(place.group)) %}
+            {#- a row that is read again by `lookback` holds nothing back -#}
+            {% if position is none %}
+                {% do positions.append(place) %}
+            {% elif before and (position | int < before.position | int if arrival.is_number else position < before.position) %}
+                {% do positions.append(before) %}
+            {% else %}
+                {% do positions.append({'group': place.group, 'position': position, 'is_whole': false}) %}
+            {% endif %}
         {% endfor %}
         {% do return({'arrival': positions, 'edge': none}) %}
     {% endif %}

@@ -45,7 +45,7 @@
         '_column_names', '_column_ordinals', '_content_hash', '_contents_differ', '_copies', '_counters',
         '_covered', '_departs', '_ends', '_entered_by', '_enters', '_error', '_event_counter', '_first_tenancy',
         '_floor', '_floors', '_has_before', '_has_landed_update', '_has_lived', '_has_update', '_headers',
-        '_highest_before_key', '_highest_rank', '_is_accepted', '_is_covered', '_is_ended', '_is_known',
+        '_highest_before_key', '_holds_back', '_is_untold', '_lacks_schema', '_highest_rank', '_is_accepted', '_is_covered', '_is_ended', '_is_known',
         '_is_moved', '_is_open', '_is_own', '_is_withdrawn', '_key_before_misfit', '_key_misfit', '_kind',
         '_known_key_before', '_known_report', '_landed_code', '_landed_column_mask', '_landed_mask', '_landed_row',
         '_landed_time', '_last_arrival', '_last_counter', '_lineage', '_lives', '_lowest_before_key',

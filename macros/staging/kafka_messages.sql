@@ -19,9 +19,9 @@
     {%- if spec.topic is not none and not spec.hold_open_transactions -%}
         {%- do conditions.append('topic = ' ~ change_tables.text_literal(spec.topic)) -%}
     {%- endif -%}
-    {%- if bound.predicate is not none -%}
-        {%- do conditions.append(bound.predicate) -%}
-    {%- endif %}
+    {%- for condition in [bound.predicate, bound.get('until')] if condition is not none -%}
+        {%- do conditions.append(condition) -%}
+    {%- endfor %}
 landed as (
 
     select
@@ -99,7 +99,8 @@ read as (
             when _text is null then 'tombstone'
             when
                 not is_valid_utf8(_text) or _message is null or _message['_corrupt'] is not null
-                or not endswith(rtrim(_text), '}')
+                or not _text rlike '\\}\\s*$'
+                or (_text rlike '\\}\\s*\\{' and try_parse_json(concat('[', _text, ']')) is null)
                 then 'unreadable'
             when _message['magic'] is not null and not coalesce(_message['type'] in ('DT', 'MD'), false) then 'unreadable'
             when _message['type'] = 'MD' or (_message['magic'] is null and _body['lineage'] is not null) then 'metadata'
@@ -115,8 +116,12 @@ read as (
         _body['headers'] as _headers,
         _body['headers']['transactionId'] as _transaction_id,
         try_cast(_body['headers']['transactionEventCounter'] as bigint) as _event_counter,
-        if(_body['headers']['operation'] = 'DELETE', coalesce(_body['data'], _body['beforeData']), _body['data']) as _row,
-        if(_body['headers']['operation'] = 'UPDATE', _body['beforeData'], null) as _row_before,
+        if(
+            _body['headers']['operation'] = 'DELETE',
+            coalesce(if(size(_body['data']) > 0, _body['data'], null), _body['beforeData']),
+            _body['data']
+        ) as _row,
+        if(_body['headers']['operation'] in ('UPDATE', 'DELETE'), _body['beforeData'], null) as _row_before,
         coalesce(
             {{ "_envelope['schema_id']" if spec.serialization == 'avro' else "_message['messageSchemaId']" }},
             _body['headers']['externalSchemaId']
@@ -134,12 +139,14 @@ messages as (
         struct(topic, `partition`, `offset`) as _arrival,
         {%- endif %}
         case
-            when _headers['table'] is not null then _headers['schema']
-            when _lineage['table'] is not null then _lineage['schema']
-            else schemas._schema_name
+            when _headers['table'] is null or _headers['schema'] is not null
+                then coalesce(_headers['schema'], _lineage['schema'], schemas._schema_name)
+            when _headers['table'] = schemas._table_name
+                then schemas._schema_name
         end as _told_schema,
         coalesce(_headers['table'], _lineage['table'], schemas._table_name) as _told_table,
-        schemas._column_names
+        schemas._column_names,
+        read._schema_id is not null and schemas._schema_id is null as _lacks_schema
     from read
     left join schemas
         on read._schema_id = schemas._schema_id
@@ -322,6 +329,27 @@ schemas as (
 {%- endmacro %}
 
 
+{#- Whether a message may turn out to be one of the entry's, when the metadata that it refers to has landed. -#}
+{% macro _kafka_may_belong(spec) -%}
+    {%- if spec.table is none -%}
+        false
+    {%- else -%}
+        _lacks_schema and {{ change_tables._kafka_told_table(spec) }} is null
+        {{- ' and topic = ' ~ change_tables.text_literal(spec.topic) if spec.topic is not none }}
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- The table that a message tells. -#}
+{% macro _kafka_told_table(spec) -%}
+    {%- if spec.table_column is none -%}
+        _told_table
+    {%- else -%}
+        coalesce(_told_table, _row[{{ change_tables.text_literal(spec.table_column) }}])
+    {%- endif -%}
+{%- endmacro %}
+
+
 {#- Whether a message is one of the entry's: by its topic, and by the table that it tells. -#}
 {% macro _kafka_belongs(spec) -%}
     {%- set conditions = [] -%}
@@ -331,10 +359,7 @@ schemas as (
     {%- if spec.table is not none -%}
         {%- set wanted = change_tables.text_literal(spec.table) -%}
         {%- set bare = change_tables.text_literal(spec.table.split('.', 1) | last) -%}
-        {%- set told = '_told_table' -%}
-        {%- if spec.table_column is not none -%}
-            {%- set told = 'coalesce(_told_table, _row[' ~ change_tables.text_literal(spec.table_column) ~ '])' -%}
-        {%- endif -%}
+        {%- set told = change_tables._kafka_told_table(spec) -%}
         {%- do conditions.append(
             told ~ " = " ~ wanted ~ " or concat(_told_schema, '.', _told_table) = " ~ wanted
             ~ (" or (_told_schema is null and " ~ told ~ " = " ~ bare ~ ")" if bare != wanted)

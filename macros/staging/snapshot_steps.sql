@@ -46,6 +46,9 @@ staged_snapshot as (
         cast(null as string) as _report
         {%- if bound.arrival %},
         null as _arrival
+            {%- if bound.arrival.kind == 'positions' %},
+        false as _holds_back
+            {%- endif %}
         {%- endif %}
     from loaded
 

@@ -39,7 +39,8 @@ own as (
         ) as _is_open
         {%- else %}
         false as _is_open
-        {%- endif %}
+        {%- endif %},
+        {{ change_tables._kafka_may_belong(spec) }} as _is_untold
     from {{ 'counted' if spec.hold_open_transactions else 'messages' }}
 
 ),
@@ -56,6 +57,7 @@ unpacked as (
         _kind,
         _error,
         _is_own,
+        _is_open or _is_untold or _kind = 'schema_missing' as _holds_back,
         _is_open,
         element_at(map('REFRESH', 'R', 'INSERT', 'I', 'UPDATE', 'U', 'DELETE', 'D'), _headers['operation']) as _operation_code,
         _headers['operation'] as _landed_code,
@@ -79,7 +81,7 @@ unpacked as (
         {%- endif %}
         _landed_row
     from own
-    where _is_own{{ ' or _is_open' if bound.arrival and spec.hold_open_transactions }}
+    where _is_own{{ ' or _is_open or _is_untold' if bound.arrival }}
 
 ),
 
@@ -96,6 +98,7 @@ typed as (
         _kind,
         _error,
         _is_own,
+        _holds_back,
         _is_open,
         _operation_code,
         _landed_code,
@@ -124,6 +127,8 @@ judged as (
         *,
         struct({% for name in spec.key %}{{ change_tables.quoted('_before_' ~ loop.index) }} as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}{% endfor %}) as _told_key_before,
         case
+            when not _is_own
+                then null
             when _kind in ('tombstone', 'metadata', 'schema_missing')
                 then null
             when _kind = 'unreadable'
@@ -169,7 +174,7 @@ staged_rows as (
         _changed_at,
         _transaction_id,
         case
-            when _rejection is not null then null
+            when _rejection is not null or _kind <> 'data' or _is_open or not _is_own then null
             when _operation_code = 'R' then concat_ws(':', _change_seq, 'R', _raw_id)
             else concat_ws(':', _change_seq, _operation_code, {{ change_tables.key_text(spec) }})
         end as _change_id,
@@ -191,13 +196,13 @@ staged_rows as (
         end as _key_before,
         _raw_id,
         case
-            when _rejection is not null or _kind <> 'data' or _is_open
+            when _rejection is not null or _kind <> 'data' or _is_open or not _is_own
                 then to_json(_landed_row, {{ change_tables._json_options() }})
         end as _raw_row,
         case
             when _rejection is not null then 'rejected'
             when _kind in ('tombstone', 'metadata') then 'ignored'
-            when _kind = 'schema_missing' or _is_open then 'waiting'
+            when _kind = 'schema_missing' or _is_open or not _is_own then 'waiting'
             else 'accepted'
         end as _status,
         case
@@ -206,6 +211,7 @@ staged_rows as (
             when _kind = 'metadata' then 'metadata: the message tells how a table is made'
             when _kind = 'schema_missing' then concat('schema_missing: ', _error)
             when _is_open then 'transaction_open: not every event of the transaction has landed'
+            when not _is_own then 'schema_missing: the table of the message is not told yet'
         end as _status_reason,
         case
             when
@@ -214,7 +220,8 @@ staged_rows as (
                 then 'key_move_without_before: the mask says that the key changed, and no beforeData tells the key before'
         end as _report
         {%- if bound.arrival %},
-        _arrival
+        _arrival,
+        _holds_back
         {%- endif %}
     from judged
 
@@ -290,9 +297,9 @@ staged as (
 {% endmacro %}
 
 
-{#- Which raw rows may wait: those of open transactions, and Avro messages for their schema. -#}
+{#- Which raw rows may wait: those of open transactions, Avro messages for their schema, and any to be told their table. -#}
 {% macro qlik_kafka_may_wait(spec) %}
-    {% do return('true' if spec.hold_open_transactions or spec.serialization == 'avro' else 'false') %}
+    {% do return('true' if spec.hold_open_transactions or spec.serialization == 'avro' or spec.table is not none else 'false') %}
 {% endmacro %}
 
 
@@ -344,13 +351,19 @@ staged as (
     {%- endif -%}
     {%- if spec.serialization == 'json' and change_tables._canonical_type(column.data_type).startswith('decimal') -%}
         case
-            when {{ text }} rlike '[0-9.]{17}|E'
+            when {{ text }} rlike 'E' or _text rlike {{ change_tables._long_number_pattern(column.name) }}
                 then coalesce({{ change_tables._exact_texts(column.name) | join(', ') }}, {{ text }})
             else {{ text }}
         end
     {%- else -%}
         {{ text }}
     {%- endif -%}
+{%- endmacro %}
+
+
+{#- A number in a JSON text, under this name, of more digits than a double keeps. -#}
+{% macro _long_number_pattern(name) -%}
+    {{- change_tables.text_literal('"\\Q' ~ name ~ '\\E"\\s*:\\s*[-0-9.]{16}') -}}
 {%- endmacro %}
 
 
@@ -428,7 +441,7 @@ others as (
     select
         *,
         {%- if columns %}
-        coalesce(concat_ws('.', _told_schema, _told_table), {{ columns | join(', ') }}) as _table,
+        coalesce(nullif(concat_ws('.', _told_schema, _told_table), ''), {{ columns | join(', ') }}) as _table,
         {%- else %}
         nullif(concat_ws('.', _told_schema, _told_table), '') as _table,
         {%- endif %}

@@ -174,6 +174,7 @@ _orders = Topic()
 _texts = Topic(text=True)
 _versions = Topic()
 _avro = Topic()
+_columned = Topic("columned")
 _held = Topic("held")
 _other = Topic("held", partition=1)
 
@@ -231,6 +232,7 @@ CASES = [
                     body("U", 80, row(2, "mask"), changeMask="0G"),
                     body("U", 80, row(2, "mask"), columnMask="-1"),
                     body("U", 90, row(2, "blank"), timestamp="2026-01-31 12:00:00.250"),
+                    json.dumps(body("U", 91, row(2, "a line"))) + "\r\n",
                 ),
                 *Topic("others").records(body("I", 10, row(9, "of another topic"))),
             ],
@@ -244,7 +246,7 @@ CASES = [
             ],
         ],
         {
-            ("accepted", None): 16,
+            ("accepted", None): 17,
             ("ignored", "tombstone"): 1,
             ("ignored", "metadata"): 2,
             ("rejected", "message_malformed"): 7,
@@ -258,8 +260,8 @@ CASES = [
             ("rejected", "column_mask_malformed"): 1,
         },
         [
-            {(1, "loaded again", "1.50"), (2, "blank", "1.50"), (4, "moved", "1.50")},
-            {(1, "loaded again", "1.50"), (2, "blank", "1.50"), (4, "moved", "7.00")},
+            {(1, "loaded again", "1.50"), (2, "a line", "1.50"), (4, "moved", "1.50")},
+            {(1, "loaded again", "1.50"), (2, "a line", "1.50"), (4, "moved", "7.00")},
         ],
         shown="id, name, cast(amount as string)",
     ),
@@ -393,6 +395,15 @@ CASES = [
                     metadata("o1", "others", list(COLUMNS)),
                     enveloped(body("I", 52, row(9, "of the table of its schema")), "o1"),
                     metadata("l1", "lines", list(COLUMNS)),
+                    body(
+                        "I",
+                        44,
+                        row("x", "rejected, and an event of its transaction"),
+                        schema="app",
+                        table="orders",
+                        transactionId="T5",
+                        transactionEventCounter=2,
+                    ),
                 ),
                 *_other.records(
                     body(
@@ -423,6 +434,15 @@ CASES = [
                         transactionId="T4",
                         transactionEventCounter=1,
                     ),
+                    body(
+                        "I",
+                        42,
+                        {"x": "not of our columns"},
+                        schema="app",
+                        table="others",
+                        transactionId="T5",
+                        transactionEventCounter=1,
+                    ),
                 ),
             ],
             [
@@ -446,13 +466,23 @@ CASES = [
                         transactionEventCounter=2,
                         transactionLastEvent=True,
                     ),
+                    body(
+                        "I",
+                        45,
+                        row(6, "after another table"),
+                        schema="app",
+                        table="orders",
+                        transactionId="T5",
+                        transactionEventCounter=3,
+                        transactionLastEvent=True,
+                    ),
                 ),
             ],
         ],
-        {("accepted", None): 5, ("waiting", "transaction_open"): 1},
+        {("accepted", None): 6, ("waiting", "transaction_open"): 1, ("rejected", "value_does_not_fit"): 1},
         [
             {(1, "whole"), (8, "loaded")},
-            {(1, "whole"), (3, "gap"), (4, "fills the gap"), (5, "last"), (8, "loaded")},
+            {(1, "whole"), (3, "gap"), (4, "fills the gap"), (5, "last"), (6, "after another table"), (8, "loaded")},
         ],
     ),
     Case(
@@ -462,7 +492,30 @@ CASES = [
         {("accepted", None): 3, ("ignored", "metadata"): 1},
         [{(1, "other"), (3, "other"), (4, "first of its own")}] * 2,
     ),
+    Case(
+        Entry("by_column", SPEC | {"table": "t1", "table_column": "tbl"}, COLUMNS),
+        RECORD,
+        [
+            _columned.records(
+                body("I", 10, row(1, "mine") | {"tbl": "t1"}),
+                body("I", 11, row(2, "another's") | {"tbl": "t2"}),
+                body("I", 12, row(3, "whose?")),
+                body("D", 13, None, row(4, "mine") | {"tbl": "t1"}),
+                body("D", 14, {}, row(5, "mine") | {"tbl": "t1"}),
+                '{"data": {"id": 6, "tbl": "t1"}, "headers": {"operation": "DELETE"}} {"data": {"id": 7, "tbl": "t1"}}',
+            ),
+            [],
+        ],
+        {("accepted", None): 3, ("rejected", "message_malformed"): 1},
+        [{(1, "mine")}] * 2,
+    ),
 ]
+
+UNCLAIMED_BY_COLUMN = {
+    ("columned:0:1", "ignored", "table_not_declared: t2"),
+    ("columned:0:2", "rejected", "table_unknown: neither headers nor metadata tell the table of the message"),
+}
+"""The records of the raw table of `by_column` that it does not stage."""
 
 UNCLAIMED = {
     ("held:0:4", "ignored", "table_not_declared"),
@@ -471,5 +524,6 @@ UNCLAIMED = {
     ("held:0:7", "rejected", "table_unknown"),
     ("held:0:8", "ignored", "table_not_declared"),
     ("held:0:9", "ignored", "table_not_declared"),
+    ("held:1:3", "ignored", "table_not_declared"),
 }
 """The records of the shared raw table that neither `held` nor `lines` stages."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections import Counter
@@ -11,7 +12,20 @@ import pytest
 
 from .cases import Case
 from .consumer import Consumer
-from .kafka_cases import CASES, UNCLAIMED
+from .kafka_cases import (
+    CASES,
+    UNCLAIMED,
+    UNCLAIMED_BY_COLUMN,
+    V1,
+    Topic,
+    body,
+    enveloped,
+    in_avro,
+    metadata,
+    row,
+    schema_in,
+    seq,
+)
 from .landing import Raw
 from .rendered import assert_lints
 
@@ -31,6 +45,9 @@ def results(project: Consumer, raw: Raw) -> Results:
     project.write([case.entry for case in CASES])
     (project.folder / "models/unclaimed.sql").write_text(
         "{{ change_tables.unclaimed_rows('feed', ['held', 'lines']) }}\n"
+    )
+    (project.folder / "models/unclaimed_by_column.sql").write_text(
+        "{{ change_tables.unclaimed_rows('feed', ['by_column']) }}\n"
     )
     (project.folder / "models/schemas.sql").write_text("{{ change_tables.qlik_kafka_schemas('feed', 'versions') }}\n")
     for case in CASES:
@@ -83,6 +100,8 @@ def test_what_needs_a_look_is_reported_and_nothing_else(raw: Raw, case: Case) ->
 def test_records_that_no_entry_stages_are_listed_and_none_is_lost(raw: Raw) -> None:
     listed = raw.query(f"select _raw_id, _status, substring_index(_status_reason, ':', 1) from {SCHEMA}.unclaimed")
     assert sorted(listed) == sorted(UNCLAIMED)
+    listed = raw.query(f"select _raw_id, _status, _status_reason from {SCHEMA}.unclaimed_by_column")
+    assert sorted(listed) == sorted(UNCLAIMED_BY_COLUMN)
     stagings = " union all ".join(
         f"select _raw_id from {SCHEMA}.{name}" for name in ("stg_feed__held", "stg_feed__lines", "unclaimed")
     )
@@ -110,6 +129,25 @@ def test_a_run_with_new_records_reads_no_other(project: Consumer, raw: Raw) -> N
     assert bound is not None
     read = raw.query(f"select count(*) from {SCHEMA}_raw.whole_topic where {bound[1]}")
     assert read == [(4,)]
+
+
+@pytest.mark.usefixtures("results")
+def test_messages_in_several_partitions_wait_for_the_metadata_that_they_refer_to(project: Consumer, raw: Raw) -> None:
+    partitions = [Topic(partition=partition) for partition in (7, 8)]
+    shared = Topic("late", partition=9)
+    raw.insert(
+        f"{SCHEMA}_raw.avro",
+        [topic.record(in_avro(body("I", 70, row(topic.partition, "in time")), "v8", V1)) for topic in partitions],
+    )
+    raw.insert(f"{SCHEMA}_raw.shared", [shared.record(enveloped(body("I", 70, row(70, "of which table?")), "l8"))])
+    logs = ["dedup_feed__avro", "dedup_feed__lines"]
+    project.dbt("run", "--select", *logs)
+    found = " union all ".join(f"select _raw_id from {SCHEMA}.{log} where _change_seq = '{seq(70)}'" for log in logs)
+    assert raw.query(found) == []
+    raw.insert(f"{SCHEMA}_raw.avro", [partitions[0].record(json.dumps(schema_in("v8", V1)))])
+    raw.insert(f"{SCHEMA}_raw.shared", [shared.record(metadata("l8", "lines", ["id", "name", "amount"]))])
+    project.dbt("run", "--select", *logs)
+    assert sorted(raw.query(found)) == [("late:9:0",), ("orders:7:0",), ("orders:8:0",)]
 
 
 @pytest.mark.usefixtures("results")

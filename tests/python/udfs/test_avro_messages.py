@@ -52,6 +52,7 @@ def read(schema: Any, *values: bytes) -> list[dict[str, Any]]:
         ("exact", Decimal("1234567890123456789012345678.0123456789"), "1234567890123456789012345678.0123456789"),
         ("day", datetime.date(2026, 1, 31), "2026-01-31"),
         ("at", datetime.datetime(2026, 1, 31, 12, 0, 0, 123_456, datetime.UTC), "2026-01-31 12:00:00.123456"),
+        ("at", datetime.datetime(1, 1, 1, tzinfo=datetime.UTC), "0001-01-01 00:00:00.000000"),
         ("time", datetime.time(12, 0, 0, 5), "12:00:00.000005"),
         ("raw", b"\x00\xff", "00FF"),
         ("flag", True, True),
