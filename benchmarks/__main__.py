@@ -26,7 +26,7 @@ from dbt.cli.main import dbtRunner
 from udfs.local_server import LocalServer, local_server
 
 from . import by_hand
-from .data import COLUMNS, create_raw_table, insert_changes
+from .data import COLUMNS, create_messages, create_raw_table, insert_changes, write_avro_messages
 
 HERE = Path(__file__).resolve().parent
 FOLDER = HERE.parent / ".build" / "bench"
@@ -217,6 +217,32 @@ def ten_times_the_keys(bench: Bench) -> None:
         bench.measured(f"batch into ten times the keys: {kind}", statistics.median(found[name]), into_narrow, note)
 
 
+def messages(bench: Bench) -> None:
+    """Kafka messages, from the raw records to the current rows: JSON beside SQL by hand, and Avro."""
+    bench.land("full", 1, 0, bench.changes)
+    bench.sql(f"drop table if exists {RAW}.messages")
+    bench.sql(create_messages(f"{RAW}.messages", f"{RAW}.full"))
+    ((count,),) = bench.sql(f"select count(*) from {RAW}.messages")
+    state = f"{HAND}.messages_state"
+    hand = bench.timed(by_hand.state_of_messages(f"{RAW}.messages", state))
+    ours = bench.dbt("stg_bench__messages", "dedup_bench__messages", "current_bench__messages", full_refresh=True)
+    _assert_state(bench, "messages", "messages", state)
+    seconds = ours["dedup_bench__messages"] + ours["current_bench__messages"]
+    rate = f"{count / seconds / 1000:.0f} thousand messages/s, by hand {count / hand / 1000:.0f}"
+    bench.measured("messages in JSON: raw to state", seconds, hand, rate)
+    folder = FOLDER / f"avro_{bench.changes}"
+    write_avro_messages(folder, bench.changes)
+    bench.sql(f"drop table if exists {RAW}.avro_messages")
+    bench.sql(f"create table {RAW}.avro_messages using parquet location '{folder}'")
+    names = ("stg_bench__avro_messages", "dedup_bench__avro_messages", "current_bench__avro_messages")
+    ours = bench.dbt(*names, full_refresh=True)
+    ((found,),) = bench.sql(f"select count(*) from {OURS}.current_bench__avro_messages")
+    bench.assert_equal("messages in Avro: rows", (found,), (bench.changes,))
+    seconds = ours[names[1]] + ours[names[2]]
+    rate = f"{bench.changes / seconds / 1000:.0f} thousand messages/s"
+    bench.measured("messages in Avro: raw to state", seconds, note=rate)
+
+
 def nothing_new(bench: Bench) -> None:
     """What dbt itself takes where nothing has landed."""
     names = ["dedup_bench__full", "current_bench__full", "history_bench__full", "dedup_bench__partial"]
@@ -317,6 +343,7 @@ SCENARIOS: dict[str, Callable[[Bench], None]] = {
     "partial": partial_images,
     "wide": ten_times_the_keys,
     "nothing_new": nothing_new,
+    "messages": messages,
     "functions": functions,
 }
 
@@ -354,10 +381,12 @@ def _run(options: argparse.Namespace) -> tuple[list[Figure], dict[str, Any]]:
         _install()
         _make_schemas(bench)
         warm_up = Bench(server, WARM_UP, WARM_UP // 10, WARM_UP // 10, 1, is_heard=False)
-        for name in ("full", "partial"):
-            SCENARIOS[name](warm_up)
+        wanted = options.scenario or list(SCENARIOS)
+        for name in ("full", "partial", "messages"):
+            if name in wanted or name != "messages":
+                SCENARIOS[name](warm_up)
         _make_schemas(bench)
-        for name in options.scenario or SCENARIOS:
+        for name in wanted:
             SCENARIOS[name](bench)
         return bench.figures, _machine(server)
 

@@ -155,6 +155,32 @@ when matched then update set valid_to_seq = source.valid_to_seq, valid_to = sour
 when not matched then insert *"""
 
 
+def state_of_messages(raw: str, state: str) -> str:
+    """The state out of JSON messages that bear every column: each read by its own type, the latest of a key kept."""
+    types = (
+        "id bigint, customer bigint, status string, amount decimal(18, 4), quantity int, ordered_on date,"
+        " changed_at timestamp, note string, country string, is_paid boolean, score double"
+    )
+    headers = "operation string, changeSequence string"
+    row = ", ".join(f"message.data.{name} as {name}" for name in COLUMNS)
+    return f"""
+create or replace table {state} {_TABLE} as
+select change_seq, is_deleted, {_DATA}
+from (
+    select
+        message.headers.changeSequence as change_seq, message.headers.operation = 'DELETE' as is_deleted, {row},
+        row_number() over (partition by message.data.id order by message.headers.changeSequence desc) as place
+    from (
+        select from_json(
+            cast(value as string), 'data struct<{types}>, headers struct<{headers}>',
+            map('timestampFormat', 'yyyy-MM-dd HH:mm:ss[.SSSSSS]')
+        ) as message
+        from {raw}
+    )
+)
+where place = 1"""
+
+
 def duckdb_state_of(files: str) -> str:
     """The same current rows in DuckDB's words, read from the raw table's files."""
     return f"""

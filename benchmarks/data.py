@@ -7,6 +7,19 @@ change in twenty is delivered twice.
 
 from __future__ import annotations
 
+import io
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+from pyarrow import parquet
+
+from demo.database import Column, Table
+from demo.writers.avro import data_schema, envelope
 from demo.writers.qlik_change_tables import hex_mask
 
 COLUMNS = (
@@ -26,6 +39,22 @@ HEADERS = 7
 _SPARSE = ((2, 6), (3, 4, 6), (9,), (2, 9, 10), (7,), (3, 8), (4,))
 """What the updates of partial images bear besides the key, by place in COLUMNS; change n has the one at n modulo 7."""
 
+_TYPES = (
+    "bigint",
+    "bigint",
+    "string",
+    "decimal(18,4)",
+    "int",
+    "date",
+    "timestamp",
+    "string",
+    "string",
+    "boolean",
+    "double",
+)
+_TABLE = Table("messages", tuple(map(Column, COLUMNS, _TYPES)), ("id",))
+_BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+
 _VALUES = {
     "customer": "pmod(xxhash64(n, 2), 100000)",
     "status": "element_at(array('new', 'paid', 'packed', 'sent', 'returned'), cast(pmod(n, 5) as int) + 1)",
@@ -38,6 +67,94 @@ _VALUES = {
     "is_paid": "pmod(n, 2) = 0",
     "score": "pmod(xxhash64(n, 6), 1000000) / 1000.0",
 }
+
+
+_AS_TEXT = ("amount", "ordered_on", "changed_at")
+"""Columns that a JSON message tells as texts."""
+
+
+def create_messages(table: str, changes: str) -> str:
+    """The statement that makes a raw table of Kafka records: each row of a table of changes as a JSON message."""
+    data = ", ".join(f"cast({name} as string) as {name}" if name in _AS_TEXT else name for name in COLUMNS)
+    told = (
+        "element_at(map('I', 'INSERT', 'U', 'UPDATE', 'D', 'DELETE'), header__change_oper) as operation,"
+        " header__change_seq as changeSequence, cast(header__timestamp as string) as `timestamp`,"
+        " header__transaction_id as transactionId, header__change_mask as changeMask,"
+        " cast(null as string) as columnMask"
+    )
+    message = (
+        f"concat('{{\"data\":', to_json(struct({data}), map('ignoreNullFields', 'false')),"
+        f" ',\"beforeData\":null,\"headers\":', to_json(struct({told})), '}}')"
+    )
+    return f"""
+create table {table} using parquet as
+select
+    'bench' as topic, spark_partition_id() as `partition`, monotonically_increasing_id() as `offset`,
+    header__timestamp as `timestamp`, cast(null as binary) as key, cast({message} as binary) as value
+from {changes}"""
+
+
+def write_avro_messages(folder: Path, records: int) -> None:
+    """Writes a raw table of Kafka records as a parquet file: inserts in Avro, and before them the metadata message."""
+    schema = data_schema(_TABLE)
+    columns = [
+        {"name": name, "ordinal": place, "primaryKeyPosition": int(place == 1)}
+        for place, name in enumerate(COLUMNS, start=1)
+    ]
+    metadata = {
+        "schemaId": "v1",
+        "lineage": {"schema": "bench", "table": "messages"},
+        "tableStructure": {"tableColumns": {column.pop("name"): column for column in columns}},
+        "dataSchema": json.dumps(schema),
+    }
+    values = [envelope(json.dumps(metadata).encode(), "MD")]
+    parsed = fastavro.parse_schema(schema)
+    for number in range(records):
+        record = {"data": _row(number), "beforeData": None, "headers": _headers(number)}
+        target = io.BytesIO()
+        fastavro.schemaless_writer(target, parsed, record)
+        values.append(envelope(target.getvalue(), "DT", "v1"))
+    offsets = pa.array(range(len(values)), pa.int64())
+    table = pa.table(
+        {
+            "topic": pa.array(["bench"] * len(values)),
+            "partition": pa.array([0] * len(values), pa.int32()),
+            "offset": offsets,
+            "timestamp": pa.array([_BEGIN] * len(values), pa.timestamp("us", "UTC")),
+            "key": pa.nulls(len(values), pa.binary()),
+            "value": pa.array(values, pa.binary()),
+        }
+    )
+    folder.mkdir(parents=True)
+    parquet.write_table(table, folder / "records.parquet", row_group_size=50_000)
+
+
+def _row(number: int) -> dict[str, Any]:
+    return {
+        "id": number,
+        "customer": number % 100_000,
+        "status": "paid",
+        "amount": Decimal(number).scaleb(-4),
+        "quantity": number % 1_000_003,
+        "ordered_on": _BEGIN.date(),
+        "changed_at": _BEGIN,
+        "note": f"what was said about change {number}",
+        "country": "DE",
+        "is_paid": number % 2 == 0,
+        "score": number / 7,
+    }
+
+
+def _headers(number: int) -> dict[str, Any]:
+    return {
+        "operation": "INSERT",
+        "changeSequence": f"2026010100000000{number:019d}",
+        "timestamp": _BEGIN,
+        "streamPosition": "0:1",
+        "transactionId": f"{number // 20:032X}",
+        "changeMask": None,
+        "columnMask": None,
+    }
 
 
 def create_raw_table(table: str) -> str:

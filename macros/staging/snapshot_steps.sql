@@ -1,3 +1,23 @@
+{#- The last step of every staging, `staged`: the rows of `staged_rows`, and those of the snapshot where the run reads it. -#}
+{% macro staged_with_snapshot(spec, bound) -%}
+{%- if spec.snapshot and bound.snapshot -%}
+{{ change_tables.snapshot_steps(spec, bound) }},
+
+{% endif -%}
+staged as (
+
+    select *
+    from staged_rows
+    {%- if spec.snapshot and bound.snapshot %}
+    union all
+    select *
+    from staged_snapshot
+    {%- endif %}
+
+)
+{%- endmacro %}
+
+
 {#-
     The rows of a table's snapshot (its full load) as changes, ending in `staged_snapshot`: each row sets the whole row of
     its key, at the sequence at which the load stands. They have no header columns, whatever the feed.

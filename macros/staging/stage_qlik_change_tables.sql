@@ -218,29 +218,9 @@ staged_rows as (
         {%- endif %}
     from paired
 
-)
-{%- if not (spec.snapshot and bound.snapshot) %},
+),
 
-staged as (
-
-    select *
-    from staged_rows
-
-)
-{%- else %},
-
-{{ change_tables.snapshot_steps(spec, bound) }},
-
-staged as (
-
-    select *
-    from staged_rows
-    union all
-    select *
-    from staged_snapshot
-
-)
-{%- endif %}
+{{ change_tables.staged_with_snapshot(spec, bound) }}
 {%- endmacro %}
 
 

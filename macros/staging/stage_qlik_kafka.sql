@@ -19,8 +19,21 @@ counted as (
     select
         *,
         max(case when _headers['transactionLastEvent'] = 'true' then _event_counter end) over same_transaction as _last_counter,
-        collect_set(_event_counter) over same_transaction as _counters
+        row_number() over (
+            partition by coalesce(_transaction_id, _raw_id), _event_counter
+            order by _raw_id
+        ) as _copy
     from messages
+    window same_transaction as (partition by coalesce(_transaction_id, _raw_id))
+
+),
+
+told as (
+
+    select
+        *,
+        count_if(_copy = 1 and _event_counter between 1 and _last_counter) over same_transaction as _landed_events
+    from counted
     window same_transaction as (partition by coalesce(_transaction_id, _raw_id))
 
 ),
@@ -34,14 +47,14 @@ own as (
         {%- if spec.hold_open_transactions %}
         coalesce(
             _transaction_id is not null and _event_counter is not null
-            and (_last_counter is null or size(filter(_counters, counter -> counter between 1 and _last_counter)) < _last_counter),
+            and (_last_counter is null or _landed_events < _last_counter),
             false
         ) as _is_open
         {%- else %}
         false as _is_open
         {%- endif %},
         {{ change_tables._kafka_may_belong(spec) }} as _is_untold
-    from {{ 'counted' if spec.hold_open_transactions else 'messages' }}
+    from {{ 'told' if spec.hold_open_transactions else 'messages' }}
 
 ),
 
@@ -225,29 +238,9 @@ staged_rows as (
         {%- endif %}
     from judged
 
-)
-{%- if not (spec.snapshot and bound.snapshot) %},
+),
 
-staged as (
-
-    select *
-    from staged_rows
-
-)
-{%- else %},
-
-{{ change_tables.snapshot_steps(spec, bound) }},
-
-staged as (
-
-    select *
-    from staged_rows
-    union all
-    select *
-    from staged_snapshot
-
-)
-{%- endif %}
+{{ change_tables.staged_with_snapshot(spec, bound) }}
 {%- endmacro %}
 
 

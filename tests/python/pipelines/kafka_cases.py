@@ -493,7 +493,7 @@ CASES = [
         [{(1, "other"), (3, "other"), (4, "first of its own")}] * 2,
     ),
     Case(
-        Entry("by_column", SPEC | {"table": "t1", "table_column": "tbl"}, COLUMNS),
+        Entry("by_column", SPEC | {"table": "t1", "table_column": "tbl", "snapshot": "loaded"}, COLUMNS),
         RECORD,
         [
             _columned.records(
@@ -506,10 +506,13 @@ CASES = [
             ),
             [],
         ],
-        {("accepted", None): 3, ("rejected", "message_malformed"): 1},
-        [{(1, "mine")}] * 2,
+        {("accepted", None): 5, ("rejected", "message_malformed"): 1},
+        [{(1, "mine"), (8, "loaded")}] * 2,
     ),
 ]
+
+LOADED = [(1, "loaded", None), (8, "loaded", None)]
+"""The snapshot of `by_column`."""
 
 UNCLAIMED_BY_COLUMN = {
     ("columned:0:1", "ignored", "table_not_declared: t2"),

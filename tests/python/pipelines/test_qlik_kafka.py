@@ -14,6 +14,8 @@ from .cases import Case
 from .consumer import Consumer
 from .kafka_cases import (
     CASES,
+    COLUMNS,
+    LOADED,
     UNCLAIMED,
     UNCLAIMED_BY_COLUMN,
     V1,
@@ -42,7 +44,7 @@ def project(consumer: Callable[[str], Consumer]) -> Consumer:
 @pytest.fixture(scope="module")
 def results(project: Consumer, raw: Raw) -> Results:
     """The current rows of each table after batch 1, batch 2, and a full refresh, by name of the entry."""
-    project.write([case.entry for case in CASES])
+    project.write([case.entry for case in CASES], further_sources=["loaded"])
     (project.folder / "models/unclaimed.sql").write_text(
         "{{ change_tables.unclaimed_rows('feed', ['held', 'lines']) }}\n"
     )
@@ -53,6 +55,8 @@ def results(project: Consumer, raw: Raw) -> Results:
     for case in CASES:
         if case.landed_columns is not None:
             raw.create(f"{SCHEMA}_raw.{case.entry.raw_table}", case.landed_columns)
+    raw.create(f"{SCHEMA}_raw.loaded", COLUMNS)
+    raw.insert(f"{SCHEMA}_raw.loaded", LOADED)
     found: Results = {case.entry.name: [] for case in CASES}
     for number in (0, 1):
         for case in CASES:
