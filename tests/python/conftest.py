@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from udfs.local_server import LocalServer, local_server
+
+settings.register_profile("any_machine", deadline=None)  # a busy machine makes any example slow now and then
+settings.load_profile("any_machine")
 
 
 @pytest.fixture(scope="session")
