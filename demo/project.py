@@ -46,14 +46,16 @@ class DbtProject:
         """The relation of each model, seed and snapshot, by its name."""
         return {node.name: node.relation_name for node in self._manifest.nodes.values() if node.relation_name}
 
-    def build(self, server: LocalServer) -> None:
-        """`dbt build` on a server.
+    def build(self, server: LocalServer, *selected: str) -> None:
+        """`dbt build` on a server, of all that there is or of what is selected.
 
         Raises:
             DbtError: a model or a test failed.
         """
         os.environ.update(server.environment())
-        built = dbtRunner(self._manifest).invoke(["build", *self._options])
+        built = dbtRunner(self._manifest).invoke(
+            ["build", *(["--select", *selected] if selected else []), *self._options]
+        )
         if not built.success:
             raise DbtError(self._failure(built))
 

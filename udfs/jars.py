@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyspark
@@ -27,6 +28,7 @@ from pyspark.sql import SparkSession
 import sys
 builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
 builder = builder.config("spark.jars.packages", sys.argv[1]).config("spark.jars.ivy", sys.argv[2])
+builder = builder.config("spark.jars.excludes", sys.argv[3])
 builder.getOrCreate().stop()
 """
 
@@ -74,14 +76,23 @@ def resolved_jars(folder: Path | None = None) -> list[Path]:
     return sorted(folder.glob("*.jar"))
 
 
-def resolve_jars(folder: Path | None = None) -> bool:
+def resolve_jars(
+    folder: Path | None = None,
+    coordinates: Sequence[str] = COORDINATES,
+    *,
+    without: str = "",
+    all_of_them: bool = False,
+) -> bool:
     """Bring the jars into the folder; True when there was something to do. A run that breaks leaves no half folder.
+
+    Those that Spark ships are left out, unless `all_of_them` is asked for; so is what stands in `without`, as
+    `group:artifact`.
 
     Raises:
         JarsError: no Java, no network, no such artifact, or the folder cannot be written.
     """
     folder = folder or jars_folder()
-    if _is_complete(folder):
+    if _is_complete(folder, coordinates):
         return False
     check_java()
     workplace = folder.with_name(folder.name + ".partial")
@@ -89,7 +100,7 @@ def resolve_jars(folder: Path | None = None) -> bool:
         shutil.rmtree(workplace, ignore_errors=True)
         (workplace / "kept").mkdir(parents=True)
         done = subprocess.run(
-            [sys.executable, "-c", _RESOLVE, ",".join(COORDINATES), str(workplace / "ivy")],
+            [sys.executable, "-c", _RESOLVE, ",".join(coordinates), str(workplace / "ivy"), without],
             cwd=workplace,
             env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"},
             capture_output=True,
@@ -99,16 +110,16 @@ def resolve_jars(folder: Path | None = None) -> bool:
         found = sorted((workplace / "ivy" / "jars").glob("*.jar"))
         if done.returncode != 0 or not found:
             raise JarsError(
-                f"could not resolve {', '.join(COORDINATES)} from Maven Central: check the network (for a mirror set"
+                f"could not resolve {', '.join(coordinates)} from Maven Central: check the network (for a mirror set"
                 " spark.jars.ivySettings in Spark's spark-defaults.conf) and run again; Spark said:"
                 f" {_last_words(done.stderr)}"
             )
         shipped = {artifact_of(jar.name) for jar in (Path(pyspark.__file__).parent / "jars").glob("*.jar")}
         for jar in found:
             name = jar.name.split("_", 1)[1]
-            if artifact_of(name) not in shipped:
+            if all_of_them or artifact_of(name) not in shipped:
                 shutil.move(jar, workplace / "kept" / name)
-        (workplace / "kept" / _RECORD).write_text("\n".join(COORDINATES) + "\n")
+        (workplace / "kept" / _RECORD).write_text("\n".join(coordinates) + "\n")
         shutil.rmtree(folder, ignore_errors=True)
         (workplace / "kept").rename(folder)
     except OSError as error:
@@ -129,9 +140,9 @@ def artifact_of(jar: str) -> str:
     return re.sub(r"-\d[^-]*(-[A-Za-z0-9.]+)*\.jar$", "", jar)
 
 
-def _is_complete(folder: Path) -> bool:
+def _is_complete(folder: Path, coordinates: Sequence[str] = COORDINATES) -> bool:
     record = folder / _RECORD
-    return record.is_file() and tuple(record.read_text().split()) == COORDINATES
+    return record.is_file() and tuple(record.read_text().split()) == tuple(coordinates)
 
 
 def _last_words(text: str) -> str:

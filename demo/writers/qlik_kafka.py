@@ -167,7 +167,8 @@ class QlikKafkaWriter(FeedWriter):
         self._change_number = 0
         self._captured_at = STARTED_AT
         self._offsets: Counter[tuple[str, int]] = Counter()
-        self._living: dict[str, dict[Key, Row]] = {name: {} for name in TABLES}
+        # not by key: rows that exchange their keys stand at one for a while
+        self._living: dict[str, list[Row]] = {name: [] for name in TABLES}
         self._batches = 0
         self.late: list[Message] = []
         self.delivered: list[Message] = []
@@ -279,7 +280,7 @@ class QlikKafkaWriter(FeedWriter):
     def _refresh(self, change: Change) -> Message:
         assert change.after is not None
         topic_table = TOPIC_TABLES[change.table]
-        self._living[change.table][topic_table.table.key_of(change.after)] = change.after
+        self._living[change.table].append(change.after)
         return self._message(topic_table, "REFRESH", "", change.after, None, change, None)
 
     def _written(self, transaction: Transaction, change: Change) -> Iterator[Message]:
@@ -287,15 +288,15 @@ class QlikKafkaWriter(FeedWriter):
         table, living = topic_table.table, self._living[change.table]
         if change.operation == "truncate":
             # the feed has no truncate: every row is told as deleted
-            for row in list(living.values()):
+            for row in living:
                 gone = Change(change.table, "delete", row, None, change.changed_at)
                 yield self._change_message(topic_table, transaction, gone)
             living.clear()
             return
         if change.before is not None:
-            living.pop(table.key_of(change.before), None)
+            living.remove(change.before)
         if change.after is not None:
-            living[table.key_of(change.after)] = change.after
+            living.append(change.after)
         yield self._change_message(topic_table, transaction, change)
         if change.operation == "delete" and topic_table.is_alone and change.before is not None:
             key = table.key_of(change.before)
