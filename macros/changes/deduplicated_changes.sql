@@ -54,7 +54,7 @@ gathered as (
         min(_content_hash) over same_change <> max(_content_hash) over same_change as _contents_differ
         {%- if with_others %},
         max(_arrival) over same_change as _last_arrival,
-        min(case when {{ change_tables._holds_back(bound.arrival) }} then _arrival end) over same_change as _waiting_since
+        min(case when {{ change_tables._holds_back(spec) }} then _arrival end) over same_change as _waiting_since
         {%- endif %}
     from {{ 'delivered' if with_others else 'accepted' }}
     window same_change as (partition by {{ same_change }})

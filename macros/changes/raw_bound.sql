@@ -177,9 +177,26 @@
 {%- endmacro %}
 
 
+{#- The arrival of a raw row, as staging hands it on: a value, or a struct of the group and the position. -#}
+{% macro arrival_of_row(arrival) -%}
+    {%- if arrival.kind == 'positions' -%}
+        struct({{ change_tables.column_list(arrival.group + [arrival.name]) }})
+    {%- else -%}
+        {{- change_tables.quoted(arrival.name) -}}
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- Whether a format's staging tells rows that hold back by a column of their own: where its natural arrival are positions. -#}
+{% macro tells_what_holds_back(spec) %}
+    {% set natural = context['change_tables'][spec.format ~ '_arrival'](spec) %}
+    {% do return(natural is not none and natural.kind == 'positions') %}
+{% endmacro %}
+
+
 {#- Whether a row that was read holds back up to where the raw table has settled. -#}
-{% macro _holds_back(arrival) -%}
-    {{- '_holds_back' if arrival.kind == 'positions' else "_status = 'waiting'" -}}
+{% macro _holds_back(spec) -%}
+    {{- '_holds_back' if change_tables.tells_what_holds_back(spec) else "_status = 'waiting'" -}}
 {%- endmacro %}
 
 

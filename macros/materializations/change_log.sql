@@ -221,7 +221,7 @@ create or replace view {{ reports }} as
         {% do return(change_tables._settled_at(run, bound.arrival, run.edge.arrival, [])) %}
     {% endif %}
     {% set rows = "(with " ~ change_tables._staging_steps(spec, bound)
-        ~ " select _arrival as _last_arrival, case when " ~ change_tables._holds_back(bound.arrival) ~ " then _arrival end as _waiting_since from staged)" %}
+        ~ " select _arrival as _last_arrival, case when " ~ change_tables._holds_back(spec) ~ " then _arrival end as _waiting_since from staged)" %}
     {% do return(change_tables._settled_by_rows(run, bound.arrival, rows)) %}
 {% endmacro %}
 

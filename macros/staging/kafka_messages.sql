@@ -136,7 +136,7 @@ messages as (
     select /*+ broadcast(schemas) */
         read.*,
         {%- if bound.arrival %}
-        struct(topic, `partition`, `offset`) as _arrival,
+        {{ change_tables.arrival_of_row(bound.arrival) }} as _arrival,
         {%- endif %}
         case
             when _headers['table'] is null or _headers['schema'] is not null

@@ -66,7 +66,7 @@ staged_snapshot as (
         cast(null as string) as _report
         {%- if bound.arrival %},
         null as _arrival
-            {%- if bound.arrival.kind == 'positions' %},
+            {%- if change_tables.tells_what_holds_back(spec) %},
         false as _holds_back
             {%- endif %}
         {%- endif %}

@@ -98,7 +98,7 @@ typed as (
         {{ change_tables.misfit(spec, others, landed) }} as _column_misfit,
         lower(hex({{ change_tables.hash_of(change_tables._hashed(expected, landed) + spec.columns) }})) as _raw_id,
         {%- if bound.arrival %}
-        {{ change_tables.quoted(bound.arrival.name) }} as _arrival,
+        {{ change_tables.arrival_of_row(bound.arrival) }} as _arrival,
         {%- endif %}
         _landed_row
     from landed

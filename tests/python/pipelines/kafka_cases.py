@@ -266,7 +266,7 @@ CASES = [
         shown="id, name, cast(amount as string)",
     ),
     Case(
-        Entry("masks", SPEC, COLUMNS),
+        Entry("masks", SPEC | {"arrival": "offset"}, COLUMNS),
         TEXT_RECORD,
         [
             _texts.records(

@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-from collections import Counter
 from collections.abc import Callable
 
 import pytest
 
-from .cases import Case
+from .cases import Case, assert_rejected, assert_reported, assert_statuses, current_rows
 from .consumer import REPOSITORY, Consumer, Entry
 from .landing import Raw
 from .qlik_cases import CASES, COLUMNS, SPARSE, SPARSE_VERSIONS, TWO_HEADERS, WITH_HISTORY, bare, seq
@@ -70,9 +69,7 @@ def results(project: Consumer, raw: Raw) -> Results:
 def _read(raw: Raw, found: Results) -> None:
     shown = {case.entry.name: case.shown for case in CASES} | {"loaded": "id, name"}
     for name, states in found.items():
-        rows = raw.query(f"select {shown[name]} from {SCHEMA}.current_feed__{name}")
-        assert len(rows) == len(set(rows)), f"{name}: a row stands twice"
-        states.append(set(rows))
+        states.append(current_rows(raw, SCHEMA, name, shown[name]))
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.current], ids=lambda case: case.entry.name)
@@ -83,27 +80,19 @@ def test_the_current_rows_are_what_the_page_says(results: Results, case: Case) -
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.entry.name)
 @pytest.mark.usefixtures("results")
 def test_every_raw_row_has_its_status_and_its_reason(raw: Raw, case: Case) -> None:
-    rows = raw.query(
-        "select _status, substring_index(_status_reason, ':', 1), _raw_row is null"
-        f" from {SCHEMA}.stg_feed__{case.entry.name}"
-    )
-    assert Counter(row[:2] for row in rows) == Counter(case.reasons)
-    assert all((status == "accepted") == without_text for status, _, without_text in rows)
+    assert_statuses(raw, SCHEMA, case)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.entry.name)
 @pytest.mark.usefixtures("results")
 def test_rejected_rows_are_listed_with_their_codes(raw: Raw, case: Case) -> None:
-    listed = raw.query(f"select reason_code from {SCHEMA}.rejected where table_name = '{case.entry.name}'")
-    expected = {code: count for (status, code), count in case.reasons.items() if status == "rejected"}
-    assert Counter(code for (code,) in listed) == Counter(expected)
+    assert_rejected(raw, SCHEMA, case)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.entry.name)
 @pytest.mark.usefixtures("results")
 def test_what_needs_a_look_is_reported_and_nothing_else(raw: Raw, case: Case) -> None:
-    reported = raw.query(f"select _change_id, code from {SCHEMA}.reported where table_name = '{case.entry.name}'")
-    assert sorted(reported) == sorted(case.reported)
+    assert_reported(raw, SCHEMA, case)
 
 
 @pytest.mark.usefixtures("results")

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections import Counter
 from collections.abc import Callable
 
 import pytest
 
-from .cases import Case
+from .cases import Case, assert_rejected, assert_reported, assert_statuses, current_rows
 from .consumer import Consumer
 from .kafka_cases import (
     CASES,
@@ -72,9 +71,7 @@ def results(project: Consumer, raw: Raw) -> Results:
 
 def _read(raw: Raw, found: Results) -> None:
     for case in CASES:
-        rows = raw.query(f"select {case.shown} from {SCHEMA}.current_feed__{case.entry.name}")
-        assert len(rows) == len(set(rows)), f"{case.entry.name}: a row stands twice"
-        found[case.entry.name].append(set(rows))
+        found[case.entry.name].append(current_rows(raw, SCHEMA, case.entry.name, case.shown))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.entry.name)
@@ -85,19 +82,19 @@ def test_the_current_rows_are_what_the_page_says(results: Results, case: Case) -
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.entry.name)
 @pytest.mark.usefixtures("results")
 def test_every_record_of_an_entry_has_its_status_and_its_reason(raw: Raw, case: Case) -> None:
-    rows = raw.query(
-        "select _status, substring_index(_status_reason, ':', 1), _raw_row is null"
-        f" from {SCHEMA}.stg_feed__{case.entry.name}"
-    )
-    assert Counter(row[:2] for row in rows) == Counter(case.reasons)
-    assert all((status == "accepted") == without_text for status, _, without_text in rows)
+    assert_statuses(raw, SCHEMA, case)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.entry.name)
+@pytest.mark.usefixtures("results")
+def test_rejected_records_are_listed_with_their_codes(raw: Raw, case: Case) -> None:
+    assert_rejected(raw, SCHEMA, case)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.entry.name)
 @pytest.mark.usefixtures("results")
 def test_what_needs_a_look_is_reported_and_nothing_else(raw: Raw, case: Case) -> None:
-    reported = raw.query(f"select _change_id, code from {SCHEMA}.reported where table_name = '{case.entry.name}'")
-    assert sorted(reported) == sorted(case.reported)
+    assert_reported(raw, SCHEMA, case)
 
 
 @pytest.mark.usefixtures("results")
