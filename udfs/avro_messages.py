@@ -119,7 +119,7 @@ def _reader(text: str) -> Reader | str:
     """What reads records of a schema, or what is wrong with the schema."""
     try:
         schema = fastavro.parse_schema(json.loads(text))
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001  whatever text there is, it is told and never raised
         return f"the schema cannot be read: {_told(error)}"
 
     def read(value: bytes) -> Any:
@@ -137,7 +137,7 @@ def _record(value: bytes, reader: Reader | str) -> dict[str, str | None]:
         return {"json": None, "error": reader}
     try:
         return {"json": _as_json(_with_time(reader(value))), "error": None}
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001  as above
         return {"json": None, "error": f"the message cannot be read with its schema: {_told(error)}"}
 
 
