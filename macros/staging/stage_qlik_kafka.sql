@@ -6,9 +6,9 @@
     {%- set texts = change_tables._kafka_texts(spec) -%}
     {%- set key = 'struct(' ~ change_tables.column_list(spec.key) ~ ')' -%}
     {%- set others = spec.column_names | reject('in', spec.key) | list -%}
-    {%- set key_ordinals = [] -%}
+    {%- set key_names = [] -%}
     {%- for name in spec.key -%}
-        {%- do key_ordinals.append(change_tables.text_literal(name)) -%}
+        {%- do key_names.append(change_tables.text_literal(name)) -%}
     {%- endfor -%}
 {{ change_tables._kafka_message_steps(spec, bound) }},
 {%- if spec.hold_open_transactions %}
@@ -229,7 +229,7 @@ staged_rows as (
         case
             when
                 _rejection is null and _operation_code = 'U' and not _has_before
-                and arrays_overlap(_masked_names, array({{ key_ordinals | join(', ') }}))
+                and arrays_overlap(_masked_names, array({{ key_names | join(', ') }}))
                 then 'key_move_without_before: the mask says that the key changed, and no beforeData tells the key before'
         end as _report
         {%- if bound.arrival %},
