@@ -59,10 +59,11 @@ def kafka_broker(folder: Path, jars: Path, partitions: int) -> Iterator[str]:
     settings.write_text(_SETTINGS.format(port=port, controller=controller, folder=folder, partitions=partitions))
     # Spark's resolver leaves out what Spark itself always has
     scala = next((Path(pyspark.__file__).parent / "jars").glob("scala-library-*.jar"))
-    java = ["java", "-Xmx512m", "-cp", f"{jars}/*{os.pathsep}{scala}"]
+    java = [_java(), "-Xmx512m", "-cp", f"{jars}/*{os.pathsep}{scala}"]
     cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
     with (folder / "broker.log").open("w") as log:
-        format_storage = [*java, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(settings)]
+        # in one word, for an id may begin with a dash
+        format_storage = [*java, "kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", str(settings)]
         if subprocess.run(format_storage, stdout=log, stderr=log, check=False).returncode != 0:
             raise BrokerError(f"Kafka could not make its storage: see {folder / 'broker.log'}")
         process = subprocess.Popen([*java, "kafka.Kafka", str(settings)], stdout=log, stderr=log, env=dict(os.environ))
@@ -82,6 +83,11 @@ def _wait_until_it_answers(process: subprocess.Popen[bytes], port: int, log: Pat
                 return
         time.sleep(0.2)
     raise BrokerError(f"Kafka did not start: see {log}")
+
+
+def _java() -> str:
+    home = os.environ.get("JAVA_HOME")
+    return str(Path(home) / "bin" / "java") if home else "java"
 
 
 def _free_port() -> int:
