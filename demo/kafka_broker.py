@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pyspark
 
+from udfs.jars import java_command
+
 COORDINATES = ("org.apache.kafka:kafka_2.13:3.9.1",)
 """The broker, from Maven Central."""
 
@@ -59,7 +61,7 @@ def kafka_broker(folder: Path, jars: Path, partitions: int) -> Iterator[str]:
     settings.write_text(_SETTINGS.format(port=port, controller=controller, folder=folder, partitions=partitions))
     # Spark's resolver leaves out what Spark itself always has
     scala = next((Path(pyspark.__file__).parent / "jars").glob("scala-library-*.jar"))
-    java = [_java(), "-Xmx512m", "-cp", f"{jars}/*{os.pathsep}{scala}"]
+    java = [java_command(), "-Xmx512m", "-cp", f"{jars}/*{os.pathsep}{scala}"]
     cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
     with (folder / "broker.log").open("w") as log:
         # in one word, for an id may begin with a dash
@@ -83,11 +85,6 @@ def _wait_until_it_answers(process: subprocess.Popen[bytes], port: int, log: Pat
                 return
         time.sleep(0.2)
     raise BrokerError(f"Kafka did not start: see {log}")
-
-
-def _java() -> str:
-    home = os.environ.get("JAVA_HOME")
-    return str(Path(home) / "bin" / "java") if home else "java"
 
 
 def _free_port() -> int:

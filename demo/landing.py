@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from demo.database import Column
 from demo.history import Value
+
+Landed: TypeAlias = Value | Mapping[str, str | None]
+"""What lands in a column of a raw table: a value, or texts by name."""
 
 _LONGEST_STATEMENT = 1_000_000
 
@@ -48,7 +51,7 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def literal(value: Value) -> str:
+def literal(value: Landed) -> str:
     r"""A value as a literal of Spark SQL that means exactly this value, in any session time zone.
 
     In text a backslash begins an escape, and `${…}` is replaced before the statement is parsed, so both are escaped.
@@ -59,6 +62,8 @@ def literal(value: Value) -> str:
     'it\'s\\\u0024{x}\n'
     >>> print(literal(datetime(2026, 1, 5, 8, 0, 0, 1, tzinfo=UTC)), literal(date(2026, 1, 5)))
     timestamp'2026-01-05 08:00:00.000001Z' date'2026-01-05'
+    >>> print(literal({"id": "7", "name": None}), literal({}))
+    cast(map('id', '7', 'name', null) as map<string, string>) cast(map() as map<string, string>)
     """
     if value is None:
         return "null"
@@ -76,6 +81,9 @@ def literal(value: Value) -> str:
         return f"timestamp'{value.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}Z'"
     if isinstance(value, date):
         return f"date'{value.isoformat()}'"
+    if isinstance(value, Mapping):
+        entries = ", ".join(f"{literal(name)}, {literal(text)}" for name, text in value.items())
+        return f"cast(map({entries}) as map<string, string>)"
     escapes: dict[str, str | int | None] = {
         "\\": "\\\\",
         "'": "\\'",
@@ -101,13 +109,13 @@ def create_table(connection: Connection, table: str, columns: Sequence[Column]) 
     execute(connection, f"create table {table} ({described}) using {_TABLE_FORMAT}")
 
 
-def insert_rows(connection: Connection, table: str, rows: Sequence[Sequence[Value]]) -> None:
+def insert_rows(connection: Connection, table: str, rows: Sequence[Sequence[Landed]]) -> None:
     """Appends rows, each as wide as the table, by as few statements as their length allows."""
     for values in _chunks(rows):
         execute(connection, f"insert into {table} values {values}")
 
 
-def _chunks(rows: Sequence[Sequence[Value]]) -> Iterator[str]:
+def _chunks(rows: Sequence[Sequence[Landed]]) -> Iterator[str]:
     chunk: list[str] = []
     length = 0
     for row in rows:

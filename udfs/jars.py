@@ -37,14 +37,19 @@ class JarsError(Exception):
     """The jars, or the Java that they need, are not there; the message is one line that says what to do."""
 
 
+def java_command() -> str:
+    """The Java that Spark runs on: that of `JAVA_HOME`, else the one on the path."""
+    home = os.environ.get("JAVA_HOME")
+    return str(Path(home) / "bin" / "java") if home else "java"
+
+
 def check_java() -> None:
     """See that Spark will find a Java that it runs on.
 
     Raises:
         JarsError: there is none, or one of another version.
     """
-    home = os.environ.get("JAVA_HOME")
-    java = str(Path(home) / "bin" / "java") if home else "java"
+    java = java_command()
     wanted = " or ".join(map(str, JAVA_VERSIONS))
     try:
         said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr

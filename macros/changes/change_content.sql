@@ -17,10 +17,10 @@
 {%- endmacro %}
 
 
-{% macro header_columns(prefix=none) %}
+{% macro header_columns(spec, prefix=none) %}
     {% set names = [] %}
-    {% for name in ['_present_columns', '_changed_columns', '_changed_at', '_transaction_id', '_raw_id'] %}
-        {% do names.append((prefix ~ '.' if prefix else '') ~ name) %}
+    {% for column in change_tables._delivered_headers(spec) %}
+        {% do names.append((prefix ~ '.' if prefix else '') ~ column.name) %}
     {% endfor %}
     {% do return(names) %}
 {% endmacro %}
@@ -32,16 +32,16 @@
 {% endmacro %}
 
 
-{% macro _delivered_headers() %}
+{% macro _delivered_headers(spec) %}
     {% set columns = [] %}
-    {% for name in change_tables.header_columns() %}
+    {% for name in ['_present_columns', '_changed_columns', '_changed_at', '_transaction_id', '_raw_id'] %}
         {% do columns.append({'name': name, 'data_type': change_tables._contract_column_types()[name]}) %}
     {% endfor %}
-    {% do return(columns) %}
+    {% do return(columns + change_tables.further_columns(spec)) %}
 {% endmacro %}
 
 
 {#- All by which one delivery of a change can differ from another, but for what it tells of the key before. -#}
 {% macro _delivery_columns(spec) %}
-    {% do return(spec.columns + change_tables._delivered_headers()) %}
+    {% do return(spec.columns + change_tables._delivered_headers(spec)) %}
 {% endmacro %}

@@ -6,6 +6,7 @@
 -#}
 {% macro deduplicated_changes(stg) %}
     {{- config(materialized='change_log') -}}
+    {%- do change_tables.refer_to_seeds() -%}
     {%- if execute -%}
         {%- set spec = change_tables.table_spec_of_model(model) -%}
         {%- set state = change_tables.state_relation(this) -%}
@@ -26,7 +27,7 @@
         {#- rows that are no change stand alone -#}
         {%- set same_change = '_change_seq, ' ~ ('coalesce(_change_id, _raw_id)' if with_others else '_change_id') -%}
         {%- set rank -%}
-            struct({{ change_tables.content_text(spec) }}, {{ change_tables.header_columns() | join(', ') }}, _place)
+            struct({{ change_tables.content_text(spec) }}, {{ change_tables.header_columns(spec) | join(', ') }}, _place)
         {%- endset -%}
 {{ change_tables.run_note(run) }}
 with {{ change_tables._staging_steps(spec, bound) }},
@@ -36,8 +37,7 @@ with {{ change_tables._staging_steps(spec, bound) }},
     select
         *,
         {{ change_tables.hash_of(change_tables._delivery_columns(spec)) }} as _row_hash,
-        {{ change_tables.hash_of(change_tables._content_columns(spec)) }} as _content_hash,
-        monotonically_increasing_id() as _place
+        {{ change_tables.hash_of(change_tables._content_columns(spec)) }} as _content_hash
     from staged
     where {{ "_status <> 'merged'" if with_others else "_status = 'accepted'" }}
 
@@ -90,6 +90,9 @@ changes as (
         or coalesce(startswith(_known_report, 'conflicting_content'), false) as _is_conflicting,
         _row_hash,
         {{ spec.form }} as _form,
+        {%- for column in change_tables.further_columns(spec) %}
+        {{ column.name }},
+        {%- endfor %}
         {%- if with_others %}
         _status = 'accepted' as _is_accepted,
         _last_arrival,

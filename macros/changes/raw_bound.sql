@@ -4,7 +4,8 @@
     predicate   SQL over the raw table; none = every row
     snapshot    whether the table's snapshot is read
     arrival     {name, kind} of the arrival column; none where the feed has none. Of kind `positions`, where each group of
-                rows counts for itself, also `group`: the columns that tell the group
+                rows counts for itself: `group`, the columns that tell the group, and `columns`, whole numbers that tell the
+                position in it, the first one first
     edge        how far the raw table had landed before it was read: {arrival, rows} of the rows with the highest arrival,
                 and their fingerprint; of positions, the list of them (see `_landed_positions`). None where nothing had
     until       of positions, SQL that keeps a run to what had landed then; else none
@@ -79,29 +80,27 @@
 
 
 {#-
-    Positions up to which rows have landed, a list of {group: [value…], position, is_whole}, as `settled` has it: that of each
-    group which has rows behind what the runs before have settled, and those of the others as they were.
+    Positions up to which rows have landed, a list of {group: [value…], position: [number…], is_whole}, as `settled` has it:
+    that of each group which has rows behind what the runs before have settled, and those of the others as they were.
 -#}
 {% macro _landed_positions(spec, arrival, settled) %}
     {% set groups = change_tables.column_list(arrival.group) %}
-    {% set position = change_tables.quoted(arrival.name) %}
-    {% set told = [] %}
-    {% for name in arrival.group %}
-        {% do told.append('cast(' ~ change_tables.quoted(name) ~ ' as string)') %}
-    {% endfor %}
+    {% set told = change_tables._as_texts(arrival.group) + change_tables._as_texts(arrival.columns, '_last') %}
     {% set since = change_tables._positions_since(arrival, settled, 0) if settled else 'true' %}
     {% set positions = {} %}
     {% for known in settled or [] %}
         {% do positions.update({tojson(known.group): known}) %}
     {% endfor %}
-    {% if change_tables.landed_columns(spec, spec.relation, arrival.group + [arrival.name], '') %}
+    {% if change_tables.landed_columns(spec, spec.relation, arrival.group + arrival.columns, '') %}
         {% set rows = run_query(
-            "select " ~ told | join(', ') ~ ", cast(max(" ~ position ~ ") as string) as position from " ~ spec.relation ~ " where " ~ since
-            ~ " group by " ~ groups ~ " having max(" ~ position ~ ") is not null"
+            "select " ~ told | join(', ') ~ " from (select " ~ groups ~ ", max(" ~ change_tables._position_of_row(arrival) ~ ") as _last from "
+            ~ spec.relation ~ " where not " ~ change_tables._tells_no_position(arrival) ~ " and " ~ since ~ " group by " ~ groups ~ ")"
         ).rows %}
         {% for row in rows %}
             {% set group = change_tables._group_of(row, arrival) %}
-            {% do positions.update({tojson(group): {'group': group, 'position': row['position'], 'is_whole': true}}) %}
+            {% do positions.update({
+                tojson(group): {'group': group, 'position': change_tables._position_of(row, arrival), 'is_whole': true}
+            }) %}
         {% endfor %}
     {% endif %}
     {% set sorted = [] %}
@@ -122,22 +121,71 @@
 {% endmacro %}
 
 
+{#- The numbers of a row that tell its position, behind those that tell its group. -#}
+{% macro _position_of(row, arrival) %}
+    {% set position = [] %}
+    {% for name in arrival.columns %}
+        {% do position.append(row[arrival.group | length + loop.index0] | int) %}
+    {% endfor %}
+    {% do return(position) %}
+{% endmacro %}
+
+
+{#- Columns as texts, or fields of a struct. -#}
+{% macro _as_texts(names, struct=none) %}
+    {% set texts = [] %}
+    {% for name in names %}
+        {% do texts.append('cast(' ~ (struct ~ '.' if struct else '') ~ change_tables.quoted(name) ~ ' as string)') %}
+    {% endfor %}
+    {% do return(texts) %}
+{% endmacro %}
+
+
+{#- The position of a row in its group, which sorts. -#}
+{% macro _position_of_row(arrival) -%}
+    struct({{ change_tables.column_list(arrival.columns) }})
+{%- endmacro %}
+
+
+{% macro _tells_no_position(arrival) -%}
+    (
+    {%- for name in arrival.columns -%}
+        {{ change_tables.quoted(name) }} is null{{ ' or ' if not loop.last }}
+    {%- endfor -%}
+    )
+{%- endmacro %}
+
+
+{#- Whether a row's position stands to another as `sign` says: `>`, `>=` or `<=`. Column by column, which Delta can skip files by. -#}
+{% macro _compares(columns, position, sign) -%}
+    {%- set name = change_tables.quoted(columns[0]) -%}
+    {%- if columns | length == 1 -%}
+        {{ name }} {{ sign }} {{ position[0] }}
+    {%- else -%}
+        ({{ name }} {{ sign[0] }} {{ position[0] }} or ({{ name }} = {{ position[0] }} and {{ change_tables._compares(columns[1:], position[1:], sign) }}))
+    {%- endif -%}
+{%- endmacro %}
+
+
 {#- Rows behind their group's position, rows of groups that are not known, and rows that tell no position. -#}
 {% macro _positions_since(arrival, settled, lookback) -%}
-    {%- set position = change_tables.quoted(arrival.name) -%}
     {%- set known = [] -%}
     {%- set behind = [] -%}
     {%- for place in settled -%}
         {%- set is_of_group = change_tables._is_of_group(arrival, place) -%}
-        {%- set bound = change_tables._position_literal(arrival, place) ~ (' - ' ~ lookback if lookback) -%}
         {%- do known.append(is_of_group) -%}
-        {%- do behind.append(is_of_group ~ ' and ' ~ position ~ (' > ' if place.is_whole else ' >= ') ~ bound) -%}
+        {%- if lookback -%}
+            {%- set is_behind = change_tables.quoted(arrival.columns[0]) ~ ' >= ' ~ place.position[0] ~ ' - ' ~ lookback -%}
+        {%- else -%}
+            {%- set is_behind = change_tables._compares(arrival.columns, place.position, '>' if place.is_whole else '>=') -%}
+        {%- endif -%}
+        {%- do behind.append(is_of_group ~ ' and ' ~ is_behind) -%}
     {%- endfor -%}
     {%- if not settled -%}
         true
     {%- else -%}
         (
-            {{ position }} is null
+            {{ change_tables._tells_no_position(arrival) }}
             {%- for condition in behind %}
             or ({{ condition }})
             {%- endfor %}
@@ -153,11 +201,10 @@
 
 {#- Rows up to the position of their group, and rows that tell no position. -#}
 {% macro _positions_until(arrival, edge) -%}
-    {%- set position = change_tables.quoted(arrival.name) -%}
         (
-            {{ position }} is null
+            {{ change_tables._tells_no_position(arrival) }}
             {%- for place in edge %}
-            or ({{ change_tables._is_of_group(arrival, place) }} and {{ position }} <= {{ change_tables._position_literal(arrival, place) }})
+            or ({{ change_tables._is_of_group(arrival, place) }} and {{ change_tables._compares(arrival.columns, place.position, '<=') }})
             {%- endfor %}
         )
 {%- endmacro %}
@@ -172,15 +219,10 @@
 {%- endmacro %}
 
 
-{% macro _position_literal(arrival, place) -%}
-    {{- place.position if arrival.is_number else change_tables.text_literal(place.position) -}}
-{%- endmacro %}
-
-
 {#- The arrival of a raw row, as staging hands it on: a value, or a struct of the group and the position. -#}
 {% macro arrival_of_row(arrival) -%}
     {%- if arrival.kind == 'positions' -%}
-        struct({{ change_tables.column_list(arrival.group + [arrival.name]) }})
+        struct({{ change_tables.column_list(arrival.group) }}, {{ change_tables._position_of_row(arrival) }} as _position)
     {%- else -%}
         {{- change_tables.quoted(arrival.name) -}}
     {%- endif -%}

@@ -5,6 +5,7 @@
 -#}
 {% macro unclaimed_rows(source_name, table_names) %}
     {{- config(materialized='view') -}}
+    {%- do change_tables.refer_to_seeds() -%}
     {%- for table_name in table_names -%}
         {%- do source(source_name, table_name) -%}
     {%- endfor -%}

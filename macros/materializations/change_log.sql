@@ -30,7 +30,7 @@
         {%- else -%}
             {%- if change_tables.columns_have_changed(spec, run.mark_before) -%}
                 {%- do change_tables.follow_spec(spec, state, nested=['_key_before']) -%}
-                {%- do change_tables.ensure_view(view, state, spec, change_tables._log_view_columns(), '_mark is null') -%}
+                {%- do change_tables.ensure_view(view, state, spec, change_tables._log_view_columns(spec), '_mark is null') -%}
             {%- endif -%}
             {%- set new_changes = change_tables._batch_relation(this, batch) -%}
             {%- call statement('batch') -%}
@@ -63,7 +63,7 @@
         {%- endif -%}
     {%- endif -%}
 
-    {%- do change_tables.ensure_view(view, state, spec, change_tables._log_view_columns(), '_mark is null') -%}
+    {%- do change_tables.ensure_view(view, state, spec, change_tables._log_view_columns(spec), '_mark is null') -%}
     {%- do change_tables._ensure_reports(spec, this, state, run.mark_before, mark) -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.run == 'first')) -%}
     {%- do persist_docs(view, model) -%}
@@ -102,11 +102,11 @@ create or replace view {{ reports }} as
 {% endmacro %}
 
 
-{% macro _log_view_columns() %}
+{% macro _log_view_columns(spec) %}
     {% do return([
         '_change_op', '_change_seq', '_changed_at', '_transaction_id', '_change_id', '_present_columns',
         '_changed_columns', '_key_before', '_raw_id', '_batch_id', '_report', '_is_conflicting'
-    ]) %}
+    ] + change_tables.further_columns(spec) | map(attribute='name') | list) %}
 {% endmacro %}
 
 
@@ -220,6 +220,10 @@ create or replace view {{ reports }} as
     {% if run.edge and change_tables._nothing_waits(spec) %}
         {% do return(change_tables._settled_at(run, bound.arrival, run.edge.arrival, [])) %}
     {% endif %}
+    {% set held_back = context['change_tables'].get(spec.format ~ '_held_back') %}
+    {% if held_back and bound.arrival.kind == 'positions' %}
+        {% do return(change_tables._settled_at(run, bound.arrival, none, run_query(held_back(spec, bound)).rows)) %}
+    {% endif %}
     {% set rows = "(with " ~ change_tables._staging_steps(spec, bound)
         ~ " select _arrival as _last_arrival, case when " ~ change_tables._holds_back(spec) ~ " then _arrival end as _waiting_since from staged)" %}
     {% do return(change_tables._settled_by_rows(run, bound.arrival, rows)) %}
@@ -234,13 +238,10 @@ create or replace view {{ reports }} as
 
 {% macro _settled_by_rows(run, arrival, rows) %}
     {% if arrival.kind == 'positions' %}
-        {% set groups = [] %}
-        {% for name in arrival.group %}
-            {% do groups.append('cast(_waiting_since.' ~ change_tables.quoted(name) ~ ' as string)') %}
-        {% endfor %}
+        {% set told = change_tables._as_texts(arrival.group, '_first') + change_tables._as_texts(arrival.columns, '_first._position') %}
         {% set waiting = run_query(
-            "select " ~ groups | join(', ') ~ ", cast(min(_waiting_since." ~ change_tables.quoted(arrival.name) ~ ") as string) as position"
-            ~ " from " ~ rows ~ " where _waiting_since is not null group by " ~ groups | join(', ')
+            "select " ~ told | join(', ') ~ " from (select min(_waiting_since) as _first from " ~ rows
+            ~ " where _waiting_since is not null group by " ~ change_tables._as_texts(arrival.group, '_waiting_since') | join(', ') ~ ")"
         ).rows %}
         {% do return(change_tables._settled_at(run, arrival, none, waiting)) %}
     {% endif %}
@@ -266,7 +267,7 @@ create or replace view {{ reports }} as
         {% endfor %}
         {% set held_back = {} %}
         {% for row in waiting %}
-            {% do held_back.update({tojson(change_tables._group_of(row, arrival)): row['position']}) %}
+            {% do held_back.update({tojson(change_tables._group_of(row, arrival)): change_tables._position_of(row, arrival)}) %}
         {% endfor %}
         {% set positions = [] %}
         {% for place in run.edge or [] %}
@@ -275,7 +276,7 @@ create or replace view {{ reports }} as
             {#- a row that is read again by `lookback` holds nothing back -#}
             {% if position is none %}
                 {% do positions.append(place) %}
-            {% elif before and (position | int < before.position | int if arrival.is_number else position < before.position) %}
+            {% elif before and position < before.position %}
                 {% do positions.append(before) %}
             {% else %}
                 {% do positions.append({'group': place.group, 'position': position, 'is_whole': false}) %}
@@ -326,9 +327,9 @@ create or replace view {{ reports }} as
 
 {#- What a delivery of a change (`source`) holds against what the log holds of it (`target`). -#}
 {% macro _content_wins(spec) -%}
-    {%- set headers = change_tables.comparable_columns(spec, change_tables._delivered_headers()) -%}
+    {%- set headers = change_tables.comparable_columns(spec, change_tables._delivered_headers(spec)) -%}
     struct({{ change_tables.comparable_text(spec) }}, {{ headers | map(attribute='value') | join(', ') }})
-    > struct({{ change_tables.content_text(spec, 'target') }}, {{ change_tables.header_columns('target') | join(', ') }})
+    > struct({{ change_tables.content_text(spec, 'target') }}, {{ change_tables.header_columns(spec, 'target') | join(', ') }})
     {%- if change_tables.completes_old_changes(spec) %}
     or ({{ change_tables.completes(spec) }})
     {%- endif %}
@@ -379,7 +380,7 @@ create or replace view {{ reports }} as
 {% macro _columns_taken_by_content(spec) %}
     {% do return([
         '_change_op', '_changed_at', '_transaction_id', '_present_columns', '_changed_columns', '_raw_id', '_row_hash', '_form'
-    ] + spec.column_names) %}
+    ] + change_tables.further_columns(spec) | map(attribute='name') | list + spec.column_names) %}
 {% endmacro %}
 
 

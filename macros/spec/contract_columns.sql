@@ -32,8 +32,23 @@
 {% endmacro %}
 
 
-{% macro _contract_columns() %}
-    {% do return(change_tables._contract_column_types().keys() | list + change_tables._working_columns()) %}
+{#- Names that no declared column of a format may bear. -#}
+{% macro _contract_columns(format) %}
+    {% do return(
+        change_tables._contract_column_types().keys() | list
+        + change_tables.further_columns({'format': format}) | map(attribute='name') | list
+        + change_tables._working_columns()
+    ) %}
+{% endmacro %}
+
+
+{#-
+    The columns of its own that a format carries through staging and log, in the macro `<format>_columns` beside its staging
+    macro: a list of {name, data_type}.
+-#}
+{% macro further_columns(spec) %}
+    {% set of_format = context['change_tables'].get(spec.format ~ '_columns') %}
+    {% do return(of_format() if of_format else []) %}
 {% endmacro %}
 
 

@@ -1,6 +1,7 @@
 {#-
     The spec of one logical source table, as a dict: every setting under `change_table` with its default filled in, and
 
+    settings                  the same settings alone: some formats have one that is named as a part of the spec below
     source_name, table_name   the names of the entry
     unique_id                 of the source in the graph
     relation                  the raw table
@@ -21,12 +22,14 @@
         {% do exceptions.raise_compiler_error(mistakes | join('\n')) %}
     {% endif %}
     {% set settings = change_tables._format_settings(node.config.meta.change_table.format) %}
-    {% set spec = {} %}
+    {% set given = {} %}
     {% for name, setting in settings.items() %}
-        {% do spec.update({name: setting.default}) %}
+        {% do given.update({name: setting.default}) %}
     {% endfor %}
-    {% do spec.update(node.config.meta.change_table) %}
+    {% do given.update(node.config.meta.change_table) %}
+    {% set spec = given.copy() %}
     {% do spec.update({
+        'settings': given,
         'source_name': node.source_name,
         'table_name': node.name,
         'unique_id': node.unique_id,

@@ -15,7 +15,7 @@
     {% else %}
         {% set settings = change_tables._format_settings(given.format) %}
         {% do found.extend(change_tables._setting_mistakes(given, settings)) %}
-        {% do found.extend(change_tables._column_mistakes(node)) %}
+        {% do found.extend(change_tables._column_mistakes(node, given.format)) %}
         {% if not found %}
             {% do found.extend(change_tables._reference_mistakes(node, given)) %}
         {% endif %}
@@ -95,7 +95,7 @@
 
 
 {#- The declared columns: there are some, each with a type that Spark knows, none with a name of the contract. -#}
-{% macro _column_mistakes(node) %}
+{% macro _column_mistakes(node, format) %}
     {% set found = [] %}
     {% set columns = change_tables._declared_columns(node) %}
     {% if not columns %}
@@ -107,7 +107,7 @@
             {% do found.append("`columns` must name each column once (case does not count), got '" ~ column.name ~ "' twice") %}
         {% endif %}
         {% do seen.append(column.name | lower) %}
-        {% if column.name | lower in change_tables._contract_columns() %}
+        {% if column.name | lower in change_tables._contract_columns(format) %}
             {% do found.append("`columns` must not use the name of a column that the models add, got '" ~ column.name ~ "'") %}
         {% endif %}
         {% if not column.data_type %}

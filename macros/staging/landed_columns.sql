@@ -57,7 +57,7 @@
         {%- endif -%}
         {%- if check -%}
             {%- do checks.append(
-                "case when " ~ check ~ " then concat('column ', " ~ change_tables.text_literal(column.name) ~ ", ': \\'', cast("
+                "case when " ~ check ~ " then concat('column ', " ~ change_tables.text_literal(column.label or column.name) ~ ", ': \\'', cast("
                 ~ change_tables.quoted(column.name) ~ " as string), '\\' is not " ~ column.data_type ~ "') end"
             ) -%}
         {%- endif -%}

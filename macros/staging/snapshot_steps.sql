@@ -19,6 +19,15 @@ staged as (
 
 
 {#-
+    Tells rows apart that are alike in all else. It also keeps Spark from working out a row twice: a condition on what staging
+    says of rows is not pushed below a column whose value is another one at each evaluation.
+-#}
+{% macro place_of_row() -%}
+    monotonically_increasing_id() as _place
+{%- endmacro %}
+
+
+{#-
     The rows of a table's snapshot (its full load) as changes, ending in `staged_snapshot`: each row sets the whole row of
     its key, at the sequence at which the load stands. They have no header columns, whatever the feed.
 -#}
@@ -63,7 +72,11 @@ staged_snapshot as (
         case when _rejection is not null then to_json(_landed_row, {{ change_tables._json_options() }}) end as _raw_row,
         case when _rejection is null then 'accepted' else 'rejected' end as _status,
         _rejection as _status_reason,
-        cast(null as string) as _report
+        {%- for column in change_tables.further_columns(spec) %}
+        cast(null as {{ column.data_type }}) as {{ column.name }},
+        {%- endfor %}
+        cast(null as string) as _report,
+        {{ change_tables.place_of_row() }}
         {%- if bound.arrival %},
         null as _arrival
             {%- if change_tables.tells_what_holds_back(spec) %},

@@ -212,7 +212,8 @@ staged_rows as (
                     'conflicting_content: two before images with the same change_seq, keys ',
                     to_json(_lowest_before_key), ' and ', to_json(_highest_before_key)
                 )
-        end as _report
+        end as _report,
+        {{ change_tables.place_of_row() }}
         {%- if bound.arrival %},
         _arrival
         {%- endif %}

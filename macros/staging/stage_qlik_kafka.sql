@@ -3,7 +3,7 @@
     out as the table's columns in text, which are then typed and judged.
 -#}
 {% macro stage_qlik_kafka(spec, bound) %}
-    {%- set texts = change_tables._kafka_texts(spec) -%}
+    {%- set texts = change_tables.texts_of_rows(spec) -%}
     {%- set key = 'struct(' ~ change_tables.column_list(spec.key) ~ ')' -%}
     {%- set others = spec.column_names | reject('in', spec.key) | list -%}
     {%- set key_names = [] -%}
@@ -65,7 +65,7 @@ unpacked as (
         {{ change_tables._kafka_text(spec, column) }} as {{ change_tables.quoted(column.name) }},
     {%- endfor %}
     {%- for name in spec.key %}
-        {{ change_tables._kafka_text_before(name) }} as {{ change_tables.quoted('_before_' ~ loop.index) }},
+        {{ change_tables.text_before(spec, name) }} as {{ change_tables.quoted('_before_' ~ loop.index) }},
     {%- endfor %}
         _kind,
         _error,
@@ -103,10 +103,10 @@ typed as (
     select
     {{- change_tables.typed_columns(spec, texts) }}
     {%- for name in spec.key %}
-        {{ change_tables._typed_value(change_tables._before_column(spec, name, loop.index), texts) }},
+        {{ change_tables._typed_value(change_tables.column_before(spec, name, loop.index), texts) }},
     {%- endfor %}
         {{ change_tables.misfit(spec, spec.key, texts) }} as _key_misfit,
-        {{ change_tables._misfit_before(spec, texts) }} as _key_before_misfit,
+        {{ change_tables.misfit_before(spec, texts) }} as _key_before_misfit,
         {{ change_tables.misfit(spec, others, texts) }} as _column_misfit,
         _kind,
         _error,
@@ -138,7 +138,7 @@ judged as (
 
     select
         *,
-        struct({% for name in spec.key %}{{ change_tables.quoted('_before_' ~ loop.index) }} as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}{% endfor %}) as _told_key_before,
+        {{ change_tables.key_before(spec) }} as _told_key_before,
         case
             when not _is_own
                 then null
@@ -201,7 +201,7 @@ staged_rows as (
         {%- endif %}
         case
             when _rejection is null and _operation_code in ('I', 'U')
-                then array_intersect({{ change_tables._names_array(spec.column_names) }}, _masked_names)
+                then array_intersect({{ change_tables.names_array(spec.column_names) }}, _masked_names)
         end as _changed_columns,
         case
             when _rejection is null and _operation_code = 'U' and _has_before and not {{ key }} <=> _told_key_before
@@ -231,7 +231,8 @@ staged_rows as (
                 _rejection is null and _operation_code = 'U' and not _has_before
                 and arrays_overlap(_masked_names, array({{ key_names | join(', ') }}))
                 then 'key_move_without_before: the mask says that the key changed, and no beforeData tells the key before'
-        end as _report
+        end as _report,
+        {{ change_tables.place_of_row() }}
         {%- if bound.arrival %},
         _arrival,
         _holds_back
@@ -286,7 +287,7 @@ staged_rows as (
 
 {#- The feed's natural arrival: the offset, topic by topic and partition by partition. -#}
 {% macro qlik_kafka_arrival(spec) %}
-    {% do return({'name': 'offset', 'kind': 'positions', 'is_number': true, 'group': ['topic', 'partition']}) %}
+    {% do return({'kind': 'positions', 'group': ['topic', 'partition'], 'columns': ['offset']}) %}
 {% endmacro %}
 
 
@@ -302,46 +303,12 @@ staged_rows as (
 {% endmacro %}
 
 
-{#- What a table's columns are before they are typed: texts, and digits where they are bytes. -#}
-{% macro _kafka_texts(spec) %}
-    {% set texts = {} %}
-    {% for column in spec.columns %}
-        {% set is_binary = change_tables._canonical_type(column.data_type) == 'binary' %}
-        {% do texts.update({column.name | lower: {'name': column.name, 'data_type': 'hex' if is_binary else 'string'}}) %}
-    {% endfor %}
-    {% for name in spec.key %}
-        {% set is_binary = change_tables._canonical_type(change_tables.column_of(spec, name).data_type) == 'binary' %}
-        {% do texts.update({'_before_' ~ loop.index: {'data_type': 'hex' if is_binary else 'string'}}) %}
-    {% endfor %}
-    {% do return(texts) %}
-{% endmacro %}
-
-
-{#- A key column of `beforeData`, as `_typed_value` takes it. -#}
-{% macro _before_column(spec, name, place) %}
-    {% do return({'name': '_before_' ~ place, 'data_type': change_tables.column_of(spec, name).data_type}) %}
-{% endmacro %}
-
-
-{% macro _misfit_before(spec, texts) %}
-    {%- set columns = [] -%}
-    {%- for name in spec.key -%}
-        {%- do columns.append(change_tables._before_column(spec, name, loop.index)) -%}
-    {%- endfor -%}
-    {{- change_tables.misfit({'columns': columns}, columns | map(attribute='name') | list, texts) -}}
-{%- endmacro %}
-
-
 {#-
     The text of a column in a message. A number that stands for a decimal is read again where Spark's JSON reader has made
     a double of it: from the message itself, digit by digit.
 -#}
 {% macro _kafka_text(spec, column) -%}
-    {%- set name = change_tables.text_literal(column.name) -%}
-    {%- set text = '_row[' ~ name ~ ']' -%}
-    {%- if column.name in spec.key -%}
-        {%- set text = 'if(map_contains_key(_row, ' ~ name ~ '), ' ~ text ~ ', _row_before[' ~ name ~ '])' -%}
-    {%- endif -%}
+    {%- set text = change_tables.text_of_column(spec, column) -%}
     {%- if spec.serialization == 'json' and change_tables._canonical_type(column.data_type).startswith('decimal') -%}
         case
             when {{ text }} rlike 'E' or _text rlike {{ change_tables._long_number_pattern(column.name) }}
@@ -373,18 +340,6 @@ staged_rows as (
 {% endmacro %}
 
 
-{#- The text of a key column before: that of `beforeData`, and where it tells none, that of the row. -#}
-{% macro _kafka_text_before(name) -%}
-    {%- set name = change_tables.text_literal(name) -%}
-    if(map_contains_key(_row_before, {{ name }}), _row_before[{{ name }}], _row[{{ name }}])
-{%- endmacro %}
-
-
-{% macro _names_array(names) -%}
-    array({% for name in names %}{{ change_tables.text_literal(name) }}{{ ', ' if not loop.last }}{% endfor %})
-{%- endmacro %}
-
-
 {#- The declared columns by their ordinal, as metadata tells them. -#}
 {% macro _declared_ordinals(spec) -%}
     map({% for name in spec.column_names %}{{ loop.index }}, {{ change_tables.text_literal(name) }}{{ ', ' if not loop.last }}{% endfor %})
@@ -396,12 +351,8 @@ staged_rows as (
     where it bears all.
 -#}
 {% macro _kafka_present_columns(spec) -%}
-    nullif(
-                    array_union(
-                        {{ change_tables._names_array(spec.key) }},
-                        array_intersect(
-                            {{ change_tables._names_array(spec.column_names) }},
-                            if(
+    {%- set names -%}
+    if(
                                 coalesce(_landed_column_mask, '') = '',
                                 map_keys(_row),
                                 array_union(
@@ -409,10 +360,8 @@ staged_rows as (
                                     array_intersect(map_keys(_row), _borne_names)
                                 )
                             )
-                        )
-                    ),
-                    {{ change_tables._names_array(spec.key + (spec.column_names | reject('in', spec.key) | list)) }}
-                )
+    {%- endset -%}
+    {{- change_tables.columns_borne(spec, names) -}}
 {%- endmacro %}
 
 

@@ -11,6 +11,7 @@
         materialized='view',
         meta={'change_table_entry': {'source': source_name, 'table': table_name}}
     ) -}}
+    {%- do change_tables.refer_to_seeds() -%}
     {%- do source(source_name, table_name) -%}
     {%- for entry in reads -%}
         {%- do source(source_name, entry) -%}
@@ -35,11 +36,23 @@ select
     _raw_row,
     _status,
     _status_reason,
+    {%- for column in change_tables.further_columns(spec) %}
+    {{ column.name }},
+    {%- endfor %}
     _report
 from staged
     {%- else -%}
 select 1 as placeholder
     {%- endif -%}
+{% endmacro %}
+
+
+{#-
+    The edges to the reference seeds that some format's staging reads. Of every model that stages: which format it is of is not
+    known while dbt parses.
+-#}
+{% macro refer_to_seeds() %}
+    {% do ref('goldengate_io_types') %}
 {% endmacro %}
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .consumer import Entry
+from .consumer import Consumer, Entry
 from .landing import Raw
 
 
@@ -26,6 +27,51 @@ class Case:
     current: Sequence[set[tuple[Any, ...]]] = ()
     shown: str = "id, name"
     reported: set[tuple[str, str]] = field(default_factory=set)
+
+
+Results = dict[str, list[set[tuple[Any, ...]]]]
+"""The current rows of each table after batch 1, batch 2, and a full refresh, by name of the entry."""
+
+
+def build_batches(
+    project: Consumer,
+    raw: Raw,
+    cases: Sequence[Case],
+    further_sources: Sequence[str] = (),
+    further_models: Mapping[str, str] | None = None,
+) -> Results:
+    """Lands and builds both batches of all cases in one project, then refreshes it fully.
+
+    What dbt rendered after each batch is kept in the project's folder, under `rendered/0` and `rendered/1`.
+    """
+    project.write([case.entry for case in cases], further_sources)
+    for name, sql in (further_models or {}).items():
+        (project.folder / f"models/{name}.sql").write_text(f"{sql}\n")
+    for case in cases:
+        if case.landed_columns is not None:
+            raw.create(f"{project.schema}_raw.{case.entry.raw_table}", case.landed_columns)
+    found: Results = {case.entry.name: [] for case in cases}
+    for number in (0, 1):
+        for case in cases:
+            if case.batches[number]:
+                raw.insert(f"{project.schema}_raw.{case.entry.raw_table}", case.batches[number])
+        project.dbt("build")
+        shutil.copytree(project.folder / "target/compiled/consumer/models", project.folder / f"rendered/{number}")
+        _read(project, raw, cases, found)
+    project.dbt("build", "--full-refresh", "--select", f"dedup_{project.source}__*+")
+    _read(project, raw, cases, found)
+    return found
+
+
+def _read(project: Consumer, raw: Raw, cases: Sequence[Case], found: Results) -> None:
+    for case in cases:
+        found[case.entry.name].append(current_rows(raw, project.schema, case.entry.name, case.shown))
+
+
+def rendered_models(project: Consumer) -> dict[str, str]:
+    """The models as they were rendered for each batch, by `<model>__<number of the batch>`."""
+    files = sorted((project.folder / "rendered").glob("*/*.sql"))
+    return {f"{file.stem}__{file.parent.name}": file.read_text() for file in files}
 
 
 def current_rows(raw: Raw, schema: str, entry: str, shown: str) -> set[tuple[Any, ...]]:

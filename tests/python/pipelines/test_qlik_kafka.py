@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Callable
 
 import pytest
 
-from .cases import Case, assert_rejected, assert_reported, assert_statuses, current_rows
+from .cases import (
+    Case,
+    Results,
+    assert_rejected,
+    assert_reported,
+    assert_statuses,
+    build_batches,
+    rendered_models,
+)
 from .consumer import Consumer
 from .kafka_cases import (
     CASES,
@@ -31,7 +38,6 @@ from .landing import Raw
 from .rendered import assert_lints
 
 SCHEMA = "kafka_pages"
-Results = dict[str, list[set[tuple[object, ...]]]]
 
 
 @pytest.fixture(scope="module")
@@ -43,35 +49,14 @@ def project(consumer: Callable[[str], Consumer]) -> Consumer:
 @pytest.fixture(scope="module")
 def results(project: Consumer, raw: Raw) -> Results:
     """The current rows of each table after batch 1, batch 2, and a full refresh, by name of the entry."""
-    project.write([case.entry for case in CASES], further_sources=["loaded"])
-    (project.folder / "models/unclaimed.sql").write_text(
-        "{{ change_tables.unclaimed_rows('feed', ['held', 'lines']) }}\n"
-    )
-    (project.folder / "models/unclaimed_by_column.sql").write_text(
-        "{{ change_tables.unclaimed_rows('feed', ['by_column']) }}\n"
-    )
-    (project.folder / "models/schemas.sql").write_text("{{ change_tables.qlik_kafka_schemas('feed', 'versions') }}\n")
-    for case in CASES:
-        if case.landed_columns is not None:
-            raw.create(f"{SCHEMA}_raw.{case.entry.raw_table}", case.landed_columns)
     raw.create(f"{SCHEMA}_raw.loaded", COLUMNS)
     raw.insert(f"{SCHEMA}_raw.loaded", LOADED)
-    found: Results = {case.entry.name: [] for case in CASES}
-    for number in (0, 1):
-        for case in CASES:
-            if case.batches[number]:
-                raw.insert(f"{SCHEMA}_raw.{case.entry.raw_table}", case.batches[number])
-        project.dbt("build")
-        shutil.copytree(project.folder / "target/compiled/consumer/models", project.folder / f"rendered/{number}")
-        _read(raw, found)
-    project.dbt("build", "--full-refresh", "--select", "dedup_feed__*+")
-    _read(raw, found)
-    return found
-
-
-def _read(raw: Raw, found: Results) -> None:
-    for case in CASES:
-        found[case.entry.name].append(current_rows(raw, SCHEMA, case.entry.name, case.shown))
+    models = {
+        "unclaimed": "{{ change_tables.unclaimed_rows('feed', ['held', 'lines']) }}",
+        "unclaimed_by_column": "{{ change_tables.unclaimed_rows('feed', ['by_column']) }}",
+        "schemas": "{{ change_tables.qlik_kafka_schemas('feed', 'versions') }}",
+    }
+    return build_batches(project, raw, CASES, ["loaded"], models)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.entry.name)
@@ -153,9 +138,6 @@ def test_messages_in_several_partitions_wait_for_the_metadata_that_they_refer_to
 
 @pytest.mark.usefixtures("results")
 def test_the_rendered_sql_of_first_and_later_runs_passes_sqlfluff(project: Consumer) -> None:
-    rendered = {
-        f"{file.stem}__{file.parent.name}": file.read_text()
-        for file in sorted((project.folder / "rendered").glob("*/*.sql"))
-    }
+    rendered = rendered_models(project)
     assert '"run": "since"' in rendered["dedup_feed__whole_topic__1"]
     assert_lints(project.folder / "to_lint", rendered)

@@ -1,0 +1,89 @@
+{#-
+    What feeds share whose rows are maps of texts, name -> text: `_row` is what a change leaves (of a delete: what it ends) and
+    `_row_before` what stood before, where the feed tells it. A column is null where the map holds null, and missing where it
+    does not hold the name.
+-#}
+
+{#- What a table's columns are before they are typed: texts, and digits where they are bytes. -#}
+{% macro texts_of_rows(spec) %}
+    {% set texts = {} %}
+    {% for column in spec.columns %}
+        {% set is_binary = change_tables._canonical_type(column.data_type) == 'binary' %}
+        {% do texts.update({column.name | lower: {'name': column.name, 'data_type': 'hex' if is_binary else 'string'}}) %}
+    {% endfor %}
+    {% for name in spec.key %}
+        {% set is_binary = change_tables._canonical_type(change_tables.column_of(spec, name).data_type) == 'binary' %}
+        {% do texts.update({'_before_' ~ loop.index: {'data_type': 'hex' if is_binary else 'string'}}) %}
+    {% endfor %}
+    {% do return(texts) %}
+{% endmacro %}
+
+
+{#- A column's name in the maps, as a literal. -#}
+{% macro name_in_row(spec, name) -%}
+    {{- change_tables.text_literal(name | lower if spec.settings.get('column_names') == 'ignore_case' else name) -}}
+{%- endmacro %}
+
+
+{#- The text of a column; that of a key column from the row before where the row lacks it. -#}
+{% macro text_of_column(spec, column) -%}
+    {%- set name = change_tables.name_in_row(spec, column.name) -%}
+    {%- if column.name in spec.key -%}
+        if(map_contains_key(_row, {{ name }}), _row[{{ name }}], _row_before[{{ name }}])
+    {%- else -%}
+        _row[{{ name }}]
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- The text of a key column before: that of the row before, and where it tells none, that of the row. -#}
+{% macro text_before(spec, name) -%}
+    {%- set name = change_tables.name_in_row(spec, name) -%}
+    if(map_contains_key(_row_before, {{ name }}), _row_before[{{ name }}], _row[{{ name }}])
+{%- endmacro %}
+
+
+{#- A column of the key before, `_before_1` and on, as `_typed_value` takes it. -#}
+{% macro column_before(spec, name, place) %}
+    {% do return({'name': '_before_' ~ place, 'label': name, 'data_type': change_tables.column_of(spec, name).data_type}) %}
+{% endmacro %}
+
+
+{#- The first column of the key before whose text does not fit: see `misfit`. -#}
+{% macro misfit_before(spec, texts) %}
+    {%- set columns = [] -%}
+    {%- for name in spec.key -%}
+        {%- do columns.append(change_tables.column_before(spec, name, loop.index)) -%}
+    {%- endfor -%}
+    {{- change_tables.misfit({'columns': columns}, columns | map(attribute='name') | list, texts) -}}
+{%- endmacro %}
+
+
+{#- The key before as a struct, of its typed columns. -#}
+{% macro key_before(spec) -%}
+    struct(
+    {%- for name in spec.key -%}
+        {{ change_tables.quoted('_before_' ~ loop.index) }} as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}
+    {%- endfor -%}
+    )
+{%- endmacro %}
+
+
+{#- The declared columns among `names`, and the key; null where these are all. `names`: an array of names, as SQL. -#}
+{% macro columns_borne(spec, names) -%}
+    nullif(
+                    array_union(
+                        {{ change_tables.names_array(spec.key) }},
+                        array_intersect(
+                            {{ change_tables.names_array(spec.column_names) }},
+                            {{ names }}
+                        )
+                    ),
+                    {{ change_tables.names_array(spec.key + (spec.column_names | reject('in', spec.key) | list)) }}
+                )
+{%- endmacro %}
+
+
+{% macro names_array(names) -%}
+    array({% for name in names %}{{ change_tables.text_literal(name) }}{{ ', ' if not loop.last }}{% endfor %})
+{%- endmacro %}

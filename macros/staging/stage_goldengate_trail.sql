@@ -1,0 +1,321 @@
+{#-
+    Staging of GoldenGate trails, from the raw records to `staged`: records are told their transactions and put together
+    (trail_records.sql), laid out as the table's columns in text, and then typed and judged.
+-#}
+{% macro stage_goldengate_trail(spec, bound) %}
+    {%- set texts = change_tables.texts_of_rows(spec) -%}
+    {%- set key = 'struct(' ~ change_tables.column_list(spec.key) ~ ')' -%}
+    {%- set others = spec.column_names | reject('in', spec.key) | list -%}
+{{ change_tables._trail_record_steps(spec, bound) }},
+
+unpacked as (
+
+    select
+    {%- for column in spec.columns %}
+        {{ change_tables._trail_text(column, change_tables.text_of_column(spec, column)) }} as {{ change_tables.quoted(column.name) }},
+    {%- endfor %}
+    {%- for name in spec.key %}
+        {{ change_tables._trail_text(change_tables.column_of(spec, name), change_tables.text_before(spec, name)) }} as {{ change_tables.quoted('_before_' ~ loop.index) }},
+    {%- endfor %}
+        case
+            {%- for name in spec.key %}
+            when
+                not coalesce(map_contains_key(_row, {{ change_tables.name_in_row(spec, name) }}), false)
+                and not coalesce(map_contains_key(_row_before, {{ change_tables.name_in_row(spec, name) }}), false)
+                then {{ change_tables.text_literal(name) }}
+            {%- endfor %}
+        end as _missing_key,
+        *
+    from records
+
+),
+
+typed as (
+
+    select
+    {{- change_tables.typed_columns(spec, texts) }}
+    {%- for name in spec.key %}
+        {{ change_tables._typed_value(change_tables.column_before(spec, name, loop.index), texts) }},
+    {%- endfor %}
+        {{ change_tables.misfit(spec, spec.key, texts) }} as _key_misfit,
+        {{ change_tables.misfit_before(spec, texts) }} as _key_before_misfit,
+        {{ change_tables.misfit(spec, others, texts) }} as _column_misfit,
+        _missing_key,
+        {{ change_tables._names_collide(spec) }} as _names_collide,
+        * except (_missing_key{% for column in spec.columns %}, {{ change_tables.quoted(column.name) }}{% endfor %}{% for name in spec.key %}, _before_{{ loop.index }}{% endfor %})
+    from unpacked
+
+),
+
+judged as (
+
+    select
+        *,
+        {{ change_tables.key_before(spec) }} as _told_key_before,
+        case
+            when not _is_own
+                then 'waiting'
+            when _position is null
+                then null
+            when _kind in ('metadata', 'control', 'ddl') or _transaction = 'abandoned'
+                then 'ignored'
+            when _transaction = 'open'
+                then 'waiting'
+            when _fault is not null or _transaction = 'none' or _run_error is not null
+                then null
+            when not _is_first or _is_paired
+                then 'merged'
+        end as _other_status,
+        case
+            when not _is_own
+                then null
+            when _position is null
+                then 'position_missing: trail_name, trail_seqno or trail_rba is null or negative'
+            when _kind in ('metadata', 'control', 'ddl') or _transaction in ('abandoned', 'open')
+                then null
+            when _fault is not null
+                then _fault
+            when _transaction = 'none'
+                then concat('transaction_start_missing: trans_ind is ', _trans_ind, ' and no transaction is open')
+            when _run_error is not null
+                then concat('chunk_run_broken: ', _run_error)
+            when not _is_first or _is_paired or _kind = 'truncate'
+                then null
+            when _is_half
+                then 'after_half_missing: the next record of the table in the transaction is not the half after'
+            when _row is null
+                then concat('data_missing: ', if(_kind = 'delete', 'before_data and after_data are', 'after_data is'), ' null or empty')
+            when _names_collide
+                then 'column_names_collide: names in the image differ by case alone'
+            when _missing_key is not null
+                then concat('key_missing: no image bears the key column ', _missing_key)
+            when _key_misfit is not null
+                then concat('value_does_not_fit: ', _key_misfit)
+            when {{ change_tables.key_is_null(spec) }}
+                then 'key_missing: every key column is null: {{ spec.key | join(', ') | replace("\\", "\\\\") | replace("'", "\\'") }}'
+            when _key_before_misfit is not null
+                then concat('value_does_not_fit: before_data: ', _key_before_misfit)
+            when _kind <> 'delete' and _column_misfit is not null
+                then concat('value_does_not_fit: ', _column_misfit)
+        end as _rejection
+    from typed
+
+),
+
+staged_rows as (
+
+    select
+    {%- for name in spec.column_names %}
+        {{ change_tables.quoted(name) }},
+    {%- endfor %}
+        case when _rejection is null and _other_status is null then _kind end as _change_op,
+        _first_position as _change_seq,
+        _io_time as _changed_at,
+        _transaction_id,
+        case when _rejection is null and _other_status is null then _first_position end as _change_id,
+        {%- if spec.images == 'partial' %}
+        case
+            when _rejection is null and _other_status is null and _kind not in ('delete', 'truncate')
+                then {{ change_tables.columns_borne(spec, change_tables._names_borne(spec)) }}
+        end as _present_columns,
+        {%- else %}
+        cast(null as array<string>) as _present_columns,
+        {%- endif %}
+        cast(null as array<string>) as _changed_columns,
+        case
+            when
+                _rejection is null and _other_status is null and _kind = 'update' and _row_before is not null
+                and not {{ key }} <=> _told_key_before
+                then _told_key_before
+        end as _key_before,
+        coalesce(_position, to_json(struct(_landed_row['trail_name'] as trail_name, _landed_row['trail_seqno'] as trail_seqno, _landed_row['trail_rba'] as trail_rba))) as _raw_id,
+        case
+            when _rejection is not null or _other_status is not null
+                then to_json(_landed_row, {{ change_tables._json_options() }})
+        end as _raw_row,
+        coalesce(if(_rejection is not null, 'rejected', null), _other_status, 'accepted') as _status,
+        case
+            when _rejection is not null then _rejection
+            when not _is_own then 'transaction_open: the end of the transaction has not landed'
+            when _kind = 'metadata' then 'metadata: the record tells how a table is made'
+            when _kind = 'ddl' then 'ddl_record: the record tells a statement that changed a definition'
+            when _kind = 'control' then concat('control_record: io_type ', _io_type, ' is no change of a row')
+            when _transaction = 'abandoned' then 'transaction_abandoned: another transaction begins before the end of this one'
+            when _other_status = 'waiting' then 'transaction_open: the end of the transaction has not landed'
+            when _other_status = 'merged' and not _is_first then concat('chunk: the record goes on from ', _first_position)
+            when _other_status = 'merged' then 'before_image: half of an update'
+        end as _status_reason,
+        {%- for column in change_tables.goldengate_trail_columns() %}
+        {{ column.name }},
+        {%- endfor %}
+        case
+            when _rejection is null and _other_status is null and _parts_differ
+                then 'conflicting_content: pieces of the record were delivered with different contents; the greater ones stand'
+            when _rejection is null and _other_status is null and _is_key_update and _row_before is null
+                then 'key_move_without_before: the record says that the key changed, and tells no key before'
+        end as _report,
+        {{ change_tables.place_of_row() }}
+        {%- if bound.arrival %},
+        _arrival,
+        coalesce(_transaction = 'open', false) as _holds_back
+        {%- endif %}
+    from judged
+
+),
+
+{{ change_tables.staged_with_snapshot(spec, bound) }}
+{%- endmacro %}
+
+
+{#- The settings of this format: see `_format_settings`. -#}
+{% macro goldengate_trail_settings() %}
+    {% do return({
+        'table_name': {'required': true, 'type': 'text'},
+        'column_names': {'default': 'exact', 'type': 'text', 'values': ['exact', 'ignore_case']},
+        'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
+        'hold_open_transactions': {'default': true, 'type': 'flag'},
+    }) %}
+{% endmacro %}
+
+
+{#- Mistakes that only this format knows. -#}
+{% macro goldengate_trail_mistakes(node, given) %}
+    {% set found = [] %}
+    {% if given.table_name == '' %}
+        {% do found.append("`table_name` must be the table's name as it stands in the trail, got ''") %}
+    {% endif %}
+    {% if given.get('hold_open_transactions') == false %}
+        {% do found.append("`hold_open_transactions` is always true for trails, got false: a transaction that has not ended may be abandoned") %}
+    {% endif %}
+    {% if given.get('snapshot_seq', '') != '' and not modules.re.match('^.+/[0-9]{10}/[0-9]{19}$', given.snapshot_seq) %}
+        {% do found.append(
+            "`snapshot_seq` must be empty or a position as `_change_seq` has it (name/seqno/rba, of ten and nineteen digits), got "
+            ~ change_tables._shown(given.snapshot_seq)
+        ) %}
+    {% endif %}
+    {% for column in change_tables._declared_columns(node) if modules.re.match('^(array|map|struct)', column.data_type | lower) %}
+        {% do found.append("`columns` must be of simple types, got '" ~ column.name ~ "' of type " ~ column.data_type) %}
+    {% endfor %}
+    {% do return(found) %}
+{% endmacro %}
+
+
+{#- The feed's natural arrival: the position in each trail. -#}
+{% macro goldengate_trail_arrival(spec) %}
+    {% do return({'kind': 'positions', 'group': ['trail_name'], 'columns': ['trail_seqno', 'trail_rba']}) %}
+{% endmacro %}
+
+
+{#- What the records carry beside their columns: the commit's sequence number, R(ead) or F(etched), and the place in the source's log. -#}
+{% macro goldengate_trail_columns() %}
+    {% do return([
+        {'name': '_csn', 'data_type': 'string'},
+        {'name': '_format_type', 'data_type': 'string'},
+        {'name': '_audit_rba', 'data_type': 'bigint'},
+        {'name': '_audit_pos', 'data_type': 'bigint'},
+    ]) %}
+{% endmacro %}
+
+
+{#- The text of a column as casts take it: times with a blank between date and time, and cut behind the microsecond. -#}
+{% macro _trail_text(column, text) -%}
+    {%- set type = change_tables._canonical_type(column.data_type) -%}
+    {%- if type.startswith('timestamp') or type == 'date' -%}
+        {%- set spaced = 'if(substring(' ~ text ~ ", 11, 1) = ':', overlay(" ~ text ~ " placing ' ' from 11), " ~ text ~ ')' -%}
+        if(length({{ text }}) > 26, regexp_replace({{ spaced }}, '([.][0-9]{6})[0-9]+', '$1'), {{ spaced }})
+    {%- else -%}
+        {{ text }}
+    {%- endif -%}
+{%- endmacro %}
+
+
+{%- macro _names_collide(spec) -%}
+    {%- if spec.settings.column_names == 'exact' -%}
+        false
+    {%- else -%}
+        size(array_distinct(transform(map_keys(_row), name -> lower(name)))) < size(_row)
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- The names in an image, as they are declared. -#}
+{% macro _names_borne(spec) -%}
+    {%- if spec.settings.column_names == 'exact' -%}
+        map_keys(_row)
+    {%- else -%}
+        filter({{ change_tables.names_array(spec.column_names) }}, name -> map_contains_key(_row, lower(name)))
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- The records that none of these entries stages, ending in `unclaimed`: see unclaimed_rows. -#}
+{% macro goldengate_trail_unclaimed_steps(specs) %}
+    {%- do change_tables.landed_columns(
+        specs[0], specs[0].relation, change_tables._trail_columns(),
+        "trails land one row a record, with the fields of its header and its two images as maps"
+    ) -%}
+others as (
+
+    select /*+ broadcast(io_types) */
+        coalesce(
+            {{ change_tables._trail_position('trail_name', 'trail_seqno', 'trail_rba') }},
+            to_json(struct(trail_name, trail_seqno, trail_rba))
+        ) as _raw_id,
+        case
+            when table_name <> '' then concat('table_not_declared: ', table_name)
+            when io_types.kind in ('control', 'ddl', 'metadata') and hdr_ind = 'E'
+                then concat('no_table: io_type ', io_type, ' is no change of a row')
+            else concat('table_unknown: table_name is null or empty, io_type is ', coalesce(cast(io_type as string), 'null'))
+        end as _status_reason,
+        to_json(struct({{ change_tables.column_list(change_tables._trail_columns()) }}), {{ change_tables._json_options() }}) as raw_row
+    from {{ specs[0].relation }} as landed
+    left join {{ ref('goldengate_io_types') }} as io_types
+        on landed.io_type = io_types.code
+    where
+        not coalesce(
+            table_name in (
+            {%- for spec in specs -%}
+                {{ change_tables.text_literal(spec.settings.table_name) }}{{ ', ' if not loop.last }}
+            {%- endfor -%}
+            ),
+            false
+        )
+
+),
+
+unclaimed as (
+
+    select
+        *,
+        if(startswith(_status_reason, 'table_unknown'), 'rejected', 'ignored') as _status
+    from others
+
+)
+{%- endmacro %}
+
+
+{#-
+    Where the transaction begins that is open at the end of each trail, of those that have one: what holds back how far the
+    raw table has settled, without putting its records together.
+-#}
+{% macro goldengate_trail_held_back(spec, bound) -%}
+with {{ change_tables._trail_header_steps(spec, bound) }},
+
+trails as (
+
+    select
+        trail_name,
+        max(case when _opens then struct(trail_seqno, trail_rba) end) as _last_start,
+        max(case when _closes then struct(trail_seqno, trail_rba) end) as _last_end
+    from headers
+    group by trail_name
+
+)
+
+select
+    trail_name,
+    _last_start['trail_seqno'] as trail_seqno,
+    _last_start['trail_rba'] as trail_rba
+from trails
+where _last_start is not null and (_last_end is null or _last_end < _last_start)
+{%- endmacro %}

@@ -1,0 +1,720 @@
+"""Small hand-made trails of GoldenGate, by the format page: what lands in two batches, and what comes of it.
+
+Most of it is one table in one raw table: each story has a trail and a hundred ids of its own, so that one build tells all.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from .cases import Case
+from .consumer import Entry
+
+AT = dt.datetime(2026, 1, 31, 12, 0, 0, 250_000, tzinfo=dt.UTC)
+RECORD = {
+    "trail_name": "string",
+    "trail_seqno": "int",
+    "trail_rba": "bigint",
+    "hdr_ind": "string",
+    "undo_flag": "int",
+    "rec_length": "int",
+    "io_type": "int",
+    "trans_ind": "int",
+    "syskey_len": "int",
+    "audit_rba": "bigint",
+    "audit_pos": "bigint",
+    "continued": "string",
+    "partition_ind": "int",
+    "before_after": "string",
+    "io_time": "timestamp",
+    "orig_node": "int",
+    "format_type": "string",
+    "incomplete": "int",
+    "rec_count": "int",
+    "table_name": "string",
+    "before_data": "map<string,string>",
+    "after_data": "map<string,string>",
+    "tokens": "map<string,string>",
+}
+COLUMNS = {"id": "bigint", "name": "string", "amount": "decimal(10,2)"}
+SPEC = {"format": "goldengate_trail", "key": ["id"], "table_name": "APP.ORDERS"}
+INSERT, UPDATE, FIELDS, DELETE, UPSERT, TRUNCATE, UNIFIED = 5, 10, 15, 3, 140, 100, 134
+KEY_UPDATE, KEY_UPDATE_32, UNIFIED_KEY_UPDATE, FRAGMENT, LARGE, DDL, METADATA, RESTART = 115, 117, 135, 161, 116, 160, 170, 150
+FIRST, MIDDLE, LAST, ONLY = 0, 1, 2, 3
+Image = Mapping[str, str | None]
+Batches = tuple[list[list[Any]], list[list[Any]]]
+
+
+def row(id_: int | str | None, name: str | None = "", amount: str | None = "1.50") -> dict[str, str | None]:
+    """An image with every column."""
+    return {"id": None if id_ is None else str(id_), "name": name, "amount": amount}
+
+
+class Trail:
+    """Numbers the records of one trail; each is a hundred bytes long. Ids that are numbers count from `base` on."""
+
+    def __init__(self, name: str = "rt", base: int = 0) -> None:
+        self.name = name
+        self.base = base
+        self.seqno = 0
+        self.rba = 1000
+
+    def next_file(self) -> None:
+        """Goes on in the next file, whose positions begin anew."""
+        self.seqno += 1
+        self.rba = 1000
+
+    def record(
+        self,
+        io_type: int | None,
+        trans_ind: int | None,
+        after: Image | None = None,
+        before: Image | None = None,
+        **header: Any,
+    ) -> list[Any]:
+        """A record of APP.ORDERS behind the one before; fields of the header that are given replace what stands there."""
+        self.rba += 100
+        told = {
+            "trail_name": self.name,
+            "trail_seqno": self.seqno,
+            "trail_rba": self.rba,
+            "hdr_ind": "E",
+            "undo_flag": 0,
+            "rec_length": 100,
+            "io_type": io_type,
+            "trans_ind": trans_ind,
+            "syskey_len": 0,
+            # no order: it falls while the trail goes on
+            "audit_rba": 9_000 - self.rba,
+            "audit_pos": 7,
+            "continued": "N",
+            "partition_ind": 4,
+            "before_after": "B" if io_type == DELETE else "A",
+            "io_time": AT,
+            "orig_node": 255,
+            "format_type": "R",
+            "incomplete": 0,
+            "rec_count": 1,
+            "table_name": "APP.ORDERS",
+            "before_data": self._based(before),
+            "after_data": self._based(after),
+            "tokens": None,
+        }
+        assert header.keys() <= told.keys()
+        return list((told | header).values())
+
+    def _based(self, image: Image | None) -> Image | None:
+        number = image.get("id") if image else None
+        if image is None or number is None or not number.isdigit():
+            return image
+        return {**image, "id": str(self.base + int(number))}
+
+    def half(self, trans_ind: int, before: Image, **header: Any) -> list[Any]:
+        """The half before of an update."""
+        return self.record(UPDATE, trans_ind, None, before, before_after="B", **header)
+
+    def other(self, trans_ind: int, table: str = "APP.LINES", **header: Any) -> list[Any]:
+        """An insert into another table."""
+        return self.record(INSERT, trans_ind, row(9, "of another table"), table_name=table, **header)
+
+    def pieces(self, io_type: int, trans_inds: Sequence[int], images: Sequence[Image], **header: Any) -> list[list[Any]]:
+        """A record in pieces, by the images of each."""
+        last = len(images) - 1
+        return [
+            self.record(io_type if not place else FRAGMENT, trans_ind, image, continued="NY"[place < last], **header)
+            for place, (trans_ind, image) in enumerate(zip(trans_inds, images, strict=True))
+        ]
+
+
+def position(rba: int, name: str = "rt", seqno: int = 0) -> str:
+    """A position as models tell it."""
+    return f"{name}/{seqno:010d}/{rba:019d}"
+
+
+def _operations(trail: Trail) -> Batches:
+    first = [
+        trail.record(INSERT, FIRST, row(1, "inserted"), tokens={"LOGCSN": "501", "TRANID": "1.2.3"}),
+        trail.record(INSERT, MIDDLE, row(2, "inserted")),
+        trail.record(INSERT, LAST, {"id": "3", "name": "no amount"}),
+        # updates: whole, only what changed, both images, an upsert
+        trail.record(UPDATE, ONLY, row(1, "updated", "2.00"), format_type="F"),
+        trail.record(FIELDS, ONLY, {"id": "2", "amount": None}, tokens={"L": "502", "6": "1.2.4"}),
+        trail.record(UNIFIED, ONLY, {"id": "3", "amount": "3.00"}, row(3, "no amount", None)),
+        trail.record(UPSERT, ONLY, {"id": "4", "name": "upserted"}),
+        trail.record(UPSERT, ONLY, {"id": "1", "name": "upserted"}),
+        trail.record(11, ONLY, {"id": "4", "amount": "4.00"}),
+    ]
+    second = [
+        # keys that move: with whole images, with the key alone, with the key's change alone
+        trail.record(KEY_UPDATE, ONLY, row(11, "moved", "5.00"), row(1, "upserted", "2.00")),
+        trail.record(KEY_UPDATE_32, ONLY, {"id": "12"}, {"id": "2"}),
+        trail.record(UNIFIED_KEY_UPDATE, ONLY, {"id": "13", "name": "moved"}, {"id": "3"}),
+        trail.record(FIELDS, ONLY, {"id": "14"}, {"id": "4"}),
+        # the source undoes an insert: an ordinary delete
+        trail.record(INSERT, FIRST, row(5, "undone")),
+        trail.record(DELETE, LAST, None, {"id": "5"}, undo_flag=1),
+        trail.record(INSERT, ONLY, row(6, "deleted")),
+        trail.record(DELETE, ONLY, None, row(6, "deleted")),
+        trail.record(INSERT, ONLY, row(6)),
+        trail.record(DELETE, ONLY, {"id": "6"}),
+        trail.record(FIELDS, ONLY, {"id": "7", "name": "no base"}),
+        trail.record(KEY_UPDATE, ONLY, row(15, "from where?")),
+        trail.record(FIELDS, ONLY, {"name": "key before alone"}, {"id": "14"}),
+    ]
+    return first, second
+
+
+def _swaps(trail: Trail) -> Batches:
+    return [
+        trail.record(INSERT, ONLY, row(1, "a")),
+        trail.record(INSERT, ONLY, row(2, "b")),
+        # no transaction id: its place in the trail tells the transaction
+        trail.record(KEY_UPDATE, FIRST, {"id": "2"}, {"id": "1"}),
+        trail.record(KEY_UPDATE, LAST, {"id": "1"}, {"id": "2"}),
+    ], []
+
+
+def _transactions(trail: Trail) -> Batches:
+    first = [
+        trail.record(INSERT, MIDDLE, row(90, "no start")),
+        trail.record(INSERT, LAST, row(91, "no start")),
+        trail.other(FIRST, tokens={"LOGCSN": "601", "TRANID": "T1"}),
+        trail.record(INSERT, MIDDLE, row(1, "behind another table")),
+        # a table's definition and a control record stand between, and part nothing
+        trail.record(METADATA, ONLY),
+        trail.record(RESTART, ONLY),
+        trail.record(RESTART, MIDDLE, table_name=""),
+        trail.record(INSERT, LAST, row(2, "behind metadata")),
+        trail.record(INSERT, LAST, row(92, "behind the end")),
+        # abandoned by a writer that failed, and written again
+        trail.record(INSERT, FIRST, row(93, "abandoned")),
+        trail.record(UPDATE, MIDDLE, row(1, "abandoned")),
+        trail.record(INSERT, FIRST, row(3, "written again")),
+        trail.record(UPDATE, MIDDLE, row(1, "written again")),
+        trail.record(DELETE, LAST, None, row(2)),
+        trail.record(DDL, ONLY),
+        trail.record(DDL, ONLY, table_name=None),
+        # the end lands with the next batch, in the next file
+        trail.record(INSERT, FIRST, row(4, "ends later"), tokens={"LOGCSN": "602"}),
+        trail.other(MIDDLE),
+    ]
+    trail.next_file()
+    second = [
+        trail.record(UPDATE, MIDDLE, row(3, "ends later")),
+        trail.other(LAST),
+        trail.record(INSERT, ONLY, row(5, "in the next file")),
+        trail.record(INSERT, FIRST, row(6, "open")),
+        trail.other(MIDDLE),
+    ]
+    return first, second
+
+
+def _halves(trail: Trail) -> Batches:
+    lines = {"table_name": "APP.LINES"}
+    first = [
+        *(trail.record(INSERT, ONLY, row(number, "inserted")) for number in (1, 2, 3, 4)),
+        trail.half(FIRST, row(1, "inserted")),
+        trail.record(UPDATE, MIDDLE, {"id": "1", "name": "by halves"}),
+        # a half of another table and a control record stand between the halves
+        trail.half(MIDDLE, {"id": "2"}),
+        trail.half(MIDDLE, {"id": "9"}, **lines),
+        trail.record(RESTART, MIDDLE),
+        trail.record(UPDATE, MIDDLE, {"id": "9"}, **lines),
+        trail.record(UPDATE, MIDDLE, {"id": "12", "name": "moved by halves"}),
+        # no halves after: another operation, another half, the end of the transaction
+        trail.half(MIDDLE, {"id": "3"}),
+        trail.record(INSERT, MIDDLE, row(5, "inserted")),
+        trail.half(MIDDLE, {"id": "3"}),
+        trail.half(MIDDLE, row(3, "inserted")),
+        trail.record(UPDATE, MIDDLE, {"id": "3", "name": "the second half"}),
+        trail.half(LAST, {"id": "4"}),
+        trail.record(UPDATE, ONLY, {"id": "4", "name": "no half before"}),
+    ]
+    second = [
+        trail.half(FIRST, {"id": "4"}),
+        trail.record(FIELDS, LAST, {"name": "no key after", "amount": None}),
+        trail.half(FIRST, {"id": "x"}),
+        trail.record(UPDATE, LAST, {"id": "4", "name": "which key before?"}),
+    ]
+    return first, second
+
+
+def _chunks(trail: Trail) -> Batches:
+    first = [
+        *trail.pieces(INSERT, [FIRST, MIDDLE, MIDDLE], [row(1, "one, "), {"name": "two, "}, {"name": "three"}]),
+        # a column that a piece holds null of, and one that all do
+        *trail.pieces(INSERT, [MIDDLE, MIDDLE], [{"id": "2", "name": None, "amount": None}, {"name": "b", "amount": None}]),
+        # a control record does not part the run
+        trail.record(INSERT, MIDDLE, row(3, "before "), continued="Y"),
+        trail.record(RESTART, MIDDLE),
+        trail.record(LARGE, LAST, {"name": "and behind"}),
+        # another table does, as does the end of the transaction
+        trail.record(INSERT, FIRST, row(4, "parted"), continued="Y"),
+        trail.record(FRAGMENT, MIDDLE, {"name": "by another table"}, continued="Y"),
+        trail.other(MIDDLE),
+        trail.record(FRAGMENT, MIDDLE, {"name": "of which record?"}),
+        trail.record(INSERT, MIDDLE, row(5, "whole")),
+        trail.record(INSERT, LAST, row(6, "no end"), continued="Y"),
+        # halves in pieces
+        trail.half(FIRST, row(1, "one, "), continued="Y"),
+        trail.record(FRAGMENT, MIDDLE, None, {"name": "two, three"}),
+        *trail.pieces(UPDATE, [MIDDLE, LAST], [{"id": "11", "name": "moved "}, {"name": "in pieces"}]),
+        # the rest lands with the next batch
+        trail.record(UPDATE, FIRST, {"id": "2", "name": "now "}, continued="Y"),
+        trail.record(FRAGMENT, MIDDLE, {"name": "then "}, continued="Y"),
+    ]
+    second = [
+        trail.record(FRAGMENT, MIDDLE, {"name": "whole"}),
+        trail.record(INSERT, LAST, row(7, "inserted")),
+        # a piece that cannot be read spoils the record that it is of
+        trail.record(INSERT, FIRST, row(8, "a"), continued="Y"),
+        trail.record(777, LAST, {"name": "b"}),
+    ]
+    return first, second
+
+
+VALUES = {
+    "id": "bigint",
+    "at": "timestamp",
+    "day": "date",
+    "price": "decimal(38,10)",
+    "small": "int",
+    "flag": "boolean",
+    "bytes": "binary",
+    "ratio": "double",
+    "tokens": "string",
+}
+
+
+def _values() -> list[list[Any]]:
+    trail = Trail()
+    return [
+        trail.record(INSERT, ONLY, {"id": "1", "at": "2026-01-31:12:00:00.123456789", "day": "2026-01-31:00:00:00"}),
+        trail.record(INSERT, ONLY, {"id": "2", "at": "2026-01-31 12:00:00.1", "day": "2026-01-31"}),
+        trail.record(INSERT, ONLY, {"id": "3", "at": "2026-01-31T12:00:00", "day": "2026-01-31 00:00:00.000000000"}),
+        trail.record(
+            INSERT,
+            ONLY,
+            {"id": "4", "price": "1234567890123456789012345678.0123456789", "flag": "1", "bytes": "00FF", "small": "-1"},
+        ),
+        trail.record(INSERT, ONLY, {"id": "5", "ratio": "1e300", "tokens": "it's\\", "bytes": ""}),
+        trail.record(INSERT, FIRST, {"id": "6", "at": "2026-01-31:25:00:00"}),
+        # of the same transaction, and as it should be
+        trail.record(INSERT, LAST, {"id": "7"}),
+        trail.record(INSERT, ONLY, {"id": "8", "day": "2026-01-31:00:00:01"}),
+        trail.record(INSERT, ONLY, {"id": "9", "small": "1.5"}),
+        trail.record(INSERT, ONLY, {"id": "9", "price": "0.00000000001"}),
+        trail.record(INSERT, ONLY, {"id": "9", "bytes": "0"}),
+        trail.record(DELETE, ONLY, None, {"id": "5", "small": "no number, and of no account"}),
+    ]
+
+
+def _headers(trail: Trail) -> Batches:
+    first = [
+        trail.record(INSERT, FIRST, row(1, "in a transaction with what cannot be read")),
+        trail.record(INSERT, MIDDLE, row(9), hdr_ind="X"),
+        trail.record(INSERT, MIDDLE, row(9), hdr_ind=None),
+        trail.record(777, MIDDLE, row(9)),
+        trail.record(None, MIDDLE, row(9)),
+        trail.record(INSERT, 7, row(9)),
+        trail.record(INSERT, None, row(9)),
+        trail.record(INSERT, MIDDLE, row(9), continued="?"),
+        trail.record(INSERT, MIDDLE, row(2, "no field continued"), continued=None),
+        trail.record(UPDATE, MIDDLE, row(1), before_after="C"),
+        trail.record(UPDATE, MIDDLE, row(1), before_after=None),
+        trail.record(INSERT, MIDDLE, row(9), trail_rba=None),
+        trail.record(INSERT, MIDDLE, row(9), trail_name=""),
+        trail.record(INSERT, MIDDLE, row(9), trail_seqno=-1),
+        trail.record(INSERT, MIDDLE, None),
+        trail.record(INSERT, MIDDLE, {}),
+        trail.record(UPDATE, MIDDLE, None, row(1)),
+        trail.record(DELETE, MIDDLE, None, None),
+        trail.record(FIELDS, MIDDLE, {"name": "no key"}),
+        trail.record(FIELDS, MIDDLE, {"id": None, "name": "null as key"}),
+        trail.record(FIELDS, MIDDLE, {"id": "1x"}),
+        trail.record(FIELDS, MIDDLE, {"ID": "1", "name": "not as declared"}),
+        trail.record(UPDATE, LAST, row(1, "the last one"), hdr_ind="X"),
+        trail.record(INSERT, ONLY, row(3, "behind it")),
+    ]
+    # a record without a position lands once more, and is read once more
+    second = [trail.record(INSERT, ONLY, row(9), trail_rba=None), trail.record(INSERT, ONLY, row(4, "second"))]
+    return first, second
+
+
+def _copies(trail: Trail) -> Batches:
+    start = trail.record(INSERT, FIRST, row(1, "landed twice"))
+    half = trail.half(MIDDLE, {"id": "1"})
+    other_half = trail.record(UPDATE, MIDDLE, {"id": "2"})
+    pieces = trail.pieces(INSERT, [MIDDLE, MIDDLE], [row(3, "a, "), {"name": "b"}])
+    differing = trail.record(INSERT, MIDDLE, row(4, "greater"))
+    lesser = [*differing[:-3], None, row(4, "a lesser text"), None]
+    end = trail.record(INSERT, LAST, row(5, "at the end"))
+    first = [start, half, other_half, *pieces, differing, end]
+    again = [end, lesser, start, *reversed(pieces), other_half, half]
+    split = trail.pieces(INSERT, [FIRST, LAST], [row(6, "a, "), {"name": "b"}])
+    changed = [*split[1][:-2], {"name": "other"}, None]
+    later = [trail.record(INSERT, ONLY, row(7, "later")), first[0], first[-1], *split, changed]
+    return first + again, later
+
+
+def _shared(trail: Trail) -> Batches:
+    first = [
+        trail.record(INSERT, ONLY, row(1, "truncated")),
+        trail.other(ONLY),
+        trail.record(TRUNCATE, ONLY, rec_length=0, before_after="A"),
+        trail.record(INSERT, ONLY, row(2, "behind")),
+        trail.other(ONLY, "APP.OTHERS"),
+        trail.record(METADATA, ONLY, table_name="APP.OTHERS"),
+        trail.record(METADATA, ONLY, table_name=None),
+        trail.record(DDL, ONLY, table_name=""),
+        trail.record(INSERT, ONLY, row(9), table_name=None),
+        trail.record(777, ONLY, row(9), table_name=None),
+        trail.record(RESTART, ONLY, table_name=None),
+        # names as they stand in the trail
+        trail.other(ONLY, "app.lines"),
+    ]
+    return first, [trail.other(ONLY, "APP.LINES"), trail.record(UPDATE, ONLY, row(2, "updated"))]
+
+
+def _cased() -> list[list[Any]]:
+    trail = Trail()
+    return [
+        trail.record(INSERT, ONLY, {"ID": "1", "NAME": "upper", "AMOUNT": "1.00"}),
+        trail.record(FIELDS, ONLY, {"Id": "1", "Amount": None}),
+        trail.record(INSERT, ONLY, {"ID": "2", "NAME": "upper", "name": "lower"}),
+        trail.record(KEY_UPDATE, ONLY, {"ID": "3"}, {"ID": "1"}),
+    ]
+
+
+def _several_trails(a: Trail) -> Batches:
+    b, c = Trail("vb", a.base), Trail("vc", a.base)
+    first = [
+        a.record(INSERT, FIRST, row(1, "open in va")),
+        b.record(INSERT, FIRST, row(2, "whole in vb")),
+        b.record(INSERT, LAST, row(3, "whole in vb")),
+    ]
+    second = [
+        a.record(INSERT, LAST, row(4, "ends va")),
+        b.record(INSERT, ONLY, row(5, "later in vb")),
+        c.record(INSERT, ONLY, row(6, "a new trail")),
+    ]
+    return first, second
+
+
+LOADED = [(number, "loaded", Decimal("1.00")) for number in (1, 2, 3)]
+
+
+def _behind_a_load() -> Batches:
+    trail = Trail()
+    first = [
+        trail.record(INSERT, ONLY, row(4, "before the load")),
+        trail.record(UPDATE, ONLY, row(1, "behind the load")),
+    ]
+    return first, [trail.record(DELETE, ONLY, None, {"id": "2"})]
+
+
+def _full_images() -> list[list[Any]]:
+    trail = Trail()
+    return [
+        trail.record(INSERT, FIRST, row(1, "a", "1.00")),
+        trail.record(UPDATE, LAST, {"id": "1", "name": "b"}),
+    ]
+
+
+PLACES = {"region": "string", "number": "int", "name": "string"}
+
+
+def _composite() -> list[list[Any]]:
+    trail = Trail()
+    return [
+        trail.record(INSERT, ONLY, {"region": None, "number": "1", "name": "null in the key"}),
+        trail.record(FIELDS, ONLY, {"region": None, "number": "1", "name": "updated"}),
+        trail.record(FIELDS, ONLY, {"number": "1", "name": "which region?"}),
+        trail.record(FIELDS, ONLY, {"region": "eu", "name": "updated"}, {"region": None, "number": "1"}),
+    ]
+
+
+@dataclass(frozen=True)
+class Story:
+    """What a trail tells, in two batches, of ids of its own; else as in `Case`, with ids from 1 on."""
+
+    name: str
+    trails: Sequence[str]
+    base: int
+    batches: Batches
+    reasons: Mapping[tuple[str, str | None], int]
+    current: Sequence[set[tuple[Any, ...]]]
+    reported: set[tuple[str, str]] = field(default_factory=set)
+
+
+def _rows(*rows: tuple[int, str, str | None] | tuple[int, str]) -> set[tuple[Any, ...]]:
+    """Rows of (id, name, amount), whose amount is 1.50 where none is given."""
+    return {row if len(row) == 3 else (*row, "1.50") for row in rows}
+
+
+STORIES = [
+    # its truncate stands before every record of the other trails
+    Story(
+        "truncate",
+        ["aa"],
+        100,
+        _shared(Trail("aa", 100)),
+        {("accepted", None): 4},
+        [_rows((2, "behind")), _rows((2, "updated"))],
+    ),
+    Story(
+        "operations",
+        ["op"],
+        200,
+        _operations(Trail("op", 200)),
+        {("accepted", None): 22},
+        [
+            _rows((1, "upserted", "2.00"), (2, "inserted", None), (3, "no amount", "3.00"), (4, "upserted", "4.00")),
+            _rows(
+                (11, "moved", "5.00"),
+                (12, "inserted", None),
+                (13, "moved", "3.00"),
+                (14, "key before alone", "4.00"),
+                (15, "from where?"),
+            ),
+        ],
+        {(position(3000, "op"), "orphan"), (position(3100, "op"), "key_move_without_before")},
+    ),
+    Story(
+        "swaps", ["sw"], 300, _swaps(Trail("sw", 300)), {("accepted", None): 4}, [_rows((2, "a"), (1, "b"))] * 2
+    ),
+    Story(
+        "transactions",
+        ["tx"],
+        400,
+        _transactions(Trail("tx", 400)),
+        {
+            ("accepted", None): 8,
+            ("ignored", "metadata"): 1,
+            ("ignored", "control_record"): 1,
+            ("ignored", "ddl_record"): 1,
+            ("ignored", "transaction_abandoned"): 2,
+            ("rejected", "transaction_start_missing"): 3,
+            ("waiting", "transaction_open"): 1,
+        },
+        [
+            _rows((1, "written again"), (3, "written again")),
+            _rows((1, "written again"), (3, "ends later"), (4, "ends later"), (5, "in the next file")),
+        ],
+    ),
+    Story(
+        "halves",
+        ["ha"],
+        500,
+        _halves(Trail("ha", 500)),
+        {
+            ("accepted", None): 10,
+            ("merged", "before_image"): 5,
+            ("ignored", "control_record"): 1,
+            ("rejected", "after_half_missing"): 3,
+            ("rejected", "value_does_not_fit"): 1,
+        },
+        [
+            _rows((1, "by halves"), (12, "moved by halves"), (3, "the second half"), (4, "no half before"), (5, "inserted")),
+            _rows(
+                (1, "by halves"), (12, "moved by halves"), (3, "the second half"), (4, "no key after", None), (5, "inserted")
+            ),
+        ],
+    ),
+    Story(
+        "chunks",
+        ["ch"],
+        600,
+        _chunks(Trail("ch", 600)),
+        {
+            ("accepted", None): 7,
+            ("merged", "chunk"): 8,
+            ("merged", "before_image"): 1,
+            ("ignored", "control_record"): 1,
+            ("rejected", "chunk_run_broken"): 4,
+            ("rejected", "unknown_operation"): 2,
+        },
+        [
+            _rows((11, "moved in pieces"), (2, "b", None), (3, "before and behind"), (5, "whole")),
+            _rows(
+                (11, "moved in pieces"), (2, "now then whole", None), (3, "before and behind"), (5, "whole"), (7, "inserted")
+            ),
+        ],
+    ),
+    Story(
+        "headers",
+        ["he", ""],
+        700,
+        _headers(Trail("he", 700)),
+        {
+            ("accepted", None): 4,
+            ("rejected", "header_malformed"): 8,
+            ("rejected", "unknown_operation"): 2,
+            ("rejected", "position_missing"): 4,
+            ("rejected", "data_missing"): 4,
+            ("rejected", "key_missing"): 3,
+            ("rejected", "value_does_not_fit"): 1,
+        },
+        [
+            _rows((1, "in a transaction with what cannot be read"), (2, "no field continued"), (3, "behind it")),
+            _rows(
+                (1, "in a transaction with what cannot be read"),
+                (2, "no field continued"),
+                (3, "behind it"),
+                (4, "second"),
+            ),
+        ],
+    ),
+    Story(
+        "copies",
+        ["co"],
+        800,
+        _copies(Trail("co", 800)),
+        {("accepted", None): 14, ("merged", "before_image"): 2, ("merged", "chunk"): 4},
+        [
+            _rows((2, "landed twice"), (3, "a, b"), (4, "greater"), (5, "at the end")),
+            _rows((2, "landed twice"), (3, "a, b"), (4, "greater"), (5, "at the end"), (6, "a, other"), (7, "later")),
+        ],
+        {(position(1600, "co"), "conflicting_content"), (position(1800, "co"), "conflicting_content")},
+    ),
+    Story(
+        "several_trails",
+        ["va", "vb", "vc"],
+        900,
+        _several_trails(Trail("va", 900)),
+        {("accepted", None): 6},
+        [
+            _rows((2, "whole in vb"), (3, "whole in vb")),
+            _rows(
+                (1, "open in va"),
+                (2, "whole in vb"),
+                (3, "whole in vb"),
+                (4, "ends va"),
+                (5, "later in vb"),
+                (6, "a new trail"),
+            ),
+        ],
+    ),
+]
+
+
+def _together(what: Sequence[Mapping[Any, int]]) -> dict[Any, int]:
+    counts: Counter[Any] = Counter()
+    for each in what:
+        counts.update(each)
+    return dict(counts)
+
+
+def _case(
+    name: str,
+    batches: Batches,
+    reasons: Mapping[tuple[str, str | None], int],
+    *current: set[tuple[Any, ...]],
+    shown: str = "id, name, cast(amount as string)",
+    reported: set[tuple[str, str]] | None = None,
+    columns: Mapping[str, str] = COLUMNS,
+    identifier: str | None = None,
+    **spec: Any,
+) -> Case:
+    return Case(
+        Entry(name, SPEC | spec, columns, identifier=identifier),
+        None if identifier else RECORD,
+        batches,
+        reasons,
+        current if len(current) == 2 else [current[0], current[0]],
+        shown,
+        reported or set(),
+    )
+
+
+CASES = [
+    _case(
+        "orders",
+        ([row for story in STORIES for row in story.batches[0]], [row for story in STORIES for row in story.batches[1]]),
+        _together([story.reasons for story in STORIES]),
+        *(
+            {(story.base + id_, name, amount) for story in STORIES for id_, name, amount in story.current[batch]}
+            for batch in (0, 1)
+        ),
+        reported=set.union(*(story.reported for story in STORIES)),
+    ),
+    _case(
+        "lines",
+        ([], []),
+        {
+            ("accepted", None): 7,
+            ("merged", "before_image"): 1,
+            ("waiting", "transaction_open"): 1,
+        },
+        _rows((109, "of another table"), (409, "of another table"), (609, "of another table")),
+        _rows((109, "of another table"), (409, "of another table"), (609, "of another table")),
+        reported={(position(2000, "ha"), "orphan")},
+        identifier="orders",
+        table_name="APP.LINES",
+    ),
+    _case(
+        "values",
+        (_values(), []),
+        {("accepted", None): 7, ("rejected", "value_does_not_fit"): 5},
+        {
+            (1, "2026-01-31 12:00:00.123456", "2026-01-31", None, None, None, None),
+            (2, "2026-01-31 12:00:00.1", "2026-01-31", None, None, None, None),
+            (3, "2026-01-31 12:00:00", "2026-01-31", None, None, None, None),
+            (4, None, None, "1234567890123456789012345678.0123456789", -1, True, "00FF"),
+            (7, None, None, None, None, None, None),
+        },
+        shown="id, cast(at as string), cast(day as string), cast(price as string), small, flag, hex(bytes)",
+        columns=VALUES,
+    ),
+    _case(
+        "cased",
+        (_cased(), []),
+        {("accepted", None): 3, ("rejected", "column_names_collide"): 1},
+        {(3, "upper", None)},
+        column_names="ignore_case",
+    ),
+    _case(
+        "behind_a_load",
+        _behind_a_load(),
+        {("accepted", None): 6},
+        _rows((1, "behind the load"), (2, "loaded", "1.00"), (3, "loaded", "1.00")),
+        _rows((1, "behind the load"), (3, "loaded", "1.00")),
+        snapshot="loaded",
+        snapshot_seq=position(1150),
+    ),
+    _case(
+        "full_images",
+        (_full_images(), []),
+        {("accepted", None): 2},
+        _rows((1, "b", None)),
+        images="full",
+    ),
+    _case(
+        "composite",
+        (_composite(), []),
+        {("accepted", None): 3, ("rejected", "key_missing"): 1},
+        {("eu", 1, "updated")},
+        shown="region, number, name",
+        columns=PLACES,
+        key=["region", "number"],
+    ),
+]
+
+UNCLAIMED = [
+    (position(1500, "aa"), "ignored", "table_not_declared"),
+    (position(1600, "aa"), "ignored", "table_not_declared"),
+    (position(1700, "aa"), "ignored", "no_table"),
+    (position(1800, "aa"), "ignored", "no_table"),
+    (position(1900, "aa"), "rejected", "table_unknown"),
+    (position(2000, "aa"), "rejected", "table_unknown"),
+    (position(2100, "aa"), "ignored", "no_table"),
+    (position(2200, "aa"), "ignored", "table_not_declared"),
+    (position(1700, "tx"), "ignored", "no_table"),
+    (position(2600, "tx"), "ignored", "no_table"),
+]
+"""Records of the shared raw table that neither entry stages: position, status, code."""
