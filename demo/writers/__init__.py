@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from demo.writers.feed import FeedWriter
+from demo.writers.goldengate_trail import GoldenGateTrailWriter
 from demo.writers.qlik_change_tables import QlikChangeTablesWriter
 from demo.writers.qlik_kafka import QlikKafkaWriter
 
 WRITERS: Mapping[str, type[FeedWriter]] = {
     "qlik_change_tables": QlikChangeTablesWriter,
     "qlik_kafka": QlikKafkaWriter,
+    "goldengate_trail": GoldenGateTrailWriter,
 }
 """The writers by their system's name; a new feed is one file beside this one and one line here."""

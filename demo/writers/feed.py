@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from demo.database import Column
-from demo.history import Transaction, Value
+from demo.history import Transaction
+from demo.landing import Landed
 
 
 class Verdict(NamedTuple):
@@ -48,7 +49,7 @@ class FeedWriter(ABC):
     @abstractmethod
     def write(
         self, transactions: Sequence[Transaction], loaded: Sequence[Transaction] = (), *, last: bool = False
-    ) -> Mapping[str, Sequence[tuple[Value, ...]]]:
+    ) -> Mapping[str, Sequence[tuple[Landed, ...]]]:
         """Writes a batch: the transactions that were committed since the batch before.
 
         What is not in the batch although its transaction is (a row that comes late) never alters the state of a table.

@@ -1,4 +1,7 @@
 {{ rejected_changes([
+    ref('stg_goldengate_trail__machine_settings'),
+    ref('stg_goldengate_trail__orders'),
+    ref('stg_goldengate_trail__prices'),
     ref('stg_qlik_change_tables__machine_settings'),
     ref('stg_qlik_change_tables__orders'),
     ref('stg_qlik_change_tables__prices'),

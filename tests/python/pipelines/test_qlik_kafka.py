@@ -70,16 +70,14 @@ def test_every_record_of_an_entry_has_its_status_and_its_reason(raw: Raw, case: 
     assert_statuses(raw, SCHEMA, case)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.entry.name)
 @pytest.mark.usefixtures("results")
-def test_rejected_records_are_listed_with_their_codes(raw: Raw, case: Case) -> None:
-    assert_rejected(raw, SCHEMA, case)
+def test_rejected_records_are_listed_with_their_codes(raw: Raw) -> None:
+    assert_rejected(raw, SCHEMA, CASES)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.entry.name)
 @pytest.mark.usefixtures("results")
-def test_what_needs_a_look_is_reported_and_nothing_else(raw: Raw, case: Case) -> None:
-    assert_reported(raw, SCHEMA, case)
+def test_what_needs_a_look_is_reported_and_nothing_else(raw: Raw) -> None:
+    assert_reported(raw, SCHEMA, CASES)
 
 
 @pytest.mark.usefixtures("results")
@@ -140,4 +138,6 @@ def test_messages_in_several_partitions_wait_for_the_metadata_that_they_refer_to
 def test_the_rendered_sql_of_first_and_later_runs_passes_sqlfluff(project: Consumer) -> None:
     rendered = rendered_models(project)
     assert '"run": "since"' in rendered["dedup_feed__whole_topic__1"]
+    # a log holds all of its staging
+    rendered = {name: sql for name, sql in rendered.items() if not name.startswith(("stg_", "current_"))}
     assert_lints(project.folder / "to_lint", rendered)

@@ -1,6 +1,6 @@
 """Small hand-made trails of GoldenGate, by the format page: what lands in two batches, and what comes of it.
 
-Most of it is one table in one raw table: each story has a trail and a hundred ids of its own, so that one build tells all.
+Most of it is one table in one raw table: each story has a trail and a hundred ids of its own, so one build tells all.
 """
 
 from __future__ import annotations
@@ -44,7 +44,16 @@ RECORD = {
 COLUMNS = {"id": "bigint", "name": "string", "amount": "decimal(10,2)"}
 SPEC = {"format": "goldengate_trail", "key": ["id"], "table_name": "APP.ORDERS"}
 INSERT, UPDATE, FIELDS, DELETE, UPSERT, TRUNCATE, UNIFIED = 5, 10, 15, 3, 140, 100, 134
-KEY_UPDATE, KEY_UPDATE_32, UNIFIED_KEY_UPDATE, FRAGMENT, LARGE, DDL, METADATA, RESTART = 115, 117, 135, 161, 116, 160, 170, 150
+KEY_UPDATE, KEY_UPDATE_32, UNIFIED_KEY_UPDATE, FRAGMENT, LARGE, DDL, METADATA, RESTART = (
+    115,
+    117,
+    135,
+    161,
+    116,
+    160,
+    170,
+    150,
+)
 FIRST, MIDDLE, LAST, ONLY = 0, 1, 2, 3
 Image = Mapping[str, str | None]
 Batches = tuple[list[list[Any]], list[list[Any]]]
@@ -77,7 +86,7 @@ class Trail:
         before: Image | None = None,
         **header: Any,
     ) -> list[Any]:
-        """A record of APP.ORDERS behind the one before; fields of the header that are given replace what stands there."""
+        """A record of APP.ORDERS behind the one before; fields of the header that are given replace its own."""
         self.rba += 100
         told = {
             "trail_name": self.name,
@@ -122,7 +131,9 @@ class Trail:
         """An insert into another table."""
         return self.record(INSERT, trans_ind, row(9, "of another table"), table_name=table, **header)
 
-    def pieces(self, io_type: int, trans_inds: Sequence[int], images: Sequence[Image], **header: Any) -> list[list[Any]]:
+    def pieces(
+        self, io_type: int, trans_inds: Sequence[int], images: Sequence[Image], **header: Any
+    ) -> list[list[Any]]:
         """A record in pieces, by the images of each."""
         last = len(images) - 1
         return [
@@ -215,7 +226,7 @@ def _transactions(trail: Trail) -> Batches:
 
 
 def _halves(trail: Trail) -> Batches:
-    lines = {"table_name": "APP.LINES"}
+    lines: dict[str, Any] = {"table_name": "APP.LINES"}
     first = [
         *(trail.record(INSERT, ONLY, row(number, "inserted")) for number in (1, 2, 3, 4)),
         trail.half(FIRST, row(1, "inserted")),
@@ -248,7 +259,9 @@ def _chunks(trail: Trail) -> Batches:
     first = [
         *trail.pieces(INSERT, [FIRST, MIDDLE, MIDDLE], [row(1, "one, "), {"name": "two, "}, {"name": "three"}]),
         # a column that a piece holds null of, and one that all do
-        *trail.pieces(INSERT, [MIDDLE, MIDDLE], [{"id": "2", "name": None, "amount": None}, {"name": "b", "amount": None}]),
+        *trail.pieces(
+            INSERT, [MIDDLE, MIDDLE], [{"id": "2", "name": None, "amount": None}, {"name": "b", "amount": None}]
+        ),
         # a control record does not part the run
         trail.record(INSERT, MIDDLE, row(3, "before "), continued="Y"),
         trail.record(RESTART, MIDDLE),
@@ -300,7 +313,13 @@ def _values() -> list[list[Any]]:
         trail.record(
             INSERT,
             ONLY,
-            {"id": "4", "price": "1234567890123456789012345678.0123456789", "flag": "1", "bytes": "00FF", "small": "-1"},
+            {
+                "id": "4",
+                "price": "1234567890123456789012345678.0123456789",
+                "flag": "1",
+                "bytes": "00FF",
+                "small": "-1",
+            },
         ),
         trail.record(INSERT, ONLY, {"id": "5", "ratio": "1e300", "tokens": "it's\\", "bytes": ""}),
         trail.record(INSERT, FIRST, {"id": "6", "at": "2026-01-31:25:00:00"}),
@@ -485,9 +504,7 @@ STORIES = [
         ],
         {(position(3000, "op"), "orphan"), (position(3100, "op"), "key_move_without_before")},
     ),
-    Story(
-        "swaps", ["sw"], 300, _swaps(Trail("sw", 300)), {("accepted", None): 4}, [_rows((2, "a"), (1, "b"))] * 2
-    ),
+    Story("swaps", ["sw"], 300, _swaps(Trail("sw", 300)), {("accepted", None): 4}, [_rows((2, "a"), (1, "b"))] * 2),
     Story(
         "transactions",
         ["tx"],
@@ -520,9 +537,19 @@ STORIES = [
             ("rejected", "value_does_not_fit"): 1,
         },
         [
-            _rows((1, "by halves"), (12, "moved by halves"), (3, "the second half"), (4, "no half before"), (5, "inserted")),
             _rows(
-                (1, "by halves"), (12, "moved by halves"), (3, "the second half"), (4, "no key after", None), (5, "inserted")
+                (1, "by halves"),
+                (12, "moved by halves"),
+                (3, "the second half"),
+                (4, "no half before"),
+                (5, "inserted"),
+            ),
+            _rows(
+                (1, "by halves"),
+                (12, "moved by halves"),
+                (3, "the second half"),
+                (4, "no key after", None),
+                (5, "inserted"),
             ),
         ],
     ),
@@ -542,7 +569,11 @@ STORIES = [
         [
             _rows((11, "moved in pieces"), (2, "b", None), (3, "before and behind"), (5, "whole")),
             _rows(
-                (11, "moved in pieces"), (2, "now then whole", None), (3, "before and behind"), (5, "whole"), (7, "inserted")
+                (11, "moved in pieces"),
+                (2, "now then whole", None),
+                (3, "before and behind"),
+                (5, "whole"),
+                (7, "inserted"),
             ),
         ],
     ),
@@ -635,7 +666,10 @@ def _case(
 CASES = [
     _case(
         "orders",
-        ([row for story in STORIES for row in story.batches[0]], [row for story in STORIES for row in story.batches[1]]),
+        (
+            [row for story in STORIES for row in story.batches[0]],
+            [row for story in STORIES for row in story.batches[1]],
+        ),
         _together([story.reasons for story in STORIES]),
         *(
             {(story.base + id_, name, amount) for story in STORIES for id_, name, amount in story.current[batch]}

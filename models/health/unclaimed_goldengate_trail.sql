@@ -1,0 +1,1 @@
+{{ unclaimed_rows('goldengate_trail', ['orders', 'prices', 'machine_settings']) }}
