@@ -24,7 +24,7 @@ demo-kafka: $(READY) jars $(PROFILES)  ## the Kafka feed through a real broker: 
 test: lint  ## all checks, and all tests but the slow ones
 	@$(BIN)/python -m pytest -m "not slow"
 
-test-slow: $(READY) jars $(PROFILES)  ## the slow tests: runs that are killed, specs that change, the examples of docs/semantics.md
+test-slow: $(READY) jars $(PROFILES)  ## the slow tests: runs that are killed, specs that change, the page of trails, the examples of docs/semantics.md
 	@$(BIN)/python -m pytest -m slow
 
 test-real: $(READY) jars $(PROFILES)  ## demo-kafka, as a test: passes, and says so, where the broker's jars cannot be had

@@ -56,19 +56,22 @@
 {% macro _working_columns() %}
     {% do return([
         '_arrival', '_bears_all', '_before_1', '_before_2', '_before_3', '_before_4', '_before_5', '_before_6',
-        '_before_7', '_before_8', '_beginning', '_begins', '_body', '_borne_names', '_can_start', '_column_misfit',
-        '_column_names', '_column_ordinals', '_content_hash', '_contents_differ', '_copies', '_copy', '_covered',
-        '_decoding_error', '_departs', '_ends', '_entered_by', '_enters', '_envelope', '_error', '_event_counter',
-        '_first_tenancy', '_floor', '_floors', '_has_before', '_has_landed_update', '_has_lived', '_has_update',
-        '_headers', '_highest_before_key', '_highest_rank', '_holds_back', '_is_accepted', '_is_covered',
-        '_is_ended', '_is_known', '_is_moved', '_is_open', '_is_own', '_is_untold', '_is_withdrawn',
-        '_key_before_misfit', '_key_misfit', '_kind', '_known_key_before', '_known_report', '_lacks_schema',
-        '_landed_code', '_landed_column_mask', '_landed_events', '_landed_mask', '_landed_row', '_landed_time',
-        '_last_arrival', '_last_counter', '_lineage', '_lives', '_lowest_before_key', '_mask_ordinals',
-        '_masked_names', '_message', '_next_seq', '_offset', '_operation_code', '_overrules', '_place', '_rank',
-        '_record', '_rejection', '_reports', '_row', '_row_before', '_running_at', '_schema', '_schema_id',
-        '_span_next_seq', '_span_seq', '_tenancy', '_tenancy_before', '_text', '_timestamp_misfit', '_told',
-        '_told_key_before', '_told_schema', '_told_table', '_waiting_since'
+        '_before_7', '_before_8', '_beginning', '_begins', '_body', '_borne_names', '_can_start',
+        '_column_misfit', '_column_names', '_column_ordinals', '_content_hash', '_contents_differ', '_copies',
+        '_copy', '_covered', '_decoding_error', '_departs', '_ends', '_entered_by', '_enters', '_envelope',
+        '_error', '_event_counter', '_fault', '_first_position', '_first_tenancy', '_floor', '_floors',
+        '_has_before', '_has_landed_update', '_has_lived', '_has_update', '_headers', '_highest_before_key',
+        '_highest_rank', '_holds_back', '_io_time', '_io_type', '_is_accepted', '_is_covered', '_is_ended',
+        '_is_first', '_is_half', '_is_key_update', '_is_known', '_is_moved', '_is_open', '_is_own',
+        '_is_paired', '_is_untold', '_is_withdrawn', '_key_before_misfit', '_key_misfit', '_kind',
+        '_known_key_before', '_known_report', '_lacks_schema', '_landed_code', '_landed_column_mask',
+        '_landed_events', '_landed_mask', '_landed_row', '_landed_time', '_last_arrival', '_last_counter',
+        '_lineage', '_lives', '_lowest_before_key', '_mask_ordinals', '_masked_names', '_message',
+        '_missing_key', '_names_collide', '_next_seq', '_offset', '_operation_code', '_other_status',
+        '_overrules', '_parts_differ', '_place', '_position', '_rank', '_record', '_rejection', '_reports',
+        '_row', '_row_before', '_run_error', '_running_at', '_schema', '_schema_id', '_span_next_seq',
+        '_span_seq', '_tenancy', '_tenancy_before', '_text', '_timestamp_misfit', '_told', '_told_key_before',
+        '_told_schema', '_told_table', '_trans_ind', '_transaction', '_waiting_since'
     ]) %}
 {% endmacro %}
 

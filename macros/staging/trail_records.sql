@@ -211,7 +211,7 @@ piece_runs as (
         collect_list(
             case
                 when _counts and _copy = 0 and not (_is_first and coalesce(continued, 'N') = 'N')
-                    then struct(map_entries(_data_before) as before_data, map_entries(_data_after) as after_data)
+                    then struct(_data_before as `before`, _data_after as `after`)
             end
         ) over whole_run as _pieces,
         min(case when _counts and _copy = 0 then {{ here }} end) over whole_run as _first_piece,
@@ -232,8 +232,8 @@ joined as (
 
     select
         *,
-        {{ change_tables._filled_image('before_data') }} as _image_before,
-        {{ change_tables._filled_image('after_data') }} as _image_after,
+        {{ change_tables._filled_image('before') }} as _image_before,
+        {{ change_tables._filled_image('after') }} as _image_after,
         coalesce(_own_fault, if(_counts, _fault_in_run, null)) as _fault,
         case
             when not _counts then null
@@ -429,20 +429,24 @@ headers as (
 
 {#- An image of a record, null where it is empty: of a run of pieces, the texts of each column one after the other. -#}
 {% macro _filled_image(image) -%}
-    {%- set entries = 'flatten(transform(_pieces, piece -> coalesce(piece.' ~ image ~ ', array())))' -%}
-    {%- set texts = 'filter(' ~ entries ~ ', entry -> entry.key = name and entry.value is not null)' -%}
-    {%- set data = '_data_' ~ image.split('_')[0] -%}
+    {%- set data = '_data_' ~ image -%}
     case
-            when size(_pieces) = 0
-                then if(size({{ data }}) > 0, {{ data }}, null)
-            when size({{ entries }}) > 0
-                then map_from_arrays(
-                    array_distinct(transform({{ entries }}, entry -> entry.key)),
-                    transform(
-                        array_distinct(transform({{ entries }}, entry -> entry.key)),
-                        name -> if(size({{ texts }}) > 0, array_join(transform({{ texts }}, entry -> entry.value), ''), null)
+            when size(_pieces) > 0
+                then aggregate(
+                    _pieces,
+                    cast(null as map<string, string>),
+                    (joined, piece) -> coalesce(
+                        map_zip_with(
+                            joined,
+                            piece['{{ image }}'],
+                            (name, text, following) -> if(text is null or following is null, coalesce(text, following), concat(text, following))
+                        ),
+                        joined,
+                        piece['{{ image }}']
                     )
                 )
+            when size({{ data }}) > 0
+                then {{ data }}
         end
 {%- endmacro %}
 

@@ -22,6 +22,8 @@ from .landing import Raw
 from .rendered import assert_lints
 from .trail_cases import CASES, COLUMNS, LOADED, STORIES, UNCLAIMED, Story, Trail, position
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = "trail_pages"
 
 

@@ -53,6 +53,7 @@ def test_a_project_that_installs_the_package_gets_its_behaviour_and_none_of_its_
         "rejected_changes",
         "reported_changes",
         "reason_codes",
+        "goldengate_io_types",
     }
     assert raw.query("select order_id, status, _change_op from integration_tests.current_shop__orders") == [
         (7, "paid", "update")

@@ -11,9 +11,11 @@ import pytest
 
 from .cases import Case, assert_rejected, assert_reported, assert_statuses, current_rows
 from .consumer import REPOSITORY, Consumer, Entry
+from .kafka_cases import CASES as KAFKA_CASES
 from .landing import Raw
 from .qlik_cases import CASES, COLUMNS, SPARSE, SPARSE_VERSIONS, TWO_HEADERS, WITH_HISTORY, bare, seq
 from .rendered import assert_lints
+from .trail_cases import CASES as TRAIL_CASES
 
 SCHEMA = "qlik_pages"
 LOADED = Entry(
@@ -132,6 +134,7 @@ def test_the_rendered_sql_of_first_and_later_runs_passes_sqlfluff(project: Consu
 def test_every_reason_and_report_is_explained_in_the_seed_under_its_status() -> None:
     with (REPOSITORY / "seeds/reference/reason_codes.csv").open(newline="") as file:
         explained = {(row["status"], row["code"]) for row in csv.DictReader(file) if row["meaning"] and row["remedy"]}
-    given = {(status, code) for case in CASES for status, code in case.reasons if code is not None}
-    given |= {("reported", code) for case in CASES for _, code in case.reported}
+    cases = [*CASES, *KAFKA_CASES, *TRAIL_CASES]
+    given = {(status, code) for case in cases for status, code in case.reasons if code is not None}
+    given |= {("reported", code) for case in cases for _, code in case.reported}
     assert given - explained == set()

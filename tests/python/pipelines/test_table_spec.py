@@ -12,6 +12,7 @@ from .landing import Raw
 
 FORMAT = {"format": "qlik_change_tables", "key": ["id"]}
 KAFKA = {"format": "qlik_kafka", "key": ["id"]}
+TRAIL = {"format": "goldengate_trail", "key": ["id"], "table_name": "APP.ORDERS"}
 COLUMNS = {"id": "bigint", "name": "string"}
 ALLOWED = "format, key, images, snapshot, snapshot_seq, arrival, lookback, orphans, track, hold_open_transactions, "
 HEADERS = "change_seq, change_oper, change_mask, stream_position, operation, transaction_id, timestamp, partition_name"
@@ -23,11 +24,15 @@ MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
         COLUMNS,
         "`config.meta.change_table` must be a mapping of settings, got ['id']",
     ),
-    "no_format": ({"key": ["id"]}, COLUMNS, "`format` must be one of qlik_change_tables, qlik_kafka, got null"),
+    "no_format": (
+        {"key": ["id"]},
+        COLUMNS,
+        "`format` must be one of goldengate_trail, qlik_change_tables, qlik_kafka, got null",
+    ),
     "unknown_format": (
         FORMAT | {"format": "csv"},
         COLUMNS,
-        "`format` must be one of qlik_change_tables, qlik_kafka, got 'csv'",
+        "`format` must be one of goldengate_trail, qlik_change_tables, qlik_kafka, got 'csv'",
     ),
     "unknown_setting": (
         FORMAT | {"header_prefx": "h_"},
@@ -170,6 +175,32 @@ MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
         KAFKA | {"table_column": "name"},
         COLUMNS,
         "`table_column` tells the table of a message: it needs `table`, which is not set",
+    ),
+    "trail_table_name": ({"format": "goldengate_trail", "key": ["id"]}, COLUMNS, "`table_name` must be given"),
+    "trail_table_name_empty": (
+        TRAIL | {"table_name": ""},
+        COLUMNS,
+        "`table_name` must be the table's name as it stands in the trail, got ''",
+    ),
+    "trail_applied_before_its_end": (
+        TRAIL | {"hold_open_transactions": False},
+        COLUMNS,
+        "`hold_open_transactions` is always true for trails, got false: ",
+    ),
+    "trail_column_names": (
+        TRAIL | {"column_names": "upper"},
+        COLUMNS,
+        "`column_names` must be one of exact, ignore_case, got 'upper'",
+    ),
+    "trail_snapshot_seq": (
+        TRAIL | {"snapshot": "right", "snapshot_seq": "rt/1/100"},
+        COLUMNS,
+        "`snapshot_seq` must be empty or a position as `_change_seq` has it",
+    ),
+    "trail_name_of_a_column_of_its_own": (
+        TRAIL,
+        COLUMNS | {"_csn": "string"},
+        "`columns` must not use the name of a column that the models add, got '_csn'",
     ),
     "kafka_metadata": (KAFKA | {"metadata": "schemas"}, COLUMNS, "`metadata` must name an entry of source 'feed', got"),
     "kafka_serialization": (
