@@ -26,7 +26,15 @@ from dbt.cli.main import dbtRunner
 from udfs.local_server import LocalServer, local_server
 
 from . import by_hand
-from .data import COLUMNS, create_messages, create_raw_table, insert_changes, write_avro_messages
+from .data import (
+    COLUMNS,
+    add_to_trail,
+    create_messages,
+    create_raw_table,
+    create_trail,
+    insert_changes,
+    write_avro_messages,
+)
 
 HERE = Path(__file__).resolve().parent
 FOLDER = HERE.parent / ".build" / "bench"
@@ -83,8 +91,8 @@ class Bench:
             self.sql(statement)
         return time.perf_counter() - start
 
-    def dbt(self, *models: str, full_refresh: bool = False) -> dict[str, float]:
-        """Build models; the seconds that each took, all that dbt does for it included.
+    def dbt(self, *models: str, full_refresh: bool = False, command: str = "run") -> dict[str, float]:
+        """Build models; the seconds that each took, all that dbt does for it included. Or run another command on nodes.
 
         Raises:
             BenchmarkError: one failed.
@@ -93,7 +101,7 @@ class Bench:
         folders = ["--project-dir", str(PROJECT), "--profiles-dir", str(PROJECT), "--log-path", str(FOLDER / "logs")]
         quiet = ["--log-level", "none", "--log-level-file", "debug", "--no-print", "--no-send-anonymous-usage-stats"]
         refresh = ["--full-refresh"] if full_refresh else []
-        result = dbtRunner().invoke(["run", "--select", *models, *refresh, *folders, *quiet])
+        result = dbtRunner().invoke([command, "--select", *models, *refresh, *folders, *quiet])
         nodes = getattr(result.result, "results", None) or []
         said = [f"{node.node.name}: {node.message}" for node in nodes if node.status != "success"]
         if not result.success:
@@ -243,6 +251,35 @@ def messages(bench: Bench) -> None:
     bench.measured("messages in Avro: raw to state", seconds, note=rate)
 
 
+def trail(bench: Bench) -> None:
+    """GoldenGate trails, from the raw records to the current rows beside SQL by hand, and batches behind them."""
+    bench.land("full", 1, 0, bench.changes)
+    bench.sql(f"drop table if exists {RAW}.trail")
+    bench.sql(create_trail(f"{RAW}.trail", f"{RAW}.full"))
+    ((count,),) = bench.sql(f"select count(*) from {RAW}.trail")
+    state = f"{HAND}.trail_state"
+    hand = bench.timed(by_hand.state_of_trail(f"{RAW}.trail", state))
+    bench.dbt("goldengate_io_types", command="seed")
+    names = ("dedup_bench__trail", "current_bench__trail")
+    ours = bench.dbt("stg_bench__trail", *names, full_refresh=True)
+    _assert_state(bench, "trail", "trail", state)
+    seconds = sum(ours[name] for name in names)
+    rate = f"{count / seconds / 1000:.0f} thousand records/s, by hand {count / hand / 1000:.0f}"
+    bench.measured("trail: raw to state", seconds, hand, rate)
+    bench.measured("trail: log", ours[names[0]])
+    found: dict[str, list[float]] = {name: [] for name in names}
+    for batch in range(2, 2 + bench.batches):
+        first = bench.changes + (batch - 2) * bench.batch_size
+        bench.land("full", batch, first, first + bench.batch_size)
+        bench.sql(add_to_trail(f"{RAW}.trail", f"{RAW}.full", batch))
+        for name, taken in bench.dbt(*names).items():
+            found[name].append(taken)
+    bench.sql(by_hand.state_of_trail(f"{RAW}.trail", state))
+    _assert_state(bench, "trail, batches", "trail", state)
+    for kind, name in zip(("log", "state"), names, strict=True):
+        bench.measured(f"trail batch: {kind}", statistics.median(found[name]))
+
+
 def nothing_new(bench: Bench) -> None:
     """What dbt itself takes where nothing has landed."""
     names = ["dedup_bench__full", "current_bench__full", "history_bench__full", "dedup_bench__partial"]
@@ -344,6 +381,7 @@ SCENARIOS: dict[str, Callable[[Bench], None]] = {
     "wide": ten_times_the_keys,
     "nothing_new": nothing_new,
     "messages": messages,
+    "trail": trail,
     "functions": functions,
 }
 
@@ -382,8 +420,8 @@ def _run(options: argparse.Namespace) -> tuple[list[Figure], dict[str, Any]]:
         _make_schemas(bench)
         warm_up = Bench(server, WARM_UP, WARM_UP // 10, WARM_UP // 10, 1, is_heard=False)
         wanted = options.scenario or list(SCENARIOS)
-        for name in ("full", "partial", "messages"):
-            if name in wanted or name != "messages":
+        for name in ("full", "partial", "messages", "trail"):
+            if name in wanted or name in ("full", "partial"):
                 SCENARIOS[name](warm_up)
         _make_schemas(bench)
         for name in wanted:

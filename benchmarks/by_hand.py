@@ -181,6 +181,47 @@ from (
 where place = 1"""
 
 
+def state_of_trail(raw: str, state: str) -> str:
+    """The state out of a trail of records that bear every column: the latest of a key in transactions that have ended."""
+    types = {
+        "id": "bigint",
+        "customer": "bigint",
+        "amount": "decimal(18, 4)",
+        "quantity": "int",
+        "ordered_on": "date",
+        "is_paid": "boolean",
+        "score": "double",
+    }
+    row = ", ".join(
+        "to_timestamp(image['changed_at'], 'yyyy-MM-dd:HH:mm:ss') as changed_at"
+        if name == "changed_at"
+        else f"cast(image['{name}'] as {types.get(name, 'string')}) as {name}"
+        for name in COLUMNS
+    )
+    return f"""
+create or replace table {state} {_TABLE} as
+select change_seq, is_deleted, {_DATA}
+from (
+    select
+        change_seq, is_deleted, {row},
+        row_number() over (partition by image['id'] order by change_seq desc) as place
+    from (
+        select *, max(trans_ind in (2, 3)) over (partition by trail_name, transaction_number) as has_ended
+        from (
+            select
+                trail_name, trans_ind, coalesce(after_data, before_data) as image, io_type = 3 as is_deleted,
+                concat_ws('/', trail_name, lpad(trail_seqno, 10, '0'), lpad(trail_rba, 19, '0')) as change_seq,
+                count_if(trans_ind in (0, 3)) over (
+                    partition by trail_name order by trail_seqno, trail_rba
+                ) as transaction_number
+            from {raw}
+        )
+    )
+    where has_ended
+)
+where place = 1"""
+
+
 def duckdb_state_of(files: str) -> str:
     """The same current rows in DuckDB's words, read from the raw table's files."""
     return f"""

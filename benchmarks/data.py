@@ -157,6 +157,37 @@ def _headers(number: int) -> dict[str, Any]:
     }
 
 
+_IO_TYPES = "element_at(map('I', 5, 'U', 10, 'D', 3), header__change_oper)"
+
+
+def create_trail(table: str, changes: str) -> str:
+    """The statement that makes a raw table of trail records: each change of a table as a record, four a transaction."""
+    return f"create table {table} using parquet as {_records(changes, 'true')}"
+
+
+def add_to_trail(table: str, changes: str, batch: int) -> str:
+    """The statement that lands the records of a batch behind those of the batches before."""
+    return f"insert into {table} {_records(changes, f'batch = {batch}')}"
+
+
+def _records(changes: str, predicate: str) -> str:
+    texts = {name: f"cast({name} as string)" for name in COLUMNS}
+    texts["changed_at"] = "date_format(changed_at, 'yyyy-MM-dd:HH:mm:ss')"
+    image = ", ".join(f"'{name}', {text}" for name, text in texts.items())
+    return f"""
+select
+    'rt' as trail_name, cast(n div 100000 as int) as trail_seqno, pmod(n, 100000) * 300 + 1000 as trail_rba,
+    'E' as hdr_ind, 0 as undo_flag, 300 as rec_length, {_IO_TYPES} as io_type,
+    element_at(array(0, 1, 1, 2), cast(pmod(n, 4) as int) + 1) as trans_ind, 0 as syskey_len, n as audit_rba,
+    cast(0 as bigint) as audit_pos, 'N' as continued, 4 as partition_ind,
+    if(header__change_oper = 'D', 'B', 'A') as before_after, header__timestamp as io_time, 255 as orig_node,
+    'R' as format_type, 0 as incomplete, 1 as rec_count, 'BENCH.ORDERS' as table_name,
+    if(header__change_oper = 'D', map('id', cast(id as string)), null) as before_data,
+    if(header__change_oper = 'D', null, map({image})) as after_data,
+    if(pmod(n, 4) = 0, map('LOGCSN', cast(n as string), 'TRANID', header__transaction_id), null) as tokens
+from (select *, cast(substring(header__change_seq, 17) as bigint) div 2 as n from {changes} where {predicate})"""
+
+
 def create_raw_table(table: str) -> str:
     """The statement that makes a raw table: seven headers, the columns, and the batch as a column of arrival."""
     return f"""

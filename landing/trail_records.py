@@ -201,8 +201,8 @@ def _field(found: re.Match[str]) -> tuple[str, Any]:
 def column_text(data: bytes) -> str | None:
     """The value in the bytes of a column, as text.
 
-    Behind the null indicator stands a text with its length before it, a text of fixed width, or a whole number; anything
-    else is told as hex digits.
+    Behind the null indicator stands a text with its length before it, a text of fixed width, or a whole number;
+    anything else is told as hex digits.
 
     >>> column_text(bytes.fromhex("ffff")) is None
     True
