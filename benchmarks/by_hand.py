@@ -182,7 +182,7 @@ where place = 1"""
 
 
 def state_of_trail(raw: str, state: str) -> str:
-    """The state out of a trail of records that bear every column: the latest of a key in transactions that have ended."""
+    """The state out of a trail whose records bear every column: the latest of a key in transactions that have ended."""
     types = {
         "id": "bigint",
         "customer": "bigint",
