@@ -43,6 +43,19 @@
 {%- endmacro %}
 
 
+{#- The first key column that a change bears in neither row, as SQL; null where it bears all of them, if only as nulls. -#}
+{% macro missing_key_column(spec) -%}
+    case
+            {%- for name in spec.key %}
+            when
+                not coalesce(map_contains_key(_row, {{ change_tables.name_in_row(spec, name) }}), false)
+                and not coalesce(map_contains_key(_row_before, {{ change_tables.name_in_row(spec, name) }}), false)
+                then {{ change_tables.text_literal(name) }}
+            {%- endfor %}
+        end
+{%- endmacro %}
+
+
 {#- A column of the key before, `_before_1` and on, as `_typed_value` takes it. -#}
 {% macro column_before(spec, name, place) %}
     {% do return({'name': '_before_' ~ place, 'label': name, 'data_type': change_tables.column_of(spec, name).data_type}) %}

@@ -17,14 +17,7 @@ unpacked as (
     {%- for name in spec.key %}
         {{ change_tables._trail_text(change_tables.column_of(spec, name), change_tables.text_before(spec, name)) }} as {{ change_tables.quoted('_before_' ~ loop.index) }},
     {%- endfor %}
-        case
-            {%- for name in spec.key %}
-            when
-                not coalesce(map_contains_key(_row, {{ change_tables.name_in_row(spec, name) }}), false)
-                and not coalesce(map_contains_key(_row_before, {{ change_tables.name_in_row(spec, name) }}), false)
-                then {{ change_tables.text_literal(name) }}
-            {%- endfor %}
-        end as _missing_key,
+        {{ change_tables.missing_key_column(spec) }} as _missing_key,
         *
     from records
 

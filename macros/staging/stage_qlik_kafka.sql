@@ -67,6 +67,7 @@ unpacked as (
     {%- for name in spec.key %}
         {{ change_tables.text_before(spec, name) }} as {{ change_tables.quoted('_before_' ~ loop.index) }},
     {%- endfor %}
+        {{ change_tables.missing_key_column(spec) }} as _missing_key,
         _kind,
         _error,
         _is_own,
@@ -108,6 +109,7 @@ typed as (
         {{ change_tables.misfit(spec, spec.key, texts) }} as _key_misfit,
         {{ change_tables.misfit_before(spec, texts) }} as _key_before_misfit,
         {{ change_tables.misfit(spec, others, texts) }} as _column_misfit,
+        _missing_key,
         _kind,
         _error,
         _is_own,
@@ -156,6 +158,8 @@ judged as (
                 then concat('value_does_not_fit: header timestamp: \'', _landed_time, '\' is not timestamp')
             when _row is null
                 then concat('data_missing: ', if(_operation_code = 'D', 'data and beforeData are null', 'data is null'))
+            when _missing_key is not null
+                then concat('key_missing: neither data nor beforeData bears the key column ', _missing_key)
             when _key_misfit is not null
                 then concat('value_does_not_fit: ', _key_misfit)
             when {{ change_tables.key_is_null(spec) }}

@@ -175,6 +175,7 @@ _texts = Topic(text=True)
 _versions = Topic()
 _avro = Topic()
 _columned = Topic("columned")
+_composite = Topic("composite")
 _held = Topic("held")
 _other = Topic("held", partition=1)
 
@@ -508,6 +509,23 @@ CASES = [
         ],
         {("accepted", None): 5, ("rejected", "message_malformed"): 1},
         [{(1, "mine"), (8, "loaded")}] * 2,
+    ),
+    # a part of the key that is null is told as null; one that is missing leaves open which row is meant
+    Case(
+        Entry("composite", SPEC | {"key": ["region", "id"]}, {"region": "string", "id": "bigint", "name": "string"}),
+        RECORD,
+        [
+            _composite.records(
+                body("I", 10, {"region": None, "id": 1, "name": "null in the key"}),
+                body("U", 11, {"id": 1, "name": "of which region?"}),
+                body("D", 12, None, {"id": 1}),
+                body("U", 13, {"region": "eu", "name": "moved"}, {"region": None, "id": 1}),
+            ),
+            [],
+        ],
+        {("accepted", None): 2, ("rejected", "key_missing"): 2},
+        [{("eu", 1, "moved")}] * 2,
+        shown="region, id, name",
     ),
 ]
 
