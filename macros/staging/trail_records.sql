@@ -433,8 +433,8 @@ headers as (
     case
             when size(_pieces) > 0
                 then aggregate(
-                    _pieces,
-                    cast(null as map<string, string>),
+                    slice(_pieces, 2, size(_pieces)),
+                    _pieces[0]['{{ image }}'],
                     (joined, piece) -> coalesce(
                         map_zip_with(
                             joined,
