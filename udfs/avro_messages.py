@@ -137,7 +137,7 @@ def _record(value: bytes, reader: Reader | str) -> dict[str, str | None]:
         return {"json": None, "error": reader}
     try:
         return {"json": _as_json(_with_time(reader(value))), "error": None}
-    except Exception as error:  # noqa: BLE001  as above
+    except Exception as error:  # noqa: BLE001  whatever bytes there are, what is wrong with them is told and never raised
         return {"json": None, "error": f"the message cannot be read with its schema: {_told(error)}"}
 
 
