@@ -29,6 +29,7 @@ from . import by_hand
 from .data import (
     COLUMNS,
     add_to_trail,
+    create_events,
     create_messages,
     create_raw_table,
     create_trail,
@@ -280,6 +281,23 @@ def trail(bench: Bench) -> None:
         bench.measured(f"trail batch: {kind}", statistics.median(found[name]))
 
 
+def events(bench: Bench) -> None:
+    """Identity Manager's event log of fields, from the raw events to the current rows beside SQL by hand."""
+    bench.land("partial", 1, 0, bench.changes, partial=True)
+    bench.sql(f"drop table if exists {RAW}.events")
+    bench.sql(create_events(f"{RAW}.events", f"{RAW}.partial"))
+    ((count,),) = bench.sql(f"select count(*) from {RAW}.events")
+    state = f"{HAND}.events_state"
+    hand = bench.timed(by_hand.state_of_events(f"{RAW}.events", state))
+    names = ("dedup_bench__events", "current_bench__events")
+    ours = bench.dbt("stg_bench__events", *names, full_refresh=True)
+    _assert_state(bench, "events", "events", state)
+    seconds = sum(ours[name] for name in names)
+    rate = f"{count / seconds / 1000:.0f} thousand events/s, by hand {count / hand / 1000:.0f}"
+    bench.measured("events: raw to state", seconds, hand, rate)
+    bench.measured("events: log", ours[names[0]])
+
+
 def nothing_new(bench: Bench) -> None:
     """What dbt itself takes where nothing has landed."""
     names = ["dedup_bench__full", "current_bench__full", "history_bench__full", "dedup_bench__partial"]
@@ -296,20 +314,22 @@ def functions(bench: Bench) -> None:
     rows = bench.changes
     mask_by_sql = "filter(sequence(1, 24), i -> substring(conv(mask, 16, 2), -i, 1) = '1')"
     time_by_sql = "to_timestamp(substring(seq, 1, 14), 'yyyyMMddHHmmss')"
+    pairs_by_sql = "transform(split(key, '[+]'), pair -> split(pair, '='))"
     cases = [
         ("decode_change_mask, 100 masks", "decode_change_mask(mask, 'most_significant_first', 1)", mask_by_sql, 100),
         ("decode_change_mask, all differ", "decode_change_mask(mask, 'most_significant_first', 1)", mask_by_sql, None),
         ("split_change_seq, all differ", "split_change_seq(seq)", time_by_sql, None),
+        ("parse_table_key, all differ", "parse_table_key(key)", pairs_by_sql, None),
     ]
     for name, call, other, distinct in cases:
         number = f"pmod(id, {distinct})" if distinct else "id"
         source = (
-            f"(select lpad(hex({number}), 6, '0') as mask, concat('2026010112000000', lpad({number}, 19, '0')) as seq"
-            f" from range({rows}))"
+            f"(select lpad(hex({number}), 6, '0') as mask, concat('2026010112000000', lpad({number}, 19, '0')) as seq,"
+            f" concat('region=eu+idu=', {number}) as key from range({rows}))"
         )
-        empty = bench.timed(f"select sum(hash(mask, seq)) from {source}")
-        ours = bench.timed(f"select sum(hash({call}, mask, seq)) from {source}") - empty
-        by_sql = bench.timed(f"select sum(hash({other}, mask, seq)) from {source}") - empty
+        empty = bench.timed(f"select sum(hash(mask, seq, key)) from {source}")
+        ours = bench.timed(f"select sum(hash({call}, mask, seq, key)) from {source}") - empty
+        by_sql = bench.timed(f"select sum(hash({other}, mask, seq, key)) from {source}") - empty
         bench.measured(f"function: {name}", ours, by_sql, f"{rows / ours / 1e6:.1f} M rows/s; the other is SQL's own")
 
 
@@ -382,6 +402,7 @@ SCENARIOS: dict[str, Callable[[Bench], None]] = {
     "nothing_new": nothing_new,
     "messages": messages,
     "trail": trail,
+    "events": events,
     "functions": functions,
 }
 
@@ -420,7 +441,7 @@ def _run(options: argparse.Namespace) -> tuple[list[Figure], dict[str, Any]]:
         _make_schemas(bench)
         warm_up = Bench(server, WARM_UP, WARM_UP // 10, WARM_UP // 10, 1, is_heard=False)
         wanted = options.scenario or list(SCENARIOS)
-        for name in ("full", "partial", "messages", "trail"):
+        for name in ("full", "partial", "messages", "trail", "events"):
             if name in wanted or name in ("full", "partial"):
                 SCENARIOS[name](warm_up)
         _make_schemas(bench)

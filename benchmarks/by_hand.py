@@ -222,6 +222,34 @@ from (
 where place = 1"""
 
 
+def state_of_events(raw: str, state: str) -> str:
+    """The state out of an event log of fields: of each key and column the last value behind the key's last delete."""
+    types = {
+        "customer": "bigint",
+        "amount": "decimal(18, 4)",
+        "quantity": "int",
+        "ordered_on": "date",
+        "changed_at": "timestamp",
+        "is_paid": "boolean",
+        "score": "double",
+    }
+    row = ", ".join(
+        f"cast(max_by(new_value, record_id) filter (where column_name = '{name}')"
+        f" as {types.get(name, 'string')}) as {name}"
+        for name in COLUMNS
+        if name != "id"
+    )
+    return f"""
+create or replace table {state} {_TABLE} as
+select max(record_id) as change_seq, false as is_deleted, cast(substring(table_key, 4) as bigint) as id, {row}
+from (
+    select *, max(case when event_type = 4 then record_id end) over (partition by table_key) as deleted_at
+    from {raw}
+)
+where deleted_at is null or record_id > deleted_at
+group by table_key"""
+
+
 def duckdb_state_of(files: str) -> str:
     """The same current rows in DuckDB's words, read from the raw table's files."""
     return f"""

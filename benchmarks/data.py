@@ -188,6 +188,31 @@ select
 from (select *, cast(substring(header__change_seq, 17) as bigint) div 2 as n from {changes} where {predicate})"""
 
 
+def create_events(table: str, changes: str) -> str:
+    """The statement that makes a raw event log: an event for each column that a change of a table bears.
+
+    An insert bears all of them, an update those of its mask, and a delete is one event.
+    """
+    values = ", ".join(f"struct('{name}' as name, cast({name} as string) as value)" for name in COLUMNS)
+    borne = ", ".join(f"array({', '.join(map(str, places))})" for places in _SPARSE)
+    return f"""
+create table {table} using parquet as
+select
+    n * 16 + place as record_id, 'N' as status,
+    element_at(map('I', 1, 'U', 2, 'D', 4), header__change_oper) as event_type, header__timestamp as event_time,
+    'hr' as perpetrator, 'usr' as table_name, concat('id=', id) as table_key,
+    if(header__change_oper = 'D', null, told.name) as column_name, cast(null as string) as old_value,
+    if(header__change_oper = 'D', null, told.value) as new_value
+from (select *, cast(substring(header__change_seq, 17) as bigint) div 2 as n from {changes})
+lateral view posexplode(array({values})) as place, told
+where
+    case header__change_oper
+        when 'I' then true
+        when 'D' then place = 0
+        else array_contains(element_at(array({borne}), cast(pmod(n, 7) as int) + 1), place)
+    end"""
+
+
 def create_raw_table(table: str) -> str:
     """The statement that makes a raw table: seven headers, the columns, and the batch as a column of arrival."""
     return f"""
