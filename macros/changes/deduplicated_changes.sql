@@ -15,6 +15,7 @@
         {%- do change_tables.refuse_changed_columns(spec, mark, state) -%}
         {%- do spec.update(change_tables.log_form(spec, mark)) -%}
         {%- set bound = change_tables._raw_bound(spec, mark) -%}
+        {%- do bound.update({'log': state if mark is not none else none, 'read_at': run_started_at.strftime('%Y%m%d%H%M%S%f')}) -%}
         {%- set run = {
             'run': 'first' if mark is none else ('everything' if bound.predicate is none else 'since'),
             'mark_before': mark,

@@ -67,6 +67,14 @@
 {%- endmacro %}
 
 
+{#- Changes of multi-valued columns alone bear nothing of the row, and leave it as it is. -#}
+{% macro _touches_row(spec) -%}
+    {%- if spec.multi_valued %}
+        and not coalesce(size(_present_columns) = 0, false)
+    {%- endif -%}
+{%- endmacro %}
+
+
 {#- The events that a run adds to a state, ending in `events`. -#}
 {% macro _new_event_steps(spec, run, log) -%}
 changes as (
@@ -76,6 +84,7 @@ changes as (
     where
         _mark is null
         and _change_op <> 'truncate'
+        {{- change_tables._touches_row(spec) }}
         {%- if run.run == 'since' %}
         and _batch_id > '{{ run.mark_before.batch }}'
         {%- endif %}
@@ -220,6 +229,7 @@ logged_changes as (
     where
         _mark is null
         and _change_op <> 'truncate'
+        {{- change_tables._touches_row(spec) }}
         {{- change_tables._until_mark(run) }}
 
 ),

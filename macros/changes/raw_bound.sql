@@ -238,7 +238,12 @@
 
 {#- Whether a row that was read holds back up to where the raw table has settled. -#}
 {% macro _holds_back(spec) -%}
-    {{- '_holds_back' if change_tables.tells_what_holds_back(spec) else "_status = 'waiting'" -}}
+    {%- set of_format = context['change_tables'].get(spec.format ~ '_holds_back') -%}
+    {%- if of_format -%}
+        {{- of_format(spec) -}}
+    {%- else -%}
+        {{- '_holds_back' if change_tables.tells_what_holds_back(spec) else "_status = 'waiting'" -}}
+    {%- endif -%}
 {%- endmacro %}
 
 

@@ -304,8 +304,12 @@ create or replace view {{ reports }} as
 {% endmacro %}
 
 
-{#- A log is rebuilt from the raw table: refused where the raw table no longer has all that the log holds. -#}
+{#-
+    A log is rebuilt from the raw table: refused where the raw table no longer has all that the log holds. A change whose
+    content was read (see `<format>_reads`) is read anew: it is not lost while its raw row is there to be read for.
+-#}
 {% macro _refuse_loss(spec, state) %}
+    {% set reads = context['change_tables'].get(spec.format ~ '_reads') %}
     {% if load_cached_relation(state) is not none and not var('change_tables_allow_loss', false) %}
         {% set lost = run_query(
             "with " ~ change_tables._staging_steps(spec)
@@ -313,6 +317,7 @@ create or replace view {{ reports }} as
             ~ " left anti join (select _change_id, _change_seq from staged where _status = 'accepted') as raw_changes"
             ~ " on known._change_id = raw_changes._change_id and known._change_seq = raw_changes._change_seq"
             ~ " where known._mark is null"
+            ~ ("" if not reads else " and not (" ~ reads() ~ " and known._raw_id in (select _raw_id from staged where _status = 'accepted' or _status_reason like 'row_gone%'))")
         ).rows[0][0] | int %}
         {% if lost > 0 %}
             {% do exceptions.raise_compiler_error(

@@ -7,6 +7,7 @@
     relation                  the raw table
     columns                   the declared columns, in order: {name, data_type, meta}
     column_names              their names
+    multi_valued              declared columns whose sets of values are no part of a row: none of `columns`
 
     Stops with every mistake of the entry when the spec is wrong.
 -#}
@@ -27,6 +28,10 @@
         {% do given.update({name: setting.default}) %}
     {% endfor %}
     {% do given.update(node.config.meta.change_table) %}
+    {% set columns = change_tables._declared_columns(node) %}
+    {% set told_by = context['change_tables'].get(given.format ~ '_multi_valued') %}
+    {% set multi_valued = told_by(columns) if told_by else [] %}
+    {% set columns = columns | reject('in', multi_valued) | list %}
     {% set spec = given.copy() %}
     {% do spec.update({
         'settings': given,
@@ -34,8 +39,9 @@
         'table_name': node.name,
         'unique_id': node.unique_id,
         'relation': change_tables._source_relation(node),
-        'columns': change_tables._declared_columns(node),
-        'column_names': change_tables._declared_columns(node) | map(attribute='name') | list,
+        'columns': columns,
+        'column_names': columns | map(attribute='name') | list,
+        'multi_valued': multi_valued,
     }) %}
     {% do return(spec) %}
 {% endmacro %}

@@ -147,18 +147,7 @@
     {% for column in columns if column.name in given.key and modules.re.match('^(array|map|struct)', column.data_type | lower) %}
         {% do found.append("`key` must name columns of simple types, got '" ~ column.name ~ "' of type " ~ column.data_type) %}
     {% endfor %}
-    {% if given.get('snapshot') is not none %}
-        {% set entries = graph.sources.values()
-            | selectattr('source_name', 'equalto', node.source_name)
-            | selectattr('package_name', 'equalto', node.package_name)
-            | map(attribute='name') | list %}
-        {% if given.snapshot == node.name or given.snapshot not in entries %}
-            {% do found.append(
-                "`snapshot` must name another entry of source '" ~ node.source_name ~ "', got '" ~ given.snapshot
-                ~ "'; its entries: " ~ entries | reject('equalto', node.name) | join(', ')
-            ) %}
-        {% endif %}
-    {% endif %}
+    {% do found.extend(change_tables.other_entry_mistakes(node, given, 'snapshot')) %}
     {% if given.get('snapshot_seq', '') != '' and given.get('snapshot') is none %}
         {% do found.append("`snapshot_seq` tells where a load stands: it needs `snapshot`, which is not set") %}
     {% endif %}
@@ -169,4 +158,20 @@
         {% do found.append("`lookback` reads again below the arrival watermark: it needs `arrival`, which is none") %}
     {% endif %}
     {% do return(found) %}
+{% endmacro %}
+
+
+{#- A setting that names another entry of the source, or none. -#}
+{% macro other_entry_mistakes(node, given, setting) %}
+    {% set entries = graph.sources.values()
+        | selectattr('source_name', 'equalto', node.source_name)
+        | selectattr('package_name', 'equalto', node.package_name)
+        | map(attribute='name') | list %}
+    {% if given.get(setting) is none or (given[setting] != node.name and given[setting] in entries) %}
+        {% do return([]) %}
+    {% endif %}
+    {% do return([
+        "`" ~ setting ~ "` must name another entry of source '" ~ node.source_name ~ "', got '" ~ given[setting]
+        ~ "'; its entries: " ~ entries | reject('equalto', node.name) | join(', ')
+    ]) %}
 {% endmacro %}

@@ -34,8 +34,10 @@
 {% macro _typed_value(column, landed) -%}
     {%- if change_tables._lands_as_declared(column, landed) -%}
         {{- change_tables.quoted(column.name) -}}
-    {%- elif change_tables._lands_as_hex(column, landed) -%}
+    {%- elif change_tables._lands_as(column, landed, 'hex') -%}
         unhex({{ change_tables.quoted(column.name) }}) as {{ change_tables.quoted(column.name) }}
+    {%- elif change_tables._lands_as(column, landed, 'base64') -%}
+        try_to_binary({{ change_tables.quoted(column.name) }}, 'base64') as {{ change_tables.quoted(column.name) }}
     {%- else -%}
         try_cast({{ change_tables.quoted(column.name) }} as {{ column.data_type }}) as {{ change_tables.quoted(column.name) }}
     {%- endif -%}
@@ -49,16 +51,18 @@
 {% macro misfit(spec, names, landed) -%}
     {%- set checks = [] -%}
     {%- for column in spec.columns if column.name in names and not change_tables._lands_as_declared(column, landed) -%}
-        {%- if change_tables._lands_as_hex(column, landed) -%}
-            {%- set name = change_tables.quoted(column.name) -%}
+        {%- set name = change_tables.quoted(column.name) -%}
+        {%- if change_tables._lands_as(column, landed, 'hex') -%}
             {%- set check = name ~ " rlike '[^0-9A-Fa-f]' or length(" ~ name ~ ') % 2 = 1' -%}
+        {%- elif change_tables._lands_as(column, landed, 'base64') -%}
+            {%- set check = name ~ " is not null and try_to_binary(" ~ name ~ ", 'base64') is null" -%}
         {%- else -%}
-            {%- set check = change_tables._does_not_fit(change_tables.quoted(column.name), column.data_type) -%}
+            {%- set check = change_tables._does_not_fit(name, column.data_type) -%}
         {%- endif -%}
         {%- if check -%}
             {%- do checks.append(
                 "case when " ~ check ~ " then concat('column ', " ~ change_tables.text_literal(column.label or column.name) ~ ", ': \\'', cast("
-                ~ change_tables.quoted(column.name) ~ " as string), '\\' is not " ~ column.data_type ~ "') end"
+                ~ name ~ " as string), '\\' is not " ~ column.data_type ~ "') end"
             ) -%}
         {%- endif -%}
     {%- endfor -%}
@@ -117,9 +121,9 @@
 {% endmacro %}
 
 
-{#- Bytes that land as text of hex digits. -#}
-{% macro _lands_as_hex(column, landed) %}
-    {% do return(landed.get(column.name | lower, {}).data_type == 'hex') %}
+{#- Whether bytes land as text, `hex` digits or `base64`. -#}
+{% macro _lands_as(column, landed, text) %}
+    {% do return(landed.get(column.name | lower, {}).data_type == text) %}
 {% endmacro %}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,9 +39,11 @@ def build_batches(
     cases: Sequence[Case],
     further_sources: Sequence[str] = (),
     further_models: Mapping[str, str] | None = None,
+    land_besides: Callable[[int], None] | None = None,
 ) -> Results:
     """Lands and builds both batches of all cases in one project, then refreshes it fully.
 
+    `land_besides` lands what else a batch needs, by its number.
     What dbt rendered after each batch is kept in the project's folder, under `rendered/0` and `rendered/1`.
     """
     project.write([case.entry for case in cases], further_sources)
@@ -55,6 +57,8 @@ def build_batches(
         for case in cases:
             if case.batches[number]:
                 raw.insert(f"{project.schema}_raw.{case.entry.raw_table}", case.batches[number])
+        if land_besides is not None:
+            land_besides(number)
         project.dbt("build")
         shutil.copytree(project.folder / "target/compiled/consumer/models", project.folder / f"rendered/{number}")
         _read(project, raw, cases, found)

@@ -31,6 +31,7 @@ class Entry:
     models: Sequence[str] = ("stg", "dedup", "current")
     tests: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     identifier: str | None = None
+    column_meta: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def raw_table(self) -> str:
@@ -119,7 +120,11 @@ class Consumer:
         return (self.folder / "target/compiled/consumer/models" / f"{model}.sql").read_text()
 
     def _source_table(self, entry: Entry) -> dict[str, Any]:
-        columns = [{"name": name, "data_type": data_type} for name, data_type in entry.columns.items()]
+        columns: list[dict[str, Any]] = []
+        for name, data_type in entry.columns.items():
+            columns.append({"name": name, "data_type": data_type})
+            if name in entry.column_meta:
+                columns[-1]["config"] = {"meta": dict(entry.column_meta[name])}
         return {
             "name": entry.name,
             "identifier": entry.raw_table,

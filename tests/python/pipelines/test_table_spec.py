@@ -13,6 +13,8 @@ from .landing import Raw
 FORMAT = {"format": "qlik_change_tables", "key": ["id"]}
 KAFKA = {"format": "qlik_kafka", "key": ["id"]}
 TRAIL = {"format": "goldengate_trail", "key": ["id"], "table_name": "APP.ORDERS"}
+EVENTS = {"format": "idm_event_log", "key": ["id"], "table_name": "usr", "schema_name": "indirect"}
+FORMATS = "goldengate_trail, idm_event_log, qlik_change_tables, qlik_kafka"
 COLUMNS = {"id": "bigint", "name": "string"}
 ALLOWED = "format, key, images, snapshot, snapshot_seq, arrival, lookback, orphans, track, hold_open_transactions, "
 HEADERS = "change_seq, change_oper, change_mask, stream_position, operation, transaction_id, timestamp, partition_name"
@@ -27,12 +29,12 @@ MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
     "no_format": (
         {"key": ["id"]},
         COLUMNS,
-        "`format` must be one of goldengate_trail, qlik_change_tables, qlik_kafka, got null",
+        f"`format` must be one of {FORMATS}, got null",
     ),
     "unknown_format": (
         FORMAT | {"format": "csv"},
         COLUMNS,
-        "`format` must be one of goldengate_trail, qlik_change_tables, qlik_kafka, got 'csv'",
+        f"`format` must be one of {FORMATS}, got 'csv'",
     ),
     "unknown_setting": (
         FORMAT | {"header_prefx": "h_"},
@@ -197,6 +199,54 @@ MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
         COLUMNS,
         "`snapshot_seq` must be empty or a position as `_change_seq` has it",
     ),
+    "events_of_no_table": (
+        {"format": "idm_event_log", "key": ["id"], "table_name": "", "schema_name": "indirect"},
+        COLUMNS,
+        "`table_name` must not be empty",
+    ),
+    "events_of_no_schema": (
+        {"format": "idm_event_log", "key": ["id"], "table_name": "usr"},
+        COLUMNS,
+        "`schema_name` must be given",
+    ),
+    "events_with_full_images": (EVENTS | {"images": "full"}, COLUMNS, "`images` must be one of partial, got 'full'"),
+    "events_replica": (
+        EVENTS | {"replica": "events_replica"},
+        COLUMNS,
+        "`replica` must name another entry of source 'feed', got 'events_replica'; its entries: ",
+    ),
+    "events_of_nobody": (
+        EVENTS | {"driver_user": ""},
+        COLUMNS,
+        "`driver_user` must not be empty; leave it out where no user is the driver's",
+    ),
+    "events_held": (
+        EVENTS | {"hold_open_transactions": True},
+        COLUMNS,
+        "`hold_open_transactions` must be false: event logs do not tell where a transaction ends, got true",
+    ),
+    "events_snapshot_seq": (
+        EVENTS | {"snapshot": "right", "snapshot_seq": "12"},
+        COLUMNS,
+        "`snapshot_seq` must be empty or a sequence as `_change_seq` has it (record/time of reading/record_id, of"
+        " 19, 20 and 19 digits), got '12'",
+    ),
+    "events_future_snapshot_seq": (
+        EVENTS | {"snapshot": "right", "snapshot_seq": "12", "future_events": True},
+        COLUMNS,
+        "`snapshot_seq` must be empty or a sequence as `_change_seq` has it (time/record/time of reading/record_id, of"
+        " 18, 19, 20 and 19 digits), got '12'",
+    ),
+    "events_of_arrays": (
+        EVENTS,
+        COLUMNS | {"tags": "array<string>"},
+        "`columns` must be of simple types, got 'tags' of type array<string>",
+    ),
+    "events_name_of_a_column_of_its_own": (
+        EVENTS,
+        COLUMNS | {"_table_key": "string"},
+        "`columns` must not use the name of a column that the models add, got '_table_key'",
+    ),
     "trail_name_of_a_column_of_its_own": (
         TRAIL,
         COLUMNS | {"_csn": "string"},
@@ -221,12 +271,28 @@ MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
     "header_prefix": (FORMAT | {"header_prefix": 7}, COLUMNS, "`header_prefix` must be a text (in quotes), got 7"),
 }
 
+# name of the entry -> (what columns bear in `config.meta`, what is said)
+MISTAKES_OF_COLUMNS: Mapping[str, tuple[Mapping[str, Mapping[str, Any]], str]] = {
+    "multi_valued_key": (
+        {"id": {"multi_valued": True}},
+        "`key` and `track` must name columns of the state, got the multi-valued 'id'",
+    ),
+    "multi_valued_text": (
+        {"name": {"multi_valued": "yes"}},
+        "`columns`: `multi_valued` of 'name' must be true or false, got 'yes'",
+    ),
+}
+
 
 @pytest.fixture(scope="module")
 def said(consumer: Callable[[str], Consumer]) -> str:
     """What a run of a project with all of the mistakes says."""
     project = consumer("mistakes")
     entries = [Entry(name, spec, columns, models=()) for name, (spec, columns, _) in MISTAKES.items()]
+    entries += [
+        Entry(name, EVENTS, COLUMNS, models=(), column_meta=column_meta)
+        for name, (column_meta, _) in MISTAKES_OF_COLUMNS.items()
+    ]
     project.write([*entries, Entry("right", FORMAT, COLUMNS, models=("stg",))])
     result = project.dbt("build", must_succeed=False)
     assert not result.success
@@ -236,6 +302,11 @@ def said(consumer: Callable[[str], Consumer]) -> str:
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_names_its_entry_its_setting_what_is_allowed_and_what_was_found(said: str, name: str) -> None:
     assert f"change_tables: source 'feed.{name}': {MISTAKES[name][2]}" in said
+
+
+@pytest.mark.parametrize("name", MISTAKES_OF_COLUMNS)
+def test_a_mistake_in_what_a_column_bears_is_named_likewise(said: str, name: str) -> None:
+    assert f"change_tables: source 'feed.{name}': {MISTAKES_OF_COLUMNS[name][1]}" in said
 
 
 def test_a_right_entry_is_not_named_among_the_wrong_ones(said: str) -> None:

@@ -1,0 +1,660 @@
+{#-
+    Staging of the event log of Identity Manager's JDBC driver, from the logged events to `staged`: keys and values are told
+    by text and typed, events are judged, and those that bear no values (query-back) read the replica of the source table.
+-#}
+{% macro stage_idm_event_log(spec, bound) %}
+    {%- set reads = spec.replica is not none -%}
+    {%- set others = spec.column_names | reject('in', spec.key) | list -%}
+    {%- set names = change_tables._names_as_logged(spec) -%}
+    {%- set texts = {} -%}
+    {%- for column in spec.columns -%}
+        {%- set is_binary = change_tables._canonical_type(column.data_type) == 'binary' -%}
+        {%- do texts.update({column.name | lower: {'name': column.name, 'data_type': 'base64' if is_binary else 'string'}}) -%}
+    {%- endfor -%}
+    {%- do change_tables.landed_columns(spec, spec.relation, change_tables._event_log_columns(), "event logs land by the names of their columns") -%}
+landed as (
+
+    select
+        record_id as _record_id,
+        status as _logged_status,
+        event_type as _event_type,
+        event_time as _event_time,
+        perpetrator as _perpetrator,
+        table_key as _table_key,
+        column_name as _logged_column,
+        old_value as _old_value,
+        new_value as _new_value,
+        case when event_type not in (4, 5, 6) then {{ change_tables._name_of_column(names, 'column_name') }} end as _column_name,
+        parse_table_key(table_key) as _parsed_key,
+        {%- if bound.arrival %}
+        {{ change_tables.arrival_of_row(bound.arrival) }} as _arrival,
+        {%- endif %}
+        {%- if reads and bound.predicate is not none %}
+        {{ bound.predicate }} as _is_wanted,
+        {%- endif %}
+        struct({{ change_tables.column_list(change_tables._event_log_columns()) }}) as _landed_row
+    from {{ spec.relation }}
+    where
+        table_name = {{ change_tables.text_literal(spec.settings.table_name) }}
+        {%- if bound.predicate is not none and not reads %}
+        and {{ bound.predicate }}
+        {%- endif %}
+
+),
+
+keyed as (
+
+    select
+        *,
+        {%- for name in spec.key %}
+        {{ change_tables._text_of_key_column(spec, name) }} as _key_{{ loop.index }},
+        {%- endfor %}
+        transform(_parsed_key['pairs'], pair -> {{ change_tables._name_of_column(change_tables._names_of_key(spec, names), "pair['name']") }}) as _named_keys
+    from landed
+
+),
+
+unpacked as (
+
+    select
+        *,
+    {%- for name in spec.column_names %}
+        {% if name in spec.key -%}
+        _key_{{ spec.key.index(name) + 1 }} as {{ change_tables.quoted(name) }},
+        {%- else -%}
+        case when _column_name = {{ change_tables.text_literal(name) }} and _event_type in (1, 2, 3) then _new_value end as {{ change_tables.quoted(name) }},
+        {%- endif -%}
+    {%- endfor %}
+        {{ change_tables._key_fault(spec) }} as _key_fault
+    from keyed
+
+),
+
+typed as (
+
+    select
+    {{- change_tables.typed_columns(spec, texts) }}
+        {{ change_tables.misfit(spec, spec.key, texts) }} as _key_misfit,
+        {{ change_tables.misfit(spec, others, texts) }} as _column_misfit,
+        * except ({{ change_tables.column_list(spec.column_names) }})
+    from unpacked
+
+),
+
+set_aside as (
+
+    select
+        *,
+        case
+            when _record_id is null or _record_id <= 0
+                then concat('position_missing: record_id is ', coalesce(cast(_record_id as string), 'null'))
+            when _event_time is null
+                then 'event_time_missing: event_time is null'
+            when not coalesce(_logged_status in ('N', 'S', 'W', 'E', 'F'), false)
+                then concat('reserved_status: status is ', coalesce(concat('\'', _logged_status, '\''), 'null'))
+            when not coalesce(_event_type between 1 and 8, false)
+                then concat('unknown_operation: event_type is ', coalesce(cast(_event_type as string), 'null'))
+        end as _header_fault,
+        case
+            when _logged_status <> 'N'
+                then concat('already_processed: status is ', _logged_status)
+            {%- if spec.driver_user is not none and not spec.allow_loopback %}
+            when _perpetrator = {{ change_tables.text_literal(spec.driver_user) }}
+                then concat('loopback: the driver itself caused the event, as ', _perpetrator)
+            {%- endif %}
+        end as _set_aside,
+        _key_fault is null and _key_misfit is null as _has_key,
+        {{ '_event_time > current_timestamp()' if spec.future_events else 'false' }} as _is_ahead
+    from typed
+
+),
+
+judged as (
+
+    select
+        *,
+        case
+            when _header_fault is not null
+                then _header_fault
+            when _set_aside is not null
+                then null
+            when _key_fault is not null
+                then concat('key_malformed: ', _key_fault)
+            when _key_misfit is not null
+                then concat('value_does_not_fit: table_key: ', _key_misfit)
+            when _event_type not in (4, 5, 6) and _column_name is null
+                then concat('column_not_declared: column_name is ', coalesce(concat('\'', _logged_column, '\''), 'null'))
+            when _event_type in (2, 3, 8) and _column_name in ({{ change_tables._literals(spec.key) }})
+                then concat('key_updated: an update of the key column ', _column_name, ' alone cannot be told from that of another row')
+            {%- for text in ['table_key', 'old_value', 'new_value'] %}
+            when {{ '_event_type in (1, 2, 3) and ' if text != 'table_key' }}_{{ text }} rlike {{ change_tables.xml_forbidden_characters() }}
+                then concat('xml_forbidden_character: {{ text }}: character ', {{ change_tables._place_of_forbidden_character('_' ~ text) }}, ' must not stand in XML')
+            {%- endfor %}
+            when _event_type in (1, 2, 3) and _column_misfit is not null
+                then concat('value_does_not_fit: new_value: ', _column_misfit)
+            {%- for name in spec.key %}
+            when _event_type = 1 and _column_name = {{ change_tables.text_literal(name) }} and _new_value is not null and not coalesce({{ change_tables._same_as_key(spec, name) }}, false)
+                then concat('key_contradicted: new_value of the key column ', _column_name, ' is not what table_key tells')
+            {%- endfor %}
+            {%- if not reads %}
+            when _event_type in (5, 6, 7, 8)
+                then 'no_replica: the event bears no value, and `replica` names no entry to read it from'
+            {%- elif spec.multi_valued %}
+            when _event_type in (7, 8) and _column_name in ({{ change_tables._literals(spec.multi_valued | map(attribute='name')) }})
+                then concat('no_replica: the event bears no value, and the replica does not hold the multi-valued ', _column_name)
+            {%- endif %}
+        end as _rejection
+    from set_aside
+
+),
+{%- if reads %}
+
+{{ change_tables._read_event_steps(spec, bound, others) }},
+{%- endif %}
+
+decided as (
+
+    select
+        *,
+        case
+            when _rejection is not null then 'rejected'
+            when _set_aside is not null then 'ignored'
+            when _is_ahead then 'waiting'
+            else 'accepted'
+        end as _status,
+        case
+            when _rejection is not null then _rejection
+            when _set_aside is not null then _set_aside
+            when _is_ahead then 'future_event: event_time is yet to come'
+        end as _status_reason
+    from {{ 'answered' if reads else 'judged' }}
+
+),
+
+staged_rows as (
+
+    select
+    {%- for name in spec.column_names %}
+        {{ change_tables.quoted(name) }},
+    {%- endfor %}
+        case
+            when _status <> 'accepted' then null
+            when _event_type = 4 then 'delete'
+            when _event_type = 5 then 'insert'
+            when _event_type in (1, 6, 7) then 'upsert'
+            else 'update'
+        end as _change_op,
+        {% if reads -%}
+        {{ change_tables._event_seq(spec, "_last_event['_event_time']", "_last_event['_record_id']", '_read_at') }} as _change_seq,
+        {%- else -%}
+        {{ change_tables._event_seq(spec, '_event_time', '_record_id', "'" ~ '0' * 20 ~ "'") }} as _change_seq,
+        {%- endif %}
+        _event_time as _changed_at,
+        cast(null as string) as _transaction_id,
+        case when _status = 'accepted' then {{ change_tables._event_id('_record_id') }} end as _change_id,
+        case
+            {%- if spec.multi_valued %}
+            when _status = 'accepted' and _column_name in ({{ change_tables._literals(spec.multi_valued | map(attribute='name')) }})
+                then cast(array() as array<string>)
+            {%- endif %}
+            when _status = 'accepted' and _event_type not in (4, 5, 6)
+                then {{ change_tables.columns_borne(spec, 'array(_column_name)') }}
+        end as _present_columns,
+        case when _status = 'accepted' and _event_type not in (4, 5, 6) then array(_column_name) end as _changed_columns,
+        cast(null as {{ change_tables.key_type(spec) }}) as _key_before,
+        coalesce(cast(_record_id as string), lower(hex(xxhash64(to_json(_landed_row))))) as _raw_id,
+        case when _status <> 'accepted' then to_json(_landed_row, {{ change_tables._json_options() }}) end as _raw_row,
+        _status,
+        _status_reason,
+        _event_type,
+        _column_name,
+        _old_value,
+        _new_value,
+        _table_key,
+        cast(null as string) as _report,
+        {{ change_tables.place_of_row() }}
+        {%- if bound.arrival %},
+        _arrival
+        {%- endif %}
+    from decided
+    {%- if reads and bound.predicate is not none %}
+    where _is_wanted
+    {%- endif %}
+
+),
+
+{{ change_tables.staged_with_snapshot(spec, bound) }}
+{%- endmacro %}
+
+
+{#-
+    What query-back events read, ending in `answered`. The row that is read shows all that was logged before the reading: so
+    the event stands behind the last event that the log holds of its key up to the key's next delete. Events that the log of
+    changes holds (`bound.log`) have read already.
+-#}
+{% macro _read_event_steps(spec, bound, others) -%}
+{%- set replica = change_tables._source_relation(change_tables._find_source(spec.source_name, spec.replica)) -%}
+{%- set landed = change_tables.landed_columns(
+    spec, replica, spec.column_names, "a replica has the table's declared columns"
+) -%}
+{%- set order = '_event_time, _record_id' if spec.future_events else '_record_id' -%}
+{%- set event = 'struct(_event_time, _record_id)' if spec.future_events else 'struct(_record_id, _event_time)' -%}
+{% if bound.get('log') -%}
+known_events as (
+
+    select _change_id
+    from {{ bound.log }}
+    where _mark is null and {{ change_tables.idm_event_log_reads() }}
+
+),
+
+{% endif -%}
+told as (
+
+    select
+        judged.*,
+        {%- if bound.get('log') %}
+        known_events._change_id is not null as _is_known
+    from judged
+    left join known_events
+        on {{ change_tables._event_id('judged._record_id') }} = known_events._change_id
+        {%- else %}
+        false as _is_known
+    from judged
+        {%- endif %}
+
+),
+
+read_keys as (
+
+    select distinct {{ change_tables.column_list(spec.key) }}
+    from told
+    where {{ change_tables._reads_row() }}
+
+),
+
+replica_rows as (
+
+    select
+    {{- change_tables.typed_columns(spec, landed) }}
+        {{ change_tables.hash_of(spec.columns) }} as _row_hash,
+        {{ change_tables._misfits_by_column(spec, others, landed) }} as _misfits,
+        {{ change_tables._columns_with_forbidden_characters(spec, others) }} as _forbidden
+    from {{ replica }}
+
+),
+
+-- of a key that the replica holds more than once, one row counts
+read_rows as (
+
+    select
+        {{ change_tables.column_list(spec.key, 'replica_rows') }},
+        max_by(struct({{ change_tables.column_list(others + ['_misfits', '_forbidden']) }}), _row_hash) as _read
+    from replica_rows
+    left semi join read_keys
+        on {{ change_tables.same_key(spec.key, 'replica_rows', 'read_keys') }}
+    group by {{ change_tables.column_list(spec.key, 'replica_rows') }}
+
+),
+
+placed as (
+
+    select
+        *,
+        _has_key and _header_fault is null and not _is_ahead as _counts,
+        count_if(_event_type = 4) over (
+            partition by _has_key and _header_fault is null and not _is_ahead, {{ change_tables.column_list(spec.key) }}
+            order by {{ order }}
+            rows between unbounded preceding and 1 preceding
+        ) as _deletes_before
+    from told
+
+),
+
+spans as (
+
+    select
+        *,
+        max(case when _event_type <> 4 then {{ event }} end) over (
+            partition by _counts, {{ change_tables.column_list(spec.key) }}, _deletes_before
+        ) as _last_of_span
+    from placed
+
+),
+
+answered as (
+
+    select
+        spans.* except (_rejection, _set_aside{% if others %}, {{ change_tables.column_list(others) }}{% endif %}),
+        {%- for name in others %}
+        case
+            when {{ change_tables._reads_row() }} and (_event_type in (5, 6) or _column_name = {{ change_tables.text_literal(name) }})
+                then _read[{{ change_tables.text_literal(name) }}]
+            when _event_type in (1, 2, 3)
+                then spans.{{ change_tables.quoted(name) }}
+        end as {{ change_tables.quoted(name) }},
+        {%- endfor %}
+        if({{ change_tables._reads_row() }}, _last_of_span, {{ event }}) as _last_event,
+        if({{ change_tables._reads_row() }}, '{{ bound.get('read_at', '9' * 20) }}', '{{ '0' * 20 }}') as _read_at,
+        case
+            when _set_aside is not null
+                then _set_aside
+            when {{ change_tables._reads_row() }} and _read is null
+                then 'row_gone: the replica does not hold the row; it is looked for again while the event is new'
+            when _event_type in (5, 6, 7, 8) and _is_known and not _is_ahead and _rejection is null
+                then 'read_before: the log holds what the event read'
+        end as _set_aside,
+        case
+            when _rejection is not null
+                then _rejection
+            when {{ change_tables._reads_row() }} and {{ change_tables._told_of_column('_misfits') }} is not null
+                then concat('value_does_not_fit: replica: ', {{ change_tables._told_of_column('_misfits') }})
+            when {{ change_tables._reads_row() }} and {{ change_tables._told_of_column('_forbidden') }} is not null
+                then concat('xml_forbidden_character: replica: ', {{ change_tables._told_of_column('_forbidden') }})
+        end as _rejection
+    from spans
+    left join read_rows
+        on {{ change_tables.same_key(spec.key, 'spans', 'read_rows') }}
+
+)
+{%- endmacro %}
+
+
+{#- The settings of this format: see `_format_settings`. -#}
+{% macro idm_event_log_settings() %}
+    {% do return({
+        'images': {'default': 'partial', 'type': 'text', 'values': ['partial']},
+        'table_name': {'required': true, 'type': 'text'},
+        'schema_name': {'required': true, 'type': 'text'},
+        'replica': {'default': none, 'type': 'text'},
+        'driver_user': {'default': none, 'type': 'text'},
+        'allow_loopback': {'default': false, 'type': 'flag'},
+        'future_events': {'default': false, 'type': 'flag'},
+    }) %}
+{% endmacro %}
+
+
+{#- Mistakes that only this format knows. -#}
+{% macro idm_event_log_mistakes(node, given) %}
+    {% set found = [] %}
+    {% for name in ['table_name', 'schema_name', 'driver_user'] if given.get(name) == '' %}
+        {% do found.append("`" ~ name ~ "` must not be empty" ~ ("; leave it out where no user is the driver's" if name == 'driver_user')) %}
+    {% endfor %}
+    {% do found.extend(change_tables.other_entry_mistakes(node, given, 'replica')) %}
+    {% if given.get('hold_open_transactions') %}
+        {% do found.append("`hold_open_transactions` must be false: event logs do not tell where a transaction ends, got true") %}
+    {% endif %}
+    {% set time = 'time/' if given.get('future_events') else '' %}
+    {% set pattern = '^' ~ ('[0-9]{18}/' if time) ~ '[0-9]{19}/[0-9]{20}/[0-9]{19}$' %}
+    {% if given.get('snapshot_seq', '') != '' and not modules.re.match(pattern, given.snapshot_seq) %}
+        {% do found.append(
+            "`snapshot_seq` must be empty or a sequence as `_change_seq` has it (" ~ time ~ "record/time of reading/record_id, of "
+            ~ ("18, " if time) ~ "19, 20 and 19 digits), got " ~ change_tables._shown(given.snapshot_seq)
+        ) %}
+    {% endif %}
+    {% for column in change_tables._declared_columns(node) %}
+        {% if modules.re.match('^(array|map|struct)', column.data_type | lower) %}
+            {% do found.append("`columns` must be of simple types, got '" ~ column.name ~ "' of type " ~ column.data_type) %}
+        {% endif %}
+        {% if column.meta.multi_valued and (column.name in given.key or column.name in (given.get('track') or [])) %}
+            {% do found.append("`key` and `track` must name columns of the state, got the multi-valued '" ~ column.name ~ "'") %}
+        {% endif %}
+        {% if column.meta.multi_valued is defined and column.meta.multi_valued is not boolean %}
+            {% do found.append(
+                "`columns`: `multi_valued` of '" ~ column.name ~ "' must be true or false, got " ~ change_tables._shown(column.meta.multi_valued)
+            ) %}
+        {% endif %}
+    {% endfor %}
+    {% do return(found) %}
+{% endmacro %}
+
+
+{#- The declared columns that are attributes of many values: the log tells each value by itself, and no row bears them. -#}
+{% macro idm_event_log_multi_valued(columns) %}
+    {% do return(columns | selectattr('meta.multi_valued') | list) %}
+{% endmacro %}
+
+
+{#- The feed has no natural arrival: record_ids are drawn before their transactions commit. -#}
+{% macro idm_event_log_arrival(spec) %}
+    {% do return(none) %}
+{% endmacro %}
+
+
+{#- What the events bear beside their columns. -#}
+{% macro idm_event_log_columns() %}
+    {% do return([
+        {'name': '_event_type', 'data_type': 'int'},
+        {'name': '_column_name', 'data_type': 'string'},
+        {'name': '_old_value', 'data_type': 'string'},
+        {'name': '_new_value', 'data_type': 'string'},
+        {'name': '_table_key', 'data_type': 'string'},
+    ]) %}
+{% endmacro %}
+
+
+{#- Without these raw rows none waits, and none looks for a row that is gone. -#}
+{% macro idm_event_log_may_wait(spec) -%}
+    {%- set conditions = (['event_time > current_timestamp()'] if spec.future_events else [])
+        + (['event_type in (5, 6, 7, 8)'] if spec.replica is not none else []) -%}
+    {{- "status = 'N' and (" ~ conditions | join(' or ') ~ ')' if conditions else 'false' -}}
+{%- endmacro %}
+
+
+{#- Events that later runs must read again: those of the future, and those whose row was gone. -#}
+{% macro idm_event_log_holds_back(spec) -%}
+    (_status = 'waiting' or coalesce(startswith(_status_reason, 'row_gone'), false))
+{%- endmacro %}
+
+
+{#- Of the changes that a log holds, those whose content is what was there when they were read: it stands. -#}
+{% macro idm_event_log_reads() -%}
+    _event_type in (5, 6, 7, 8)
+{%- endmacro %}
+
+
+{#- The columns of an event log. Their order differs between driver generations, so they are always named. -#}
+{% macro _event_log_columns() %}
+    {% do return([
+        'record_id', 'status', 'event_type', 'event_time', 'perpetrator', 'table_name', 'table_key', 'column_name', 'old_value', 'new_value',
+    ]) %}
+{% endmacro %}
+
+
+{#- The columns of the source table by the names that the log may call them, in lower case: a view's `pk_idu` is `idu`. -#}
+{% macro _names_as_logged(spec) %}
+    {% set names = {} %}
+    {% for column in spec.columns + spec.multi_valued %}
+        {% do names.update({column.name | lower: column.name}) %}
+    {% endfor %}
+    {% for name in spec.key | map('lower') %}
+        {% set other = name[3:] if name.startswith('pk_') else 'pk_' ~ name %}
+        {% if other and other not in names %}
+            {% do names.update({other: names[name]}) %}
+        {% endif %}
+    {% endfor %}
+    {% do return(names) %}
+{% endmacro %}
+
+
+{#- Those of them that name key columns. -#}
+{% macro _names_of_key(spec, names) %}
+    {% set of_key = {} %}
+    {% for logged, name in names.items() if name in spec.key %}
+        {% do of_key.update({logged: name}) %}
+    {% endfor %}
+    {% do return(of_key) %}
+{% endmacro %}
+
+
+{#- The declared column that a logged name means; null where it is none. -#}
+{% macro _name_of_column(names, logged) -%}
+    map(
+    {%- for name in names -%}
+        {{ change_tables.text_literal(name) }}, {{ change_tables.text_literal(names[name]) }}{{ ', ' if not loop.last }}
+    {%- endfor -%}
+    )[lower(trim({{ logged }}))]
+{%- endmacro %}
+
+
+{% macro _literals(names) -%}
+    {%- for name in names -%}
+        {{ change_tables.text_literal(name) }}{{ ', ' if not loop.last }}
+    {%- endfor -%}
+{%- endmacro %}
+
+
+{#- The text of a key column, as a key tells it: of a number without the blanks around it. -#}
+{% macro _text_of_key_column(spec, name) -%}
+    {%- set of_column = {} -%}
+    {%- for logged, of in change_tables._names_as_logged(spec).items() if of == name -%}
+        {%- do of_column.update({logged: of}) -%}
+    {%- endfor -%}
+    {{- change_tables._unpadded(
+        spec, name,
+        "get(filter(_parsed_key['pairs'], pair -> lower(trim(pair['name'])) in (" ~ change_tables._literals(of_column) ~ ")), 0)['value']"
+    ) -}}
+{%- endmacro %}
+
+
+{% macro _unpadded(spec, name, text) -%}
+    {%- set type = change_tables._canonical_type(change_tables.column_of(spec, name).data_type) -%}
+    {{- 'trim(' ~ text ~ ')' if modules.re.match('tinyint|smallint|int|bigint|float|double|decimal', type) else text -}}
+{%- endmacro %}
+
+
+{#- Whether the value of an event on a key column is that of its key. -#}
+{% macro _same_as_key(spec, name) -%}
+    {%- set type = change_tables.column_of(spec, name).data_type -%}
+    {%- if change_tables._canonical_type(type) == 'binary' -%}
+        try_to_binary(_new_value, 'base64') = {{ change_tables.quoted(name) }}
+    {%- else -%}
+        try_cast({{ change_tables._unpadded(spec, name, '_new_value') }} as {{ type }}) = {{ change_tables.quoted(name) }}
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- The identity of an event, which sorts as text. -#}
+{% macro _event_id(record_id) -%}
+    lpad(cast({{ record_id }} as string), 19, '0')
+{%- endmacro %}
+
+
+{#- What is wrong with a table key; null where it names every key column once, and nothing else. -#}
+{% macro _key_fault(spec) -%}
+    case
+            when _table_key is null
+                then 'table_key is null'
+            when _parsed_key['error'] is not null
+                then _parsed_key['error']
+            when exists(_named_keys, name -> name is null)
+                then concat(
+                    get(transform(filter(_parsed_key['pairs'], (pair, place) -> _named_keys[place] is null), pair -> pair['name']), 0),
+                    ' is no key column'
+                )
+            when size(array_distinct(_named_keys)) < size(_named_keys)
+                then concat(
+                    get(filter(_named_keys, (name, place) -> array_position(_named_keys, name) <= place), 0),
+                    ' is named twice'
+                )
+            when size(_named_keys) < {{ spec.key | length }}
+                then concat('the key column ', get(array_except({{ change_tables.names_array(spec.key) }}, _named_keys), 0), ' is not named')
+        end
+{%- endmacro %}
+
+
+{#- Matches a character that no XML document may hold (XML 1.0, production 2). -#}
+{% macro xml_forbidden_characters() -%}
+    '[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]'
+{%- endmacro %}
+
+
+{#- Where the first of them stands in a text, from 1. -#}
+{% macro _place_of_forbidden_character(text) -%}
+    length(regexp_extract({{ text }}, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1
+{%- endmacro %}
+
+
+{#- Whether an event reads the replica in this run. -#}
+{% macro _reads_row() -%}
+    _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known
+{%- endmacro %}
+
+
+{#-
+    Where an event stands: at its record (where events may be of the future, its time first, in microseconds since the year 1).
+    One that read its row stands behind the record told, by when it read, since a later reading shows a later row; then by its
+    own number.
+-#}
+{% macro _event_seq(spec, event_time, place, read_at) -%}
+    concat(
+            {%- if spec.future_events -%}
+            lpad(cast(unix_micros({{ event_time }}) + 62135596800000000 as string), 18, '0'), '/', {% endif -%}
+            {{ change_tables._event_id(place) }}, '/', {{ read_at }}, '/', {{ change_tables._event_id('_record_id') }})
+{%- endmacro %}
+
+
+{#- Which columns of a replica's row do not fit their declared types: an array of {name, text}. -#}
+{% macro _misfits_by_column(spec, names, landed) -%}
+    {%- set found = [] -%}
+    {%- for column in spec.columns if column.name in names and not change_tables._lands_as_declared(column, landed) -%}
+        {%- set text = change_tables.misfit(spec, [column.name], landed) -%}
+        {%- if text != change_tables.misfit(spec, [], landed) -%}
+            {%- do found.append("struct(" ~ change_tables.text_literal(column.name) ~ " as name, " ~ text ~ " as text)") -%}
+        {%- endif -%}
+    {%- endfor -%}
+    filter(cast(array({{ found | join(', ') }}) as array<struct<name: string, text: string>>), told -> told['text'] is not null)
+{%- endmacro %}
+
+
+{#- Which texts of a replica's row no XML document may hold: the same. -#}
+{% macro _columns_with_forbidden_characters(spec, names) -%}
+    {%- set found = [] -%}
+    {%- for column in spec.columns if column.name in names and modules.re.match('string|varchar|char', column.data_type | lower) -%}
+        {%- set value = change_tables.quoted(column.name) -%}
+        {%- do found.append(
+            "struct(" ~ change_tables.text_literal(column.name) ~ " as name, case when " ~ value ~ " rlike " ~ change_tables.xml_forbidden_characters()
+            ~ " then concat('column ', " ~ change_tables.text_literal(column.name) ~ ", ': character ', "
+            ~ change_tables._place_of_forbidden_character(value) ~ ", ' must not stand in XML') end as text)"
+        ) -%}
+    {%- endfor -%}
+    filter(cast(array({{ found | join(', ') }}) as array<struct<name: string, text: string>>), told -> told['text'] is not null)
+{%- endmacro %}
+
+
+{#- What is told of the columns that an event reads: the first. -#}
+{% macro _told_of_column(told) -%}
+    get(filter(_read['{{ told }}'], found -> _event_type in (5, 6) or found['name'] = _column_name), 0)['text']
+{%- endmacro %}
+
+
+{#- The rows that none of these entries stages, ending in `unclaimed`: see unclaimed_rows. -#}
+{% macro idm_event_log_unclaimed_steps(specs) %}
+    {%- do change_tables.landed_columns(
+        specs[0], specs[0].relation, change_tables._event_log_columns(), "event logs land by the names of their columns"
+    ) -%}
+others as (
+
+    select
+        table_name,
+        struct({{ change_tables.column_list(change_tables._event_log_columns()) }}) as _landed_row
+    from {{ specs[0].relation }}
+    where
+        not coalesce(
+            table_name in ({{ change_tables._literals(specs | map(attribute='settings') | map(attribute='table_name') | list) }}),
+            false
+        )
+
+),
+
+unclaimed as (
+
+    select
+        coalesce(cast(_landed_row['record_id'] as string), lower(hex(xxhash64(to_json(_landed_row))))) as _raw_id,
+        if(table_name <> '', 'ignored', 'rejected') as _status,
+        if(table_name <> '', concat('table_not_declared: ', table_name), 'table_unknown: table_name is null or empty') as _status_reason,
+        to_json(_landed_row, {{ change_tables._json_options() }}) as raw_row
+    from others
+
+)
+{%- endmacro %}

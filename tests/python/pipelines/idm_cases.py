@@ -1,0 +1,533 @@
+"""Small hand-made event logs of Identity Manager, by the format page: what lands in two batches, what comes of it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from .cases import Case
+from .consumer import Entry
+
+AT = dt.datetime(2026, 1, 31, 12, 0, 0, 250_000, tzinfo=dt.UTC)
+FAR_AHEAD = dt.datetime(2999, 1, 1, tzinfo=dt.UTC)
+# another order than the page tells them in: staging goes by names
+EVENT = {
+    "record_id": "bigint",
+    "table_key": "string",
+    "status": "string",
+    "event_type": "int",
+    "event_time": "timestamp",
+    "perpetrator": "string",
+    "table_name": "string",
+    "column_name": "string",
+    "old_value": "string",
+    "new_value": "string",
+}
+COLUMNS = {"id": "bigint", "name": "string", "amount": "decimal(10,2)"}
+SPEC = {"format": "idm_event_log", "key": ["id"], "table_name": "usr", "schema_name": "indirect"}
+INSERT_FIELD, UPDATE_FIELD, REPLACE_FIELD, DELETE, INSERT_ROW, UPDATE_ROW, READ_INSERT, READ_UPDATE = range(1, 9)
+Row = list[Any]
+Batches = tuple[list[Row], list[Row]]
+
+
+def event(
+    record_id: int | None, event_type: int | None, key: str | None, column: str | None = None, **told: Any
+) -> Row:
+    """An event of `usr`; `old`, `new` and fields of the log that are given replace its own."""
+    fields = {
+        "record_id": record_id,
+        "table_key": key,
+        "status": "N",
+        "event_type": event_type,
+        "event_time": AT,
+        "perpetrator": "hr",
+        "table_name": "usr",
+        "column_name": column,
+        "old_value": told.pop("old", None),
+        "new_value": told.pop("new", None),
+    }
+    assert told.keys() <= fields.keys()
+    return list((fields | told).values())
+
+
+def change_id(record_id: int) -> str:
+    """A change's identity, as models tell it."""
+    return f"{record_id:019d}"
+
+
+def _operations() -> Batches:
+    second = [
+        # drawn before the update to John, committed behind it
+        event(11, UPDATE_FIELD, "id=1", "name", new="late"),
+        event(40, DELETE, "id=2"),
+        event(41, INSERT_FIELD, "id=2", "amount", new="2.00"),
+        # delivered again, and landed again when it was processed
+        event(10, INSERT_FIELD, "id=1", "name", new="Jack"),
+        event(12, UPDATE_FIELD, "id=1", "name", old="Jack", new="John", status="S"),
+        # processed before it was ever landed
+        event(42, UPDATE_FIELD, "id=1", "name", new="never", status="W"),
+        event(43, UPDATE_FIELD, "id=1", "name", new="never", status="E"),
+        event(44, UPDATE_FIELD, "id=1", "name", new="never", status="F"),
+        event(45, UPDATE_FIELD, "id=1", "name", new="never", perpetrator="idm"),
+        event(46, UPDATE_FIELD, "id=1", "amount", new="4.00", perpetrator="IDM"),
+        event(47, UPDATE_FIELD, "id=1", "amount", old="4.00", new="5.00", perpetrator=None),
+        event(48, INSERT_FIELD, "id=7", "id", new=" 7"),
+        # the greater of two contents stands
+        event(49, UPDATE_FIELD, "id=7", "name", new="seven a"),
+        event(49, UPDATE_FIELD, "id=7", "name", new="seven b"),
+    ]
+    first = [
+        event(9, INSERT_FIELD, "id=1", "id", new="1"),
+        event(10, INSERT_FIELD, "id=1", "name", new="Jack"),
+        event(12, UPDATE_FIELD, "ID= 1", "NAME", old="Jack", new="John"),
+        event(13, REPLACE_FIELD, " pk_id =1 ", "amount", new="1.50"),
+        event(14, INSERT_FIELD, "PK_ID=2", "name", new="two"),
+        event(15, UPDATE_FIELD, "id=2", "amount", new="2.50"),
+        event(16, UPDATE_FIELD, "id=2", "name", old="two", new=None),
+        event(17, INSERT_FIELD, "id=3", "name", new="deleted"),
+        event(18, DELETE, "id=3"),
+        event(19, UPDATE_FIELD, "id=4", "name", new="no row"),
+        event(20, INSERT_FIELD, "id=5", "name", new=""),
+        event(21, DELETE, "id=6"),
+        # of another table of the log
+        event(22, INSERT_FIELD, "id=1", "name", new="a group", table_name="grp"),
+        event(23, INSERT_FIELD, "id=1", "name", table_name="undeclared"),
+        event(24, INSERT_FIELD, "id=1", "name", table_name=None),
+        event(None, INSERT_FIELD, "id=1", "name", table_name=""),
+        *_unusable(),
+    ]
+    return first, second
+
+
+def _unusable() -> list[Row]:
+    return [
+        event(None, DELETE, "id=1"),
+        event(0, DELETE, "id=1"),
+        event(-1, DELETE, "id=1"),
+        event(100, DELETE, "id=1", event_time=None),
+        event(101, DELETE, "id=1", status="n"),
+        event(102, DELETE, "id=1", status=None),
+        event(103, DELETE, "id=1", status="X"),
+        event(104, 0, "id=1"),
+        event(105, 9, "id=1"),
+        event(106, None, "id=1"),
+        event(107, DELETE, None),
+        event(108, DELETE, "id"),
+        event(109, DELETE, "=1"),
+        event(110, DELETE, "id=1+id=1"),
+        event(111, DELETE, 'id="1'),
+        event(112, DELETE, 'id="1"1'),
+        event(113, DELETE, r'id="\1"'),
+        event(114, DELETE, "id=1,5"),
+        event(115, DELETE, "id=1+pk_id=1"),
+        event(116, DELETE, "id=1+ID =1"),
+        event(117, DELETE, "name=1"),
+        event(118, DELETE, "id=1+name=John"),
+        event(119, DELETE, "id=one"),
+        event(120, DELETE, "id="),
+        event(121, UPDATE_FIELD, "id=1", None, new="x"),
+        event(122, UPDATE_FIELD, "id=1", "nickname", new="x"),
+        event(123, UPDATE_FIELD, "id=1", "id", new="2"),
+        event(124, REPLACE_FIELD, "id=1", "pk_id", new="2"),
+        event(125, READ_UPDATE, "id=1", "id"),
+        event(126, INSERT_FIELD, "id=1", "id", new="2"),
+        event(127, UPDATE_FIELD, "id=1", "amount", new="much"),
+        event(128, UPDATE_FIELD, "id=1", "amount", new="1.005"),
+        event(129, UPDATE_FIELD, "id=1", "name", new="a\x01"),
+        event(130, UPDATE_FIELD, "id=1", "name", old="\ufffe", new="a"),
+        event(131, INSERT_ROW, "id=1"),
+        event(132, UPDATE_ROW, "id=1"),
+        event(133, READ_INSERT, "id=1", "name"),
+        event(134, READ_UPDATE, "id=1", "name"),
+    ]
+
+
+OPERATIONS = Counter(
+    {
+        ("accepted", None): 21,
+        ("ignored", "already_processed"): 4,
+        ("ignored", "loopback"): 1,
+        ("rejected", "position_missing"): 3,
+        ("rejected", "event_time_missing"): 1,
+        ("rejected", "reserved_status"): 3,
+        ("rejected", "unknown_operation"): 3,
+        ("rejected", "key_malformed"): 12,
+        ("rejected", "value_does_not_fit"): 4,
+        ("rejected", "column_not_declared"): 2,
+        ("rejected", "key_updated"): 3,
+        ("rejected", "key_contradicted"): 1,
+        ("rejected", "xml_forbidden_character"): 2,
+        ("rejected", "no_replica"): 4,
+    }
+)
+
+UNCLAIMED = [
+    ("23", "ignored", "table_not_declared"),
+    ("24", "rejected", "table_unknown"),
+    (None, "rejected", "table_unknown"),
+]
+"""Events of the shared log that neither entry stages: record id, status, code."""
+
+
+def _future() -> Batches:
+    hour = dt.timedelta(hours=1)
+    return [
+        # ordered by time: the record drawn later took effect before
+        event(10, UPDATE_FIELD, "id=1", "name", new="second", event_time=AT + hour),
+        event(11, INSERT_FIELD, "id=1", "name", new="first", event_time=AT),
+        event(12, UPDATE_FIELD, "id=1", "name", new="ahead", event_time=FAR_AHEAD),
+        # of one time, by record
+        event(14, UPDATE_FIELD, "id=2", "name", new="fourteen"),
+        event(13, INSERT_FIELD, "id=2", "name", new="thirteen"),
+        # read behind what took effect before now, not behind what waits
+        event(15, INSERT_ROW, "id=3"),
+        event(16, UPDATE_FIELD, "id=3", "name", new="ahead", event_time=FAR_AHEAD),
+        event(17, UPDATE_FIELD, "id=3", "name", new="older", event_time=AT + hour),
+    ], [event(18, INSERT_FIELD, "id=1", "name", new="long ago", event_time=AT - hour)]
+
+
+def _keys() -> Batches:
+    text = ", ; ' + \" = \\ < >"
+    quoted = r"""code=", ; ' + \" = \\ < >"+number=1"""
+    return [
+        event(10, INSERT_FIELD, quoted, "name", new=text),
+        event(11, INSERT_FIELD, "number=2+code=a", "name", new="any order"),
+        # blanks and braces are ordinary in texts, and padding in numbers
+        event(12, INSERT_FIELD, "code= a+number= 2 ", "name", new="blank a"),
+        event(13, UPDATE_FIELD, 'code="a"+number=2', "name", new="quoted needlessly"),
+        event(14, INSERT_FIELD, "code={b c}+number=3", "name", new="braces"),
+        event(15, INSERT_FIELD, "code=+number=4", "name", new="empty"),
+        event(16, INSERT_FIELD, "code=A+number=2", "name", new="case counts in values"),
+        event(17, DELETE, "code=a"),
+        event(18, DELETE, "code=a+number=2+number=2"),
+    ], []
+
+
+VALUES = {
+    "id": "bigint",
+    "name": "string",
+    "price": "decimal(38,10)",
+    "day": "date",
+    "at": "timestamp",
+    "small": "smallint",
+    "flag": "boolean",
+    "bytes": "binary",
+    "order": "string",
+    "it's": "string",
+    # named as the log's own
+    "status": "string",
+    "record_id": "int",
+}
+
+
+def _values() -> list[Row]:
+    told = [
+        ("name", " kept \r\n\t"),
+        ("price", "1234567890123456789012345678.0123456789"),
+        ("day", "2026-01-31"),
+        ("at", "2026-01-31 12:00:00.123456"),
+        ("small", " -7"),
+        ("flag", "true"),
+        ("bytes", "AP+A"),
+        ("order", "a word of SQL"),
+        ("it's", "quoted"),
+        ("status", "retired"),
+        ("record_id", "77"),
+    ]
+    misfits = [
+        ("price", "1234567890123456789012345678.01234567891"),
+        ("day", "2026-02-30"),
+        ("at", "noon"),
+        ("small", "40000"),
+        ("flag", "maybe"),
+        ("bytes", "A"),
+        ("bytes", "no base64!"),
+    ]
+    return [
+        event(10 + place, INSERT_FIELD, "id=1", column, new=value) for place, (column, value) in enumerate(told)
+    ] + [event(50 + place, INSERT_FIELD, "id=1", column, new=value) for place, (column, value) in enumerate(misfits)]
+
+
+def _multi_valued() -> Batches:
+    return [
+        event(10, INSERT_FIELD, "id=1", "name", new="one"),
+        event(11, INSERT_FIELD, "id=1", "usr_phone.phoneno", new="111"),
+        event(12, INSERT_FIELD, "id=1", "usr_phone.phoneno", new="112"),
+        # tells of no row: neither an orphan nor a row that starts
+        event(13, INSERT_FIELD, "id=2", "USR_PHONE.phoneno", new="211"),
+        event(14, UPDATE_FIELD, "id=3", "usr_phone.phoneno", old="311", new="312"),
+        event(15, DELETE, "id=1"),
+        event(16, UPDATE_FIELD, "id=1", "usr_phone.phoneno", old="111", new=None),
+        event(17, READ_UPDATE, "id=1", "usr_phone.phoneno"),
+    ], [
+        event(18, INSERT_FIELD, "id=4", "name", new="four"),
+        event(19, INSERT_FIELD, "id=4", "usr_phone.phoneno", new="4"),
+    ]
+
+
+REPLICA = {"id": "bigint", "name": "string", "amount": "decimal(10,2)", "of_no_account": "int"}
+"""The replica holds a column that is not declared, too."""
+READ_ROWS: tuple[list[Row], list[Row]] = (
+    [
+        [1, "a1", Decimal("1.00"), 0],
+        [3, "c", Decimal("3.00"), 0],
+        [4, "d", Decimal("4.00"), 0],
+        [5, "explicit", Decimal("5.00"), 0],
+        [6, "newest", Decimal("6.00"), 0],
+        [9, None, None, 0],
+        [10, "a\x02", Decimal("10.00"), 0],
+    ],
+    [
+        [1, "a2", Decimal("1.00"), 0],
+        [2, "b2", Decimal("2.00"), 0],
+        [4, "d", Decimal("4.00"), 0],
+        [5, "explicit", Decimal("5.55"), 0],
+        [6, "newest", None, 0],
+        [7, "g", Decimal("7.00"), 0],
+        [9, "nine", None, 0],
+        [10, "a\x02", Decimal("10.10"), 0],
+    ],
+)
+"""What the replica holds at each batch."""
+
+
+def _reading() -> Batches:
+    first = [
+        event(10, INSERT_ROW, "id=1"),
+        event(11, UPDATE_ROW, "id= 1"),
+        event(12, INSERT_ROW, "id=2"),
+        event(13, DELETE, "id=2"),
+        event(14, READ_INSERT, "id=3", "name"),
+        event(15, READ_UPDATE, "id=3", "amount"),
+        event(16, READ_UPDATE, "id=4", "name"),
+        # the row that is read shows what is logged behind the event
+        event(17, INSERT_ROW, "id=5"),
+        event(18, UPDATE_FIELD, "id=5", "name", new="explicit"),
+        event(19, INSERT_ROW, "id=6"),
+        event(20, UPDATE_FIELD, "id=6", "name", new="older"),
+        event(21, READ_INSERT, "id=9", "id"),
+        # only what an event reads can keep it from being used
+        event(22, UPDATE_ROW, "id=10"),
+        event(23, READ_INSERT, "id=10", "amount"),
+        event(24, UPDATE_ROW, "id=11"),
+    ]
+    second = [
+        event(30, UPDATE_FIELD, "id=5", "amount", new="5.55"),
+        event(31, INSERT_ROW, "id=2"),
+        event(32, UPDATE_ROW, "id=7"),
+        event(33, DELETE, "id=7"),
+        event(34, INSERT_ROW, "id=7"),
+        event(35, UPDATE_FIELD, "id=6", "amount", new=None),
+        event(36, READ_UPDATE, "id=9", "name"),
+        event(37, READ_UPDATE, "id=10", "amount"),
+        event(38, DELETE, "id=3"),
+        event(10, INSERT_ROW, "id=1", status="S"),
+    ]
+    return first, second
+
+
+def _arriving() -> Batches:
+    first = [
+        [*event(10, INSERT_ROW, "id=1"), 1],
+        [*event(11, INSERT_ROW, "id=2"), 2],
+        [*event(12, UPDATE_FIELD, "id=1", "name", new="older"), 2],
+        [*event(13, INSERT_FIELD, "id=3", "name", new="three"), 3],
+    ]
+    # drawn before the others, and landed behind them
+    return first, [[*event(9, READ_INSERT, "id=1", "name"), 4], [*event(14, UPDATE_FIELD, "id=3", "name", new=""), 4]]
+
+
+def _case(
+    name: str,
+    batches: Batches,
+    reasons: Mapping[tuple[str, str | None], int],
+    *current: set[tuple[Any, ...]],
+    shown: str = "id, name, cast(amount as string)",
+    reported: set[tuple[str, str]] | None = None,
+    columns: Mapping[str, str] = COLUMNS,
+    identifier: str | None = None,
+    landed_columns: Mapping[str, str] = EVENT,
+    multi_valued: Sequence[str] = (),
+    models: Sequence[str] = ("stg", "dedup", "current"),
+    **spec: Any,
+) -> Case:
+    entry = Entry(
+        name,
+        SPEC | spec,
+        columns,
+        models,
+        identifier=identifier,
+        column_meta={column: {"multi_valued": True} for column in multi_valued},
+    )
+    return Case(
+        entry,
+        None if identifier else landed_columns,
+        batches,
+        reasons,
+        current if len(current) == 2 else [current[0], current[0]],
+        shown,
+        reported or set(),
+    )
+
+
+CASES = [
+    _case(
+        "usr",
+        _operations(),
+        OPERATIONS,
+        {(1, "John", "1.50"), (2, None, "2.50"), (5, "", None)},
+        {(1, "John", "5.00"), (2, None, "2.00"), (5, "", None), (7, "seven b", None)},
+        reported={(change_id(19), "orphan"), (change_id(49), "conflicting_content")},
+        driver_user="idm",
+    ),
+    _case(
+        "grp",
+        ([], []),
+        {("accepted", None): 1},
+        {(1, "a group", None)},
+        identifier="usr",
+        table_name="grp",
+    ),
+    _case(
+        "loopback",
+        ([event(10, INSERT_FIELD, "id=1", "name", new="of the driver", perpetrator="idm")], []),
+        {("accepted", None): 1},
+        {(1, "of the driver", None)},
+        driver_user="idm",
+        allow_loopback=True,
+    ),
+    _case(
+        "future",
+        _future(),
+        {("accepted", None): 7, ("waiting", "future_event"): 2},
+        {(1, "second", None), (2, "fourteen", None), (3, "now", "3.00")},
+        future_events=True,
+        replica="future_rows",
+    ),
+    _case(
+        "keys",
+        _keys(),
+        {("accepted", None): 7, ("rejected", "key_malformed"): 2},
+        {
+            (", ; ' + \" = \\ < >", 1, ", ; ' + \" = \\ < >"),
+            ("a", 2, "quoted needlessly"),
+            (" a", 2, "blank a"),
+            ("{b c}", 3, "braces"),
+            ("", 4, "empty"),
+            ("A", 2, "case counts in values"),
+        },
+        shown="code, number, name",
+        columns={"code": "string", "number": "int", "name": "string"},
+        key=["code", "number"],
+    ),
+    _case(
+        "values",
+        (_values(), []),
+        {("accepted", None): 11, ("rejected", "value_does_not_fit"): 7},
+        {
+            (
+                1,
+                " kept \r\n\t",
+                "1234567890123456789012345678.0123456789",
+                "2026-01-31",
+                "2026-01-31 12:00:00.123456",
+                -7,
+                True,
+                "00FF80",
+                "a word of SQL",
+                "quoted",
+                "retired",
+                77,
+            )
+        },
+        shown=(
+            "id, name, cast(price as string), cast(day as string), cast(at as string), small, flag, hex(bytes),"
+            " `order`, `it's`, status, record_id"
+        ),
+        columns=VALUES,
+    ),
+    _case(
+        "multi",
+        _multi_valued(),
+        {("accepted", None): 9, ("rejected", "no_replica"): 1},
+        set(),
+        {(4, "four", None)},
+        columns=COLUMNS | {"usr_phone.phoneno": "string"},
+        multi_valued=["usr_phone.phoneno"],
+        replica="multi_rows",
+    ),
+    _case(
+        "reading",
+        _reading(),
+        # as read at the second batch, when the rows of 14, 15 and 24 are gone
+        {
+            ("accepted", None): 20,
+            ("ignored", "already_processed"): 1,
+            ("ignored", "row_gone"): 3,
+            ("rejected", "xml_forbidden_character"): 1,
+        },
+        {
+            (1, "a1", "1.00"),
+            (3, "c", "3.00"),
+            (5, "explicit", "5.00"),
+            (6, "newest", "6.00"),
+            (9, None, None),
+            (10, None, "10.00"),
+        },
+        {
+            (1, "a1", "1.00"),
+            (2, "b2", "2.00"),
+            (5, "explicit", "5.55"),
+            (6, "newest", None),
+            (7, "g", "7.00"),
+            (9, "nine", None),
+            (10, None, "10.10"),
+        },
+        reported={(change_id(16), "orphan")},
+        models=("stg", "dedup", "current", "history"),
+        replica="reading_rows",
+    ),
+    _case(
+        "arriving",
+        _arriving(),
+        {("accepted", None): 6},
+        {(1, "before", "1.00"), (3, "three", None)},
+        {(1, "now", "1.00"), (2, "back", None), (3, "", None)},
+        landed_columns=EVENT | {"landed_at": "int"},
+        arrival="landed_at",
+        replica="arriving_rows",
+    ),
+    _case(
+        "textual",
+        (
+            [
+                event(10, INSERT_ROW, "id=1"),
+                event(11, INSERT_ROW, "id=2"),
+                event(12, READ_INSERT, "id=2", "name"),
+                event(13, READ_UPDATE, "id=2", "amount"),
+            ],
+            [],
+        ),
+        {("accepted", None): 2, ("rejected", "value_does_not_fit"): 2},
+        {(1, "one", "1.50"), (2, "two", None)},
+        replica="textual_rows",
+    ),
+]
+
+REPLICAS: Mapping[str, tuple[Mapping[str, str], tuple[list[Row], list[Row]]]] = {
+    "reading_rows": (REPLICA, READ_ROWS),
+    "multi_rows": (COLUMNS, ([], [])),
+    "future_rows": (COLUMNS, ([[3, "now", Decimal(3)]], [[3, "now", Decimal(3)]])),
+    "arriving_rows": (
+        COLUMNS,
+        ([[1, "before", Decimal(1)], [3, "three", None]], [[1, "now", Decimal(1)], [2, "back", None], [3, "", None]]),
+    ),
+    "textual_rows": (
+        {"name": "string", "id": "string", "amount": "string"},
+        ([["one", "1", "1.50"], ["two", "2", "much"]], [["one", "1", "1.50"], ["two", "2", "much"]]),
+    ),
+}
+"""Replicas by their entry: their columns, and what they hold at each batch."""

@@ -1,0 +1,180 @@
+"""The event log's page, event by event: statuses, reasons, and the current rows after each batch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from .cases import (
+    Case,
+    Results,
+    assert_rejected,
+    assert_reported,
+    assert_statuses,
+    build_batches,
+    rendered_models,
+)
+from .consumer import Consumer
+from .idm_cases import CASES, REPLICAS, UNCLAIMED
+from .landing import Raw
+from .rendered import assert_lints
+
+pytestmark = pytest.mark.slow
+
+SCHEMA = "event_log_pages"
+
+
+@pytest.fixture(scope="module")
+def project(consumer: Callable[[str], Consumer]) -> Consumer:
+    """A project with all cases."""
+    return consumer(SCHEMA)
+
+
+@pytest.fixture(scope="module")
+def results(project: Consumer, raw: Raw) -> Results:
+    """The current rows of each table after batch 1, batch 2, and a full refresh, by name of the entry."""
+
+    def land_replicas(number: int) -> None:
+        for name, (columns, rows) in REPLICAS.items():
+            raw.create(f"{SCHEMA}_raw.{name}", columns)
+            if rows[number]:
+                raw.insert(f"{SCHEMA}_raw.{name}", rows[number])
+
+    models = {"unclaimed": "{{ change_tables.unclaimed_rows('feed', ['usr', 'grp']) }}"}
+    return build_batches(project, raw, CASES, list(REPLICAS), models, land_replicas)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.entry.name)
+def test_the_current_rows_are_what_the_page_says(results: Results, case: Case) -> None:
+    assert results[case.entry.name][:2] == list(case.current)
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.entry.name != "reading"], ids=lambda case: case.entry.name
+)
+def test_a_full_refresh_ends_in_the_same_rows(results: Results, case: Case) -> None:
+    assert results[case.entry.name][2] == case.current[-1]
+
+
+def test_a_full_refresh_reads_anew(results: Results) -> None:
+    _, second, refreshed = results["reading"]
+    assert refreshed == second - {(1, "a1", "1.00")} | {(1, "a2", "1.00")}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.entry.name)
+@pytest.mark.usefixtures("results")
+def test_every_event_of_an_entry_has_its_status_and_its_reason(raw: Raw, case: Case) -> None:
+    assert_statuses(raw, SCHEMA, case)
+
+
+@pytest.mark.usefixtures("results")
+def test_rejected_events_are_listed_with_their_codes(raw: Raw) -> None:
+    assert_rejected(raw, SCHEMA, CASES)
+
+
+@pytest.mark.usefixtures("results")
+def test_what_needs_a_look_is_reported_and_nothing_else(raw: Raw) -> None:
+    assert_reported(raw, SCHEMA, CASES)
+
+
+@pytest.mark.usefixtures("results")
+def test_events_that_no_entry_stages_are_listed_and_none_is_lost(raw: Raw) -> None:
+    listed = raw.query(f"select _raw_id, _status, substring_index(_status_reason, ':', 1) from {SCHEMA}.unclaimed")
+    assert sorted(row for row in listed if row[0].isdigit()) == sorted(row for row in UNCLAIMED if row[0])
+    assert [row[1:] for row in listed if not row[0].isdigit()] == [row[1:] for row in UNCLAIMED if not row[0]]
+    staged = sum(
+        raw.query(f"select count(*) from {SCHEMA}.{name}")[0][0]
+        for name in ("stg_feed__usr", "stg_feed__grp", "unclaimed")
+    )
+    assert raw.query(f"select count(*) from {SCHEMA}_raw.usr") == [(staged,)]
+
+
+@pytest.mark.usefixtures("results")
+def test_an_event_stands_at_its_record_and_bears_what_was_logged(raw: Raw) -> None:
+    rows = raw.query(
+        "select _change_id, _change_seq, _change_op, cast(_changed_at as string), _present_columns, _changed_columns,"
+        f" _event_type, _column_name, _old_value, _new_value, _table_key from {SCHEMA}.dedup_feed__usr"
+        " where _change_id like '%12'"
+    )
+    assert rows == [
+        (
+            f"{12:019d}",
+            f"{12:019d}/{0:020d}/{12:019d}",
+            "update",
+            "2026-01-31 12:00:00.25",
+            '["id","name"]',
+            '["name"]',
+            2,
+            "name",
+            "Jack",
+            "John",
+            "ID= 1",
+        )
+    ]
+
+
+@pytest.mark.usefixtures("results")
+def test_the_place_and_the_reason_of_a_malformed_key_are_told(raw: Raw) -> None:
+    told = dict(
+        raw.query(
+            f"select _raw_id, _status_reason from {SCHEMA}.stg_feed__usr where _raw_id in ('111', '115', '117', '118')"
+        )
+    )
+    assert told == {
+        "111": "key_malformed: quote opened at character 4 is not closed: end the value with a double quote",
+        "115": "key_malformed: id is named twice",
+        "117": "key_malformed: name is no key column",
+        "118": "key_malformed: name is no key column",
+    }
+
+
+@pytest.mark.usefixtures("results")
+def test_the_place_of_a_character_that_xml_forbids_is_told(raw: Raw) -> None:
+    told = raw.query(
+        f"select _status_reason from {SCHEMA}.stg_feed__usr where _raw_id in ('129', '130') order by _raw_id"
+    )
+    assert [reason for (reason,) in told] == [
+        "xml_forbidden_character: new_value: character 2 must not stand in XML",
+        "xml_forbidden_character: old_value: character 1 must not stand in XML",
+    ]
+
+
+@pytest.mark.usefixtures("results")
+def test_a_run_with_new_events_reads_on_from_the_row_that_was_gone(project: Consumer) -> None:
+    sql = (project.folder / "rendered/1/dedup_feed__arriving.sql").read_text()
+    assert re.search(r"\(landed_at >= 2 or landed_at is null\) as _is_wanted", sql)
+
+
+@pytest.mark.usefixtures("results")
+def test_what_became_of_an_event_in_the_log_changes_nothing_that_was_applied(project: Consumer, raw: Raw) -> None:
+    table = f"{SCHEMA}_raw.reading"
+    kept = raw.query(f"select * from {SCHEMA}.current_feed__reading")
+    # some events are gone from the log, others have been processed
+    raw.query(
+        f"create table {table}_later as select * except (status), if(record_id < 32, 'S', status) as status"
+        f" from {table} where record_id > 14"
+    )
+    raw.query(f"drop table {table}")
+    raw.query(f"alter table {table}_later rename to {table}")
+    selected = ("--select", "dedup_feed__reading", "current_feed__reading")
+    project.dbt("run", *selected)
+    assert sorted(raw.query(f"select * from {SCHEMA}.current_feed__reading")) == sorted(kept)
+    refused = project.dbt("run", "--full-refresh", *selected, must_succeed=False)
+    assert "a full refresh would lose" in project.errors(refused)
+
+
+@pytest.mark.usefixtures("results")
+def test_the_rendered_sql_of_first_and_later_runs_passes_sqlfluff(project: Consumer) -> None:
+    rendered = rendered_models(project)
+    assert '"run": "since"' in rendered["dedup_feed__arriving__1"]
+    wanted = [
+        "stg_feed__usr__0",
+        "stg_feed__values__0",
+        "dedup_feed__multi__0",
+        "current_feed__multi__0",
+        "unclaimed__0",
+    ]
+    wanted += ["dedup_feed__future__1", "dedup_feed__reading__1", "dedup_feed__arriving__1", "stg_feed__textual__0"]
+    assert_lints(project.folder / "to_lint", {name: rendered[name] for name in wanted})
