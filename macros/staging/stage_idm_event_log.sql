@@ -249,10 +249,12 @@ known_events as (
 ),
 
 {% endif -%}
+-- which events count for the places of others: those that tell their key and their own place, and are not yet to come
 told as (
 
     select
         judged.*,
+        judged._has_key and coalesce(judged._record_id > 0{{ ' and not judged._is_ahead' if spec.future_events }}, false) as _counts,
         {%- if bound.get('log') %}
         known_events._change_id is not null as _is_known
     from judged
@@ -301,9 +303,8 @@ placed as (
 
     select
         *,
-        _has_key and _header_fault is null and not _is_ahead as _counts,
         count_if(_event_type = 4) over (
-            partition by _has_key and _header_fault is null and not _is_ahead, {{ change_tables.column_list(spec.key) }}
+            partition by _counts, {{ change_tables.column_list(spec.key) }}
             order by {{ order }}
             rows between unbounded preceding and 1 preceding
         ) as _deletes_before
@@ -315,7 +316,7 @@ spans as (
 
     select
         *,
-        max(case when _event_type <> 4 then {{ event }} end) over (
+        max(case when not _event_type <=> 4 then {{ event }} end) over (
             partition by _counts, {{ change_tables.column_list(spec.key) }}, _deletes_before
         ) as _last_of_span
     from placed

@@ -1,1 +1,5 @@
-"""The models on a server: rows in, rows out."""
+"""Pipelines, built by dbt on a server and held against the pages of the formats and the design."""
+
+import pytest
+
+pytest.register_assert_rewrite(f"{__name__}.cases", f"{__name__}.rendered")

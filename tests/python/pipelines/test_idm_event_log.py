@@ -116,6 +116,19 @@ def test_an_event_stands_at_its_record_and_bears_what_was_logged(raw: Raw) -> No
 
 
 @pytest.mark.usefixtures("results")
+def test_an_event_that_read_stands_behind_the_last_event_of_its_key(raw: Raw) -> None:
+    rows = raw.query(
+        "select cast(_change_id as bigint), cast(substring(_change_seq, 1, 19) as bigint)"
+        f" from {SCHEMA}.dedup_feed__reading where _event_type >= 5 order by 1"
+    )
+    assert dict(rows) == {
+        # up to the delete of its key, before it or behind it
+        10: 11, 11: 11, 12: 12, 16: 16, 17: 30, 19: 35, 21: 36, 23: 37, 25: 27, 31: 31, 32: 32, 34: 34,
+        36: 36, 37: 37,
+    }  # fmt: skip
+
+
+@pytest.mark.usefixtures("results")
 def test_the_place_and_the_reason_of_a_malformed_key_are_told(raw: Raw) -> None:
     told = dict(
         raw.query(
