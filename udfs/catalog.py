@@ -13,6 +13,7 @@ from udfs.avro_messages import avro_to_json, read_avro_envelope
 from udfs.change_masks import decode_change_mask
 from udfs.change_sequences import split_change_seq
 from udfs.table_keys import parse_table_key
+from udfs.xds_documents import build_xds_document, format_association
 
 
 @dataclass(frozen=True)
@@ -280,6 +281,101 @@ CATALOG: tuple[SqlFunction, ...] = (
                 {
                     "json": None,
                     "error": "the message cannot be read with its schema: ValueError bytes stand behind the record",
+                },
+            ),
+        ),
+    ),
+    SqlFunction(
+        name="format_association",
+        function=format_association,
+        arguments=(
+            Argument("table_key", ("string",)),
+            Argument("table_name", ("string",)),
+            Argument("schema_name", ("string",)),
+        ),
+        return_type="string",
+        description=(
+            "The association of the row that a table key names, as XDS documents bear it: the pairs as they were "
+            "logged, then `table=…` and `schema=…`, joined by commas. The names of table and schema are quoted where "
+            "a table key would quote a value."
+        ),
+        null_behaviour="Null where an argument is null, and where the table key is malformed.",
+        examples=(
+            Example((None, "usr", "indirect"), None),
+            Example(("idu=1", "usr", "indirect"), "idu=1,table=usr,schema=indirect"),
+            Example(('a="1+2"+b= 3', "usr", "it's"), 'a="1+2",b= 3,table=usr,schema="it\'s"'),
+            Example(("idu", "usr", "indirect"), None),
+        ),
+    ),
+    SqlFunction(
+        name="build_xds_document",
+        function=build_xds_document,
+        arguments=(
+            Argument("event_type", ("int",)),
+            Argument("class_name", ("string",)),
+            Argument("association", ("string",)),
+            Argument("names", ("array<string>",)),
+            Argument("value_types", ("array<string>",)),
+            Argument("old_values", ("array<string>",)),
+            Argument("new_values", ("array<string>",)),
+        ),
+        return_type="struct<document string, error string>",
+        description=(
+            "The XDS element that stands for events of one type and one key: `add` for type 1, `delete` for 4, "
+            "`modify` for the others, of which 2 removes the old value and the others remove all values. The lists "
+            "have one entry an attribute: its name, the type of its values (`string` or `octet`), the value to remove, "
+            "the value to add. A null value is not removed or added, and an attribute without either is left out. "
+            "Where no attribute is left, or a text holds a character that XML 1.0 forbids, `error` says so, and at "
+            "which character (from 1)."
+        ),
+        null_behaviour=(
+            "Null where `event_type` is null; otherwise exactly one of `document` and `error` is null. A null list "
+            "stands for nulls, a null value type for `string`."
+        ),
+        examples=(
+            Example((None, "usr", "idu=1", None, None, None, None), None),
+            Example(
+                (1, "usr", "idu=1", ["fname"], ["string"], None, ["Jack & Jill"]),
+                {
+                    "document": '<add class-name="usr"><association>idu=1</association><add-attr attr-name="fname">'
+                    '<value type="string">Jack &amp; Jill</value></add-attr></add>',
+                    "error": None,
+                },
+            ),
+            Example(
+                (2, "usr", "idu=1", ["photo"], ["octet"], ["AAE="], ["AAI="]),
+                {
+                    "document": '<modify class-name="usr"><association>idu=1</association><modify-attr '
+                    'attr-name="photo"><remove-value><value type="octet">AAE=</value></remove-value><add-value>'
+                    '<value type="octet">AAI=</value></add-value></modify-attr></modify>',
+                    "error": None,
+                },
+            ),
+            Example(
+                (3, "usr", "idu=1", ["fname"], None, ["Jack"], [""]),
+                {
+                    "document": '<modify class-name="usr"><association>idu=1</association><modify-attr '
+                    'attr-name="fname"><remove-all-values/><add-value><value type="string"></value></add-value>'
+                    "</modify-attr></modify>",
+                    "error": None,
+                },
+            ),
+            Example(
+                (4, "usr", "idu=1", None, None, None, None),
+                {
+                    "document": '<delete class-name="usr"><association>idu=1</association></delete>',
+                    "error": None,
+                },
+            ),
+            Example(
+                (1, "usr", "idu=1", ["fname"], None, None, None),
+                {"document": None, "error": "no attribute has a value to remove or to add"},
+            ),
+            Example(
+                (1, "usr", "idu=1", ["fname"], None, None, ["Jack\x01"]),
+                {
+                    "document": None,
+                    "error": "the new value of fname holds a character that XML forbids, U+0001 at character 5",
                 },
             ),
         ),

@@ -91,6 +91,17 @@ def quote_value(value: str) -> str:
     return f'"{escaped}"'
 
 
+def pairs_as_logged(key: str) -> list[str] | None:
+    r"""The pairs of a table key as they stand in it, quotes and blanks included; None where the key is malformed.
+
+    >>> pairs_as_logged('a="1+2"+b= 3')
+    ['a="1+2"', 'b= 3']
+    """
+    if _parse_key(key.encode())[0] is None:
+        return None
+    return [key[pair.start() : pair.start("end")] for pair in _PAIR_TEXT.finditer(key)]
+
+
 def _parse_distinct(keys: pa.Array) -> pa.Array:
     """Parsed keys of which none is null: the plain ones all at once, the others (quoted or malformed) one by one."""
     try:

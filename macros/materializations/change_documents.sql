@@ -1,0 +1,116 @@
+{#- A model that publishes what logs take in, once: see xds_documents. -#}
+{% materialization change_documents, adapter='spark' %}
+    {%- set view = this.incorporate(type='view') -%}
+    {%- set state = change_tables.state_relation(this) -%}
+    {%- set run = change_tables.read_run_note(sql) -%}
+
+    {%- do change_tables.refuse_foreign_table(view) -%}
+    {%- for taken_in in run.mark.logs.values() -%}
+        {%- do change_tables._refuse_unfinished_log({'mark': taken_in}) -%}
+    {%- endfor -%}
+    {%- for entry in run.behind -%}
+        {%- do change_tables._refuse_log_of_other_columns(entry, {'log_is_behind': true}) -%}
+    {%- endfor -%}
+    {%- do change_tables.prepare_session() -%}
+
+    {{ run_hooks(pre_hooks) }}
+
+    {%- if run.run == 'first' -%}
+        {%- do change_tables._refuse_what_has_been_built_since(state) -%}
+        {%- call statement('main') -%}
+            {{ change_tables.create_state_table(state, change_tables._documents_with_mark(sql, run.mark)) }}
+        {%- endcall -%}
+    {%- elif run.run == 'since' and run.mark_before.batch < run.mark.batch -%}
+        {%- call statement('main') -%}
+            {{ change_tables.add_documents(state, sql, run) }}
+        {%- endcall -%}
+    {%- else -%}
+        {%- if run.run == 'since' -%}
+            {%- do log(this ~ ' was written by a run that began later; what it has not published, the next run publishes', info=true) -%}
+        {%- endif -%}
+        {%- call statement('main') -%} select 1 {%- endcall -%}
+    {%- endif -%}
+
+    {%- do change_tables.ensure_view(view, state, change_tables._document_spec(), ['_batch_id', '_position'], '_mark is null') -%}
+    {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.run == 'first')) -%}
+    {%- do persist_docs(view, model) -%}
+
+    {{ run_hooks(post_hooks) }}
+
+    {{ return({'relations': [view, state]}) }}
+{% endmaterialization %}
+
+
+{#-
+    Stops a first run when another one has built the table since this run looked: it would publish again what that has
+    published. Of two that write at the same moment, the table lets one commit.
+-#}
+{% macro _refuse_what_has_been_built_since(state) %}
+    {% if not change_tables.is_rebuild() %}
+        {% set tables = run_query('show tables in ' ~ state.without_identifier() ~ " like '" ~ state.identifier | lower ~ "'").rows %}
+        {% if tables and run_query('select 1 from ' ~ state ~ ' where _mark is not null limit 1').rows %}
+            {% do exceptions.raise_compiler_error(
+                "change_tables: another run has built " ~ state ~ " at the same time; nothing was changed, run again"
+            ) %}
+        {% endif %}
+    {% endif %}
+{% endmacro %}
+
+
+{#- What a run writes: its documents and the mark. -#}
+{% macro _documents_with_mark(sql, mark) -%}
+{%- set columns = change_tables._document_columns() -%}
+with document_rows as (
+
+{{ sql }}
+
+)
+
+select
+    _mark,
+    {{ change_tables.column_list(columns) }}
+from document_rows
+union all
+select
+    {{ change_tables.text_literal(tojson(mark)) }} as _mark,
+    {% for name in columns %}null as {{ name }}{{ ', ' if not loop.last }}{% endfor %}
+{%- endmacro %}
+
+
+{#-
+    Adds documents with the mark, in one statement, where the table is still what this run looked at. Only the mark can match:
+    no other row bears one, and no document lacks a position.
+-#}
+{% macro add_documents(state, sql, run) -%}
+{%- set columns = change_tables._document_columns() -%}
+merge into {{ state }} as target
+using (
+    {{ change_tables._documents_with_mark(sql, run.mark) }}
+) as source
+    on source._position <=> target._position and target._mark is not null
+when matched then update set
+    _mark = {{ change_tables.guarded_mark(run.mark_before) }}
+when not matched then insert (_mark, {{ change_tables.column_list(columns) }})
+    values (source._mark, {{ change_tables.column_list(columns, 'source') }})
+{%- endmacro %}
+
+
+{#- The columns that readers see first, as `ensure_view` takes them. -#}
+{% macro _document_spec() %}
+    {% do return({'columns': [
+        {'name': 'record_ids', 'data_type': 'array<bigint>'},
+        {'name': 'class_name', 'data_type': 'string'},
+        {'name': 'association', 'data_type': 'string'},
+        {'name': 'document', 'data_type': 'string'},
+        {'name': 'reason', 'data_type': 'string'},
+    ]}) %}
+{% endmacro %}
+
+
+{#- The columns of the table behind `_mark`; the bounds of the record ids let a run skip what it need not compare with. -#}
+{% macro _document_columns() %}
+    {% do return(
+        change_tables._document_spec().columns | map(attribute='name') | list
+        + ['_batch_id', '_position', '_first_record_id', '_last_record_id']
+    ) %}
+{% endmacro %}

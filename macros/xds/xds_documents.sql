@@ -1,0 +1,395 @@
+{#-
+    What the Publisher channel of Identity Manager's JDBC driver publishes of an event log: one row an XDS document, or
+    (document null) a change that yields none, with its reason. Incremental: a run publishes what the logs have taken in since
+    the runs before, and leaves what they published as it is. In publishing order by `_batch_id, _position`.
+
+    dedups   the relations of the deduplicated models of the tables that share the event log
+-#}
+{% macro xds_documents(dedups) %}
+    {{- config(materialized='change_documents') -}}
+    {%- if execute -%}
+        {%- set specs = change_tables.table_specs_of_references(dedups) -%}
+        {%- do change_tables._refuse_what_makes_no_channel(specs) -%}
+        {%- set state = change_tables.state_relation(this) -%}
+        {%- set logs = [] -%}
+        {%- for dedup in dedups -%}
+            {%- do logs.append(change_tables.state_relation(dedup)) -%}
+        {%- endfor -%}
+        {%- set run = change_tables._publishing_run(specs, logs, state) -%}
+{{ change_tables.run_note(run) }}
+with {{ change_tables._published_event_steps(specs, logs, state, run) }},
+
+{{ change_tables._judged_event_steps(specs[0]) }},
+
+{{ change_tables._element_steps() }},
+
+documents as (
+
+    select
+        *,
+        build_xds_document(
+            if(_is_published, _event_type, null),
+            class_name,
+            association,
+            _attributes['name'],
+            _attributes['value_type'],
+            _attributes['old_value'],
+            _attributes['new_value']
+        ) as _built
+    from associated
+
+)
+
+select
+    cast(null as string) as _mark,
+    record_ids,
+    class_name,
+    association,
+    _built['document'] as document,
+    case
+        when _overruled is not null
+            then concat('suppressed: ', _overruled)
+        when not _is_published
+            then concat('no_attribute: no value to remove or to add', coalesce(concat(': ', nullif(array_join(_attributes['name'], ', '), '')), ''))
+        when _built['error'] is not null
+            then concat('document_unwritable: ', _built['error'])
+    end as reason,
+    '{{ change_tables.batch_id() }}' as _batch_id,
+    _element as _position,
+    array_min(record_ids) as _first_record_id,
+    array_max(record_ids) as _last_record_id
+from documents
+    {%- else -%}
+select 1 as placeholder
+    {%- endif -%}
+{% endmacro %}
+
+
+{#- Stops unless all entries are tables of one event log, each another one, that are published in one order. -#}
+{% macro _refuse_what_makes_no_channel(specs) %}
+    {% set what = "change_tables: model '" ~ model.name ~ "': xds_documents must be given " %}
+    {% if not specs %}
+        {% do exceptions.raise_compiler_error(what ~ "the deduplicated models of an event log, got none") %}
+    {% endif %}
+    {% for spec in specs if spec.format != 'idm_event_log' %}
+        {% do exceptions.raise_compiler_error(
+            what ~ "entries of format 'idm_event_log', got '" ~ spec.source_name ~ "." ~ spec.table_name ~ "' of format '" ~ spec.format ~ "'"
+        ) %}
+    {% endfor %}
+    {% for setting in ['relation', 'future_events'] %}
+        {% set found = specs | map(attribute=setting) | unique | list %}
+        {% if found | length > 1 %}
+            {% do exceptions.raise_compiler_error(
+                what ~ "entries with one " ~ ('raw table' if setting == 'relation' else '`' ~ setting ~ '`')
+                ~ ", got " ~ found | join(', ')
+            ) %}
+        {% endif %}
+    {% endfor %}
+    {% set names = specs | map(attribute='settings') | map(attribute='table_name') | list %}
+    {% if names | unique(case_sensitive=true) | list | length < names | length %}
+        {% do exceptions.raise_compiler_error(what ~ "entries with each another `table_name`, got " ~ names | join(', ')) %}
+    {% endif %}
+{% endmacro %}
+
+
+{#-
+    What a run of a channel has to do, from the marks of its logs and its own:
+
+    run            first (publish all), since (publish what is new), nothing new
+    mark_before    the mark that it adds to; none for a first run
+    mark           the mark that it leaves: the run, and for each table which log was taken in up to which of its runs
+    since          for each table the run of its log from which on all is new
+    record_ids     the least and the greatest record id of the new events, where an earlier run can have published some
+    behind         entries whose log was built with other columns than are declared by now
+-#}
+{% macro _publishing_run(specs, logs, state) %}
+    {% set marks = change_tables.read_marks(logs if change_tables.is_rebuild() else logs + [state]) %}
+    {% set mark_before = none if change_tables.is_rebuild() else marks[-1] %}
+    {% set run = {
+        'run': 'first' if mark_before is none else 'nothing new',
+        'mark_before': mark_before,
+        'mark': {'batch': change_tables.batch_id(), 'logs': {}},
+        'since': {},
+        'record_ids': none,
+        'behind': [],
+    } %}
+    {% for spec in specs %}
+        {% set name = spec.settings.table_name %}
+        {% set log = marks[loop.index0] or {'log': '', 'batch': ''} %}
+        {% set before = mark_before.logs.get(name) if mark_before else none %}
+        {% do run.mark.logs.update({name: {'log': log.log, 'batch': log.batch}}) %}
+        {#- of a log that was built anew all may be new, but for what was published -#}
+        {% do run.since.update({name: before.batch if before and before.log == log.log else ''}) %}
+        {% if mark_before and before != run.mark.logs[name] %}
+            {% do run.update({'run': 'since'}) %}
+        {% endif %}
+        {% if log.log and (log.key != spec.key or log.columns != change_tables.column_types(spec)) %}
+            {% do run.behind.append({'source_name': spec.source_name, 'table_name': spec.table_name}) %}
+        {% endif %}
+    {% endfor %}
+    {% if run.run == 'since' and marks | select('none') | list == [] %}
+        {% do run.update({'record_ids': change_tables._record_ids_of_run(specs, logs, run)}) %}
+    {% endif %}
+    {% do return(run) %}
+{% endmacro %}
+
+
+{#- By these bounds Delta can skip what was published of other record ids: where events come in order, all of it. -#}
+{% macro _record_ids_of_run(specs, logs, run) %}
+    {% set queries = [] %}
+    {% for spec in specs %}
+        {% do queries.append(
+            "select cast(_change_id as bigint) as record_id from " ~ logs[loop.index0]
+            ~ " where " ~ change_tables._is_new_event(spec, run)
+        ) %}
+    {% endfor %}
+    {% set row = run_query(
+        "select coalesce(min(record_id), 0), coalesce(max(record_id), 0) from (" ~ queries | join(' union all ') ~ ")"
+    ).rows[0] %}
+    {% do return([row[0] | int, row[1] | int]) %}
+{% endmacro %}
+
+
+{#- Of the rows of a log: those of events (the rows of a snapshot are none) that are new to a run. -#}
+{% macro _is_new_event(spec, run) -%}
+    {%- set name = spec.settings.table_name -%}
+        _mark is null
+        and _event_type is not null
+        and _batch_id > '{{ run.since[name] }}'
+        and _batch_id <= '{{ run.mark.logs[name].batch }}'
+{%- endmacro %}
+
+
+{#- The events that a run publishes, ending in `new_events`: those of all tables, in one shape. -#}
+{% macro _published_event_steps(specs, logs, state, run) -%}
+{{ 'events' if run.mark_before else 'new_events' }} as (
+{% for spec in specs %}
+    select
+        {{ change_tables.text_literal(spec.settings.table_name) }} as class_name,
+        {{ change_tables.text_literal(spec.settings.schema_name) }} as _schema_name,
+        {{ change_tables.key_text(spec) }} as _key,
+        cast(_change_id as bigint) as _record_id,
+        _changed_at,
+        _event_type,
+        _column_name,
+        _table_key,
+        {{ change_tables._attributes_of_event(spec) }} as _attributes
+    from {{ logs[loop.index0] }}
+    where
+        {{ change_tables._is_new_event(spec, run) | trim }}
+    {%- if not loop.last %}
+    union all
+    {%- endif %}
+{%- endfor %}
+
+)
+{%- if run.mark_before %},
+
+-- what was published stands, also where the log has learnt more of it
+published_records as (
+
+    select
+        class_name,
+        explode(record_ids) as _record_id
+    from {{ state }}
+    where
+        _mark is null
+        {%- if run.record_ids %}
+        and _last_record_id >= {{ run.record_ids[0] }}
+        and _first_record_id <= {{ run.record_ids[1] }}
+        {%- endif %}
+
+),
+
+new_events as (
+
+    select events.*
+    from events
+    left anti join published_records
+        on events.class_name = published_records.class_name and events._record_id = published_records._record_id
+
+)
+{%- endif -%}
+{%- endmacro %}
+
+
+{#-
+    What an event tells of attributes, as an array: of a field event the logged texts, of one that read its row (query-back)
+    what it read: all columns but the key, or the one that it names. A delete tells of none.
+-#}
+{% macro _attributes_of_event(spec) -%}
+    {%- set binary = [] -%}
+    {%- for column in spec.columns + spec.multi_valued if change_tables._canonical_type(column.data_type) == 'binary' -%}
+        {%- do binary.append(column.name) -%}
+    {%- endfor -%}
+    {%- set read = [] -%}
+    {%- for column in spec.columns -%}
+        {%- set name = change_tables.quoted(column.name) -%}
+        {%- set is_binary = column.name in binary -%}
+        {%- do read.append(
+            "struct(" ~ change_tables.text_literal(column.name) ~ " as name, '" ~ ('octet' if is_binary else 'string') ~ "' as value_type,"
+            ~ " cast(null as string) as old_value, " ~ ('base64(' ~ name ~ ')' if is_binary else 'cast(' ~ name ~ ' as string)') ~ " as new_value)"
+        ) -%}
+    {%- endfor -%}
+    if(
+            _event_type in (1, 2, 3),
+            array(
+                struct(
+                    _column_name as name,
+                    {% if binary %}if(_column_name in ({{ change_tables._literals(binary) }}), 'octet', 'string'){% else %}'string'{% endif %} as value_type,
+                    _old_value as old_value,
+                    _new_value as new_value
+                )
+            ),
+            filter(
+                array(
+                    {{ read | join(',\n                    ') }}
+                ),
+                attribute -> if(_event_type in (5, 6), attribute.name not in ({{ change_tables._literals(spec.key) }}), attribute.name = _column_name)
+            )
+        )
+{%- endmacro %}
+
+
+{#-
+    Which events are overruled by which, ending in `judged`. Among the events of a key between its deletes, one that read the
+    row overrules all that did not, and those of single fields; one that read a field those that did not read this field.
+-#}
+{% macro _judged_event_steps(spec) -%}
+ordered as (
+
+    select
+        *,
+        struct(class_name, _event_type, _key) as _subject,
+        case
+            when _event_type = 1 then exists(_attributes, attribute -> attribute.new_value is not null)
+            when _event_type = 2 then exists(_attributes, attribute -> coalesce(attribute.old_value, attribute.new_value) is not null)
+            else _event_type = 4 or size(_attributes) > 0
+        end as _has_content,
+        row_number() over (order by {{ '_changed_at, ' if spec.future_events }}_record_id, class_name) as _number
+    from new_events
+
+),
+
+lives as (
+
+    select
+        *,
+        count_if(_event_type = 4) over (
+            partition by class_name, _key
+            order by _number
+            rows between unbounded preceding and current row
+        ) as _life
+    from ordered
+
+),
+
+compared as (
+
+    select
+        *,
+        max(case when _event_type in (5, 6) then struct(_number, _record_id) end) over (
+            partition by class_name, _key, _life
+        ) as _row_event,
+        max(case when _event_type in (7, 8) then struct(_number, _record_id) end) over (
+            partition by class_name, _key, _life, _column_name
+        ) as _field_event
+    from lives
+
+),
+
+judged as (
+
+    select
+        *,
+        case
+            when _event_type in (1, 2, 3, 7, 8) and _row_event is not null
+                then concat('record ', _row_event['_record_id'], ' has read the row')
+            when _event_type in (1, 2, 3) and _field_event is not null
+                then concat('record ', _field_event['_record_id'], ' has read the field ', _column_name)
+        end as _overruled
+    from compared
+
+)
+{%- endmacro %}
+
+
+{#-
+    Which events make one element, ending in `associated`: consecutive ones of one type and one key. Those that are not
+    published part none, and stand alone. An event without content belongs to the element of its type and key beside it; where
+    there is none, it is not published.
+-#}
+{% macro _element_steps() -%}
+neighbours as (
+
+    select
+        *,
+        last(case when _has_content and _overruled is null then _subject end, true) over (
+            order by _number
+            rows between unbounded preceding and 1 preceding
+        ) as _before,
+        last(case when _has_content and _overruled is null then _subject end, true) over (
+            order by _number desc
+            rows between unbounded preceding and 1 preceding
+        ) as _after
+    from judged
+
+),
+
+sifted as (
+
+    select
+        *,
+        _overruled is null and (_has_content or _subject <=> _before or _subject <=> _after) as _is_published
+    from neighbours
+
+),
+
+begun as (
+
+    select
+        *,
+        not _is_published or not _subject <=> lag(_subject) over (partition by _is_published order by _number) as _begins
+    from sifted
+
+),
+
+parted as (
+
+    select
+        *,
+        max(case when _begins then _number end) over (
+            partition by _is_published
+            order by _number
+            rows between unbounded preceding and current row
+        ) as _element
+    from begun
+
+),
+
+elements as (
+
+    select
+        _element,
+        class_name,
+        _schema_name,
+        _event_type,
+        _is_published,
+        _overruled,
+        array_sort(collect_list(struct(_number, _record_id, _table_key, _attributes))) as _events
+    from parted
+    group by _element, class_name, _schema_name, _event_type, _is_published, _overruled
+
+),
+
+associated as (
+
+    select
+        *,
+        _events['_record_id'] as record_ids,
+        format_association(_events[0]['_table_key'], class_name, _schema_name) as association,
+        flatten(_events['_attributes']) as _attributes
+    from elements
+
+)
+{%- endmacro %}
