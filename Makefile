@@ -1,6 +1,6 @@
 # Everything that people and CI run. `demo` and `test` do all they need on a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-kafka test test-slow test-real test-long bench lint format server docs jars lock clean
+.PHONY: help demo demo-kafka demo-postgres test test-slow test-real test-long bench lint format server docs jars lock clean
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 
@@ -13,7 +13,7 @@ export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(READY) jars $(PROFILES)  ## land three batches of real change rows, build after each, compare with the source
 	@$(BIN)/python -m demo
@@ -21,14 +21,19 @@ demo: $(READY) jars $(PROFILES)  ## land three batches of real change rows, buil
 demo-kafka: $(READY) jars $(PROFILES)  ## the Kafka feed through a real broker: produce, land by Spark's Kafka source, build, compare
 	@$(BIN)/python -m demo.kafka
 
+demo-postgres: $(READY) jars $(PROFILES)  ## the event log out of a real PostgreSQL: triggers write it, Spark lands it over JDBC, build, compare
+	@$(BIN)/python -m demo.postgres
+
 test: lint  ## all checks, and all tests but the slow ones
 	@$(BIN)/python -m pytest -m "not slow"
 
 test-slow: $(READY) jars $(PROFILES)  ## the slow tests: runs that are killed, specs that change, the page of trails, the examples of docs/semantics.md
 	@$(BIN)/python -m pytest -m slow
 
-test-real: $(READY) jars $(PROFILES)  ## demo-kafka, as a test: passes, and says so, where the broker's jars cannot be had
-	@$(BIN)/python -m demo.kafka || { code=$$?; [ $$code -eq 3 ] || exit $$code; }
+test-real: $(READY) jars $(PROFILES)  ## demo-kafka and demo-postgres, as tests: each passes, and says so, where what it runs cannot be had
+	@for real in kafka postgres; do \
+	    $(BIN)/python -m demo.$$real || { code=$$?; [ $$code -eq 3 ] || exit $$code; }; \
+	done
 
 test-long: lint  ## the proof with ten times the histories, other ones each day; PROOF_SEED=… for certain ones
 	@CHANGE_TABLES_PROOF_SCALE=10 CHANGE_TABLES_PROOF_SEED=$(PROOF_SEED) \

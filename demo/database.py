@@ -7,11 +7,12 @@ exact decimals and no dates, so those are stored as text and come back as they w
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 from demo.history import Change, Contents, Key, Row, Transaction, Value
 
@@ -233,6 +234,14 @@ class SourceDatabase:
     def execute(self, statement: str, values: Sequence[Value] = ()) -> None:
         """Executes a statement that changes rows."""
         self._connection.execute(statement, self._stored(values))
+
+    def query(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a query, as SQLite stores their values."""
+        return self._connection.execute(statement, self._stored(values)).fetchall()
+
+    def add_function(self, name: str, function: Callable[[Any], str | None]) -> None:
+        """Lets SQL, that of triggers too, call a function of one stored value."""
+        self._connection.create_function(name, 1, function, deterministic=True)
 
     def _rows(self, table: Table, rest: str = "", values: Sequence[object] = ()) -> list[Row]:
         names = ", ".join(_name(name) for name in table.column_names)

@@ -56,7 +56,7 @@ def kafka_broker(folder: Path, jars: Path, partitions: int) -> Iterator[str]:
         BrokerError: it does not come up.
     """
     folder.mkdir(parents=True)
-    port, controller = _free_port(), _free_port()
+    port, controller = free_port(), free_port()
     settings = folder / "server.properties"
     settings.write_text(_SETTINGS.format(port=port, controller=controller, folder=folder, partitions=partitions))
     # Spark's resolver leaves out what Spark itself always has
@@ -87,7 +87,8 @@ def _wait_until_it_answers(process: subprocess.Popen[bytes], port: int, log: Pat
     raise BrokerError(f"Kafka did not start: see {log}")
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from demo.database import TABLES
-from demo.history import Contents, Transaction
+from demo.history import Contents, Row, Transaction
 from demo.landing import Connection, create_table, execute, fetch, insert_rows, quoted
 from demo.oracle import compare, count_statuses, differing_statuses, land_truth
 from demo.project import PROFILES, PROJECT, DbtError, DbtProject
@@ -133,8 +133,12 @@ def _land(
     """Lands a batch of every feed; returns the number of raw rows."""
     landed = 0
     for writer in writers:
-        for name, rows in writer.write(transactions, loaded, last=last).items():
-            insert_rows(connection, f"{RAW_SCHEMA}.{quoted(name)}", rows)
+        written = writer.write(transactions, loaded, last=last)
+        for table in writer.raw_tables:
+            relation, rows = f"{RAW_SCHEMA}.{quoted(table.name)}", written[table.name]
+            if table.is_replaced:
+                create_table(connection, relation, table.columns)
+            insert_rows(connection, relation, rows)
             landed += len(rows)
     return landed
 
@@ -154,8 +158,14 @@ def _check(
 
     def check(name: str) -> list[_TableResult]:
         connection = server.connect()
-        truth = land_truth(connection, TABLES[name], contents[name])
-        results = [_check_table(connection, relations, writer, name, truth) for writer in writers]
+        results: list[_TableResult] = []
+        landed: Sequence[Row] | None = None
+        truth = ""
+        for writer in writers:
+            rows = writer.source_contents(contents)[name]
+            if rows != landed:
+                truth, landed = land_truth(connection, TABLES[name], rows), rows
+            results.append(_check_table(connection, relations, writer, name, truth))
         connection.close()
         return results
 

@@ -143,7 +143,7 @@ def _settings(options: argparse.Namespace, folder: Path, port: int, jars: Sequen
         "spark.sql.session.timeZone": "UTC",
         # constraints of every column from every other: over wide tables that takes minutes and all of the memory
         "spark.sql.constraintPropagation.enabled": "false",
-        # the steps of a statement that writes are put into each other at once: resolved one by one they take twice as long
+        # the steps of a statement that writes are put into each other at once: one by one they take twice as long
         "spark.sql.legacy.inlineCTEInCommands": "true",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
         _METASTORE_URL: connection,

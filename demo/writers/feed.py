@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from demo.database import Column
-from demo.history import Transaction
+from demo.history import Contents, Transaction
 from demo.landing import Landed
 
 
@@ -22,10 +22,17 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class RawTable:
-    """A raw table as it lands: its name and its columns with Spark types."""
+    """A raw table as it lands.
+
+    Attributes:
+        name: its name
+        columns: its columns with Spark types
+        is_replaced: whether a batch holds all of its rows, which take the place of those before; else it adds rows
+    """
 
     name: str
     columns: tuple[Column, ...]
+    is_replaced: bool = False
 
 
 class FeedWriter(ABC):
@@ -63,6 +70,10 @@ class FeedWriter(ABC):
         Returns:
             Rows by raw table, each as wide as the table, in the order in which they land.
         """
+
+    def source_contents(self, contents: Contents) -> Contents:
+        """What the source of this feed holds where the demo holds that: the same, unless a feed says otherwise."""
+        return contents
 
     @property
     @abstractmethod

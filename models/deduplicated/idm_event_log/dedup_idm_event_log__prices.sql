@@ -1,0 +1,1 @@
+{{ deduplicated_changes(ref('stg_idm_event_log__prices')) }}

@@ -1,0 +1,1 @@
+{{ unclaimed_rows('idm_event_log', ['orders', 'prices', 'machine_settings']) }}

@@ -1,0 +1,58 @@
+"""Where PostgreSQL cannot be run, it is said why in one line, and the real run passes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from demo import postgres, postgres_server
+from demo.postgres_server import NoPostgresError, find_postgres
+
+
+def test_a_machine_without_postgresql_is_told_what_it_lacks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(postgres_server, "_DEBIAN", tmp_path)
+    with pytest.raises(NoPostgresError, match=r"^PostgreSQL is not installed here: no initdb, no postgres, no psql$"):
+        find_postgres(tmp_path / "data")
+
+
+def test_of_several_versions_beside_the_path_the_newest_is_taken(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for version in ("9.6", "15", "16"):
+        (tmp_path / version / "bin").mkdir(parents=True)
+        for name in ("initdb", "postgres", "psql"):
+            (tmp_path / version / "bin" / name).touch()
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(postgres_server, "_DEBIAN", tmp_path)
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    programs = find_postgres(tmp_path / "data")
+    assert {programs.initdb, programs.postgres, programs.psql} == {
+        str(tmp_path / "16" / "bin" / name) for name in ("initdb", "postgres", "psql")
+    }
+    assert programs.user is None
+
+
+def test_root_is_told_which_folder_another_user_may_not_enter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("initdb", "postgres", "psql"):
+        (tmp_path / name).touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    with pytest.raises(NoPostgresError, match=r"^PostgreSQL does not run as root, and user \w+ may not enter ") as told:
+        find_postgres(closed / "data")
+    # the first on the way there; further up, the folder of the tests may be closed as well
+    folder = Path(str(told.value).rpartition(" ")[2])
+    assert closed.is_relative_to(folder)
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_real_run_that_cannot_be_made_passes_as_such(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(postgres_server, "_DEBIAN", tmp_path)
+    assert postgres.main() == 3
+    assert capsys.readouterr().err.startswith("demo-postgres: not run: PostgreSQL is not installed here")
