@@ -230,15 +230,8 @@
 {%- endmacro %}
 
 
-{#-
-    Whether a format's staging tells rows that hold back by a column of their own: where its natural arrival are positions, and
-    where the format says so, for more than the rows that wait.
--#}
+{#- Whether a format's staging tells rows that hold back by a column of their own: where its natural arrival are positions. -#}
 {% macro tells_what_holds_back(spec) %}
-    {% set of_format = context['change_tables'].get(spec.format ~ '_tells_what_holds_back') %}
-    {% if of_format %}
-        {% do return(of_format(spec)) %}
-    {% endif %}
     {% set natural = context['change_tables'][spec.format ~ '_arrival'](spec) %}
     {% do return(natural is not none and natural.kind == 'positions') %}
 {% endmacro %}

@@ -186,8 +186,7 @@ judged as (
         end as _report,
         {{ change_tables.place_of_row() }}
         {%- if bound.arrival %},
-        _arrival,
-        _rejection is null and (_waits_for is not null or not _is_tracked) as _holds_back
+        _arrival
         {%- endif %}
     from judged
 {%- endmacro %}
@@ -287,8 +286,7 @@ judged_tracking_rows as (
         cast(null as string) as _report,
         {{ change_tables.place_of_row() }}
         {%- if bound.arrival %},
-        {{ '_arrival' if bears_changes else 'null as _arrival' }},
-        false as _holds_back
+        {{ '_arrival' if bears_changes else 'null as _arrival' }}
         {%- endif %}
     from judged_tracking_rows
 {%- endmacro %}
@@ -349,15 +347,10 @@ judged_tracking_rows as (
     {% if level >= 2 and tracking is none %}
         {% do found.append("`tracking` must be given") %}
     {% endif %}
-    {% if tracking is not none %}
-        {% set entry = change_tables._find_source(node.source_name, tracking) %}
-        {% if entry is none or (level >= 2 and tracking == node.name) %}
-            {% do found.append(
-                "`tracking` must name another entry of source '" ~ node.source_name ~ "', got '" ~ tracking ~ "'; its entries: "
-                ~ graph.sources.values() | selectattr('source_name', 'equalto', node.source_name) | map(attribute='name')
-                | reject('equalto', node.name) | join(', ')
-            ) %}
-        {% elif level < 2 and entry.identifier != node.identifier %}
+    {% if tracking is not none and (level >= 2 or tracking != node.name) %}
+        {% set elsewhere = change_tables.other_entry_mistakes(node, given, 'tracking') %}
+        {% do found.extend(elsewhere) %}
+        {% if level < 2 and not elsewhere and change_tables._find_source(node.source_name, tracking).identifier != node.identifier %}
             {% do found.append(
                 "`tracking` must be the entry's own raw table where `policy_level` is " ~ level ~ ", got '" ~ tracking ~ "' for "
                 ~ node.identifier
@@ -408,10 +401,10 @@ judged_tracking_rows as (
 {% endmacro %}
 
 
-{#- Changes that were applied without their tracking row hold back as well: see `tells_what_holds_back`. -#}
-{% macro openedge_cdc_tells_what_holds_back(spec) %}
-    {% do return(true) %}
-{% endmacro %}
+{#- Which staged rows hold back: those that wait, and changes that were applied without their tracking row, which may tell more. -#}
+{% macro openedge_cdc_holds_back(spec) -%}
+    _status = 'waiting' or (_status = 'accepted' and not _has_tracking)
+{%- endmacro %}
 
 
 {#- A second part, a copy or a tracking row may show that a change cannot be used: see `withdraws_changes`. -#}
