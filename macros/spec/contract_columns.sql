@@ -82,7 +82,7 @@
         '_set_aside', '_span_next_seq', '_span_seq', '_table_number', '_tenancy', '_tenancy_before', '_text',
         '_timestamp_misfit', '_told', '_told_array_index', '_told_fragment', '_told_key_before',
         '_told_operation', '_told_position', '_told_schema', '_told_sequence', '_told_table',
-        '_told_table_number', '_told_transaction_id', '_tracked_numbers', '_tracked_operations',
+        '_told_table_number', '_told_time', '_told_transaction_id', '_tracked_numbers', '_tracked_operations',
         '_tracked_sequence', '_tracking', '_trans_ind', '_transaction', '_values', '_waiting_since',
         '_waits_for', '_wanted_sequence', '_withdraws'
     ]) %}

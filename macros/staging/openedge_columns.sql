@@ -129,9 +129,15 @@
 {% endmacro %}
 
 
+{#- A column of a raw table: in backticks where it is spelt with capitals, as the vendor does. -#}
+{% macro _openedge_quoted(name) -%}
+    {{- change_tables.quoted(name) if name == name | lower else '`' ~ name | replace('`', '``') ~ '`' -}}
+{%- endmacro %}
+
+
 {#- A header as a text, as it landed. -#}
 {% macro _openedge_told(column) -%}
-    {{- 'cast(' ~ (change_tables.quoted(column.name) if column else 'null') ~ ' as string)' -}}
+    {{- 'cast(' ~ (change_tables._openedge_quoted(column.name) if column else 'null') ~ ' as string)' -}}
 {%- endmacro %}
 
 
@@ -140,7 +146,7 @@
     {%- if not column -%}
         cast(null as bigint)
     {%- else -%}
-        {%- set name = change_tables.quoted(column.name) -%}
+        {%- set name = change_tables._openedge_quoted(column.name) -%}
         {%- if change_tables._canonical_type(column.data_type) in ['tinyint', 'smallint', 'int', 'bigint'] -%}
             cast({{ name }} as bigint)
         {%- else -%}
@@ -152,15 +158,15 @@
 
 {#- A header as a time; null where it is none. -#}
 {% macro _openedge_time(column) -%}
-    try_cast({{ change_tables.quoted(column.name) if column else 'null' }} as timestamp)
+    try_cast({{ change_tables._openedge_quoted(column.name) if column else 'null' }} as timestamp)
 {%- endmacro %}
 
 
-{#- Why a header is no time: see `misfit`. -#}
+{#- Why `_told_time`, which is the header as it landed, is no time: see `misfit`. -#}
 {% macro _openedge_time_misfit(column) -%}
-    {%- set columns = [{'name': column.name, 'data_type': 'timestamp'}] if column else [] -%}
+    {%- set told = {'name': '_told_time', 'label': '_Time-Stamp', 'data_type': 'timestamp'} -%}
     {{- change_tables.misfit(
-        {'columns': columns}, columns | map(attribute='name') | list, {column.name | lower: column} if column else {}
+        {'columns': [told]}, ['_told_time'], {'_told_time': {'data_type': column.data_type if column else 'timestamp'}}
     ) -}}
 {%- endmacro %}
 
@@ -173,7 +179,7 @@
 
 {#- What is wrong with the sequence of a row; two lines of a `case`. -#}
 {% macro _openedge_sequence_fault() -%}
-            when _told_sequence is null
+when _told_sequence is null
                 then 'change_seq_missing: _Change-Sequence is null'
             when coalesce(_sequence, -1) < 0
                 then concat('change_seq_malformed: \'', _told_sequence, '\' is no whole number of 0 or more')

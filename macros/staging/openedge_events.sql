@@ -24,32 +24,33 @@
         {%- endfor -%}
 with entries as (
 
-    select *
-    from
-        values
-        {%- for spec in specs %}
-        (
-            {{- change_tables.text_literal(change_tables._openedge_tracking_relation(spec) | string) }}, {{ spec.source_table_number | int }}, {{ change_tables.text_literal(spec.source_name) }}, {{ change_tables.text_literal(spec.table_name) }}, {{ change_tables.text_literal(spec.snapshot_seq if spec.snapshot else '') -}}
-        ){{ ',' if not loop.last }}
-        {%- endfor %}
-        as entries (tracking_table, table_number, source_name, table_name, snapshot_seq)
+    {% for spec in specs -%}
+    select
+        {{ change_tables.text_literal(change_tables._openedge_tracking_relation(spec) | string) }} as tracking_table,
+        {{ spec.source_table_number | int }} as table_number,
+        {{ change_tables.text_literal(spec.source_name) }} as source_name,
+        {{ change_tables.text_literal(spec.table_name) }} as table_name,
+        {{ change_tables.text_literal(spec.snapshot_seq if spec.snapshot else '') }} as snapshot_seq
+    {%- if not loop.last %}
+    union all
+    {% endif -%}
+    {%- endfor %}
 
 ),
 
-        {%- for relation, of_table in tracking_tables.items() %}
-
+{% for relation, of_table in tracking_tables.items() -%}
 {{ change_tables._openedge_event_rows(of_table[0], relation, 'events_' ~ loop.index) }},
-        {%- endfor %}
 
+{% endfor -%}
 events as (
 
-        {%- for relation in tracking_tables %}
+    {% for relation in tracking_tables -%}
     select *
     from events_{{ loop.index }}
-            {%- if not loop.last %}
+    {%- if not loop.last %}
     union all
-            {%- endif %}
-        {%- endfor %}
+    {% endif -%}
+    {%- endfor %}
 
 )
 

@@ -78,19 +78,7 @@ placed as (
         _operation_code = 3 as _is_before,
         coalesce(_array_index, 0) as _index,
         coalesce(lower(_told_fragment) in ('1', 'true'), false) as _is_fragment,
-        case
-{{ change_tables._openedge_sequence_fault() }}
-            when coalesce(_operation_code, 0) not between 1 and 4
-                then concat('unknown_operation: operation is ', coalesce(concat('\'', _told_operation, '\''), 'null'))
-            when _told_position is not null and coalesce(_record_position, -1) < 0
-                then concat('header_malformed: _Continuation-Position is \'', _told_position, '\'')
-            when _told_array_index is not null and coalesce(_array_index, -1) < 0
-                then concat('header_malformed: _ArrayIndex is \'', _told_array_index, '\'')
-            when lower(_told_fragment) not in ('0', '1', 'false', 'true')
-                then concat('header_malformed: _Fragment is \'', _told_fragment, '\'')
-            when _timestamp_misfit is not null
-                then concat('value_does_not_fit: ', _timestamp_misfit)
-        end as _own_fault
+        {{ change_tables._openedge_time_misfit(change.headers.time_stamp) }} as _timestamp_misfit
     from landed
 
 ),
@@ -103,7 +91,20 @@ identified as (
             when _change_seq is not null and _operation_code is not null and _position >= 0
                 then concat_ws('/', _change_seq, _operation_code, _position)
             else to_json(struct(_told_sequence as `_Change-Sequence`, _told_operation as `_Operation`, _told_position as `_Continuation-Position`), {{ change_tables._json_options() }})
-        end as _raw_id
+        end as _raw_id,
+        case
+            {{ change_tables._openedge_sequence_fault() }}
+            when coalesce(_operation_code, 0) not between 1 and 4
+                then concat('unknown_operation: operation is ', coalesce(concat('\'', _told_operation, '\''), 'null'))
+            when _told_position is not null and coalesce(_record_position, -1) < 0
+                then concat('header_malformed: _Continuation-Position is \'', _told_position, '\'')
+            when _told_array_index is not null and coalesce(_array_index, -1) < 0
+                then concat('header_malformed: _ArrayIndex is \'', _told_array_index, '\'')
+            when lower(_told_fragment) not in ('0', '1', 'false', 'true')
+                then concat('header_malformed: _Fragment is \'', _told_fragment, '\'')
+            when _timestamp_misfit is not null
+                then concat('value_does_not_fit: ', _timestamp_misfit)
+        end as _own_fault
     from placed
 
 ),
@@ -271,11 +272,11 @@ records as (
         {{ change_tables._openedge_told(header.array_index) }} as _told_array_index,
         {{ change_tables._openedge_told(header.fragment) }} as _told_fragment,
         {{ change_tables._openedge_time(header.time_stamp) }} as _landed_time,
-        {{ change_tables._openedge_time_misfit(header.time_stamp) }} as _timestamp_misfit,
+        {{ change_tables._openedge_quoted(header.time_stamp.name) if header.time_stamp else 'cast(null as timestamp)' }} as _told_time,
         {{ change_tables._openedge_told(header.tran_id) }} as _told_transaction_id,
         struct(
         {%- for name, column in change.declared.items() -%}
-            {{ change_tables.quoted(column.name) }} as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}
+            {{ change_tables._openedge_quoted(column.name) }} as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}
         {%- endfor -%}
         ) as _values,
         {%- if bound.arrival %}

@@ -11,17 +11,17 @@
 {%- endset -%}
 {{ name }} as (
 
-    select{{ ' /*+ broadcast(' ~ semi_join ~ ') */' if semi_join }}
+    select
         {{ change_tables._openedge_number(header.change_sequence) }} as _sequence,
         {{ change_tables._openedge_told(header.change_sequence) }} as _told_sequence,
         {{ change_tables._openedge_number(header.operation) }} as _operation_code,
         {{ change_tables._openedge_told(header.operation) }} as _told_operation,
         {{ change_tables._openedge_time(header.time_stamp) }} as _landed_time,
-        {{ change_tables._openedge_time_misfit(header.time_stamp) }} as _timestamp_misfit,
+        {{ change_tables._openedge_quoted(header.time_stamp.name) if header.time_stamp else 'cast(null as timestamp)' }} as _told_time,
         {{ change_tables._openedge_told(header.tran_id) }} as _transaction_id,
         {{ change_tables._openedge_field_map(header.field_map) }} as _field_map,
-        {{ change_tables.quoted(header.partition_id.name) if header.partition_id else 'cast(null as bigint)' }} as _partition_id,
-        {{ change_tables.quoted(header.recid.name) if header.recid else 'cast(null as bigint)' }} as _recid,
+        {{ change_tables._openedge_quoted(header.partition_id.name) if header.partition_id else 'cast(null as bigint)' }} as _partition_id,
+        {{ change_tables._openedge_quoted(header.recid.name) if header.recid else 'cast(null as bigint)' }} as _recid,
         {%- if arrival %}
         {{ change_tables.arrival_of_row(arrival) }} as _arrival,
         {%- endif %}
@@ -46,7 +46,7 @@
     {%- if not column or column.data_type == 'binary' -%}
         cast(null as array<string>)
     {%- else -%}
-        filter(transform(split({{ change_tables.quoted(column.name) }}, ';'), name -> trim(name)), name -> name <> '')
+        filter(transform(split({{ change_tables._openedge_quoted(column.name) }}, ';'), name -> trim(name)), name -> name <> '')
     {%- endif -%}
 {%- endmacro %}
 
@@ -80,7 +80,7 @@
 
 {#- Why a tracking row is no change of one row: lines of a `case`. -#}
 {% macro _openedge_event_reason() -%}
-            when _operation_code in (5, 12)
+when _operation_code in (5, 12)
                 then concat('schema_event: ', {{ change_tables._openedge_event('_operation_code') }})
             when _operation_code between 6 and 11
                 then concat('partition_event: ', {{ change_tables._openedge_event('_operation_code') }}, ', partition ', coalesce(cast(_partition_id as string), 'null'))

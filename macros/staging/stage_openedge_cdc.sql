@@ -12,7 +12,7 @@
 
 staged_rows as (
 
-{{ change_tables._openedge_staged_tracking(spec, bound) }}
+    {{ change_tables._openedge_staged_tracking(spec, bound) }}
 
 ),
     {%- else %}
@@ -39,10 +39,10 @@ lone_tracking_rows as (
 
 staged_rows as (
 
-{{ change_tables._openedge_staged_records(spec, bound, change) }}
+    {{ change_tables._openedge_staged_records(spec, bound) }}
         {%- if bound.predicate is none %}
     union all
-{{ change_tables._openedge_staged_tracking(spec, bound) }}
+    {{ change_tables._openedge_staged_tracking(spec, bound) }}
         {%- endif %}
 
 ),
@@ -107,6 +107,10 @@ judged as (
         {{ change_tables.key_before(spec) }} as _told_key_before,
         {%- endif %}
         case
+            when _waits_for is not null then 'waiting'
+            when _is_part then 'merged'
+        end as _other_status,
+        case
             when _fault is not null
                 then _fault
             when _after_state <> 'whole'{{ ' or not _is_tracked' if spec.without_tracking == 'wait' }}
@@ -131,9 +135,9 @@ judged as (
 
 
 {#- The rows of the change table in the columns of `staged`. -#}
-{% macro _openedge_staged_records(spec, bound, change) -%}
+{% macro _openedge_staged_records(spec, bound) -%}
     {%- set own_key = spec.key_from == 'recid' -%}
-    {%- set is_accepted = '_rejection is null and _waits_for is null and not _is_part' -%}
+    {%- set is_accepted = '_rejection is null and _other_status is null' -%}
     select
     {%- for name in spec.column_names %}
         {{ change_tables.quoted(name) }},
@@ -142,11 +146,11 @@ judged as (
         _change_seq,
         coalesce(_landed_time, _tracking['_landed_time']) as _changed_at,
         coalesce(_told_transaction_id, _tracking['_transaction_id']) as _transaction_id,
-        case when _rejection is not null or ({{ is_accepted }}) then _change_seq end as _change_id,
+        case when _rejection is not null or _other_status is null then _change_seq end as _change_id,
         {%- if spec.images == 'partial' %}
         case
             when {{ is_accepted }} and _kind = 'update'
-                then {{ change_tables.columns_borne(spec, change_tables._openedge_names_borne(spec, change)) }}
+                then {{ change_tables.columns_borne(spec, change_tables._openedge_names_borne(spec)) }}
         end as _present_columns,
         {%- else %}
         cast(null as array<string>) as _present_columns,
@@ -161,13 +165,8 @@ judged as (
         end as _key_before,
         {%- endif %}
         _raw_id,
-        case when not ({{ is_accepted }}) then to_json(_landed_row, {{ change_tables._json_options() }}) end as _raw_row,
-        case
-            when _rejection is not null then 'rejected'
-            when _waits_for is not null then 'waiting'
-            when _is_part then 'merged'
-            else 'accepted'
-        end as _status,
+        case when _rejection is not null or _other_status is not null then to_json(_landed_row, {{ change_tables._json_options() }}) end as _raw_row,
+        coalesce(if(_rejection is not null, 'rejected', null), _other_status, 'accepted') as _status,
         case
             when _rejection is not null then _rejection
             when _waits_for is not null then _waits_for
@@ -204,6 +203,7 @@ typed_tracking_rows as (
     select
     {{- change_tables.typed_columns(columns, types) }}
         {{ change_tables.misfit(columns, spec.key, types) }} as _key_misfit,
+        {{ change_tables._openedge_time_misfit(tracking.headers.time_stamp) }} as _timestamp_misfit,
         * except (_partition_id, _recid)
     from {{ rows }}
 
@@ -215,7 +215,7 @@ judged_tracking_rows as (
     select
         *,
         case
-{{ change_tables._openedge_tracking_rejection() }}
+            {{ change_tables._openedge_tracking_rejection() }}
             {%- if bears_changes %}
             when _timestamp_misfit is not null
                 then concat('value_does_not_fit: ', _timestamp_misfit)
@@ -276,7 +276,7 @@ judged_tracking_rows as (
         end as _status,
         case
             when _rejection is not null then _rejection
-{{ change_tables._openedge_event_reason() }}
+            {{ change_tables._openedge_event_reason() }}
             {%- if not bears_changes %}
             else 'change_row_missing: no change row of this sequence has landed'
             {%- endif %}
@@ -444,16 +444,17 @@ judged_tracking_rows as (
 
 
 {#- The names of the columns that an update bears: those with a value, and those that the field map names. -#}
-{% macro _openedge_names_borne(spec, change) -%}
+{% macro _openedge_names_borne(spec) -%}
+    {%- set names = spec.column_names | reject('in', spec.key if spec.key_from == 'recid' else []) | list -%}
     array_union(
-                            array_compact(array(
-                            {%- for name in change.declared %}
-                                case when {{ change_tables.quoted(name) }} is not null then {{ change_tables.text_literal(name) }} end
-                                {{- ',' if not loop.last }}
-                            {%- endfor %}
-                            )),
-                            coalesce(_named_columns, {{ change_tables.names_array(change.declared.keys() | list if spec.null_without_field_map == 'set' else []) }})
-                        )
+                                array_compact(array(
+                                {%- for name in names %}
+                                    case when {{ change_tables.quoted(name) }} is not null then {{ change_tables.text_literal(name) }} end
+                                    {{- ',' if not loop.last }}
+                                {%- endfor %}
+                                )),
+                                coalesce(_named_columns, {{ change_tables.names_array(names if spec.null_without_field_map == 'set' else []) }})
+                            )
 {%- endmacro %}
 
 

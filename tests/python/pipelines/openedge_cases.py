@@ -758,13 +758,13 @@ CASES = [
     Case(
         Entry(
             "by_recid",
-            RECID_SPEC | {"tracking": "tracking", "source_table_number": 14},
+            RECID_SPEC | {"tracking": "tracking", "source_table_number": 14, "arrival": "landed"},
             COLUMNS,
             tests=_tests("by_recid", ["_partition_id", "_recid"]),
             column_meta={"tags": {"extent": 3}},
         ),
-        HEADERS | LANDED,
-        BY_RECID.changes,
+        HEADERS | LANDED | {"landed": "int"},
+        [[[*row, batch + 1] for row in BY_RECID.changes[batch]] for batch in (0, 1)],
         {ACCEPTED: 6, BEFORE_IMAGE: 1, ("rejected", "key_missing"): 1},
         [
             {(1, 501, 2, "one"), (2, 501, 1, "the same key elsewhere")},
