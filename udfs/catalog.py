@@ -12,6 +12,7 @@ from udfs.ancestors import first_ancestors
 from udfs.avro_messages import avro_to_json, read_avro_envelope
 from udfs.change_masks import decode_change_mask
 from udfs.change_sequences import split_change_seq
+from udfs.extents import split_extent
 from udfs.table_keys import parse_table_key
 from udfs.xds_documents import build_xds_document, format_association
 
@@ -198,6 +199,34 @@ CATALOG: tuple[SqlFunction, ...] = (
                 ("idu=1,5",),
                 {"pairs": None, "error": "unquoted , at character 6: wrap the value in double quotes"},
             ),
+        ),
+    ),
+    SqlFunction(
+        name="split_extent",
+        function=split_extent,
+        arguments=(Argument("extent_text", ("string",)), Argument("extent", ("int",))),
+        return_type="array<string>",
+        description=(
+            "The elements of an OpenEdge extent (array field), which SQL shows as one text: joined by `;`, inside an "
+            "element `~;` for `;`, `~~` for `~` and `~?` for `?`. `extent` is the declared number of elements, null "
+            "for as many as the text tells. It decides where the text is ambiguous: a `;` at the end closes the last "
+            "element where no further one is declared, and a bare `?` tells that every element is unknown."
+        ),
+        null_behaviour=(
+            "A null text yields null, and so does one with more or fewer elements than declared, one with a `~` before "
+            "another character, and an `extent` below 1. An element that is a bare `?`, the unknown value, is null."
+        ),
+        examples=(
+            Example((None, 3), None),
+            Example(("a;b;c", 3), ["a", "b", "c"]),
+            Example(("a;?;", 3), ["a", None, ""]),
+            Example(("a;?;", 2), ["a", None]),
+            Example(("a;?;", None), ["a", None, ""]),
+            Example(("a~;b;~~;~?", 3), ["a;b", "~", "?"]),
+            Example(("?", 2), [None, None]),
+            Example(("", 1), [""]),
+            Example(("a;b", 3), None),
+            Example(("a~b", 1), None),
         ),
     ),
     SqlFunction(

@@ -45,3 +45,61 @@
 {% macro _delivery_columns(spec) %}
     {% do return(spec.columns + change_tables._delivered_headers(spec)) %}
 {% endmacro %}
+
+
+{#-
+    Columns of its own by which a format tells how complete a delivery of a change is (`completes` in `<format>_columns`). The
+    more complete delivery stands, whatever the contents are, and that is no conflict. Of most formats every delivery is whole.
+-#}
+{% macro completeness_columns(spec, prefix=none) %}
+    {% set names = [] %}
+    {% for column in change_tables.further_columns(spec) if column.completes %}
+        {% do names.append((prefix ~ '.' if prefix else '') ~ column.name) %}
+    {% endfor %}
+    {% do return(names) %}
+{% endmacro %}
+
+
+{#- How complete one delivery is against another: `sign` is `>` or `=`. -#}
+{% macro compares_completeness(spec, one, sign, other) -%}
+    struct({{ change_tables.completeness_columns(spec, one) | join(', ') }}) {{ sign }} struct({{ change_tables.completeness_columns(spec, other) | join(', ') }})
+{%- endmacro %}
+
+
+{#- Whether the key before that a delivery tells replaces the one that is known: the greater, or that of the more complete. -#}
+{% macro key_before_wins(spec, one='source', other='target') -%}
+    {%- set is_greater -%}
+        {{ one }}._key_before is not null and ({{ other }}._key_before is null or {{ one }}._key_before > {{ other }}._key_before)
+    {%- endset -%}
+    {%- if not change_tables.completeness_columns(spec) -%}
+        {{ is_greater }}
+    {%- else -%}
+        case
+            when {{ change_tables.compares_completeness(spec, one, '>', other) }} then not {{ one }}._key_before <=> {{ other }}._key_before
+            when {{ change_tables.compares_completeness(spec, one, '=', other) }} then {{ is_greater }}
+            else false
+        end
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- Whether it does, and the one that is known told of a move, which is withdrawn then. -#}
+{% macro overrules_key_before(spec, one='source', other='target') -%}
+    {{ other }}._key_before is not null and {{ change_tables.key_before_wins(spec, one, other) }}
+{%- endmacro %}
+
+
+{#-
+    Whether what lands later can show that a change which was accepted cannot be used, so that the log must give it up: for the
+    format to say. Its staging then lets rejected rows bear the `_change_id` that they would have.
+-#}
+{% macro withdraws_changes(spec) %}
+    {% set of_format = context['change_tables'].get(spec.format ~ '_withdraws_changes') %}
+    {% do return(of_format is not none and of_format(spec)) %}
+{% endmacro %}
+
+
+{#- Whether a staged row says so. -#}
+{% macro is_withdrawal() -%}
+    _status = 'rejected' and _change_id is not null
+{%- endmacro %}

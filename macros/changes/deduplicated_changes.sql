@@ -27,6 +27,14 @@
         {%- set with_others = run.run == 'since' -%}
         {#- rows that are no change stand alone -#}
         {%- set same_change = '_change_seq, ' ~ ('coalesce(_change_id, _raw_id)' if with_others else '_change_id') -%}
+        {#- of changes that the log may have to give up -#}
+        {%- set withdraws = run.run != 'first' and change_tables.withdraws_changes(spec) -%}
+        {%- set is_taken = "_status = 'accepted'" -%}
+        {%- if with_others -%}
+            {%- set is_taken = "_status <> 'merged'" -%}
+        {%- elif withdraws -%}
+            {%- set is_taken = "_status = 'accepted' or (" ~ change_tables.is_withdrawal() ~ ")" -%}
+        {%- endif -%}
         {%- set rank -%}
             struct({{ change_tables.content_text(spec) }}, {{ change_tables.header_columns(spec) | join(', ') }}, _place)
         {%- endset -%}
@@ -40,7 +48,7 @@ with {{ change_tables._staging_steps(spec, bound) }},
         {{ change_tables.hash_of(change_tables._delivery_columns(spec)) }} as _row_hash,
         {{ change_tables.hash_of(change_tables._content_columns(spec)) }} as _content_hash
     from staged
-    where {{ "_status <> 'merged'" if with_others else "_status = 'accepted'" }}
+    where {{ is_taken }}
 
 ),
 
@@ -94,6 +102,9 @@ changes as (
         {%- for column in change_tables.further_columns(spec) %}
         {{ column.name }},
         {%- endfor %}
+        {%- if withdraws %}
+        {{ change_tables.is_withdrawal() }} as _withdraws,
+        {%- endif %}
         {%- if with_others %}
         _status = 'accepted' as _is_accepted,
         _last_arrival,
@@ -112,21 +123,27 @@ new_changes as (
 
     select
         changes.*,
+        {%- if withdraws %}
+        changes._withdraws or coalesce({{ change_tables.overrules_key_before(spec, 'changes', 'known') }}, false) as _overrules,
+        {%- else %}
         coalesce(changes._key_before > known._key_before, false) as _overrules,
+        {%- endif %}
         known._change_id is not null as _is_known
     from changes
     left join {{ state }} as known
         on changes._change_id = known._change_id and changes._change_seq = known._change_seq
     where
-        known._change_id is null
-        or {{ change_tables._differs_from_log(spec) }}
-        or (changes._key_before is not null and not changes._key_before <=> known._key_before)
-        or (changes._report is null and known._report is not null)
-        or (changes._is_conflicting and not known._is_conflicting{{ ' and not ' ~ change_tables.lacks_columns(spec, 'known') if spec.added }})
-        {%- if change_tables.completes_old_changes(spec) %}
-        or (
-            {{ change_tables.completes(spec, 'changes', 'known') }}
-        )
+        {%- if withdraws %}
+        case
+            when changes._withdraws
+                then known._change_id is not null
+            when {{ change_tables.compares_completeness(spec, 'known', '>', 'changes') }}
+                then false
+            else
+                {{ change_tables._is_new_to_log(spec) | indent(8) }}
+        end
+        {%- else %}
+        {{ change_tables._is_new_to_log(spec) }}
         {%- endif %}
 
 )
@@ -142,6 +159,21 @@ from changes
 select 1 as placeholder
     {%- endif -%}
 {% endmacro %}
+
+
+{#- Whether the log does not hold a change yet, or holds it otherwise than it is delivered. -#}
+{% macro _is_new_to_log(spec) -%}
+known._change_id is null
+        or {{ change_tables._differs_from_log(spec) }}
+        or (changes._key_before is not null and not changes._key_before <=> known._key_before)
+        or (changes._report is null and known._report is not null)
+        or (changes._is_conflicting and not known._is_conflicting{{ ' and not ' ~ change_tables.lacks_columns(spec, 'known') if spec.added }})
+        {%- if change_tables.completes_old_changes(spec) %}
+        or (
+            {{ change_tables.completes(spec, 'changes', 'known') }}
+        )
+        {%- endif -%}
+{%- endmacro %}
 
 
 {#- Whether a change is delivered otherwise than the log holds it: by its hash where that was made of the same columns. -#}

@@ -9,6 +9,7 @@
     edge        how far the raw table had landed before it was read: {arrival, rows} of the rows with the highest arrival,
                 and their fingerprint; of positions, the list of them (see `_landed_positions`). None where nothing had
     until       of positions, SQL that keeps a run to what had landed then; else none
+    highest_seq the highest sequence that the log holds; none where there is no log
 -#}
 {% macro _raw_bound(spec, mark) %}
     {% set arrival = change_tables._arrival_column(spec) %}
@@ -21,7 +22,7 @@
             ~ this ~ " has taken in, '" ~ loaded ~ "', got '" ~ wanted ~ "'; build it anew with --full-refresh"
         ) %}
     {% endif %}
-    {% set bound = {'predicate': none, 'snapshot': true, 'arrival': arrival, 'edge': none, 'until': none} %}
+    {% set bound = {'predicate': none, 'snapshot': true, 'arrival': arrival, 'edge': none, 'until': none, 'highest_seq': mark.highest_seq if mark else none} %}
     {% set settled = none if mark is none or rescan else mark.settled %}
     {#- settled by another kind of arrival: everything is read again -#}
     {% if arrival and settled is not none and (settled is string) == (arrival.kind == 'positions') %}

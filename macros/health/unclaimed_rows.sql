@@ -1,7 +1,7 @@
 {#-
     The rows of a shared raw table that no entry stages: one row a raw row, with why.
 
-    source_name, table_names   the entries that share the raw table, all of them
+    source_name, table_names   the entries that share the raw table, all of them; of some formats a table beside their own
 -#}
 {% macro unclaimed_rows(source_name, table_names) %}
     {{- config(materialized='view') -}}
@@ -42,8 +42,11 @@ select 1 as placeholder
     {% endif %}
     {% for setting in ['relation', 'format', 'serialization', 'metadata'] %}
         {% set found = [] %}
-        {% for spec in specs if spec.get(setting) not in found %}
-            {% do found.append(spec.get(setting)) %}
+        {% for spec in specs %}
+            {% set value = change_tables._shared_relation(spec) if setting == 'relation' else spec.get(setting) %}
+            {% if value not in found %}
+                {% do found.append(value) %}
+            {% endif %}
         {% endfor %}
         {% if found | length > 1 %}
             {% do exceptions.raise_compiler_error(
@@ -52,4 +55,11 @@ select 1 as placeholder
             ) %}
         {% endif %}
     {% endfor %}
+{% endmacro %}
+
+
+{#- The raw table that entries of a format share: their own, or the one that the format says. -#}
+{% macro _shared_relation(spec) %}
+    {% set of_format = context['change_tables'].get(spec.format ~ '_shared_relation') %}
+    {% do return(of_format(spec) if of_format else spec.relation) %}
 {% endmacro %}

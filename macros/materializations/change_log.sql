@@ -44,6 +44,9 @@
                 {%- if found.changes > 0 and not found.lowest_seq > run.mark_before.highest_seq -%}
                     {%- do change_tables._compare_with_log(spec, state, new_changes, found) -%}
                 {%- endif -%}
+                {%- if change_tables.withdraws_changes(spec) -%}
+                    {%- do change_tables._find_withdrawals(state, new_changes, found) -%}
+                {%- endif -%}
             {%- endif -%}
             {%- set mark = change_tables._log_mark(spec, run.mark_before, batch, found, settled) -%}
             {%- if mark == run.mark_before -%}
@@ -165,7 +168,7 @@ create or replace view {{ reports }} as
 {% macro _compare_with_log(spec, log, new_changes, found) %}
     {% set row = run_query(
         "select count_if(target._change_id is null or (" ~ change_tables._revises(spec) ~ ")) as new_changes,"
-        ~ " count(target._change_id) as known, count_if(source._key_before > target._key_before) as overruled"
+        ~ " count(target._change_id) as known, count_if(" ~ change_tables.overrules_key_before(spec) ~ ") as overruled"
         ~ " from (select * from " ~ new_changes ~ " where " ~ found.is_change ~ ") as source left join " ~ log ~ " as target"
         ~ " on source._change_id = target._change_id and source._change_seq = target._change_seq"
         ~ " and target._change_seq between '" ~ found.lowest_seq ~ "' and '" ~ found.highest_seq ~ "'"
@@ -176,12 +179,30 @@ create or replace view {{ reports }} as
 {% endmacro %}
 
 
+{#- Adds to what was found the changes of the log that the run's rows take back: see `withdraws_changes`. -#}
+{% macro _find_withdrawals(log, new_changes, found) %}
+    {% set row = run_query(
+        "select count(*) as withdrawn, min(_change_seq) as lowest_seq, max(_change_seq) as highest_seq"
+        ~ " from (select * from " ~ new_changes ~ " where _withdraws) as source left semi join " ~ log ~ " as target"
+        ~ " on source._change_id = target._change_id and source._change_seq = target._change_seq"
+    ).rows[0] %}
+    {% set withdrawn = row['withdrawn'] | int %}
+    {% if withdrawn > 0 %}
+        {% do found.update({
+            'changes': found.changes + withdrawn, 'known': found.known + withdrawn, 'overruled': true,
+            'lowest_seq': [found.lowest_seq or row['lowest_seq'], row['lowest_seq']] | min,
+            'highest_seq': [found.highest_seq or row['highest_seq'], row['highest_seq']] | max,
+        }) %}
+    {% endif %}
+{% endmacro %}
+
+
 {#-
     The mark of a log: which log it is, the last run that changed it, the sequence below which every key has ended
     (truncate or load), the highest that it holds, the loads that ended keys, whether keys have moved, the load it holds, what
     has settled of the raw table and what had landed at that arrival (see `_landed_edges`), and the last run after which
-    states must be built anew, because a key before was overruled and the change it told of is withdrawn. Then what was
-    declared, and the form of the log (see `log_form`).
+    states must be built anew, because a change was withdrawn, or a key before was overruled and the move it told of is. Then
+    what was declared, and the form of the log (see `log_form`).
 -#}
 {% macro _log_mark(spec, mark_before, batch, found, settled) %}
     {% set before = mark_before or {
@@ -333,22 +354,22 @@ create or replace view {{ reports }} as
 {#- What a delivery of a change (`source`) holds against what the log holds of it (`target`). -#}
 {% macro _content_wins(spec) -%}
     {%- set headers = change_tables.comparable_columns(spec, change_tables._delivered_headers(spec)) -%}
-    struct({{ change_tables.comparable_text(spec) }}, {{ headers | map(attribute='value') | join(', ') }})
-    > struct({{ change_tables.content_text(spec, 'target') }}, {{ change_tables.header_columns(spec, 'target') | join(', ') }})
+    {%- set values = change_tables.completeness_columns(spec, 'source') + [change_tables.comparable_text(spec)] + headers | map(attribute='value') | list -%}
+    {%- set known_values = change_tables.completeness_columns(spec, 'target') + [change_tables.content_text(spec, 'target')] + change_tables.header_columns(spec, 'target') -%}
+    struct({{ values | join(', ') }})
+    > struct({{ known_values | join(', ') }})
     {%- if change_tables.completes_old_changes(spec) %}
     or ({{ change_tables.completes(spec) }})
     {%- endif %}
 {%- endmacro %}
 
 
-{% macro _key_before_wins() -%}
-    source._key_before is not null and (target._key_before is null or source._key_before > target._key_before)
-{%- endmacro %}
-
-
 {% macro _conflicts(spec) -%}
     {{- '(' if spec.added }}source._is_conflicting{{ ' and not ' ~ change_tables.lacks_columns(spec) ~ ')' if spec.added }}
     or (
+        {%- if change_tables.completeness_columns(spec) %}
+        {{ change_tables.compares_completeness(spec, 'source', '=', 'target') }} and
+        {%- endif %}
         source._change_op not in ('delete', 'truncate')
         and {{ change_tables.hash_of(change_tables.comparable_columns(spec, change_tables._content_columns(spec))) }}
         <> {{ change_tables.hash_of(change_tables._content_columns(spec), 'target') }}
@@ -358,17 +379,43 @@ create or replace view {{ reports }} as
 
 {% macro _revises(spec) -%}
     ({{ change_tables._content_wins(spec) }})
-    or ({{ change_tables._key_before_wins() }})
-    or (source._report is null and target._report is not null)
+    or ({{ change_tables.key_before_wins(spec) }})
+    or ({{ change_tables._report_is_settled(spec) }})
     or (not target._is_conflicting and ({{ change_tables._conflicts(spec) }}))
+{%- endmacro %}
+
+
+{#- Whether a delivery bears no report where the log bears one. -#}
+{% macro _report_is_settled(spec) -%}
+    source._report is null and target._report is not null
+    {%- if change_tables.completeness_columns(spec) %}
+    and not {{ change_tables.compares_completeness(spec, 'target', '>', 'source') }}
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- A report stays while every delivery bears one; that of the more complete delivery stands. -#}
+{% macro _report_together(spec) -%}
+    {%- set together -%}
+        case when source._report is not null and target._report is not null then greatest(source._report, target._report) end
+    {%- endset -%}
+    {%- if not change_tables.completeness_columns(spec) -%}
+        {{ together }}
+    {%- else -%}
+        case
+        when {{ change_tables.compares_completeness(spec, 'source', '>', 'target') }} then source._report
+        when {{ change_tables.compares_completeness(spec, 'target', '>', 'source') }} then target._report
+        else {{ together }}
+    end
+    {%- endif -%}
 {%- endmacro %}
 
 
 {#- What two deliveries of a change tell together, whichever content wins. -#}
 {% macro _set_what_adds_up(spec) -%}
     _batch_id = source._batch_id,
-    _key_before = case when {{ change_tables._key_before_wins() }} then source._key_before else target._key_before end,
-    _report = case when source._report is not null and target._report is not null then greatest(source._report, target._report) end,
+    _key_before = case when {{ change_tables.key_before_wins(spec) }} then source._key_before else target._key_before end,
+    _report = {{ change_tables._report_together(spec) }},
     _is_conflicting = target._is_conflicting or {{ change_tables._conflicts(spec) }}
 {%- endmacro %}
 
@@ -390,16 +437,22 @@ create or replace view {{ reports }} as
 
 
 {#- What a run writes: its new changes and the mark. -#}
-{% macro _changes_with_mark(spec, new_changes, mark, found) -%}
+{% macro _changes_with_mark(spec, new_changes, mark, found, with_withdrawals=false) -%}
     {%- set columns = change_tables._log_columns(spec) -%}
     select
         _mark,
+        {%- if with_withdrawals %}
+        _withdraws,
+        {%- endif %}
         {{ change_tables.column_list(columns) }}
     from {{ new_changes }}
-    where {{ found.is_change }}
+    where {{ found.is_change }}{{ ' or _withdraws' if with_withdrawals }}
     union all
     select
         {{ change_tables.text_literal(tojson(mark)) }} as _mark,
+        {%- if with_withdrawals %}
+        false as _withdraws,
+        {%- endif %}
         {% for name in columns %}null as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}{% endfor %}
 {%- endmacro %}
 
@@ -436,9 +489,10 @@ where
 -#}
 {% macro merge_changes(spec, state, new_changes, run, mark, found) -%}
 {%- set columns = change_tables._log_columns(spec) -%}
+{%- set withdraws = change_tables.withdraws_changes(spec) -%}
 merge into {{ state }} as target
 using (
-    {{ change_tables._changes_with_mark(spec, new_changes, mark, found) }}
+    {{ change_tables._changes_with_mark(spec, new_changes, mark, found, withdraws) }}
 ) as source
     on
         source._change_id <=> target._change_id
@@ -460,6 +514,9 @@ when
 {%- endif %}
 when matched and source._mark is not null then update set
     _mark = {{ change_tables.guarded_mark(run.mark_before) }}
+{%- if withdraws %}
+when matched and source._withdraws then delete
+{%- endif %}
 when matched and ({{ change_tables._content_wins(spec) }}) then update set
     {%- for name in change_tables._columns_taken_by_content(spec) %}
     {{ change_tables.quoted(name) }} = source.{{ change_tables.quoted(name) }},
@@ -467,6 +524,6 @@ when matched and ({{ change_tables._content_wins(spec) }}) then update set
     {{ change_tables._set_what_adds_up(spec) }}
 when matched and ({{ change_tables._revises(spec) }}) then update set
     {{ change_tables._set_what_adds_up(spec) }}
-when not matched then insert (_mark, {{ change_tables.column_list(columns) }})
+when not matched{{ ' and not source._withdraws' if withdraws }} then insert (_mark, {{ change_tables.column_list(columns) }})
     values (source._mark, {{ change_tables.column_list(columns, 'source') }})
 {%- endmacro %}

@@ -5,7 +5,8 @@
     source_name, table_name   the names of the entry
     unique_id                 of the source in the graph
     relation                  the raw table
-    columns                   the declared columns, in order: {name, data_type, meta}
+    columns                   the declared columns, in order: {name, data_type, meta}; ahead of them the key columns that the
+                              format has of its own, which `key` names then
     column_names              their names
     multi_valued              declared columns whose sets of values are no part of a row: none of `columns`
 
@@ -31,9 +32,11 @@
     {% set columns = change_tables._declared_columns(node) %}
     {% set told_by = context['change_tables'].get(given.format ~ '_multi_valued') %}
     {% set multi_valued = told_by(columns) if told_by else [] %}
-    {% set columns = columns | reject('in', multi_valued) | list %}
+    {% set own_key = change_tables.key_columns_of_format(given) %}
+    {% set columns = own_key + columns | reject('in', multi_valued) | list %}
     {% set spec = given.copy() %}
     {% do spec.update({
+        'key': own_key | map(attribute='name') | list or given.key,
         'settings': given,
         'source_name': node.source_name,
         'table_name': node.name,
@@ -44,6 +47,16 @@
         'multi_valued': multi_valued,
     }) %}
     {% do return(spec) %}
+{% endmacro %}
+
+
+{#-
+    The key columns that a format has of its own, by the settings of an entry, in the macro `<format>_key_columns` beside its
+    staging macro: a list as `columns` of a spec. Where there are any, the user declares no key.
+-#}
+{% macro key_columns_of_format(given) %}
+    {% set of_format = context['change_tables'].get(given.format ~ '_key_columns') %}
+    {% do return(of_format(given) if of_format else []) %}
 {% endmacro %}
 
 

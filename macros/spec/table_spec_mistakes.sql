@@ -98,7 +98,7 @@
 {% macro _column_mistakes(node, format) %}
     {% set found = [] %}
     {% set columns = change_tables._declared_columns(node) %}
-    {% if not columns %}
+    {% if not columns and not change_tables.key_columns_of_format(node.config.meta.change_table) %}
         {% do found.append("`columns` must declare the source table's columns, got none") %}
     {% endif %}
     {% set seen = [] %}
@@ -144,7 +144,7 @@
             ) %}
         {% endif %}
     {% endfor %}
-    {% for column in columns if column.name in given.key and modules.re.match('^(array|map|struct)', column.data_type | lower) %}
+    {% for column in columns if column.name in (given.get('key') or []) and modules.re.match('^(array|map|struct)', column.data_type | lower) %}
         {% do found.append("`key` must name columns of simple types, got '" ~ column.name ~ "' of type " ~ column.data_type) %}
     {% endfor %}
     {% do found.extend(change_tables.other_entry_mistakes(node, given, 'snapshot')) %}

@@ -12,14 +12,20 @@
         {% for name in expected if name | lower not in landed %}
             {% do missing.append(name) %}
         {% endfor %}
-        {% if missing %}
-            {% do exceptions.raise_compiler_error(
-                "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': the raw table " ~ relation
-                ~ " must have the columns that the spec tells of, it lacks " ~ missing | join(', ') ~ "; " ~ help
-            ) %}
-        {% endif %}
+        {% do change_tables.refuse_missing_columns(spec, relation, missing, help) %}
     {% endif %}
     {% do return(landed) %}
+{% endmacro %}
+
+
+{#- Stops where a raw table lacks columns. -#}
+{% macro refuse_missing_columns(spec, relation, missing, help) %}
+    {% if missing %}
+        {% do exceptions.raise_compiler_error(
+            "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': the raw table " ~ relation
+            ~ " must have the columns that the spec tells of, it lacks " ~ missing | join(', ') ~ "; " ~ help
+        ) %}
+    {% endif %}
 {% endmacro %}
 
 

@@ -14,7 +14,9 @@ FORMAT = {"format": "qlik_change_tables", "key": ["id"]}
 KAFKA = {"format": "qlik_kafka", "key": ["id"]}
 TRAIL = {"format": "goldengate_trail", "key": ["id"], "table_name": "APP.ORDERS"}
 EVENTS = {"format": "idm_event_log", "key": ["id"], "table_name": "usr", "schema_name": "indirect"}
-FORMATS = "goldengate_trail, idm_event_log, qlik_change_tables, qlik_kafka"
+FORMATS = "goldengate_trail, idm_event_log, openedge_cdc, qlik_change_tables, qlik_kafka"
+OPENEDGE = {"format": "openedge_cdc", "key": ["id"], "tracking": "right", "source_table_number": 12}
+RECID = {"format": "openedge_cdc", "key_from": "recid", "tracking": "right", "source_table_number": 12}
 COLUMNS = {"id": "bigint", "name": "string"}
 ALLOWED = "format, key, images, snapshot, snapshot_seq, arrival, lookback, orphans, track, hold_open_transactions, "
 HEADERS = "change_seq, change_oper, change_mask, stream_position, operation, transaction_id, timestamp, partition_name"
@@ -268,18 +270,136 @@ MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
         COLUMNS | {"tags": "array<string>"},
         "`columns` must be of simple types, got 'tags' of type array<string>",
     ),
+    "openedge_no_tracking": (
+        {name: value for name, value in OPENEDGE.items() if name != "tracking"},
+        COLUMNS,
+        "`tracking` must be given",
+    ),
+    "openedge_tracking_elsewhere": (
+        OPENEDGE | {"tracking": "nowhere"},
+        COLUMNS,
+        "`tracking` must name another entry of source 'feed', got 'nowhere'; its entries: ",
+    ),
+    "openedge_tracking_of_another_table": (
+        RECID | {"policy_level": 0},
+        {},
+        "`tracking` must be the entry's own raw table where `policy_level` is 0, got 'right' for ",
+    ),
+    "openedge_no_table_number": (
+        {"format": "openedge_cdc", "key": ["id"], "tracking": "right"},
+        COLUMNS,
+        "`source_table_number` must be given",
+    ),
+    "openedge_table_number_is_text": (
+        OPENEDGE | {"source_table_number": "12"},
+        COLUMNS,
+        "`source_table_number` must be a number of 0 or more, got '12'",
+    ),
+    "openedge_half_a_table_number": (
+        OPENEDGE | {"source_table_number": 12.5},
+        COLUMNS,
+        "`source_table_number` must be a whole number, got 12.5",
+    ),
+    "openedge_no_key": (
+        {name: value for name, value in OPENEDGE.items() if name != "key"},
+        COLUMNS,
+        "`key` must be given",
+    ),
+    "openedge_key_not_declared": (
+        OPENEDGE | {"key": ["order_no"]},
+        COLUMNS,
+        "`key` must name declared columns, got ['order_no']; declared: id, name",
+    ),
+    "openedge_two_keys": (
+        RECID | {"key": ["id"]},
+        COLUMNS,
+        "`key` must be left out with `key_from: recid`, got ['id']",
+    ),
+    "openedge_recid_without_tracking": (
+        RECID | {"without_tracking": "apply"},
+        COLUMNS,
+        "`without_tracking` must be wait with `key_from: recid`, got 'apply': without tracking there is no recid",
+    ),
+    "openedge_level": (
+        OPENEDGE | {"policy_level": 4},
+        COLUMNS,
+        "`policy_level` must be one of 0, 1, 2, 3, got 4",
+    ),
+    "openedge_fields_of_level_1": (
+        OPENEDGE | {"policy_level": 1},
+        COLUMNS,
+        "`key_from` must be recid where `policy_level` is 1, which writes no fields, got 'fields'",
+    ),
+    "openedge_columns_of_level_0": (
+        RECID | {"policy_level": 0},
+        COLUMNS,
+        "`columns` must not be declared where `policy_level` is 0, which writes no values, got id, name",
+    ),
+    "openedge_no_columns": (RECID, {}, "`columns` must declare the source table's columns, got none"),
+    "openedge_hold_open": (
+        OPENEDGE | {"hold_open_transactions": True},
+        COLUMNS,
+        "`hold_open_transactions` must be false: OpenEdge CDC does not tell where a transaction ends, got true",
+    ),
+    "openedge_lookback": (
+        OPENEDGE | {"lookback": 1},
+        COLUMNS,
+        "`lookback` reads again below the arrival watermark: OpenEdge CDC has no natural arrival, so it needs `arrival`"
+        " to name a column, got 'auto'",
+    ),
+    "openedge_snapshot_seq": (
+        OPENEDGE | {"snapshot": "right", "snapshot_seq": "42"},
+        COLUMNS,
+        "`snapshot_seq` must be empty or a sequence of 19 digits, as `_change_seq` has it, got '42'",
+    ),
+    "openedge_null_without_field_map": (
+        OPENEDGE | {"null_without_field_map": "drop"},
+        COLUMNS,
+        "`null_without_field_map` must be one of keep, set, got 'drop'",
+    ),
+    "openedge_nested_column": (
+        OPENEDGE,
+        COLUMNS | {"tags": "array<array<string>>"},
+        "`columns` must be of simple types or arrays of them, got 'tags' of type array<array<string>>",
+    ),
+    "openedge_name_of_a_column_of_its_own": (
+        OPENEDGE,
+        COLUMNS | {"_parts": "int"},
+        "`columns` must not use the name of a column that the models add, got '_parts'",
+    ),
+    "openedge_name_of_its_key": (
+        RECID,
+        COLUMNS | {"_recid": "bigint"},
+        "`columns` must not use the name of a column that the models add, got '_recid'",
+    ),
     "header_prefix": (FORMAT | {"header_prefix": 7}, COLUMNS, "`header_prefix` must be a text (in quotes), got 7"),
 }
 
-# name of the entry -> (what columns bear in `config.meta`, what is said)
-MISTAKES_OF_COLUMNS: Mapping[str, tuple[Mapping[str, Mapping[str, Any]], str]] = {
+# name of the entry -> (settings, columns, what columns bear in `config.meta`, what is said)
+MISTAKES_OF_COLUMNS: Mapping[str, tuple[Any, Mapping[str, str], Mapping[str, Mapping[str, Any]], str]] = {
     "multi_valued_key": (
+        EVENTS,
+        COLUMNS,
         {"id": {"multi_valued": True}},
         "`key` and `track` must name columns of the state, got the multi-valued 'id'",
     ),
     "multi_valued_text": (
+        EVENTS,
+        COLUMNS,
         {"name": {"multi_valued": "yes"}},
         "`columns`: `multi_valued` of 'name' must be true or false, got 'yes'",
+    ),
+    "openedge_extent_of_text": (
+        OPENEDGE,
+        COLUMNS,
+        {"name": {"extent": 3}},
+        "`columns`: 'name' has an `extent` and must be of type array<…>, got string",
+    ),
+    "openedge_extent_of_nothing": (
+        OPENEDGE,
+        COLUMNS | {"tags": "array<string>"},
+        {"tags": {"extent": 0}},
+        "`columns`: `extent` of 'tags' must be a whole number of 1 or more, got 0",
     ),
 }
 
@@ -290,8 +410,8 @@ def said(consumer: Callable[[str], Consumer]) -> str:
     project = consumer("mistakes")
     entries = [Entry(name, spec, columns, models=()) for name, (spec, columns, _) in MISTAKES.items()]
     entries += [
-        Entry(name, EVENTS, COLUMNS, models=(), column_meta=column_meta)
-        for name, (column_meta, _) in MISTAKES_OF_COLUMNS.items()
+        Entry(name, spec, columns, models=(), column_meta=column_meta)
+        for name, (spec, columns, column_meta, _) in MISTAKES_OF_COLUMNS.items()
     ]
     project.write([*entries, Entry("right", FORMAT, COLUMNS, models=("stg",))])
     result = project.dbt("build", must_succeed=False)
@@ -306,7 +426,7 @@ def test_a_mistake_names_its_entry_its_setting_what_is_allowed_and_what_was_foun
 
 @pytest.mark.parametrize("name", MISTAKES_OF_COLUMNS)
 def test_a_mistake_in_what_a_column_bears_is_named_likewise(said: str, name: str) -> None:
-    assert f"change_tables: source 'feed.{name}': {MISTAKES_OF_COLUMNS[name][1]}" in said
+    assert f"change_tables: source 'feed.{name}': {MISTAKES_OF_COLUMNS[name][3]}" in said
 
 
 def test_a_right_entry_is_not_named_among_the_wrong_ones(said: str) -> None:
@@ -325,10 +445,11 @@ def raw_mistakes(consumer: Callable[[str], Consumer], raw: Raw) -> Consumer:
             Entry(
                 "no_arrival", FORMAT | headers | {"mask_type": "string", "arrival": "landed"}, COLUMNS, ("stg", "dedup")
             ),
+            Entry("no_tracking_table", OPENEDGE | {"tracking": "no_arrival"}, COLUMNS, models=("stg",)),
         ]
     )
     landed = {f"header__{name}": "string" for name in headers["headers"]} | COLUMNS
-    for name in ("lacks_columns", "other_mask", "no_arrival"):
+    for name in ("lacks_columns", "other_mask", "no_arrival", "no_tracking_table"):
         raw.create(f"raw_mistakes_raw.{name}", landed)
     return project
 
@@ -345,3 +466,8 @@ def test_a_spec_that_does_not_fit_its_raw_table_says_so(raw_mistakes: Consumer) 
         " raw_mistakes_raw.other_mask, which is string, got 'binary'"
     ) in said
     assert "it lacks landed; `arrival` must be one of its columns" in said
+    assert (
+        "change_tables: source 'feed.no_tracking_table': the raw table raw_mistakes_raw.no_arrival must have the"
+        " columns that the spec tells of, it lacks _Change-Sequence, _Operation, _Source-Table-Number; OpenEdge's names"
+        " are matched without case, `-` and `_`"
+    ) in said

@@ -1,0 +1,186 @@
+{#-
+    Which columns of a raw table hold what OpenEdge writes. Names are matched without case, `-` and `_`; a spelling that is
+    nearer goes first, and a declared column goes before a header. Returns
+
+    headers    name of a header, as `known` has it -> {name, data_type} of the raw table, or none
+    declared   name of a declared column -> the same
+    ordinals   name of a declared column -> its place among the columns that are no headers
+
+    known      name of a header -> its spellings
+    required   the headers that must be there
+    columns    the declared columns that the raw table holds
+-#}
+{% macro _openedge_columns(spec, relation, known, required, columns=[]) %}
+    {% set landed = change_tables.landed_columns(spec, relation, [], '') %}
+    {% set reserved = [] %}
+    {% for spellings in known.values() %}
+        {% for spelling in spellings %}
+            {% do reserved.append(change_tables._openedge_near(spelling)) %}
+        {% endfor %}
+    {% endfor %}
+    {% set found = {'headers': {}, 'declared': {}, 'ordinals': {}} %}
+    {% set taken = [] %}
+    {% set missing = [] %}
+    {% for column in columns %}
+        {% set match = change_tables._openedge_match(landed, [column.name], taken, reserved) %}
+        {% if match is none and landed %}
+            {% do missing.append(column.name) %}
+        {% endif %}
+        {% do taken.append(match.name if match else column.name) %}
+        {% do found.declared.update({column.name: match or {'name': column.name, 'data_type': column.data_type}}) %}
+    {% endfor %}
+    {% set of_headers = [] %}
+    {% for name, spellings in known.items() %}
+        {% set match = change_tables._openedge_match(landed, spellings, taken, []) %}
+        {% if match is none and landed and name in required %}
+            {% do missing.append(spellings | join(' or ')) %}
+        {% endif %}
+        {% do of_headers.append(match.name if match else none) %}
+        {% do taken.append(match.name if match else none) %}
+        {% do found.headers.update({name: match if landed else {'name': spellings[0], 'data_type': 'string'}}) %}
+    {% endfor %}
+    {% do change_tables.refuse_missing_columns(
+        spec, relation, missing, "OpenEdge's names are matched without case, `-` and `_`"
+    ) %}
+    {% set captured = [] %}
+    {% for column in landed.values() if column.name not in of_headers %}
+        {% do captured.append(column.name) %}
+    {% endfor %}
+    {% for name, column in found.declared.items() %}
+        {% do found.ordinals.update({name: captured.index(column.name) + 1 if landed else loop.index}) %}
+    {% endfor %}
+    {% do return(found) %}
+{% endmacro %}
+
+
+{#- The column of a raw table that one of these spellings names, and that is not taken; none where there is none. -#}
+{% macro _openedge_match(landed, spellings, taken, reserved) %}
+    {% for likeness in ['exact', 'near', 'far'] %}
+        {% for spelling in spellings %}
+            {% for column in landed.values() if column.name not in taken %}
+                {% set near = change_tables._openedge_near(column.name) %}
+                {% set wanted = change_tables._openedge_near(spelling) %}
+                {% if likeness == 'exact' and column.name | lower == spelling | lower %}
+                    {% do return(column) %}
+                {% elif likeness == 'near' and near == wanted %}
+                    {% do return(column) %}
+                {% elif likeness == 'far' and near.lstrip('_') == wanted.lstrip('_') and near not in reserved %}
+                    {% do return(column) %}
+                {% endif %}
+            {% endfor %}
+        {% endfor %}
+    {% endfor %}
+    {% do return(none) %}
+{% endmacro %}
+
+
+{#- A name without case, `-` and `_`, but for a `_` that it begins with. -#}
+{% macro _openedge_near(name) %}
+    {% do return(('_' if name.startswith('_') else '') ~ name | lower | replace('-', '') | replace('_', '')) %}
+{% endmacro %}
+
+
+{% macro _openedge_change_headers() %}
+    {% do return({
+        'change_sequence': ['_Change-Sequence'],
+        'operation': ['_Operation'],
+        'tran_id': ['_Tran-Id'],
+        'time_stamp': ['_Time-Stamp'],
+        'continuation_position': ['_Continuation-Position'],
+        'array_index': ['_ArrayIndex', '_Array-Index'],
+        'fragment': ['_Fragment'],
+    }) %}
+{% endmacro %}
+
+
+{% macro _openedge_tracking_headers() %}
+    {% do return({
+        'change_sequence': ['_Change-Sequence'],
+        'operation': ['_Operation'],
+        'source_table_number': ['_Source-Table-Number'],
+        'recid': ['_Recid', '_Source-Rowid'],
+        'partition_id': ['_Partition-Id', '_Source-Partition-Id'],
+        'tran_id': ['_Tran-Id'],
+        'time_stamp': ['_Time-Stamp'],
+        'field_map': ['_Change-FieldMap', '_Source-FieldMap'],
+        'policy_id': ['_Policy-Id'],
+        'tenant_id': ['_Tenant-Id'],
+        'user_name': ['_User-Name'],
+        'user_misc': ['_User-Misc'],
+    }) %}
+{% endmacro %}
+
+
+{#- The tracking table that an entry reads: that of its `tracking`, and of levels 0 and 1 its own raw table. -#}
+{% macro _openedge_tracking_relation(spec) %}
+    {% if spec.policy_level < 2 %}
+        {% do return(spec.relation) %}
+    {% endif %}
+    {% do return(change_tables._source_relation(change_tables._find_source(spec.source_name, spec.tracking))) %}
+{% endmacro %}
+
+
+{#- The columns of the tracking table that an entry reads, as `_openedge_columns` has them. -#}
+{% macro _openedge_tracking_columns(spec) %}
+    {% do return(change_tables._openedge_columns(
+        spec, change_tables._openedge_tracking_relation(spec), change_tables._openedge_tracking_headers(),
+        ['change_sequence', 'operation', 'source_table_number'] + (['recid'] if spec.key_from == 'recid' else [])
+    )) %}
+{% endmacro %}
+
+
+{#- A column of a raw table: in backticks where it is spelt with capitals, as the vendor does. -#}
+{% macro _openedge_quoted(name) -%}
+    {{- change_tables.quoted(name) if name == name | lower else '`' ~ name | replace('`', '``') ~ '`' -}}
+{%- endmacro %}
+
+
+{#- A header as a text, as it landed. -#}
+{% macro _openedge_told(column) -%}
+    {{- 'cast(' ~ (change_tables._openedge_quoted(column.name) if column else 'null') ~ ' as string)' -}}
+{%- endmacro %}
+
+
+{#- A header as a whole number; null where it is none. -#}
+{% macro _openedge_number(column) -%}
+    {%- if not column -%}
+        cast(null as bigint)
+    {%- else -%}
+        {%- set name = change_tables._openedge_quoted(column.name) -%}
+        {%- if change_tables._canonical_type(column.data_type) in ['tinyint', 'smallint', 'int', 'bigint'] -%}
+            cast({{ name }} as bigint)
+        {%- else -%}
+            case when try_cast({{ name }} as decimal(38, 18)) % 1 = 0 then try_cast(try_cast({{ name }} as decimal(38, 18)) as bigint) end
+        {%- endif -%}
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- A header as a time; null where it is none. -#}
+{% macro _openedge_time(column) -%}
+    try_cast({{ change_tables._openedge_quoted(column.name) if column else 'null' }} as timestamp)
+{%- endmacro %}
+
+
+{#- Why `_told_time`, which is the header as it landed, is no time: see `misfit`. -#}
+{% macro _openedge_time_misfit(column) -%}
+    {%- set told = {'name': '_told_time', 'label': '_Time-Stamp', 'data_type': 'timestamp'} -%}
+    {{- change_tables.misfit(
+        {'columns': [told]}, ['_told_time'], {'_told_time': {'data_type': column.data_type if column else 'timestamp'}}
+    ) -}}
+{%- endmacro %}
+
+
+{#- A sequence as `_change_seq` has it; null where it is none. -#}
+{% macro _openedge_change_seq(sequence) -%}
+    case when {{ sequence }} >= 0 then lpad(cast({{ sequence }} as string), 19, '0') end
+{%- endmacro %}
+
+
+{#- What is wrong with the sequence of a row; two lines of a `case`. -#}
+{% macro _openedge_sequence_fault() -%}
+when _told_sequence is null
+                then 'change_seq_missing: _Change-Sequence is null'
+            when coalesce(_sequence, -1) < 0
+                then concat('change_seq_malformed: \'', _told_sequence, '\' is no whole number of 0 or more')
+{%- endmacro %}

@@ -1,0 +1,431 @@
+{#-
+    The rows of a change table with what their sequence tells, ending in `records`: the two parts of an image are joined,
+    the before image stands beside the after image, and so does the tracking row. The rows of one sequence are one change.
+
+    the declared columns   of the after image; of an array, its elements as texts, and its text in `_text_<n>`
+    _before_<n>            the key by the before image, where it can be read whole
+    _fault                 what makes the change unusable, whatever its values are
+    _waits_for             what the row waits for, as `code: detail`
+    _is_part               whether the row is part of what another row tells: a second part, a before image
+    _differs               whether a part has landed with different contents
+    _is_tracked            whether the tracking row is there; `_field_map` is its field map, in lower case
+    _parts                 how many of the rows are read
+-#}
+{% macro _openedge_record_steps(spec, bound, change, tracking) %}
+    {%- set own_key = spec.key_from == 'recid' -%}
+    {%- set declared = spec.columns | selectattr('name', 'in', change.declared) | list -%}
+{%- if bound.predicate is none %}
+{{ change_tables._openedge_landed_step(spec, bound, change, 'landed', none, none) }},
+{%- else %}
+{{ change_tables._openedge_landed_step(spec, bound, change, 'landed_since', bound.predicate, none) }},
+
+-- sequences of which rows may have landed before: behind a second part or a before image, or where the log reaches
+late_sequences as (
+
+    select _sequence as _wanted_sequence
+    from landed_since
+    where _sequence is not null
+    group by _sequence
+    having
+        count_if(_record_position > 0) > 0
+        or (count_if(_operation_code = 3) > 0 and count_if(_operation_code <> 3) = 0)
+        or _sequence <= {{ bound.highest_seq | int(0) }}
+
+),
+
+{{ change_tables._openedge_landed_step(spec, bound, change, 'landed_before', 'not coalesce(' ~ bound.predicate ~ ', false)', 'late_sequences') }},
+
+landed as (
+
+    select *
+    from landed_since
+    union all
+    select *
+    from landed_before
+
+),
+
+wanted_sequences as (
+
+    select distinct _sequence as _wanted_sequence
+    from landed
+    where _sequence is not null
+
+),
+{%- endif %}
+
+{{ change_tables._openedge_tracking_step(spec, 'tracking_rows', tracking, semi_join='wanted_sequences' if bound.predicate is not none else none) }},
+
+tracked as (
+
+    select
+        _sequence as _tracked_sequence,
+        sort_array(collect_set(coalesce(_told_operation, 'null'))) as _tracked_operations,
+        sort_array(collect_set(coalesce(_operation_code, -1))) as _tracked_numbers,
+        max(struct(_field_map, _partition_id, _recid, _landed_time, _transaction_id)) as _tracking
+    from tracking_rows
+    where _sequence is not null
+    group by _sequence
+
+),
+
+placed as (
+
+    select
+        *,
+        {{ change_tables._openedge_change_seq('_sequence') }} as _change_seq,
+        coalesce(_record_position, 0) as _position,
+        _operation_code = 3 as _is_before,
+        coalesce(_array_index, 0) as _index,
+        coalesce(lower(_told_fragment) in ('1', 'true'), false) as _is_fragment,
+        {{ change_tables._openedge_time_misfit(change.headers.time_stamp) }} as _timestamp_misfit
+    from landed
+
+),
+
+identified as (
+
+    select
+        *,
+        case
+            when _change_seq is not null and _operation_code is not null and _position >= 0
+                then concat_ws('/', _change_seq, _operation_code, _position)
+            else to_json(struct(_told_sequence as `_Change-Sequence`, _told_operation as `_Operation`, _told_position as `_Continuation-Position`), {{ change_tables._json_options() }})
+        end as _raw_id,
+        case
+            {{ change_tables._openedge_sequence_fault() }}
+            when coalesce(_operation_code, 0) not between 1 and 4
+                then concat('unknown_operation: operation is ', coalesce(concat('\'', _told_operation, '\''), 'null'))
+            when _told_position is not null and coalesce(_record_position, -1) < 0
+                then concat('header_malformed: _Continuation-Position is \'', _told_position, '\'')
+            when _told_array_index is not null and coalesce(_array_index, -1) < 0
+                then concat('header_malformed: _ArrayIndex is \'', _told_array_index, '\'')
+            when lower(_told_fragment) not in ('0', '1', 'false', 'true')
+                then concat('header_malformed: _Fragment is \'', _told_fragment, '\'')
+            when _timestamp_misfit is not null
+                then concat('value_does_not_fit: ', _timestamp_misfit)
+        end as _own_fault
+    from placed
+
+),
+
+counted as (
+
+    select
+        *,
+        count(*) over same_change as _landed_rows,
+        collect_set(_raw_id) over same_change as _landed_ids
+    from identified
+    window same_change as (partition by coalesce(_change_seq, _raw_id))
+
+),
+
+-- of a row that landed more than once, the greatest counts
+images as (
+
+    select
+        *,
+        min(_own_fault) over same_change as _fault_in_change,
+        sort_array(collect_set(_operation_code) over same_change) as _operations,
+        {%- for image in ['after', 'before'] %}
+        {%- set is_of_image = '_is_before' if image == 'before' else 'not _is_before' %}
+        max(case when {{ is_of_image }} and _position = 0 then {{ change_tables._openedge_copy() }} end) over same_change as _{{ image }}_first,
+        max(case when {{ is_of_image }} and _position > 0 then {{ change_tables._openedge_copy() }} end) over same_change as _{{ image }}_second,
+        sort_array(collect_set(case when {{ is_of_image }} and _position > 0 then _position end) over same_change) as _{{ image }}_positions,
+        coalesce(max(case when {{ is_of_image }} then _index end) over same_change, 0) as _{{ image }}_index,
+        coalesce(bool_or({{ is_of_image }} and _is_fragment) over same_change, false) as _{{ image }}_is_fragment,
+        {%- endfor %}
+        size(collect_set(struct(_raw_id, {{ change_tables._openedge_copy_text() }})) over same_change) > size(_landed_ids) as _differs
+    from counted
+    window same_change as (partition by coalesce(_change_seq, _raw_id))
+
+),
+
+with_tracking as (
+
+    select
+        images.*,
+        tracked._tracking,
+        tracked._tracked_operations,
+        tracked._tracked_numbers,
+        tracked._tracked_sequence is not null as _is_tracked,
+        transform(tracked._tracking['_field_map'], name -> lower(name)) as _field_map,
+        {%- for image in ['after', 'before'] %}
+        {{ change_tables._openedge_image_state(image) }} as _{{ image }}_state,
+        get(_{{ image }}_positions, 0) as _{{ image }}_last_field{{ ',' if not loop.last }}
+        {%- endfor %}
+    from images
+    left join tracked
+        on images._sequence = tracked._tracked_sequence
+
+),
+
+clashes as (
+
+    select
+        *,
+        {%- for image in ['after', 'before'] %}
+        {{ change_tables._openedge_clash(declared, image, change) }} as _{{ image }}_clash{{ ',' if not loop.last }}
+        {%- endfor %}
+    from with_tracking
+
+),
+
+judged_records as (
+
+    select
+        *,
+        case
+            when _fault_in_change is not null
+                then _fault_in_change
+            when _operations not in (array(1L), array(2L), array(3L), array(4L), array(3L, 4L))
+                then concat('operations_contradict: the change rows are of operations ', array_join(_operations, ', '))
+            when _is_tracked and _tracked_numbers <> if(array_contains(_operations, 3), array(4L), _operations)
+                then concat(
+                    'operations_contradict: the change rows are of operation ', array_join(_operations, ', '),
+                    ', the tracking row tells ', array_join(_tracked_operations, ', ')
+                )
+            {%- for image in ['after', 'before'] %}
+            when size(_{{ image }}_positions) > 1
+                then concat(
+                    'continuation_broken: the {{ image }} image has parts that go on from positions ',
+                    array_join(_{{ image }}_positions, ', '), ', and there can be one'
+                )
+            {%- endfor %}
+            {%- for image in ['after', 'before'] %}
+            when _{{ image }}_clash is not null
+                then concat(
+                    'parts_clash: {{ image }} image: column ', _{{ image }}_clash,
+                    ' differs between the two parts and is not the field at the cut'
+                )
+            {%- endfor %}
+        end as _fault,
+        case
+            {%- if spec.without_tracking == 'wait' %}
+            when not _is_tracked
+                then 'tracking_row_missing: no tracking row of this sequence has landed'
+            {%- endif %}
+            when _after_state = 'none'
+                then 'after_image_missing: no after image of this sequence has landed'
+            when _after_state <> 'whole'
+                then concat(_after_state, ': the image is in two records, and one of them has not landed')
+            when _is_before and _before_state <> 'whole'
+                then concat(_before_state, ': the image is in two records, and one of them has not landed')
+        end as _waits_for
+    from clashes
+
+),
+
+joined as (
+
+    select
+    {%- for column in declared %}
+        {%- if change_tables._openedge_is_extent(column, change) %}
+        {{ change_tables._openedge_joined(column, 'after', change) }} as _text_{{ loop.index }},
+        {%- else %}
+        {{ change_tables._openedge_value(spec, column, change) }} as {{ change_tables.quoted(column.name) }},
+        {%- endif %}
+    {%- endfor %}
+    {%- if own_key %}
+        _tracking['_partition_id'] as _partition_id,
+        _tracking['_recid'] as _recid,
+    {%- else %}
+        {%- for name in spec.key %}
+        {{ change_tables._openedge_value_before(spec, name, change) }} as _before_{{ loop.index }},
+        {%- endfor %}
+    {%- endif %}
+        _before_state = 'whole' as _has_before,
+        size(_after_positions) + if(_after_first is null, 0, 1)
+        + if(_before_state = 'whole', size(_before_positions) + 1, 0) as _parts,
+        *
+    from judged_records
+
+),
+
+records as (
+
+    select
+    {%- for column in declared if change_tables._openedge_is_extent(column, change) %}
+        {{ change_tables._openedge_elements(column, declared.index(column) + 1, change) }} as {{ change_tables.quoted(column.name) }},
+    {%- endfor %}
+        *,
+        _is_before or _position > 0 as _is_part
+    from joined
+
+)
+{%- endmacro %}
+
+
+{#- The rows of a change table that a run reads, as a step of that name: their headers, and the declared columns in one. -#}
+{% macro _openedge_landed_step(spec, bound, change, name, condition, semi_join) -%}
+{%- set header = change.headers -%}
+{{ name }} as (
+
+    select{{ ' /*+ broadcast(' ~ semi_join ~ ') */' if semi_join }}
+        {{ change_tables._openedge_number(header.change_sequence) }} as _sequence,
+        {{ change_tables._openedge_told(header.change_sequence) }} as _told_sequence,
+        {{ change_tables._openedge_number(header.operation) }} as _operation_code,
+        {{ change_tables._openedge_told(header.operation) }} as _told_operation,
+        {{ change_tables._openedge_number(header.continuation_position) }} as _record_position,
+        {{ change_tables._openedge_told(header.continuation_position) }} as _told_position,
+        {{ change_tables._openedge_number(header.array_index) }} as _array_index,
+        {{ change_tables._openedge_told(header.array_index) }} as _told_array_index,
+        {{ change_tables._openedge_told(header.fragment) }} as _told_fragment,
+        {{ change_tables._openedge_time(header.time_stamp) }} as _landed_time,
+        {{ change_tables._openedge_quoted(header.time_stamp.name) if header.time_stamp else 'cast(null as timestamp)' }} as _told_time,
+        {{ change_tables._openedge_told(header.tran_id) }} as _told_transaction_id,
+        struct(
+        {%- for name, column in change.declared.items() -%}
+            {{ change_tables._openedge_quoted(column.name) }} as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}
+        {%- endfor -%}
+        ) as _values,
+        {%- if bound.arrival %}
+        {{ change_tables.arrival_of_row(bound.arrival) }} as _arrival,
+        {%- endif %}
+        struct(*) as _landed_row
+    from {{ spec.relation }}
+    {%- if semi_join %}
+    left semi join {{ semi_join }}
+        on {{ change_tables._openedge_number(header.change_sequence) }} = {{ semi_join }}._wanted_sequence
+    {%- endif %}
+    {%- if condition %}
+    where {{ condition }}
+    {%- endif %}
+
+)
+{%- endmacro %}
+
+
+{#- What copies of one row are told apart by: the text of their values, as the log does it. Asked only where there are copies. -#}
+{% macro _openedge_copy_text() -%}
+    case when _landed_rows > size(_landed_ids) then to_json(_values) end
+{%- endmacro %}
+
+
+{% macro _openedge_copy() -%}
+    struct({{ change_tables._openedge_copy_text() }} as text, _values as `values`)
+{%- endmacro %}
+
+
+{#- Whether the parts of an image are all there, as far as they tell it: `whole`, or the code of what is missing. -#}
+{% macro _openedge_image_state(image) -%}
+    case
+            when _{{ image }}_first is null and _{{ image }}_second is not null then 'first_part_missing'
+            when _{{ image }}_first is null then 'none'
+            when _{{ image }}_second is null and (_{{ image }}_is_fragment or _{{ image }}_index > 0) then 'second_part_missing'
+            else 'whole'
+        end
+{%- endmacro %}
+
+
+{#- An array field that lands as one text. -#}
+{% macro _openedge_is_extent(column, change) %}
+    {% do return(
+        modules.re.match('array', column.data_type | lower) is not none
+        and not change.declared[column.name].data_type.startswith('array')
+    ) %}
+{% endmacro %}
+
+
+{#- A column in one of the two parts of an image. -#}
+{% macro _openedge_in_part(column, image, part) -%}
+    _{{ image }}_{{ part }}['values'][{{ change_tables.text_literal(column.name) }}]
+{%- endmacro %}
+
+
+{#- Whether a column is the field at the cut, and cut in a way that it can be joined; empty where it cannot be. -#}
+{% macro _openedge_is_cut(column, image, change) -%}
+    {%- set landed_type = change_tables._canonical_type(change.declared[column.name].data_type) -%}
+    {%- set marks = [] -%}
+    {%- if change_tables._openedge_is_extent(column, change) or modules.re.match('(string|binary|varchar|char)', landed_type) -%}
+        {%- do marks.append('_' ~ image ~ '_is_fragment') -%}
+    {%- endif -%}
+    {%- if modules.re.match('array', column.data_type | lower) -%}
+        {%- do marks.append('_' ~ image ~ '_index > 0') -%}
+    {%- endif -%}
+    {%- if marks -%}
+        _{{ image }}_last_field = {{ change.ordinals[column.name] - 1 }} and {{ marks[0] if marks | length == 1 else '(' ~ marks | join(' or ') ~ ')' }}
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- The first column that differs between the parts of an image and is not the field at the cut; else null. -#}
+{% macro _openedge_clash(declared, image, change) -%}
+    case
+            when _{{ image }}_second is null then null
+            {%- for column in declared %}
+            {%- set is_cut = change_tables._openedge_is_cut(column, image, change) %}
+            when
+                {{ change_tables._openedge_in_part(column, image, 'first') }} <> {{ change_tables._openedge_in_part(column, image, 'second') }}
+                {%- if is_cut %}
+                and not ({{ is_cut }})
+                {%- endif %}
+                then {{ change_tables.text_literal(column.name) }}
+            {%- endfor %}
+        end
+{%- endmacro %}
+
+
+{#- A column of an image: of both parts at the cut, else of the one that holds it. -#}
+{% macro _openedge_joined(column, image, change) -%}
+    {%- set first = change_tables._openedge_in_part(column, image, 'first') -%}
+    {%- set second = change_tables._openedge_in_part(column, image, 'second') -%}
+    {%- set is_cut = change_tables._openedge_is_cut(column, image, change) -%}
+    {%- if not is_cut -%}
+        coalesce({{ first }}, {{ second }})
+    {%- else -%}
+        {%- if change_tables._openedge_is_extent(column, change) -%}
+            {%- set both = 'concat(' ~ first ~ ', if(_' ~ image ~ "_is_fragment, '', ';'), " ~ second ~ ')' -%}
+        {%- elif modules.re.match('array', column.data_type | lower) -%}
+            {%- set both = 'concat(slice(' ~ first ~ ', 1, try_cast(_' ~ image ~ '_index as int)), ' ~ second ~ ')' -%}
+        {%- else -%}
+            {%- set both = 'concat(' ~ first ~ ', ' ~ second ~ ')' -%}
+        {%- endif -%}
+        if({{ is_cut }} and {{ first }} is not null and {{ second }} is not null, {{ both }}, coalesce({{ first }}, {{ second }}))
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- A column of the after image; a key column that it does not tell is that of the before image. -#}
+{% macro _openedge_value(spec, column, change) -%}
+    {%- set value = change_tables._openedge_joined(column, 'after', change) -%}
+    {%- if column.name in spec.key -%}
+        coalesce({{ value }}, if({{ change_tables._openedge_is_named(column.name, change) }} or _before_state <> 'whole', null, {{ change_tables._openedge_joined(column, 'before', change) }}))
+    {%- else -%}
+        {{ value }}
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- A key column of the before image; one that it does not tell is that of the after image. Null where there is none. -#}
+{% macro _openedge_value_before(spec, name, change) -%}
+    {%- set column = change_tables.column_of(spec, name) -%}
+    if(
+            _before_state = 'whole',
+            coalesce({{ change_tables._openedge_joined(column, 'before', change) }}, if({{ change_tables._openedge_is_named(name, change) }}, null, {{ change_tables._openedge_joined(column, 'after', change) }})),
+            null
+        )
+{%- endmacro %}
+
+
+{#- Whether the field map names a column, as it is declared or as it landed. -#}
+{% macro _openedge_is_named(name, change) -%}
+    coalesce(arrays_overlap(_field_map, {{ change_tables.names_array([name | lower, change.declared[name].name | lower] | unique | list) }}), false)
+{%- endmacro %}
+
+
+{#- The elements of an extent. Where the record was cut between two of them, those up to there are of the first part. -#}
+{% macro _openedge_elements(column, place, change) -%}
+    {%- set first = change_tables._openedge_in_part(column, 'after', 'first') -%}
+    {%- set second = change_tables._openedge_in_part(column, 'after', 'second') -%}
+    {%- set is_between -%}
+        _after_last_field = {{ change.ordinals[column.name] - 1 }} and _after_index > 0 and not _after_is_fragment and {{ first }} is not null and {{ second }} is not null
+    {%- endset -%}
+    coalesce(
+            concat(
+                slice(split_extent(if({{ is_between }}, {{ first }}, null), cast(null as int)), 1, try_cast(_after_index as int)),
+                split_extent(if({{ is_between }}, {{ second }}, null), cast(null as int))
+            ),
+            split_extent(_text_{{ place }}, {{ column.meta.extent or 'cast(null as int)' }})
+        )
+{%- endmacro %}

@@ -1,0 +1,541 @@
+{#-
+    Staging of OpenEdge CDC, from the change table and the tracking table to `staged`. Of policies of level 2 and 3 the rows of
+    one sequence are brought together (openedge_records.sql), typed and judged, and tracking rows that have no change row stand
+    beside them. Of level 0 and 1 there are tracking rows alone.
+-#}
+{% macro stage_openedge_cdc(spec, bound) %}
+    {%- set tracking = change_tables._openedge_tracking_columns(spec) -%}
+    {%- if spec.policy_level < 2 %}
+{{ change_tables._openedge_tracking_step(spec, 'tracking_rows', tracking, arrival=bound.arrival, condition=bound.predicate) }},
+
+{{ change_tables._openedge_judged_tracking_steps(spec, tracking, 'tracking_rows') }},
+
+staged_rows as (
+
+    {{ change_tables._openedge_staged_tracking(spec, bound) }}
+
+),
+    {%- else %}
+        {%- set declared = spec.columns | rejectattr('name', 'in', ['_partition_id', '_recid'] if spec.key_from == 'recid' else []) | list -%}
+        {%- set change = change_tables._openedge_columns(
+            spec, spec.relation, change_tables._openedge_change_headers(), ['change_sequence', 'operation'], declared
+        ) -%}
+{{ change_tables._openedge_record_steps(spec, bound, change, tracking) | trim }},
+
+{{ change_tables._openedge_judged_record_steps(spec, change, tracking) }},
+        {%- if bound.predicate is none %}
+
+lone_tracking_rows as (
+
+    select tracking_rows.*
+    from tracking_rows
+    left anti join landed
+        on tracking_rows._sequence = landed._sequence
+
+),
+
+{{ change_tables._openedge_judged_tracking_steps(spec, tracking, 'lone_tracking_rows') }},
+        {%- endif %}
+
+staged_rows as (
+
+    {{ change_tables._openedge_staged_records(spec, bound) }}
+        {%- if bound.predicate is none %}
+    union all
+    {{ change_tables._openedge_staged_tracking(spec, bound) }}
+        {%- endif %}
+
+),
+    {%- endif %}
+
+{{ change_tables.staged_with_snapshot(spec, bound) }}
+{%- endmacro %}
+
+
+{#- The rows of the change table, typed and judged. -#}
+{% macro _openedge_judged_record_steps(spec, change, tracking) -%}
+{%- set own_key = spec.key_from == 'recid' -%}
+{%- set landed = {} -%}
+{%- set arrays = [] -%}
+{%- for name, column in change.declared.items() -%}
+    {%- set is_extent = change_tables._openedge_is_extent(change_tables.column_of(spec, name), change) -%}
+    {%- do landed.update({name | lower: {'name': name, 'data_type': 'array<string>' if is_extent else column.data_type}}) -%}
+    {%- if is_extent -%}
+        {%- do arrays.append(name) -%}
+    {%- endif -%}
+{%- endfor -%}
+{%- if own_key -%}
+    {%- do landed.update(change_tables._openedge_recid_types(tracking)) -%}
+{%- else -%}
+    {%- for name in spec.key -%}
+        {%- do landed.update({'_before_' ~ loop.index: {'data_type': change.declared[name].data_type}}) -%}
+    {%- endfor -%}
+{%- endif -%}
+{%- set others = spec.column_names | reject('in', spec.key) | reject('in', arrays) | list -%}
+typed as (
+
+    select
+    {{- change_tables.typed_columns(spec, landed) }}
+    {%- if not own_key %}
+        {%- for name in spec.key %}
+        {{ change_tables._typed_value(change_tables.column_before(spec, name, loop.index), landed) }},
+        {%- endfor %}
+        {{ change_tables.misfit_before(spec, landed) }} as _key_before_misfit,
+    {%- endif %}
+        {{ change_tables.misfit(spec, spec.key, landed) }} as _key_misfit,
+        {{ change_tables.misfit(spec, others, landed) }} as _column_misfit,
+        {{ change_tables._openedge_extent_misfit(spec, arrays, change) }} as _extent_misfit,
+        {{ change_tables._openedge_named_columns(change) }} as _named_columns,
+        case
+            when array_contains(_operations, 1) then 'insert'
+            when array_contains(_operations, 2) then 'delete'
+            else 'update'
+        end as _kind,
+        * except (
+        {%- for column in spec.columns %}{{ change_tables.quoted(column.name) }}{{ ', ' if not loop.last }}{% endfor -%}
+        {%- if not own_key %}{% for name in spec.key %}, _before_{{ loop.index }}{% endfor %}{% endif -%}
+        )
+    from records
+
+),
+
+judged as (
+
+    select
+        *,
+        {%- if not own_key %}
+        {{ change_tables.key_before(spec) }} as _told_key_before,
+        {%- endif %}
+        case
+            when _waits_for is not null then 'waiting'
+            when _is_part then 'merged'
+        end as _other_status,
+        case
+            when _fault is not null
+                then _fault
+            when _after_state <> 'whole'{{ ' or not _is_tracked' if spec.without_tracking == 'wait' }}
+                then null
+            when _key_misfit is not null
+                then concat('value_does_not_fit: ', _key_misfit)
+            when {{ change_tables.key_is_null(spec) }}
+                then 'key_missing: every key column is null: {{ spec.key | join(', ') | replace("\\", "\\\\") | replace("'", "\\'") }}'
+            {%- if not own_key %}
+            when _kind = 'update' and _key_before_misfit is not null
+                then concat('value_does_not_fit: before image: ', _key_before_misfit)
+            {%- endif %}
+            when _kind <> 'delete' and _column_misfit is not null
+                then concat('value_does_not_fit: ', _column_misfit)
+            when _kind <> 'delete' and _extent_misfit is not null
+                then concat('value_does_not_fit: ', _extent_misfit)
+        end as _rejection
+    from typed
+
+)
+{%- endmacro %}
+
+
+{#- The rows of the change table in the columns of `staged`. -#}
+{% macro _openedge_staged_records(spec, bound) -%}
+    {%- set own_key = spec.key_from == 'recid' -%}
+    {%- set is_accepted = '_rejection is null and _other_status is null' -%}
+    select
+    {%- for name in spec.column_names %}
+        {{ change_tables.quoted(name) }},
+    {%- endfor %}
+        case when {{ is_accepted }} then _kind end as _change_op,
+        _change_seq,
+        coalesce(_landed_time, _tracking['_landed_time']) as _changed_at,
+        coalesce(_told_transaction_id, _tracking['_transaction_id']) as _transaction_id,
+        case when _rejection is not null or _other_status is null then _change_seq end as _change_id,
+        {%- if spec.images == 'partial' %}
+        case
+            when {{ is_accepted }} and _kind = 'update'
+                then {{ change_tables.columns_borne(spec, change_tables._openedge_names_borne(spec)) }}
+        end as _present_columns,
+        {%- else %}
+        cast(null as array<string>) as _present_columns,
+        {%- endif %}
+        case when {{ is_accepted }} and _kind <> 'delete' then _named_columns end as _changed_columns,
+        {%- if own_key %}
+        cast(null as {{ change_tables.key_type(spec) }}) as _key_before,
+        {%- else %}
+        case
+            when {{ is_accepted }} and _kind = 'update' and _has_before and not struct({{ change_tables.column_list(spec.key) }}) <=> _told_key_before
+                then _told_key_before
+        end as _key_before,
+        {%- endif %}
+        _raw_id,
+        case when _rejection is not null or _other_status is not null then to_json(_landed_row, {{ change_tables._json_options() }}) end as _raw_row,
+        coalesce(if(_rejection is not null, 'rejected', null), _other_status, 'accepted') as _status,
+        case
+            when _rejection is not null then _rejection
+            when _waits_for is not null then _waits_for
+            when _position > 0 then 'chunk: the record goes on from the one at position 0'
+            when _is_before then 'before_image: part of the update with the same sequence'
+        end as _status_reason,
+        _parts,
+        _is_tracked as _has_tracking,
+        case
+            when {{ is_accepted }} and _differs
+                then 'conflicting_content: rows of the change were delivered with different contents; the greater ones stand'
+            {%- if not own_key %}
+            when {{ is_accepted }} and _kind = 'update' and not _has_before and arrays_overlap(_named_columns, {{ change_tables.names_array(spec.key) }})
+                then 'key_move_without_before: the field map says that the key changed, and no before image tells the key before'
+            {%- endif %}
+        end as _report,
+        {{ change_tables.place_of_row() }}
+        {%- if bound.arrival %},
+        _arrival
+        {%- endif %}
+    from judged
+{%- endmacro %}
+
+
+{#- The tracking rows of a step, typed and judged, ending in `judged_tracking_rows`. -#}
+{% macro _openedge_judged_tracking_steps(spec, tracking, rows) -%}
+{%- set own_key = spec.key_from == 'recid' -%}
+{%- set bears_changes = spec.policy_level < 2 -%}
+{%- if own_key -%}
+{%- set types = change_tables._openedge_recid_types(tracking) -%}
+{%- set columns = {'columns': spec.columns | selectattr('name', 'in', spec.key) | list} -%}
+typed_tracking_rows as (
+
+    select
+    {{- change_tables.typed_columns(columns, types) }}
+        {{ change_tables.misfit(columns, spec.key, types) }} as _key_misfit,
+        {{ change_tables._openedge_time_misfit(tracking.headers.time_stamp) }} as _timestamp_misfit,
+        * except (_partition_id, _recid)
+    from {{ rows }}
+
+),
+
+{% endif -%}
+judged_tracking_rows as (
+
+    select
+        *,
+        case
+            {{ change_tables._openedge_tracking_rejection() }}
+            {%- if bears_changes %}
+            when _timestamp_misfit is not null
+                then concat('value_does_not_fit: ', _timestamp_misfit)
+            when _operation_code in (1, 2, 4) and _key_misfit is not null
+                then concat('value_does_not_fit: ', _key_misfit)
+            when _operation_code in (1, 2, 4) and {{ change_tables.key_is_null(spec) }}
+                then 'key_missing: every key column is null: {{ spec.key | join(', ') }}'
+            {%- endif %}
+        end as _rejection
+    from {{ 'typed_tracking_rows' if own_key else rows }}
+
+)
+{%- endmacro %}
+
+
+{#- Tracking rows in the columns of `staged`: the changes of levels 0 and 1, and those that stand alone. -#}
+{% macro _openedge_staged_tracking(spec, bound) -%}
+    {%- set bears_changes = spec.policy_level < 2 -%}
+    {%- set is_accepted = '_rejection is null and _operation_code in (1, 2, 4)' -%}
+    select
+    {%- for column in spec.columns %}
+        {%- if spec.key_from == 'recid' and column.name in spec.key %}
+        {{ column.name }},
+        {%- else %}
+        cast(null as {{ column.data_type }}) as {{ change_tables.quoted(column.name) }},
+        {%- endif %}
+    {%- endfor %}
+        {%- if bears_changes %}
+        case when {{ is_accepted }} then element_at(map(1, 'insert', 2, 'delete', 4, 'update'), cast(_operation_code as int)) end as _change_op,
+        {%- else %}
+        cast(null as string) as _change_op,
+        {%- endif %}
+        {{ change_tables._openedge_change_seq('_sequence') }} as _change_seq,
+        _landed_time as _changed_at,
+        _transaction_id,
+        {%- if bears_changes %}
+        case when {{ is_accepted }} then {{ change_tables._openedge_change_seq('_sequence') }} end as _change_id,
+        {%- else %}
+        cast(null as string) as _change_id,
+        {%- endif %}
+        cast(null as array<string>) as _present_columns,
+        {%- if bears_changes %}
+        case when {{ is_accepted }} and _operation_code <> 2 then _field_map end as _changed_columns,
+        {%- else %}
+        cast(null as array<string>) as _changed_columns,
+        {%- endif %}
+        cast(null as {{ change_tables.key_type(spec) }}) as _key_before,
+        {{ change_tables._openedge_tracking_id(spec.source_table_number | int) }} as _raw_id,
+        {%- if bears_changes %}
+        case when not ({{ is_accepted }}) then to_json(_landed_row, {{ change_tables._json_options() }}) end as _raw_row,
+        {%- else %}
+        to_json(_landed_row, {{ change_tables._json_options() }}) as _raw_row,
+        {%- endif %}
+        case
+            when _rejection is not null then 'rejected'
+            when _operation_code between 5 and 12 then 'ignored'
+            else {{ "'accepted'" if bears_changes else "'waiting'" }}
+        end as _status,
+        case
+            when _rejection is not null then _rejection
+            {{ change_tables._openedge_event_reason() }}
+            {%- if not bears_changes %}
+            else 'change_row_missing: no change row of this sequence has landed'
+            {%- endif %}
+        end as _status_reason,
+        {{ '1' if bears_changes else 'cast(null as int)' }} as _parts,
+        {{ 'true' if bears_changes else 'cast(null as boolean)' }} as _has_tracking,
+        cast(null as string) as _report,
+        {{ change_tables.place_of_row() }}
+        {%- if bound.arrival %},
+        {{ '_arrival' if bears_changes else 'null as _arrival' }}
+        {%- endif %}
+    from judged_tracking_rows
+{%- endmacro %}
+
+
+{#- The settings of this format: see `_format_settings`. -#}
+{% macro openedge_cdc_settings() %}
+    {% do return({
+        'key': {'default': none, 'type': 'names'},
+        'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
+        'tracking': {'default': none, 'type': 'text'},
+        'source_table_number': {'required': true, 'type': 'number'},
+        'policy_level': {'default': 2, 'type': 'number', 'values': [0, 1, 2, 3]},
+        'null_without_field_map': {'default': 'keep', 'type': 'text', 'values': ['keep', 'set']},
+        'key_from': {'default': 'fields', 'type': 'text', 'values': ['fields', 'recid']},
+        'without_tracking': {'default': 'wait', 'type': 'text', 'values': ['wait', 'apply']},
+    }) %}
+{% endmacro %}
+
+
+{#- The key columns that no user declares: see table_spec. -#}
+{% macro openedge_cdc_key_columns(given) %}
+    {% do return(
+        [{'name': '_partition_id', 'data_type': 'bigint', 'meta': {}}, {'name': '_recid', 'data_type': 'bigint', 'meta': {}}]
+        if given.get('key_from') == 'recid' else []
+    ) %}
+{% endmacro %}
+
+
+{#- Mistakes that only this format knows. -#}
+{% macro openedge_cdc_mistakes(node, given) %}
+    {% set found = [] %}
+    {% set level = given.get('policy_level', 2) %}
+    {% set columns = change_tables._declared_columns(node) %}
+    {% set tracking = given.get('tracking') %}
+    {% set own_key = given.get('key_from') == 'recid' %}
+    {% if given.source_table_number != given.source_table_number | int %}
+        {% do found.append("`source_table_number` must be a whole number, got " ~ change_tables._shown(given.source_table_number)) %}
+    {% endif %}
+    {% if own_key and given.get('key') is not none %}
+        {% do found.append("`key` must be left out with `key_from: recid`, got " ~ given.key | list | string) %}
+    {% elif not own_key and level < 2 %}
+        {% do found.append("`key_from` must be recid where `policy_level` is " ~ level ~ ", which writes no fields, got 'fields'") %}
+    {% elif not own_key and given.get('key') is none %}
+        {% do found.append("`key` must be given") %}
+    {% endif %}
+    {% if own_key and given.get('without_tracking') == 'apply' %}
+        {% do found.append("`without_tracking` must be wait with `key_from: recid`, got 'apply': without tracking there is no recid") %}
+    {% endif %}
+    {% if level < 2 and columns %}
+        {% do found.append(
+            "`columns` must not be declared where `policy_level` is " ~ level ~ ", which writes no values, got "
+            ~ columns | map(attribute='name') | join(', ')
+        ) %}
+    {% elif level >= 2 and not columns %}
+        {% do found.append("`columns` must declare the source table's columns, got none") %}
+    {% endif %}
+    {% if level >= 2 and tracking is none %}
+        {% do found.append("`tracking` must be given") %}
+    {% endif %}
+    {% if tracking is not none and (level >= 2 or tracking != node.name) %}
+        {% set elsewhere = change_tables.other_entry_mistakes(node, given, 'tracking') %}
+        {% do found.extend(elsewhere) %}
+        {% if level < 2 and not elsewhere and change_tables._find_source(node.source_name, tracking).identifier != node.identifier %}
+            {% do found.append(
+                "`tracking` must be the entry's own raw table where `policy_level` is " ~ level ~ ", got '" ~ tracking ~ "' for "
+                ~ node.identifier
+            ) %}
+        {% endif %}
+    {% endif %}
+    {% if given.get('hold_open_transactions') %}
+        {% do found.append("`hold_open_transactions` must be false: OpenEdge CDC does not tell where a transaction ends, got true") %}
+    {% endif %}
+    {% if given.get('lookback', 0) != 0 and given.get('arrival', 'auto') == 'auto' %}
+        {% do found.append(
+            "`lookback` reads again below the arrival watermark: OpenEdge CDC has no natural arrival, so it needs `arrival`"
+            ~ " to name a column, got 'auto'"
+        ) %}
+    {% endif %}
+    {% if given.get('snapshot_seq', '') != '' and not modules.re.match('^[0-9]{19}$', given.snapshot_seq) %}
+        {% do found.append(
+            "`snapshot_seq` must be empty or a sequence of 19 digits, as `_change_seq` has it, got " ~ change_tables._shown(given.snapshot_seq)
+        ) %}
+    {% endif %}
+    {% for column in columns %}
+        {% if own_key and column.name | lower in ['_partition_id', '_recid'] %}
+            {% do found.append("`columns` must not use the name of a column that the models add, got '" ~ column.name ~ "'") %}
+        {% endif %}
+        {% if modules.re.match('^(map|struct|array *< *(array|map|struct))', column.data_type | lower) %}
+            {% do found.append("`columns` must be of simple types or arrays of them, got '" ~ column.name ~ "' of type " ~ column.data_type) %}
+        {% endif %}
+        {% set extent = column.meta.get('extent') %}
+        {% if extent is not none and not modules.re.match('^array', column.data_type | lower) %}
+            {% do found.append("`columns`: '" ~ column.name ~ "' has an `extent` and must be of type array<…>, got " ~ column.data_type) %}
+        {% elif extent is not none and (extent is not integer or extent is boolean or extent < 1) %}
+            {% do found.append("`columns`: `extent` of '" ~ column.name ~ "' must be a whole number of 1 or more, got " ~ change_tables._shown(extent)) %}
+        {% endif %}
+    {% endfor %}
+    {% do return(found) %}
+{% endmacro %}
+
+
+{#- The feed's natural arrival: none, neither table tells a position of its own. -#}
+{% macro openedge_cdc_arrival(spec) %}
+    {% do return(none) %}
+{% endmacro %}
+
+
+{#- Which raw rows may wait: change rows, for their tracking row or another change row. -#}
+{% macro openedge_cdc_may_wait(spec) %}
+    {% do return('false' if spec.policy_level < 2 else 'true') %}
+{% endmacro %}
+
+
+{#- Which staged rows hold back: those that wait, and changes that were applied without their tracking row, which may tell more. -#}
+{% macro openedge_cdc_holds_back(spec) -%}
+    _status = 'waiting' or (_status = 'accepted' and not _has_tracking)
+{%- endmacro %}
+
+
+{#- A second part, a copy or a tracking row may show that a change cannot be used: see `withdraws_changes`. -#}
+{% macro openedge_cdc_withdraws_changes(spec) %}
+    {% do return(spec.policy_level >= 2) %}
+{% endmacro %}
+
+
+{#- What a change was read from: how many change rows, and whether with its tracking row. The more, the more complete. -#}
+{% macro openedge_cdc_columns() %}
+    {% do return([
+        {'name': '_parts', 'data_type': 'int', 'completes': true},
+        {'name': '_has_tracking', 'data_type': 'boolean', 'completes': true},
+    ]) %}
+{% endmacro %}
+
+
+{#- The declared columns that the field map names, in their order; null where it is not known. -#}
+{% macro _openedge_named_columns(change) -%}
+    {%- set names = {} -%}
+    {%- for name, column in change.declared.items() -%}
+        {%- do names.update({column.name | lower: name}) -%}
+        {%- do names.update({name | lower: name}) -%}
+    {%- endfor -%}
+    array_intersect(
+            {{ change_tables.names_array(change.declared.keys() | list) }},
+            transform(
+                _field_map,
+                told -> element_at(map(
+                {%- for told, name in names.items() -%}
+                    {{ change_tables.text_literal(told) }}, {{ change_tables.text_literal(name) }}{{ ', ' if not loop.last }}
+                {%- endfor -%}
+                ), told)
+            )
+        )
+{%- endmacro %}
+
+
+{#- The names of the columns that an update bears: those with a value, and those that the field map names. -#}
+{% macro _openedge_names_borne(spec) -%}
+    {%- set names = spec.column_names | reject('in', spec.key if spec.key_from == 'recid' else []) | list -%}
+    array_union(
+                                array_compact(array(
+                                {%- for name in names %}
+                                    case when {{ change_tables.quoted(name) }} is not null then {{ change_tables.text_literal(name) }} end
+                                    {{- ',' if not loop.last }}
+                                {%- endfor %}
+                                )),
+                                coalesce(_named_columns, {{ change_tables.names_array(names if spec.null_without_field_map == 'set' else []) }})
+                            )
+{%- endmacro %}
+
+
+{#- The first array column whose text or elements do not fit, as text; else null. -#}
+{% macro _openedge_extent_misfit(spec, arrays, change) -%}
+    {%- if not arrays -%}
+        cast(null as string)
+    {%- else -%}
+        coalesce(
+        {%- for name in arrays %}
+            {%- set column = change_tables.column_of(spec, name) %}
+            {%- set text = '_text_' ~ ((change.declared.keys() | list).index(name) + 1) %}
+            {%- set element_type = modules.re.sub('^array *< *(.*?) *>$', '\\1', column.data_type | lower) %}
+            {%- set misfit = change_tables._does_not_fit('element', element_type) %}
+            case
+                when
+                    {{ text }} is not null
+                    and (
+                        {{ change_tables.quoted(name) }} is null
+                        {%- if column.meta.extent %}
+                        or size({{ change_tables.quoted(name) }}) <> {{ column.meta.extent }}
+                        {%- endif %}
+                        {%- if misfit %}
+                        or exists({{ change_tables.quoted(name) }}, element -> {{ misfit }})
+                        {%- endif %}
+                    )
+                    then concat({{ change_tables.text_literal('column ' ~ name ~ ": '") }}, {{ text }}, {{ change_tables.text_literal("' is not " ~ column.data_type ~ (' of extent ' ~ column.meta.extent if column.meta.extent else '')) }})
+            end,
+        {%- endfor %}
+            null
+        )
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- What entries share: the tracking table. See unclaimed_rows. -#}
+{% macro openedge_cdc_shared_relation(spec) %}
+    {% do return(change_tables._openedge_tracking_relation(spec)) %}
+{% endmacro %}
+
+
+{#- The rows of the tracking table that are of none of these entries, ending in `unclaimed`: see unclaimed_rows. -#}
+{% macro openedge_cdc_unclaimed_steps(specs) %}
+    {%- set header = change_tables._openedge_tracking_columns(specs[0]).headers -%}
+numbered as (
+
+    select
+        {{ change_tables._openedge_number(header.source_table_number) }} as _table_number,
+        {{ change_tables._openedge_told(header.source_table_number) }} as _told_table_number,
+        {{ change_tables._openedge_number(header.change_sequence) }} as _sequence,
+        {{ change_tables._openedge_told(header.change_sequence) }} as _told_sequence,
+        {{ change_tables._openedge_told(header.operation) }} as _told_operation,
+        struct(*) as _landed_row
+    from {{ change_tables._openedge_tracking_relation(specs[0]) }}
+
+),
+
+others as (
+
+    select
+        *,
+        case
+            when _told_table_number is null
+                then 'table_unknown: _Source-Table-Number is null'
+            when _table_number is null
+                then concat('table_unknown: _Source-Table-Number is \'', _told_table_number, '\'')
+            else concat('table_not_declared: number ', _table_number)
+        end as _status_reason
+    from numbered
+    where coalesce(_table_number not in ({{ specs | map(attribute='source_table_number') | join(', ') }}), true)
+
+),
+
+unclaimed as (
+
+    select
+        {{ change_tables._openedge_tracking_id("coalesce(_told_table_number, 'null')") }} as _raw_id,
+        if(startswith(_status_reason, 'table_unknown'), 'rejected', 'ignored') as _status,
+        _status_reason,
+        to_json(_landed_row, {{ change_tables._json_options() }}) as raw_row
+    from others
+
+)
+{%- endmacro %}

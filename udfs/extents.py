@@ -1,0 +1,118 @@
+"""Extents: array fields of OpenEdge, which SQL shows as one text.
+
+The elements stand joined by `;`. Inside an element `~;` is `;`, `~~` is `~` and `~?` is `?`; an element that is a bare
+`?` is the unknown value. An extent has a declared number of elements, and its text tells all of them.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from udfs.flat_bytes import Flags, Integers, require_type
+
+UNKNOWN = "?"
+
+ELEMENTS = pa.list_(pa.field("element", pa.string()))
+
+_ELEMENT = re.compile(r"((?:[^;~]|~[;~?])*)(;|\Z)", re.DOTALL)
+_ESCAPE = re.compile(r"~(.)", re.DOTALL)
+_ANY_NUMBER = 0
+
+
+def split_extent(extent_text: pa.Array, extent: pa.Array) -> pa.Array:
+    """The elements of an extent, as texts.
+
+    `extent_text`, string, shape (n,): the elements joined by `;`, with their escapes. `extent`, integer, shape (n,):
+    how many elements are declared; null = as many as the text tells.
+
+    Returns array<string>, shape (n,). Escapes are taken off, blanks are kept, and an unknown element is null. Where the
+    number of elements is not the declared one, that decides what an ambiguous text means: a `;` at the end closes the
+    last element rather than opening an empty one, and a text that is a bare `?` tells that every element is unknown.
+    Any other text with more or fewer elements than declared yields null, as do a `~` before another character than
+    `;`, `~` or `?`, bytes that are not UTF-8 among escapes, and an extent below 1. Raises TypeError for a column of
+    another type, never for a value.
+
+    Source: how OpenEdge SQL shows array columns.
+
+    >>> split_extent(pa.array(["a;b~;c;?", "a;b;", "?", None]), pa.array([3, 2, 2, 2])).to_pylist()
+    [['a', 'b;c', None], ['a', 'b'], [None, None], None]
+    """
+    texts = require_type("split_extent", "extent_text", extent_text, ("string",)).cast(pa.string())
+    if not (pa.types.is_integer(extent.type) or pa.types.is_null(extent.type)):
+        raise TypeError(f"split_extent: `extent` must be an integer, got {extent.type}")
+    extents = extent.cast(pa.int64())
+    well_declared = pc.fill_null(pc.greater_equal(extents, 1), True)
+    texts = pc.if_else(well_declared, texts, pa.scalar(None, pa.string()))
+
+    encoded = texts.dictionary_encode()
+    known = texts.is_valid().to_numpy(zero_copy_only=False)
+    codes = pc.fill_null(encoded.indices, 0).to_numpy().astype(np.int64)[known]
+    wanted = pc.fill_null(extents, _ANY_NUMBER).to_numpy()[known]
+    counts, count_codes = np.unique(wanted, return_inverse=True)
+    pairs, pair_of_row = np.unique(codes * max(len(counts), 1) + count_codes, return_inverse=True)
+    text_codes, pair_counts = np.divmod(pairs, max(len(counts), 1))
+    distinct = _split_distinct(encoded.dictionary.take(pa.array(text_codes)), counts[pair_counts])
+    rows = np.zeros(len(texts), np.int64)
+    rows[known] = pair_of_row
+    return distinct.take(pa.array(rows, mask=~known))
+
+
+def join_extent(elements: list[str | None]) -> str:
+    """The text of an extent with these elements, as OpenEdge SQL shows it; None is the unknown value.
+
+    >>> join_extent(["a", "b;c", None, "?", "~"])
+    'a;b~;c;?;~?;~~'
+    """
+    return ";".join(UNKNOWN if text is None else re.sub("[;~?]", r"~\g<0>", text) for text in elements)
+
+
+def _split_distinct(texts: pa.Array, counts: Integers) -> pa.Array:
+    """The elements of texts of which none is null, each with how many are wanted (0 = any number)."""
+    plain = pc.invert(pc.match_substring(texts, "~")).to_numpy(zero_copy_only=False)
+    split = pc.split_pattern(texts, ";")
+    found = split.value_lengths().to_numpy()
+    fits = plain & ((counts == _ANY_NUMBER) | (found == counts))
+    flat = split.flatten()
+    elements = pc.if_else(pc.equal(flat, UNKNOWN), pa.scalar(None, pa.string()), flat)
+    parsed = pa.ListArray.from_arrays(split.offsets, elements, type=ELEMENTS)
+    if fits.all():
+        return parsed
+    return _with_others(parsed, texts, counts, ~fits)
+
+
+def _with_others(parsed: pa.Array, texts: pa.Array, counts: Integers, is_other: Flags) -> pa.Array:
+    """The same, where the others are split one by one: those with escapes, and those of another number of elements."""
+    others = np.flatnonzero(is_other)
+    raw_texts = texts.take(others).cast(pa.binary()).to_pylist()
+    split = [_split(raw_text, int(count)) for raw_text, count in zip(raw_texts, counts[others], strict=True)]
+    place = np.arange(len(texts))
+    place[others] = len(texts) + np.arange(len(others))
+    return pa.concat_arrays([parsed, pa.array(split, ELEMENTS)]).take(pa.array(place))
+
+
+def _split(raw_text: bytes, count: int) -> list[str | None] | None:
+    try:
+        text = raw_text.decode()
+    except UnicodeDecodeError:
+        return None
+    elements: list[str | None] = []
+    start = 0
+    while True:
+        element = _ELEMENT.match(text, start)
+        if element is None:
+            return None
+        elements.append(None if element[1] == UNKNOWN else _ESCAPE.sub(r"\1", element[1]))
+        if not element[2]:
+            break
+        start = element.end()
+    if count in (_ANY_NUMBER, len(elements)):
+        return elements
+    if text == UNKNOWN:
+        return [None] * count
+    if len(elements) == count + 1 and elements[-1] == "":
+        return elements[:-1]
+    return None
