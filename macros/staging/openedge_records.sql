@@ -19,17 +19,28 @@
 {%- else %}
 {{ change_tables._openedge_landed_step(spec, bound, change, 'landed_since', bound.predicate, none) }},
 
--- sequences of which rows may have landed before: behind a second part or a before image, or where the log reaches
-late_sequences as (
+wanted_sequences as (
 
-    select _sequence as _wanted_sequence
+    select
+        _sequence as _wanted_sequence,
+        count_if(_record_position > 0) as _second_parts,
+        count_if(_operation_code = 3) as _before_images,
+        count_if(_operation_code <> 3) as _after_images
     from landed_since
     where _sequence is not null
     group by _sequence
-    having
-        count_if(_record_position > 0) > 0
-        or (count_if(_operation_code = 3) > 0 and count_if(_operation_code <> 3) = 0)
-        or _sequence <= {{ bound.highest_seq | int(0) }}
+
+),
+
+-- rows of them may have landed before: of a second part or a before image the other, and where the log reaches
+late_sequences as (
+
+    select _wanted_sequence
+    from wanted_sequences
+    where
+        _second_parts > 0
+        or (_before_images > 0 and _after_images = 0)
+        or _wanted_sequence <= {{ bound.highest_seq | int(0) }}
 
 ),
 
@@ -42,14 +53,6 @@ landed as (
     union all
     select *
     from landed_before
-
-),
-
-wanted_sequences as (
-
-    select distinct _sequence as _wanted_sequence
-    from landed
-    where _sequence is not null
 
 ),
 {%- endif %}
