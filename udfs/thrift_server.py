@@ -143,8 +143,6 @@ def _settings(options: argparse.Namespace, folder: Path, port: int, jars: Sequen
         "spark.sql.session.timeZone": "UTC",
         # constraints of every column from every other: over wide tables that takes minutes and all of the memory
         "spark.sql.constraintPropagation.enabled": "false",
-        # the steps of a statement that writes are put into each other at once: one by one they take twice as long
-        "spark.sql.legacy.inlineCTEInCommands": "true",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
         _METASTORE_URL: connection,
         # as Hive's own sessions have it: two that differ make the metastore set itself up anew for every session
