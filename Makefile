@@ -27,7 +27,7 @@ demo-postgres: $(READY) jars $(PROFILES)  ## the event log out of a real Postgre
 test: lint  ## all checks, and all tests but the slow ones
 	@$(BIN)/python -m pytest -m "not slow"
 
-test-slow: $(READY) jars $(PROFILES)  ## the slow tests: runs that are killed, specs that change, the page of trails, the examples of docs/semantics.md
+test-slow: $(READY) jars $(PROFILES)  ## the slow tests: runs that are killed, specs that change, the pages of three feeds, the examples of docs/semantics.md
 	@$(BIN)/python -m pytest -m slow
 
 test-real: $(READY) jars $(PROFILES)  ## demo-kafka and demo-postgres, as tests: each passes, and says so, where what it runs cannot be had

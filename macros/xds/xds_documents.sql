@@ -367,6 +367,7 @@ parted as (
 
 ),
 
+-- their order has brought all events to one place; the documents are written at many
 elements as (
 
     select
@@ -379,6 +380,7 @@ elements as (
         array_sort(collect_list(struct(_number, _record_id, _table_key, _attributes))) as _events
     from parted
     group by _element, class_name, _schema_name, _event_type, _is_published, _overruled
+    distribute by _element
 
 ),
 
