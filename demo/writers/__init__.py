@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from demo.writers.feed import FeedWriter
 from demo.writers.goldengate_trail import GoldenGateTrailWriter
 from demo.writers.idm_event_log import IdmEventLogWriter
+from demo.writers.openedge_cdc import OpenEdgeCdcWriter
 from demo.writers.qlik_change_tables import QlikChangeTablesWriter
 from demo.writers.qlik_kafka import QlikKafkaWriter
 
@@ -15,5 +16,6 @@ WRITERS: Mapping[str, type[FeedWriter]] = {
     "qlik_kafka": QlikKafkaWriter,
     "goldengate_trail": GoldenGateTrailWriter,
     "idm_event_log": IdmEventLogWriter,
+    "openedge_cdc": OpenEdgeCdcWriter,
 }
 """The writers by their system's name; a new feed is one file beside this one and one line here."""

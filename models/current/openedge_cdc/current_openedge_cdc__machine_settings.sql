@@ -1,0 +1,1 @@
+{{ current_state(ref('dedup_openedge_cdc__machine_settings')) }}

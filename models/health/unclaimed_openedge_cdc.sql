@@ -1,0 +1,1 @@
+{{ unclaimed_rows('openedge_cdc', ['orders', 'prices', 'machine_settings']) }}

@@ -1,0 +1,1 @@
+{{ openedge_events('openedge_cdc', ['orders', 'prices', 'machine_settings']) }}

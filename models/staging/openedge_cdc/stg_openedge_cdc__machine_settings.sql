@@ -1,0 +1,1 @@
+{{ staged_changes('openedge_cdc', 'machine_settings', reads=['change_tracking']) }}

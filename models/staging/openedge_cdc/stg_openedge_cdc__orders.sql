@@ -1,0 +1,1 @@
+{{ staged_changes('openedge_cdc', 'orders', reads=['change_tracking']) }}

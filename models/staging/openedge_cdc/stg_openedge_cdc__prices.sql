@@ -1,0 +1,1 @@
+{{ staged_changes('openedge_cdc', 'prices', reads=['change_tracking']) }}
