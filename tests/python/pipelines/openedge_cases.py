@@ -556,7 +556,7 @@ def told(stories: Sequence[Story], table_number: int) -> Sequence[Feed]:
 
 
 def _rows(story: Story, batch: int) -> set[Row]:
-    return {(id_ + story.base, *values) for id_, *values in story.current[batch]}  # type: ignore[misc]
+    return {(id_ + story.base, *values) for id_, *values in story.current[batch]}  # type: ignore[misc]  # rows of any width
 
 
 def _case_of_stories(entry: Entry, stories: Sequence[Story], feeds: Sequence[Feed], with_arrival: bool) -> Case:
