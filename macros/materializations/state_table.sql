@@ -350,7 +350,7 @@ new_floors as (
 {#-
     Spark infers constraints of every column from every other, which over a wide table takes minutes and all of the
     memory. The server of this package has that off; this is for others. And it goes through a statement that writes anew for
-    each of its steps, unless they are put into each other at once: that takes half the time. For the session of this model alone,
+    each of its steps, unless they are put into each other at once (see docs/performance.md). For the session of this model alone,
     since what others write is theirs.
 -#}
 {% macro prepare_session() %}
