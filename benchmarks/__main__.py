@@ -29,6 +29,7 @@ from . import by_hand
 from .data import (
     COLUMNS,
     add_to_trail,
+    create_cdc_tables,
     create_events,
     create_messages,
     create_raw_table,
@@ -298,6 +299,24 @@ def events(bench: Bench) -> None:
     bench.measured("events: log", ours[names[0]])
 
 
+def cdc(bench: Bench) -> None:
+    """OpenEdge CDC with field maps, from the change and the tracking table to the current rows beside SQL by hand."""
+    bench.land("partial", 1, 0, bench.changes, partial=True)
+    tables = (f"{RAW}.cdc", f"{RAW}.cdc_tracking")
+    for table, statement in zip(tables, create_cdc_tables(*tables, f"{RAW}.partial"), strict=True):
+        bench.sql(f"drop table if exists {table}")
+        bench.sql(statement)
+    state = f"{HAND}.cdc_state"
+    hand = bench.timed(by_hand.state_of_cdc(*tables, state))
+    names = ("dedup_bench__cdc", "current_bench__cdc")
+    ours = bench.dbt("stg_bench__cdc", *names, full_refresh=True)
+    _assert_state(bench, "OpenEdge CDC", "cdc", state)
+    seconds = sum(ours[name] for name in names)
+    rate = f"{bench.changes / seconds / 1000:.0f} thousand changes/s, by hand {bench.changes / hand / 1000:.0f}"
+    bench.measured("OpenEdge CDC: raw to state", seconds, hand, rate)
+    bench.measured("OpenEdge CDC: log", ours[names[0]])
+
+
 def nothing_new(bench: Bench) -> None:
     """What dbt itself takes where nothing has landed."""
     names = ["dedup_bench__full", "current_bench__full", "history_bench__full", "dedup_bench__partial"]
@@ -403,6 +422,7 @@ SCENARIOS: dict[str, Callable[[Bench], None]] = {
     "messages": messages,
     "trail": trail,
     "events": events,
+    "cdc": cdc,
     "functions": functions,
 }
 
@@ -441,7 +461,7 @@ def _run(options: argparse.Namespace) -> tuple[list[Figure], dict[str, Any]]:
         _make_schemas(bench)
         warm_up = Bench(server, WARM_UP, WARM_UP // 10, WARM_UP // 10, 1, is_heard=False)
         wanted = options.scenario or list(SCENARIOS)
-        for name in ("full", "partial", "messages", "trail", "events"):
+        for name in ("full", "partial", "messages", "trail", "events", "cdc"):
             if name in wanted or name in ("full", "partial"):
                 SCENARIOS[name](warm_up)
         _make_schemas(bench)

@@ -250,6 +250,35 @@ where deleted_at is null or record_id > deleted_at
 group by table_key"""
 
 
+def state_of_cdc(changes: str, tracking: str, state: str) -> str:
+    """The state out of OpenEdge's two tables: of each key and column the last value that is named or set."""
+    row = ",\n        ".join(
+        f"last_value(case when operation <> 4 or array_contains(named, '{name}') or {name} is not null"
+        f" then struct({name}) end, true) over in_order.{name} as {name}"
+        for name in COLUMNS
+        if name != "id"
+    )
+    return f"""
+create or replace table {state} {_TABLE} as
+select change_seq, is_deleted, {_DATA}
+from (
+    select
+        change_seq, operation = 2 as is_deleted, id,
+        {row},
+        row_number() over (partition by id order by change_seq desc) as place
+    from (
+        select
+            `_Change-Sequence` as change_seq, changes.`_Operation` as operation,
+            split(`_Change-FieldMap`, ';') as named, {_DATA}
+        from {changes} as changes
+        inner join {tracking} using (`_Change-Sequence`)
+        where `_Source-Table-Number` = 1
+    )
+    window in_order as (partition by id order by change_seq)
+)
+where place = 1"""
+
+
 def duckdb_state_of(files: str) -> str:
     """The same current rows in DuckDB's words, read from the raw table's files."""
     return f"""

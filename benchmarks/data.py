@@ -38,6 +38,7 @@ COLUMNS = (
 HEADERS = 7
 _SPARSE = ((2, 6), (3, 4, 6), (9,), (2, 9, 10), (7,), (3, 8), (4,))
 """What the updates of partial images bear besides the key, by place in COLUMNS; change n has the one at n modulo 7."""
+_CDC_HEADERS = ("n", "operation", "header__timestamp")
 
 _TYPES = (
     "bigint",
@@ -211,6 +212,39 @@ where
         when 'D' then place = 0
         else array_contains(element_at(array({borne}), cast(pmod(n, 7) as int) + 1), place)
     end"""
+
+
+def create_cdc_tables(changes_table: str, tracking: str, changes: str) -> tuple[str, str]:
+    """The statements that make OpenEdge's change table and tracking table: each change of a table once, a row in both.
+
+    Updates bear the columns that their field map names; five changes are one transaction.
+    """
+    once = f"""
+(
+    select distinct {", ".join(_CDC_HEADERS)}, {", ".join(COLUMNS)}
+    from (
+        select
+            *, cast(substring(header__change_seq, 17) as bigint) div 2 as n,
+            cast(element_at(map('I', 1, 'U', 4, 'D', 2), header__change_oper) as int) as operation
+        from {changes}
+    )
+)"""
+    names = ", ".join(f"'{';'.join(COLUMNS[place] for place in (0, *places))}'" for places in _SPARSE)
+    return (
+        f"""
+create table {changes_table} using parquet as
+select
+    n div 5 as `_Tran-Id`, header__timestamp as `_Time-Stamp`, n as `_Change-Sequence`, 0 as `_Continuation-Position`,
+    0 as `_ArrayIndex`, 0 as `_Fragment`, operation as `_Operation`, {", ".join(COLUMNS)}
+from {once}""",
+        f"""
+create table {tracking} using parquet as
+select
+    1 as `_Policy-Id`, n div 5 as `_Tran-Id`, header__timestamp as `_Time-Stamp`, n as `_Change-Sequence`,
+    operation as `_Operation`, id as `_Recid`, 1 as `_Source-Table-Number`, 0 as `_Partition-Id`,
+    if(operation = 4, element_at(array({names}), cast(pmod(n, 7) as int) + 1), null) as `_Change-FieldMap`
+from {once}""",
+    )
 
 
 def create_raw_table(table: str) -> str:

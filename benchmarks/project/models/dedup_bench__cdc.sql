@@ -1,0 +1,1 @@
+{{ change_tables.deduplicated_changes(ref('stg_bench__cdc')) }}
