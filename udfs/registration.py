@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import zipimport
+from collections.abc import Callable
 from typing import Any
 
 from pyspark import cloudpickle
@@ -35,9 +38,30 @@ def _register_in_session(spark: SparkSession, entry: SqlFunction) -> None:
     vectorise: Any = arrow_udf  # has types for calls that say the kind of UDF, which the function's own types tell
     pickler.register_pickle_by_value(udfs)
     try:
-        spark.udf.register(entry.name, vectorise(entry.function, entry.return_type))
+        spark.udf.register(entry.name, vectorise(_in_patient_worker(entry.function), entry.return_type))
     finally:
         pickler.unregister_pickle_by_value(udfs)
+
+
+def _in_patient_worker(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, in a worker that from its first call on takes the archives on its path as they are.
+
+    Spark sets its own archives on the path of its workers, and has a worker look for new modules before each task.
+    Python up to 3.11 then reads the list of all files of an archive, once for every package in it: 0.1 s a task and
+    function. An archive does not change while a worker lives.
+    """
+
+    @functools.wraps(function)
+    def in_worker(*columns: Any) -> Any:
+        zipimporter: Any = zipimport.zipimporter
+        zipimporter.invalidate_caches = _read_nothing
+        return function(*columns)
+
+    return in_worker
+
+
+def _read_nothing(_: zipimport.zipimporter) -> None:
+    return None
 
 
 def _register_as_built_in(spark: SparkSession, entry: SqlFunction) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import datetime
+import importlib
 import subprocess
 import sys
 import textwrap
+import zipfile
+import zipimport
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pytest
@@ -16,7 +20,7 @@ from pyspark.sql import Row, SparkSession
 
 from udfs import docs
 from udfs.catalog import CATALOG, Argument, Example, SqlFunction, sql_literal
-from udfs.registration import register_catalog
+from udfs.registration import _in_patient_worker, register_catalog
 
 ROOT = Path(__file__).resolve().parents[3]
 SETTINGS: dict[str, Any] = {
@@ -62,6 +66,23 @@ def test_names_are_there_once() -> None:
 def test_an_example_of_another_type_has_no_literal() -> None:
     with pytest.raises(TypeError, match="no literal for float"):
         sql_literal(1.5)
+
+
+def test_archives_on_the_path_are_not_read_anew_once_a_function_ran(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(tmp_path / "archive.zip", "w") as archive:
+        archive.writestr("module_in_archive.py", "")
+        archive.writestr("later_in_archive.py", "")
+    monkeypatch.setattr(zipimport.zipimporter, "invalidate_caches", zipimport.zipimporter.invalidate_caches)
+    monkeypatch.syspath_prepend(tmp_path / "archive.zip")
+    importlib.import_module("module_in_archive")
+    assert _in_patient_worker(lambda column: column)(pa.array([1])) == pa.array([1])
+    read = Mock()
+    monkeypatch.setattr(zipimport, "_read_directory", read)
+    importlib.invalidate_caches()
+    read.assert_not_called()
+    importlib.import_module("later_in_archive")
 
 
 @pytest.fixture(scope="module")
