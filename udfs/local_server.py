@@ -24,7 +24,10 @@ _PATIENCE = 180.0  # seconds for a server to be ready
 
 SHORT_LIVED = {
     # the smaller compiler alone; with it comes a cache of 48 MB, too small for Spark, which would be swept all the time
-    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseSerialGC",
+    "spark.driver.defaultJavaOptions": (
+        "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m"
+        " -XX:+UseSerialGC -Xms3g -Xmn1200m -XX:MetaspaceSize=512m"  # all at once: to grow into it costs collections
+    ),
     "spark.hadoop.hive.server2.async.exec.threads": "8",  # a new thread sets up a metastore client of its own
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
