@@ -150,8 +150,6 @@ def _settings(options: argparse.Namespace, folder: Path, port: int, jars: Sequen
         "spark.hadoop.hive.metastore.try.direct.sql": "false",  # its check of the schema costs seconds a session
         "spark.hadoop.hive.exec.scratchdir": str(tmp / "hive"),
         "spark.hadoop.hive.exec.local.scratchdir": str(tmp / "hive"),
-        # sessions that speak for a user of their own make each statement set the metastore up anew
-        "spark.hadoop.hive.server2.enable.doAs": "false",
         "spark.hadoop.hive.server2.thrift.bind.host": options.host,
         "spark.hadoop.hive.server2.thrift.port": str(port),
     }

@@ -51,8 +51,9 @@
 
 {#-
     The rows that bear the highest arrival, and those at the arrival up to which the raw table had settled: arrival ->
-    {arrival, rows}, in order. `rows` is their number and the sum of their hashes: a run that finds the same at the arrival up
-    to which it was settled has read these rows, and need not read them again; others may have landed there meanwhile.
+    {arrival, rows}, in order. `rows` is their number and the sums of both halves of their hashes: a run that finds the same at
+    the arrival up to which it was settled has read these rows, and need not read them again; others may have landed there
+    meanwhile.
 -#}
 {% macro _landed_edges(spec, arrival, settled) %}
     {% set hashed = [] %}
@@ -69,8 +70,9 @@
         {% endif %}
         {% set rows = run_query(
             "select " ~ change_tables._arrival_as_text(name, arrival) ~ " as arrival,"
-            ~ " concat(count(*), ':', sum(cast(" ~ change_tables.hash_of(hashed) ~ " as decimal(38, 0)))) as landed_rows"
-            ~ " from " ~ spec.relation ~ " where " ~ places | join(' or ') ~ " group by " ~ name ~ " order by " ~ name
+            ~ " concat_ws(':', count(*), sum(shiftright(_hash, 32)), sum(_hash & 4294967295)) as landed_rows"
+            ~ " from (select " ~ name ~ ", " ~ change_tables.hash_of(hashed) ~ " as _hash from " ~ spec.relation
+            ~ " where " ~ places | join(' or ') ~ ") group by " ~ name ~ " order by " ~ name
         ).rows %}
         {% for row in rows %}
             {% do edges.update({row['arrival']: {'arrival': row['arrival'], 'rows': row['landed_rows']}}) %}
