@@ -29,6 +29,7 @@ from udfs.jars import JarsError, check_java, resolved_jars
 from udfs.registration import register_catalog
 
 _PATIENCE = 60.0  # seconds for a JVM to go away
+_FUNCTIONS_ARE_LOADED = 2  # Hive.REG_FUNCS_DONE
 _METASTORE_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
 
 
@@ -150,6 +151,8 @@ def _settings(options: argparse.Namespace, folder: Path, port: int, jars: Sequen
         "spark.hadoop.hive.metastore.try.direct.sql": "false",  # its check of the schema costs seconds a session
         "spark.hadoop.hive.exec.scratchdir": str(tmp / "hive"),
         "spark.hadoop.hive.exec.local.scratchdir": str(tmp / "hive"),
+        # with a user for each session, every look into the metastore sets up Hive's client anew
+        "spark.hadoop.hive.server2.enable.doAs": "false",
         "spark.hadoop.hive.server2.thrift.bind.host": options.host,
         "spark.hadoop.hive.server2.thrift.port": str(port),
     }
@@ -249,6 +252,7 @@ def _start_spark(settings: dict[str, str]) -> tuple[Any, Any]:
 
 def _start_server(spark: Any, host: str, port: int) -> None:
     register_catalog(spark)
+    _let_hive_load_no_functions(spark)
     spark._jvm.org.apache.spark.sql.hive.thriftserver.HiveThriftServer2.startWithContext(
         spark._jsparkSession.sqlContext()
     )
@@ -261,6 +265,26 @@ def _start_server(spark: Any, host: str, port: int) -> None:
             if time.monotonic() > until:
                 raise ServerError(f"the Thrift server does not answer on {host}:{port}") from None
             time.sleep(0.1)
+
+
+def _let_hive_load_no_functions(spark: Any) -> None:
+    """Tell Hive's client that Hive's own functions are loaded, which Spark has no use for.
+
+    Sessions of one user share a client. One that ends while another does makes a new client by Hive's own way, which
+    loads Hive's functions; Spark leaves out classes that they need, so that the connection would break, and later ones
+    wait without end. What tells Hive is a private counter, reached through handles, since py4j hands a number on as its
+    value (Hive 2.3, as Spark 4.1 bears it).
+    """
+    jvm: Any = spark._jvm
+    handles = jvm.java.lang.invoke.MethodHandles
+    lookup = handles.publicLookup()
+    state = jvm.java.lang.Class.forName("org.apache.hadoop.hive.ql.metadata.Hive").getDeclaredField(
+        "didRegisterAllFuncs"
+    )
+    state.setAccessible(True)
+    takes_number = jvm.java.lang.invoke.MethodType.methodType(jvm.java.lang.Void.TYPE, jvm.java.lang.Integer.TYPE)
+    write = lookup.findVirtual(state.getType(), "set", takes_number)
+    handles.foldArguments(write, lookup.unreflectGetter(state)).invokeWithArguments([_FUNCTIONS_ARE_LOADED])
 
 
 def _end(jvm: Any) -> None:

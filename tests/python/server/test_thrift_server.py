@@ -40,6 +40,11 @@ def test_a_python_function_works_in_successive_and_concurrent_sessions(server: L
         assert list(pool.map(lambda _: query(server, MASK), range(8))) == [[("[8,9]",)]] * 8
 
 
+def test_sessions_that_end_while_others_do_break_no_connection(server: LocalServer) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(lambda _: query(server, "show databases like 'default'")[0], range(200))) == {("default",)}
+
+
 def test_a_persistent_view_may_use_a_python_function_and_every_session_can_read_it(server: LocalServer) -> None:
     query(
         server,
