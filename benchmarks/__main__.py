@@ -235,11 +235,7 @@ def messages(bench: Bench) -> None:
     ((count,),) = bench.sql(f"select count(*) from {RAW}.messages")
     state = f"{HAND}.messages_state"
     hand = bench.timed(by_hand.state_of_messages(f"{RAW}.messages", state))
-    ours = bench.dbt("stg_bench__messages", "dedup_bench__messages", "current_bench__messages", full_refresh=True)
-    _assert_state(bench, "messages", "messages", state)
-    seconds = ours["dedup_bench__messages"] + ours["current_bench__messages"]
-    rate = f"{count / seconds / 1000:.0f} thousand messages/s, by hand {count / hand / 1000:.0f}"
-    bench.measured("messages in JSON: raw to state", seconds, hand, rate)
+    _raw_to_state(bench, "messages in JSON", "messages", state, count, hand)
     folder = FOLDER / f"avro_{bench.changes}"
     write_avro_messages(folder, bench.changes)
     bench.sql(f"drop table if exists {RAW}.avro_messages")
@@ -262,13 +258,8 @@ def trail(bench: Bench) -> None:
     state = f"{HAND}.trail_state"
     hand = bench.timed(by_hand.state_of_trail(f"{RAW}.trail", state))
     bench.dbt("goldengate_io_types", command="seed")
+    _raw_to_state(bench, "trail", "trail", state, count, hand)
     names = ("dedup_bench__trail", "current_bench__trail")
-    ours = bench.dbt("stg_bench__trail", *names, full_refresh=True)
-    _assert_state(bench, "trail", "trail", state)
-    seconds = sum(ours[name] for name in names)
-    rate = f"{count / seconds / 1000:.0f} thousand records/s, by hand {count / hand / 1000:.0f}"
-    bench.measured("trail: raw to state", seconds, hand, rate)
-    bench.measured("trail: log", ours[names[0]])
     found: dict[str, list[float]] = {name: [] for name in names}
     for batch in range(2, 2 + bench.batches):
         first = bench.changes + (batch - 2) * bench.batch_size
@@ -290,13 +281,7 @@ def events(bench: Bench) -> None:
     ((count,),) = bench.sql(f"select count(*) from {RAW}.events")
     state = f"{HAND}.events_state"
     hand = bench.timed(by_hand.state_of_events(f"{RAW}.events", state))
-    names = ("dedup_bench__events", "current_bench__events")
-    ours = bench.dbt("stg_bench__events", *names, full_refresh=True)
-    _assert_state(bench, "events", "events", state)
-    seconds = sum(ours[name] for name in names)
-    rate = f"{count / seconds / 1000:.0f} thousand events/s, by hand {count / hand / 1000:.0f}"
-    bench.measured("events: raw to state", seconds, hand, rate)
-    bench.measured("events: log", ours[names[0]])
+    _raw_to_state(bench, "events", "events", state, count, hand)
 
 
 def cdc(bench: Bench) -> None:
@@ -308,13 +293,7 @@ def cdc(bench: Bench) -> None:
         bench.sql(statement)
     state = f"{HAND}.cdc_state"
     hand = bench.timed(by_hand.state_of_cdc(*tables, state))
-    names = ("dedup_bench__cdc", "current_bench__cdc")
-    ours = bench.dbt("stg_bench__cdc", *names, full_refresh=True)
-    _assert_state(bench, "OpenEdge CDC", "cdc", state)
-    seconds = sum(ours[name] for name in names)
-    rate = f"{bench.changes / seconds / 1000:.0f} thousand changes/s, by hand {bench.changes / hand / 1000:.0f}"
-    bench.measured("OpenEdge CDC: raw to state", seconds, hand, rate)
-    bench.measured("OpenEdge CDC: log", ours[names[0]])
+    _raw_to_state(bench, "OpenEdge CDC", "cdc", state, bench.changes, hand)
 
 
 def nothing_new(bench: Bench) -> None:
@@ -385,6 +364,17 @@ def _batches(bench: Bench, table: str, models: Sequence[Added], log: str, check:
         bench.measured(
             f"{table} batch, one change in ten late: {kind}", seconds, timely, "the other is the timely batch"
         )
+
+
+def _raw_to_state(bench: Bench, what: str, table: str, state: str, count: int, hand: float) -> None:
+    """Log and state of a table, built whole, against the state by hand; `count` raw records tell the rate."""
+    log, current = f"dedup_bench__{table}", f"current_bench__{table}"
+    ours = bench.dbt(f"stg_bench__{table}", log, current, full_refresh=True)
+    _assert_state(bench, what, table, state)
+    seconds = ours[log] + ours[current]
+    rate = f"{count / seconds / 1000:.0f} thousand records/s, by hand {count / hand / 1000:.0f}"
+    bench.measured(f"{what}: raw to state", seconds, hand, rate)
+    bench.measured(f"{what}: log", ours[log])
 
 
 def _assert_state(bench: Bench, what: str, table: str, state: str) -> None:
