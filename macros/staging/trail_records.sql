@@ -73,6 +73,7 @@ copied as (
 
     select
         *,
+        {{ change_tables._trail_fault() }} as _own_fault,
         min(_number) over same_position as _first_number,
         min(_content) over same_position <> max(_content) over same_position as _differs
     from placed
@@ -80,7 +81,7 @@ copied as (
 
 ),
 
--- of a record that landed more than once, one row counts, the greatest, and the others go the same way
+-- of a record that landed more than once, one row counts, the greatest of those that can be read, and the others go the same way
 numbered as (
 
     select
@@ -89,8 +90,8 @@ numbered as (
             when not _differs
                 then _number - _first_number
             when
-                struct(to_json(struct(after_data, before_data)), _number)
-                < max(case when _differs then struct(to_json(struct(after_data, before_data)), _number) end) over same_position
+                struct(_own_fault is null, to_json(struct(after_data, before_data)), _number)
+                < max(case when _differs then struct(_own_fault is null, to_json(struct(after_data, before_data)), _number) end) over same_position
                 then _number - _first_number + 1
             else 0
         end as _copy
@@ -196,9 +197,7 @@ runs as (
 
 own as (
 
-    select
-        *,
-        {{ change_tables._trail_fault() }} as _own_fault
+    select *
     from runs
     where _is_own{{ " or (_transaction = 'open' and struct(trail_seqno, trail_rba) = struct(_start_seqno, _start_rba))" if bound.arrival }}
 
@@ -211,13 +210,13 @@ piece_runs as (
         collect_list(
             case
                 when _counts and _copy = 0 and not (_is_first and coalesce(continued, 'N') = 'N')
-                    then struct(_data_before as `before`, _data_after as `after`)
+                    then struct(if(size(_data_before) > 0, _data_before, null) as `before`, if(size(_data_after) > 0, _data_after, null) as `after`)
             end
         ) over whole_run as _pieces,
         min(case when _counts and _copy = 0 then {{ here }} end) over whole_run as _first_piece,
         max(case when _counts and _copy = 0 then struct(trail_seqno, trail_rba, continued) end) over whole_run as _last_piece,
         max(case when _counts and _is_first then _kind end) over whole_run as _kind_of_run,
-        max(case when _counts then _own_fault end) over whole_run as _fault_in_run,
+        max(case when _counts and _copy = 0 then _own_fault end) over whole_run as _fault_in_run,
         max(_counts and _differs) over whole_run as _differs_in_run
     from own
     window whole_run as (
@@ -268,7 +267,7 @@ paired as (
         *,
         lag(case when _is_head then {{ half }} end, 1) ignore nulls over in_order as _head_before,
         lag(case when _is_head then {{ half }} end, 2) ignore nulls over in_order as _second_head_before,
-        lead(case when _is_head then _kind = 'update' and before_after = 'A' end, 1) ignore nulls over in_order as _half_follows
+        lead(case when _is_head then coalesce(_kind = 'update' and before_after = 'A', false) end, 1) ignore nulls over in_order as _half_follows
     from halves
     window in_order as ({{ transaction }} order by _run, trail_seqno, trail_rba, _copy)
 
@@ -356,7 +355,7 @@ landed as (
         {{ change_tables.arrival_of_row(bound.arrival) }} as _arrival,
         {%- endif %}
         xxhash64(
-            table_name, io_type, trans_ind, before_after, continued,
+            hdr_ind, table_name, io_type, trans_ind, before_after, continued,
             map_keys(before_data), map_values(before_data), map_keys(after_data), map_values(after_data)
         ) as _content,
         struct({{ change_tables.column_list(change_tables._trail_columns()) }}) as _landed_row

@@ -251,6 +251,10 @@ def _halves(trail: Trail) -> Batches:
         trail.record(FIELDS, LAST, {"name": "no key after", "amount": None}),
         trail.half(FIRST, {"id": "x"}),
         trail.record(UPDATE, LAST, {"id": "4", "name": "which key before?"}),
+        # a record that cannot be read stands between
+        trail.half(FIRST, {"id": "5"}),
+        trail.record(777, MIDDLE, row(9)),
+        trail.record(UPDATE, LAST, row(15, "no half before")),
     ]
     return first, second
 
@@ -287,6 +291,10 @@ def _chunks(trail: Trail) -> Batches:
         # a piece that cannot be read spoils the record that it is of
         trail.record(INSERT, FIRST, row(8, "a"), continued="Y"),
         trail.record(777, LAST, {"name": "b"}),
+        # an empty image tells no key before
+        trail.half(FIRST, {"id": "5"}),
+        trail.record(UPDATE, MIDDLE, {"id": "15", "name": "moved "}, {}, continued="Y"),
+        trail.record(FRAGMENT, LAST, {"name": "by halves"}, {}),
     ]
     return first, second
 
@@ -378,6 +386,11 @@ def _copies(trail: Trail) -> Batches:
     split = trail.pieces(INSERT, [FIRST, LAST], [row(6, "a, "), {"name": "b"}])
     changed = [*split[1][:-2], {"name": "other"}, None]
     later = [trail.record(INSERT, ONLY, row(7, "later")), first[0], first[-1], *split, changed]
+    # copies that cannot be read keep none that can from being used
+    readable = trail.record(INSERT, ONLY, row(8, "can be read"))
+    without_data = [*readable[:-2], None, readable[-1]]
+    without_header = [*readable[:3], "X", *readable[4:]]
+    later += [without_header, without_data, readable, without_header, without_data]
     return first + again, later
 
 
@@ -530,11 +543,12 @@ STORIES = [
         500,
         _halves(Trail("ha", 500)),
         {
-            ("accepted", None): 10,
+            ("accepted", None): 11,
             ("merged", "before_image"): 5,
             ("ignored", "control_record"): 1,
-            ("rejected", "after_half_missing"): 3,
+            ("rejected", "after_half_missing"): 4,
             ("rejected", "value_does_not_fit"): 1,
+            ("rejected", "unknown_operation"): 1,
         },
         [
             _rows(
@@ -550,6 +564,7 @@ STORIES = [
                 (3, "the second half"),
                 (4, "no key after", None),
                 (5, "inserted"),
+                (15, "no half before"),
             ),
         ],
     ),
@@ -559,9 +574,9 @@ STORIES = [
         600,
         _chunks(Trail("ch", 600)),
         {
-            ("accepted", None): 7,
-            ("merged", "chunk"): 8,
-            ("merged", "before_image"): 1,
+            ("accepted", None): 8,
+            ("merged", "chunk"): 9,
+            ("merged", "before_image"): 2,
             ("ignored", "control_record"): 1,
             ("rejected", "chunk_run_broken"): 4,
             ("rejected", "unknown_operation"): 2,
@@ -572,7 +587,7 @@ STORIES = [
                 (11, "moved in pieces"),
                 (2, "now then whole", None),
                 (3, "before and behind"),
-                (5, "whole"),
+                (15, "moved by halves"),
                 (7, "inserted"),
             ),
         ],
@@ -606,10 +621,24 @@ STORIES = [
         ["co"],
         800,
         _copies(Trail("co", 800)),
-        {("accepted", None): 14, ("merged", "before_image"): 2, ("merged", "chunk"): 4},
+        {
+            ("accepted", None): 15,
+            ("merged", "before_image"): 2,
+            ("merged", "chunk"): 4,
+            ("rejected", "data_missing"): 2,
+            ("rejected", "header_malformed"): 2,
+        },
         [
             _rows((2, "landed twice"), (3, "a, b"), (4, "greater"), (5, "at the end")),
-            _rows((2, "landed twice"), (3, "a, b"), (4, "greater"), (5, "at the end"), (6, "a, other"), (7, "later")),
+            _rows(
+                (2, "landed twice"),
+                (3, "a, b"),
+                (4, "greater"),
+                (5, "at the end"),
+                (6, "a, other"),
+                (7, "later"),
+                (8, "can be read"),
+            ),
         ],
         {(position(1600, "co"), "conflicting_content"), (position(1800, "co"), "conflicting_content")},
     ),
