@@ -100,7 +100,14 @@ read as (
             when
                 not is_valid_utf8(_text) or _message is null or _message['_corrupt'] is not null
                 or not _text rlike '\\}\\s*$'
-                or (_text rlike '\\}\\s*\\{' and try_parse_json(concat('[', _text, ']')) is null)
+                {#- text behind the object, or what looks like it inside a text #}
+                or (
+                    _text rlike '\\}\\s*([^\\s,}\\]]|,\\s*[^"\\s])'
+                    and (
+                        try_parse_json(concat('[', _text, ']')) is null
+                        or try_variant_get(try_parse_json(concat('[', _text, ']')), '$[1]', 'variant') is not null
+                    )
+                )
                 then 'unreadable'
             when _message['magic'] is not null and not coalesce(_message['type'] in ('DT', 'MD'), false) then 'unreadable'
             when _message['type'] = 'MD' or (_message['magic'] is null and _body['lineage'] is not null) then 'metadata'

@@ -65,7 +65,7 @@ unpacked as (
         {{ change_tables._kafka_text(spec, column) }} as {{ change_tables.quoted(column.name) }},
     {%- endfor %}
     {%- for name in spec.key %}
-        {{ change_tables.text_before(spec, name) }} as {{ change_tables.quoted('_before_' ~ loop.index) }},
+        {{ change_tables._kafka_text_before(spec, name) }} as {{ change_tables.quoted('_before_' ~ loop.index) }},
     {%- endfor %}
         {{ change_tables.missing_key_column(spec) }} as _missing_key,
         _kind,
@@ -95,7 +95,8 @@ unpacked as (
         {%- endif %}
         _landed_row
     from own
-    where _is_own{{ ' or _is_open or _is_untold' if bound.arrival }}
+    {#- what cannot be read yet may be an event of a transaction that is open, whatever its table is #}
+    where _is_own{{ ' or _is_open or _is_untold' if bound.arrival }}{{ " or _kind = 'schema_missing'" if bound.arrival and spec.hold_open_transactions }}
 
 ),
 
@@ -307,16 +308,29 @@ staged_rows as (
 {% endmacro %}
 
 
-{#-
-    The text of a column in a message. A number that stands for a decimal is read again where Spark's JSON reader has made
-    a double of it: from the message itself, digit by digit.
--#}
+{#- The text of a column in a message. -#}
 {% macro _kafka_text(spec, column) -%}
-    {%- set text = change_tables.text_of_column(spec, column) -%}
+    {{- change_tables._kafka_exact_text(spec, column, change_tables.text_of_column(spec, column), ['data', 'beforeData']) -}}
+{%- endmacro %}
+
+
+{#- The text of a key column before. -#}
+{% macro _kafka_text_before(spec, name) -%}
+    {{- change_tables._kafka_exact_text(
+        spec, change_tables.column_of(spec, name), change_tables.text_before(spec, name), ['beforeData', 'data']
+    ) -}}
+{%- endmacro %}
+
+
+{#-
+    A text out of a message. A number that stands for a decimal is read again where Spark's JSON reader has made a double of it:
+    from the message itself, digit by digit, in the first of these places that holds it. A null is none.
+-#}
+{% macro _kafka_exact_text(spec, column, text, places) -%}
     {%- if spec.serialization == 'json' and change_tables._canonical_type(column.data_type).startswith('decimal') -%}
         case
-            when {{ text }} rlike 'E' or _text rlike {{ change_tables._long_number_pattern(column.name) }}
-                then coalesce({{ change_tables._exact_texts(column.name) | join(', ') }}, {{ text }})
+            when {{ text }} is not null and ({{ text }} rlike 'E' or _text rlike {{ change_tables._long_number_pattern(column.name) }})
+                then coalesce({{ change_tables._exact_texts(column.name, places) | join(', ') }}, {{ text }})
             else {{ text }}
         end
     {%- else -%}
@@ -332,13 +346,15 @@ staged_rows as (
 
 
 {#- Where a number can stand in a message, as its exact digits. None for a name that no path can spell. -#}
-{% macro _exact_texts(name) %}
+{% macro _exact_texts(name, places) %}
     {% set quote = '"' if '"' not in name else "'" %}
     {% set texts = [] %}
-    {% for place in ['$.message.data', '$.data', '$.message.beforeData', '$.beforeData'] if quote not in name %}
-        {% do texts.append(
-            'try_variant_get(try_parse_json(_text), ' ~ change_tables.text_literal(place ~ '[' ~ quote ~ name ~ quote ~ ']') ~ ", 'string')"
-        ) %}
+    {% for place in places if quote not in name %}
+        {% for path in ['$.message.' ~ place, '$.' ~ place] %}
+            {% do texts.append(
+                'try_variant_get(try_parse_json(_text), ' ~ change_tables.text_literal(path ~ '[' ~ quote ~ name ~ quote ~ ']') ~ ", 'string')"
+            ) %}
+        {% endfor %}
     {% endfor %}
     {% do return(texts or ['null']) %}
 {% endmacro %}

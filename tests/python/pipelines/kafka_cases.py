@@ -243,14 +243,23 @@ CASES = [
                     body("I", 20, row(3, "inserted")),
                     body("U", 95, {"id": 2}, changeMask="00"),
                     body("U", 100, {"amount": "7.00"}, {"id": 4}),
+                    # digits that a double does not keep, and a null where only the row before has such
+                    json.dumps(body("I", 110, row(8, "digits", 0))).replace(": 0}", ": 12345678.5000000}"),
+                    json.dumps(body("U", 120, row(8, "none", None), row(8, "digits", 0))).replace(
+                        ": 0}", ": 12345678.5000000}"
+                    ),
+                    # what looks like text behind the object, and what is
+                    body("I", 130, row(9, 'a } b}, c"d}{')),
+                    json.dumps(body("I", 140, row(10))) + " and more}",
+                    json.dumps(body("I", 140, row(10))) + ", " + json.dumps(body("I", 150, row(11))),
                 ),
             ],
         ],
         {
-            ("accepted", None): 17,
+            ("accepted", None): 20,
             ("ignored", "tombstone"): 1,
             ("ignored", "metadata"): 2,
-            ("rejected", "message_malformed"): 7,
+            ("rejected", "message_malformed"): 9,
             ("rejected", "unknown_operation"): 3,
             ("rejected", "change_seq_missing"): 2,
             ("rejected", "change_seq_malformed"): 2,
@@ -262,7 +271,13 @@ CASES = [
         },
         [
             {(1, "loaded again", "1.50"), (2, "a line", "1.50"), (4, "moved", "1.50")},
-            {(1, "loaded again", "1.50"), (2, "a line", "1.50"), (4, "moved", "7.00")},
+            {
+                (1, "loaded again", "1.50"),
+                (2, "a line", "1.50"),
+                (4, "moved", "7.00"),
+                (8, "none", None),
+                (9, 'a } b}, c"d}{', "1.50"),
+            },
         ],
         shown="id, name, cast(amount as string)",
     ),
