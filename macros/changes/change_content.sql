@@ -8,9 +8,9 @@
 
 
 {#- The same of a delivery that is held against the log. -#}
-{% macro comparable_text(spec) -%}
+{% macro comparable_text(spec, delivered='source', logged='target') -%}
     {%- set values = [] -%}
-    {%- for column in change_tables.comparable_columns(spec, spec.columns) -%}
+    {%- for column in change_tables.comparable_columns(spec, spec.columns, delivered, logged) -%}
         {%- do values.append(column.value ~ ' as ' ~ change_tables.quoted(column.name)) -%}
     {%- endfor -%}
     to_json(struct({{ values | join(', ') }}))
@@ -83,9 +83,30 @@
 {%- endmacro %}
 
 
+{#- Whether the content of a delivery stands instead of the one that the log holds. -#}
+{% macro content_wins(spec, delivered='source', logged='target') -%}
+    {%- set headers = change_tables.comparable_columns(spec, change_tables._delivered_headers(spec), delivered, logged) -%}
+    {%- set values = change_tables.completeness_columns(spec, delivered) + [change_tables.comparable_text(spec, delivered, logged)] + headers | map(attribute='value') | list -%}
+    {%- set known_values = change_tables.completeness_columns(spec, logged) + [change_tables.content_text(spec, logged)] + change_tables.header_columns(spec, logged) -%}
+    struct({{ values | join(', ') }}) > struct({{ known_values | join(', ') }})
+    {%- if change_tables.completes_old_changes(spec) %}
+    or ({{ change_tables.completes(spec, delivered, logged) }})
+    {%- endif %}
+{%- endmacro %}
+
+
 {#- Whether it does, and the one that is known told of a move, which is withdrawn then. -#}
 {% macro overrules_key_before(spec, one='source', other='target') -%}
     {{ other }}._key_before is not null and {{ change_tables.key_before_wins(spec, one, other) }}
+{%- endmacro %}
+
+
+{#-
+    Whether the content that stands now is of another key than the one that the log held, whose row is withdrawn then: where the
+    identity of a change does not bear its key.
+-#}
+{% macro overrules_key(spec, delivered='source', logged='target') -%}
+    {{ logged }}._change_id is not null and not ({{ change_tables.same_key(spec.key, delivered, logged) }}) and ({{ change_tables.content_wins(spec, delivered, logged) }})
 {%- endmacro %}
 
 

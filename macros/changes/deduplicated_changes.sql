@@ -25,8 +25,8 @@
         } -%}
         {#- rows that are no change tell as well how far the raw table has settled -#}
         {%- set with_others = run.run == 'since' -%}
-        {#- rows that are no change stand alone -#}
-        {%- set same_change = '_change_seq, ' ~ ('coalesce(_change_id, _raw_id)' if with_others else '_change_id') -%}
+        {#- rows that are no change stand alone, also where a change bears the same position -#}
+        {%- set same_change = '_change_seq, ' ~ ('coalesce(_change_id, _raw_id), _change_id is null' if with_others else '_change_id') -%}
         {#- of changes that the log may have to give up -#}
         {%- set withdraws = run.run != 'first' and change_tables.withdraws_changes(spec) -%}
         {%- set is_taken = "_status = 'accepted'" -%}
@@ -123,11 +123,8 @@ new_changes as (
 
     select
         changes.*,
-        {%- if withdraws %}
-        changes._withdraws or coalesce({{ change_tables.overrules_key_before(spec, 'changes', 'known') }}, false) as _overrules,
-        {%- else %}
-        coalesce(changes._key_before > known._key_before, false) as _overrules,
-        {%- endif %}
+        {{ 'changes._withdraws or ' if withdraws }}coalesce({{ change_tables.overrules_key_before(spec, 'changes', 'known') }}, false)
+        or coalesce({{ change_tables.overrules_key(spec, 'changes', 'known') }}, false) as _overrules,
         known._change_id is not null as _is_known
     from changes
     left join {{ state }} as known
@@ -135,10 +132,10 @@ new_changes as (
     where
         {%- if withdraws %}
         case
-            when changes._withdraws
-                then known._change_id is not null
             when {{ change_tables.compares_completeness(spec, 'known', '>', 'changes') }}
                 then false
+            when changes._withdraws
+                then known._change_id is not null
             else
                 {{ change_tables._is_new_to_log(spec) | indent(8) }}
         end

@@ -45,7 +45,7 @@
                     {%- do change_tables._compare_with_log(spec, state, new_changes, found) -%}
                 {%- endif -%}
                 {%- if change_tables.withdraws_changes(spec) -%}
-                    {%- do change_tables._find_withdrawals(state, new_changes, found) -%}
+                    {%- do change_tables._find_withdrawals(spec, state, new_changes, found) -%}
                 {%- endif -%}
             {%- endif -%}
             {%- set mark = change_tables._log_mark(spec, run.mark_before, batch, found, settled) -%}
@@ -168,7 +168,8 @@ create or replace view {{ reports }} as
 {% macro _compare_with_log(spec, log, new_changes, found) %}
     {% set row = run_query(
         "select count_if(target._change_id is null or (" ~ change_tables._revises(spec) ~ ")) as new_changes,"
-        ~ " count(target._change_id) as known, count_if(" ~ change_tables.overrules_key_before(spec) ~ ") as overruled"
+        ~ " count(target._change_id) as known,"
+        ~ " count_if((" ~ change_tables.overrules_key_before(spec) ~ ") or (" ~ change_tables.overrules_key(spec) ~ ")) as overruled"
         ~ " from (select * from " ~ new_changes ~ " where " ~ found.is_change ~ ") as source left join " ~ log ~ " as target"
         ~ " on source._change_id = target._change_id and source._change_seq = target._change_seq"
         ~ " and target._change_seq between '" ~ found.lowest_seq ~ "' and '" ~ found.highest_seq ~ "'"
@@ -179,12 +180,19 @@ create or replace view {{ reports }} as
 {% endmacro %}
 
 
+{#- Whether a delivery is no less complete than what the log holds: a raw table that was purged in part takes nothing back. -#}
+{% macro _is_as_complete(spec) -%}
+    not {{ change_tables.compares_completeness(spec, 'target', '>', 'source') }}
+{%- endmacro %}
+
+
 {#- Adds to what was found the changes of the log that the run's rows take back: see `withdraws_changes`. -#}
-{% macro _find_withdrawals(log, new_changes, found) %}
+{% macro _find_withdrawals(spec, log, new_changes, found) %}
     {% set row = run_query(
         "select count(*) as withdrawn, min(_change_seq) as lowest_seq, max(_change_seq) as highest_seq"
         ~ " from (select * from " ~ new_changes ~ " where _withdraws) as source left semi join " ~ log ~ " as target"
         ~ " on source._change_id = target._change_id and source._change_seq = target._change_seq"
+        ~ " and " ~ change_tables._is_as_complete(spec)
     ).rows[0] %}
     {% set withdrawn = row['withdrawn'] | int %}
     {% if withdrawn > 0 %}
@@ -351,19 +359,6 @@ create or replace view {{ reports }} as
 {% endmacro %}
 
 
-{#- What a delivery of a change (`source`) holds against what the log holds of it (`target`). -#}
-{% macro _content_wins(spec) -%}
-    {%- set headers = change_tables.comparable_columns(spec, change_tables._delivered_headers(spec)) -%}
-    {%- set values = change_tables.completeness_columns(spec, 'source') + [change_tables.comparable_text(spec)] + headers | map(attribute='value') | list -%}
-    {%- set known_values = change_tables.completeness_columns(spec, 'target') + [change_tables.content_text(spec, 'target')] + change_tables.header_columns(spec, 'target') -%}
-    struct({{ values | join(', ') }})
-    > struct({{ known_values | join(', ') }})
-    {%- if change_tables.completes_old_changes(spec) %}
-    or ({{ change_tables.completes(spec) }})
-    {%- endif %}
-{%- endmacro %}
-
-
 {% macro _conflicts(spec) -%}
     {{- '(' if spec.added }}source._is_conflicting{{ ' and not ' ~ change_tables.lacks_columns(spec) ~ ')' if spec.added }}
     or (
@@ -378,7 +373,7 @@ create or replace view {{ reports }} as
 
 
 {% macro _revises(spec) -%}
-    ({{ change_tables._content_wins(spec) }})
+    ({{ change_tables.content_wins(spec) }})
     or ({{ change_tables.key_before_wins(spec) }})
     or ({{ change_tables._report_is_settled(spec) }})
     or (not target._is_conflicting and ({{ change_tables._conflicts(spec) }}))
@@ -515,9 +510,9 @@ when
 when matched and source._mark is not null then update set
     _mark = {{ change_tables.guarded_mark(run.mark_before) }}
 {%- if withdraws %}
-when matched and source._withdraws then delete
+when matched and source._withdraws and {{ change_tables._is_as_complete(spec) }} then delete
 {%- endif %}
-when matched and ({{ change_tables._content_wins(spec) }}) then update set
+when matched and ({{ change_tables.content_wins(spec) }}) then update set
     {%- for name in change_tables._columns_taken_by_content(spec) %}
     {{ change_tables.quoted(name) }} = source.{{ change_tables.quoted(name) }},
     {%- endfor %}
