@@ -64,7 +64,7 @@
         '_contents_differ', '_copies', '_copy', '_counts', '_covered', '_decoding_error', '_deletes_before',
         '_departs', '_differs', '_ends', '_entered_by', '_enters', '_envelope', '_error', '_event_counter',
         '_event_time', '_extent_misfit', '_fault', '_fault_in_change', '_field_map', '_first_position',
-        '_first_tenancy', '_floor', '_floors', '_forbidden', '_has_before', '_has_key', '_has_landed_update',
+        '_first_tenancy', '_floor', '_floors', '_forbidden', '_fragment', '_has_before', '_has_key', '_has_landed_update',
         '_has_lived', '_has_update', '_header_fault', '_headers', '_highest_before_key', '_highest_rank',
         '_holds_back', '_io_time', '_io_type', '_is_accepted', '_is_ahead', '_is_before', '_is_covered',
         '_is_ended', '_is_first', '_is_fragment', '_is_half', '_is_key_update', '_is_known', '_is_moved',

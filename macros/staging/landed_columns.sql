@@ -100,6 +100,12 @@
             ~ " else " ~ change_tables._has_finer_digits(value, decimal.group(2)) ~ " end" %}
     {% elif type in ['tinyint', 'smallint', 'int', 'bigint'] %}
         {% set exact = " or try_cast(" ~ value ~ " as decimal(38, 18)) <> try_cast(" ~ value ~ " as " ~ data_type ~ ")" %}
+    {% elif type in ['float', 'double'] %}
+        {% set exact = " or (abs(try_cast(" ~ value ~ " as " ~ type ~ ")) = " ~ type ~ "('infinity')"
+            ~ " and not cast(" ~ value ~ " as string) rlike '[iI][nN][fF]')" %}
+    {% elif type.startswith('array<') %}
+        {% set misfit = change_tables._does_not_fit('element', type[6:-1]) %}
+        {% set exact = " or exists(" ~ value ~ ", element -> " ~ misfit ~ ")" if misfit else '' %}
     {% elif type == 'date' %}
         {% set exact = " or not try_cast(" ~ value ~ " as timestamp) <=> try_cast(try_cast(" ~ value ~ " as date) as timestamp)" %}
     {% elif type.startswith('timestamp') %}

@@ -21,13 +21,24 @@
     {% set found = {'headers': {}, 'declared': {}, 'ordinals': {}} %}
     {% set taken = [] %}
     {% set missing = [] %}
+    {% set matches = {} %}
+    {% for likeness in change_tables._openedge_likenesses() %}
+        {% for column in columns if column.name not in matches %}
+            {% set match = change_tables._openedge_match(landed, [column.name], taken, reserved, [likeness]) %}
+            {% if match %}
+                {% do taken.append(match.name) %}
+                {% do matches.update({column.name: match}) %}
+            {% endif %}
+        {% endfor %}
+    {% endfor %}
     {% for column in columns %}
-        {% set match = change_tables._openedge_match(landed, [column.name], taken, reserved) %}
-        {% if match is none and landed %}
-            {% do missing.append(column.name) %}
+        {% if column.name not in matches %}
+            {% do taken.append(column.name) %}
+            {% if landed %}
+                {% do missing.append(column.name) %}
+            {% endif %}
         {% endif %}
-        {% do taken.append(match.name if match else column.name) %}
-        {% do found.declared.update({column.name: match or {'name': column.name, 'data_type': column.data_type}}) %}
+        {% do found.declared.update({column.name: matches.get(column.name, {'name': column.name, 'data_type': column.data_type})}) %}
     {% endfor %}
     {% set of_headers = [] %}
     {% for name, spellings in known.items() %}
@@ -53,9 +64,15 @@
 {% endmacro %}
 
 
+{#- How alike two names are, the likest first. -#}
+{% macro _openedge_likenesses() %}
+    {% do return(['exact', 'near', 'far']) %}
+{% endmacro %}
+
+
 {#- The column of a raw table that one of these spellings names, and that is not taken; none where there is none. -#}
-{% macro _openedge_match(landed, spellings, taken, reserved) %}
-    {% for likeness in ['exact', 'near', 'far'] %}
+{% macro _openedge_match(landed, spellings, taken, reserved, likenesses=none) %}
+    {% for likeness in likenesses or change_tables._openedge_likenesses() %}
         {% for spelling in spellings %}
             {% for column in landed.values() if column.name not in taken %}
                 {% set near = change_tables._openedge_near(column.name) %}

@@ -65,7 +65,10 @@ tracked as (
         _sequence as _tracked_sequence,
         sort_array(collect_set(coalesce(_told_operation, 'null'))) as _tracked_operations,
         sort_array(collect_set(coalesce(_operation_code, -1))) as _tracked_numbers,
-        max(struct(_field_map, _partition_id, _recid, _landed_time, _transaction_id)) as _tracking
+        max(struct(
+            _field_map, _partition_id, _recid, _landed_time, _transaction_id,
+            {{ change_tables._openedge_time_misfit(tracking.headers.time_stamp) }} as _time_misfit
+        )) as _tracking
     from tracking_rows
     where _sequence is not null
     group by _sequence
@@ -80,7 +83,7 @@ placed as (
         coalesce(_record_position, 0) as _position,
         _operation_code = 3 as _is_before,
         coalesce(_array_index, 0) as _index,
-        coalesce(lower(_told_fragment) in ('1', 'true'), false) as _is_fragment,
+        coalesce(_fragment = 1, false) as _is_fragment,
         {{ change_tables._openedge_time_misfit(change.headers.time_stamp) }} as _timestamp_misfit
     from landed
 
@@ -103,7 +106,7 @@ identified as (
                 then concat('header_malformed: _Continuation-Position is \'', _told_position, '\'')
             when _told_array_index is not null and coalesce(_array_index, -1) < 0
                 then concat('header_malformed: _ArrayIndex is \'', _told_array_index, '\'')
-            when lower(_told_fragment) not in ('0', '1', 'false', 'true')
+            when _told_fragment is not null and not coalesce(_fragment in (0, 1), false)
                 then concat('header_malformed: _Fragment is \'', _told_fragment, '\'')
             when _timestamp_misfit is not null
                 then concat('value_does_not_fit: ', _timestamp_misfit)
@@ -274,6 +277,11 @@ records as (
         {{ change_tables._openedge_number(header.array_index) }} as _array_index,
         {{ change_tables._openedge_told(header.array_index) }} as _told_array_index,
         {{ change_tables._openedge_told(header.fragment) }} as _told_fragment,
+        case lower({{ change_tables._openedge_told(header.fragment) }})
+            when 'true' then 1
+            when 'false' then 0
+            else {{ change_tables._openedge_number(header.fragment) }}
+        end as _fragment,
         {{ change_tables._openedge_time(header.time_stamp) }} as _landed_time,
         {{ change_tables._openedge_quoted(header.time_stamp.name) if header.time_stamp else 'cast(null as timestamp)' }} as _told_time,
         {{ change_tables._openedge_told(header.tran_id) }} as _told_transaction_id,
@@ -427,7 +435,7 @@ records as (
     coalesce(
             concat(
                 slice(split_extent(if({{ is_between }}, {{ first }}, null), cast(null as int)), 1, try_cast(_after_index as int)),
-                split_extent(if({{ is_between }}, {{ second }}, null), cast(null as int))
+                split_extent(if({{ is_between }}, {{ second }}, null), cast({{ column.meta.extent ~ ' - _after_index' if column.meta.extent else 'null' }} as int))
             ),
             split_extent(_text_{{ place }}, {{ column.meta.extent or 'cast(null as int)' }})
         )

@@ -115,6 +115,8 @@ judged as (
                 then _fault
             when _after_state <> 'whole'{{ ' or not _is_tracked' if spec.without_tracking == 'wait' }}
                 then null
+            when _landed_time is null and _tracking['_time_misfit'] is not null
+                then concat('value_does_not_fit: tracking row: ', _tracking['_time_misfit'])
             when _key_misfit is not null
                 then concat('value_does_not_fit: ', _key_misfit)
             when {{ change_tables.key_is_null(spec) }}

@@ -221,6 +221,13 @@ def _late_parts(feed: Feed) -> None:
     feed.change(CREATE, 4, 4, "copied")
 
 
+def _keys_that_turn_out_to_be_others(feed: Feed) -> None:
+    feed.both(CREATE, 1, 1, "delivered")
+    feed.both(CREATE, 2, 3, "the newest")
+    feed.batch = 1
+    feed.change(CREATE, 1, 2, "delivered otherwise")
+
+
 def _operations_that_turn_out_to_contradict(feed: Feed) -> None:
     feed.both(CREATE, 1, 1, "created")
     feed.both(CREATE, 2, 2, "created")
@@ -247,6 +254,9 @@ def _two_parts(feed: Feed) -> None:
     # cut inside an element, and inside an escape
     feed.both(CREATE, 6, 6, "inside", "6.00", "x;y~")
     feed.change(CREATE, 6, None, None, None, ";;z", position=3, index=2, fragment=1)
+    # the declared extent tells what is left for the second part
+    feed.both(CREATE, 8, 8, "cut short", "8.00", "x")
+    feed.change(CREATE, 8, None, None, None, "y;z;", position=3, index=1)
     # an update in two parts, and its before image as well
     feed.change(BEFORE, 7, 1)
     feed.change(BEFORE, 7, None, "whole", "1.00", position=1)
@@ -445,9 +455,20 @@ STORIES = [
         settles=True,
     ),
     Story(
+        1400,
+        _keys_that_turn_out_to_be_others,
+        {ACCEPTED: 3},
+        (
+            {row(1, "delivered"), row(3, "the newest")},
+            {row(2, "delivered otherwise"), row(3, "the newest")},
+        ),
+        {(1, "conflicting_content")},
+        settles=True,
+    ),
+    Story(
         600,
         _two_parts,
-        {ACCEPTED: 7, CHUNK: 8, BEFORE_IMAGE: 1},
+        {ACCEPTED: 8, CHUNK: 9, BEFORE_IMAGE: 1},
         (
             {
                 row(2, "abcd", "2.00"),
@@ -456,6 +477,7 @@ STORIES = [
                 row(5, "padded", "5.00", '["x","y","z"]'),
                 row(6, "inside", "6.00", '["x","y;","z"]'),
                 row(7, "whole", None, '["1","2","3"]'),
+                row(8, "cut short", "8.00", '["x","y","z"]'),
             },
         )
         * 2,

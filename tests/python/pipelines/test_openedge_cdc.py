@@ -214,6 +214,20 @@ def test_a_run_with_nothing_new_writes_nothing(project: Consumer, raw: Raw) -> N
 
 
 @pytest.mark.usefixtures("results")
+def test_a_part_that_was_purged_takes_nothing_back(project: Consumer, raw: Raw) -> None:
+    table, change = f"{SCHEMA}_raw.orders", "`_Change-Sequence` = 6008 and `_Continuation-Position` = 3"
+    assert raw.query(f"select count(*) from {table} where {change}") == [(1,)]
+    kept = raw.query(f"select * from {SCHEMA}.current_feed__orders")
+    raw.query(f"create table {table}_later as select * from {table} where not ({change})")
+    raw.query(f"drop table {table}")
+    raw.query(f"alter table {table}_later rename to {table}")
+    project.dbt("run", "--select", "dedup_feed__orders", "current_feed__orders")
+    reason = f"select _status_reason from {SCHEMA}.stg_feed__orders where _raw_id = '{seq(6008)}/1/0'"
+    assert raw.query(reason)[0][0].startswith("value_does_not_fit: column tags: 'x'")
+    assert sorted(raw.query(f"select * from {SCHEMA}.current_feed__orders")) == sorted(kept)
+
+
+@pytest.mark.usefixtures("results")
 def test_the_rendered_sql_of_first_and_later_runs_passes_sqlfluff(project: Consumer) -> None:
     rendered = rendered_models(project)
     assert '"run": "everything"' in rendered["dedup_feed__orders__1"]
