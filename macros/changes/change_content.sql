@@ -89,9 +89,7 @@
     {%- set values = change_tables.completeness_columns(spec, delivered) + [change_tables.comparable_text(spec, delivered, logged)] + headers | map(attribute='value') | list -%}
     {%- set known_values = change_tables.completeness_columns(spec, logged) + [change_tables.content_text(spec, logged)] + change_tables.header_columns(spec, logged) -%}
     struct({{ values | join(', ') }}) > struct({{ known_values | join(', ') }})
-    {%- if change_tables.completes_old_changes(spec) %}
-    or ({{ change_tables.completes(spec, delivered, logged) }})
-    {%- endif %}
+    {%- if change_tables.completes_old_changes(spec) %} or ({{ change_tables.completes(spec, delivered, logged) }}){% endif %}
 {%- endmacro %}
 
 

@@ -256,9 +256,7 @@
         {%- do tells.append(logged ~ '._form < ' ~ form ~ ' and ' ~ bears) -%}
     {%- endfor -%}
     {%- set content = change_tables._content_columns(spec) -%}
-    ({{ tells | join(' or ') }})
-            and {{ change_tables.hash_of(change_tables.comparable_columns(spec, content, delivered, logged)) }}
-            = {{ change_tables.hash_of(content, logged) }}
+    ({{ tells | join(' or ') }}) and {{ change_tables.hash_of(change_tables.comparable_columns(spec, content, delivered, logged)) }} = {{ change_tables.hash_of(content, logged) }}
 {%- endmacro %}
 
 
