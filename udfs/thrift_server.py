@@ -129,6 +129,7 @@ def _settings(options: argparse.Namespace, folder: Path, port: int, jars: Sequen
         "spark.driver.extraClassPath": ":".join(map(str, jars)),
         "spark.driver.memory": "4g",
         "spark.driver.extraJavaOptions": (
+            "-XX:ReservedCodeCacheSize=512m "  # where that is full, nothing more is compiled
             f'"-Djava.io.tmpdir={tmp}" "-Dderby.system.home={metastore}"'
             f' "-Dderby.stream.error.file={metastore / "derby.log"}"'
             # the same for Hive's own sessions as for Spark's
@@ -145,6 +146,8 @@ def _settings(options: argparse.Namespace, folder: Path, port: int, jars: Sequen
         # constraints of every column from every other: over wide tables that takes minutes and all of the memory
         "spark.sql.constraintPropagation.enabled": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
+        # classes made for a statement, which the next one of its shape uses again, compiled; one model's makes dozens
+        "spark.sql.codegen.cache.maxEntries": "3000",
         _METASTORE_URL: connection,
         # as Hive's own sessions have it: two that differ make the metastore set itself up anew for every session
         "spark.hadoop.datanucleus.rdbms.datastoreAdapterClassName": "org.datanucleus.store.rdbms.adapter.DerbyAdapter",
