@@ -146,7 +146,7 @@ def _settings(options: argparse.Namespace, folder: Path, port: int, jars: Sequen
         # constraints of every column from every other: over wide tables that takes minutes and all of the memory
         "spark.sql.constraintPropagation.enabled": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
-        # classes made for a statement, which the next one of its shape uses again, compiled; one model's makes dozens
+        # generated classes, which the next statement of the same shape finds compiled: Spark keeps but 100 of them
         "spark.sql.codegen.cache.maxEntries": "3000",
         _METASTORE_URL: connection,
         # as Hive's own sessions have it: two that differ make the metastore set itself up anew for every session
