@@ -55,7 +55,7 @@ select
             then concat('document_unwritable: ', _built['error'])
     end as reason,
     '{{ change_tables.batch_id() }}' as _batch_id,
-    _element as _position,
+    _events[0]['_number'] as _position,
     array_min(record_ids) as _first_record_id,
     array_max(record_ids) as _last_record_id
 from documents
@@ -99,6 +99,7 @@ select 1 as placeholder
     mark_before    the mark that it adds to; none for a first run
     mark           the mark that it leaves: the run, and for each table which log was taken in up to which of its runs
     since          for each table the run of its log from which on all is new
+    added          for each table the forms of its log from which on columns were added: see log_form
     record_ids     the least and the greatest record id of the new events, where an earlier run can have published some
     behind         entries whose log was built with other columns than are declared by now
 -#}
@@ -110,6 +111,7 @@ select 1 as placeholder
         'mark_before': mark_before,
         'mark': {'batch': change_tables.batch_id(), 'logs': {}},
         'since': {},
+        'added': {},
         'record_ids': none,
         'behind': [],
     } %}
@@ -118,6 +120,7 @@ select 1 as placeholder
         {% set log = marks[loop.index0] or {'log': '', 'batch': ''} %}
         {% set before = mark_before.logs.get(name) if mark_before else none %}
         {% do run.mark.logs.update({name: {'log': log.log, 'batch': log.batch}}) %}
+        {% do run.added.update({name: log.added or {}}) %}
         {#- of a log that was built anew all may be new, but for what was published -#}
         {% do run.since.update({name: before.batch if before and before.log == log.log else ''}) %}
         {% if mark_before and before != run.mark.logs[name] %}
@@ -173,7 +176,7 @@ select 1 as placeholder
         _event_type,
         _column_name,
         _table_key,
-        {{ change_tables._attributes_of_event(spec) }} as _attributes
+        {{ change_tables._attributes_of_event(spec, run.added[spec.settings.table_name]) }} as _attributes
     from {{ logs[loop.index0] }}
     where
         {{ change_tables._is_new_event(spec, run) | trim }}
@@ -215,20 +218,21 @@ new_events as (
 
 {#-
     What an event tells of attributes, as an array: of a field event the logged texts, of one that read its row (query-back)
-    what it read: all columns but the key, or the one that it names. A delete tells of none.
+    what it read: all columns but the key, or the one that it names, and none that was declared after it had read (`added`:
+    the log's form from which on each of these columns is logged). A delete tells of none.
 -#}
-{% macro _attributes_of_event(spec) -%}
-    {%- set binary = [] -%}
-    {%- for column in spec.columns + spec.multi_valued if change_tables._canonical_type(column.data_type) == 'binary' -%}
-        {%- do binary.append(column.name) -%}
-    {%- endfor -%}
+{% macro _attributes_of_event(spec, added) -%}
+    {%- set binary = change_tables._binary_columns(spec.columns + spec.multi_valued) -%}
     {%- set read = [] -%}
     {%- for column in spec.columns -%}
         {%- set name = change_tables.quoted(column.name) -%}
         {%- set is_binary = column.name in binary -%}
-        {%- do read.append(
+        {%- set attribute =
             "struct(" ~ change_tables.text_literal(column.name) ~ " as name, '" ~ ('octet' if is_binary else 'string') ~ "' as value_type,"
             ~ " cast(null as string) as old_value, " ~ ('base64(' ~ name ~ ')' if is_binary else 'cast(' ~ name ~ ' as string)') ~ " as new_value)"
+        -%}
+        {%- do read.append(
+            "case when _form >= " ~ added[column.name] ~ " then " ~ attribute ~ " end" if column.name in added else attribute
         ) -%}
     {%- endfor -%}
     if(
@@ -253,7 +257,8 @@ new_events as (
 
 {#-
     Which events are overruled by which, ending in `judged`. Among the events of a key between its deletes, one that read the
-    row overrules all that did not, and those of single fields; one that read a field those that did not read this field.
+    row, and is published, overrules all that did not, and those of single fields; one that read a field those that did not
+    read this field.
 -#}
 {% macro _judged_event_steps(spec) -%}
 ordered as (
@@ -288,7 +293,7 @@ compared as (
 
     select
         *,
-        max(case when _event_type in (5, 6) then struct(_number, _record_id) end) over (
+        max(case when _event_type in (5, 6) and _has_content then struct(_number, _record_id) end) over (
             partition by class_name, _key, _life
         ) as _row_event,
         max(case when _event_type in (7, 8) then struct(_number, _record_id) end) over (
@@ -345,11 +350,12 @@ sifted as (
 
 ),
 
+-- elements begin with events that have content
 begun as (
 
     select
         *,
-        not _is_published or not _subject <=> lag(_subject) over (partition by _is_published order by _number) as _begins
+        case when _is_published and _has_content and not _subject <=> _before then _number end as _begins
     from sifted
 
 ),
@@ -358,11 +364,13 @@ parted as (
 
     select
         *,
-        max(case when _begins then _number end) over (
-            partition by _is_published
-            order by _number
-            rows between unbounded preceding and current row
-        ) as _element
+        case
+            when not _is_published
+                then _number
+            when _has_content or _subject <=> _before
+                then max(_begins) over (order by _number rows between unbounded preceding and current row)
+            else min(_begins) over (order by _number desc rows between unbounded preceding and current row)
+        end as _element
     from begun
 
 ),

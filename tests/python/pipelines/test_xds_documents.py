@@ -19,6 +19,10 @@ from .landing import Raw
 from .rendered import assert_lints
 from .statements import before, intercepted
 from .xds_cases import (
+    BARE,
+    BARE_COLUMNS,
+    BARE_PUBLISHED,
+    BARE_VALUES,
     ENTRIES,
     FIRST,
     FIRST_PUBLISHED,
@@ -50,6 +54,7 @@ CHANNELS = {
     "xds": ["usr", "grp"],
     "xds_later": ["later"],
     "xds_random": ["left", "right"],
+    "xds_bare": ["bare"],
     "xds_second": ["usr"],
     "xds_nothing": [],
     "xds_kafka": ["usr", "kafka"],
@@ -58,7 +63,7 @@ CHANNELS = {
     "xds_twice": ["usr", "again"],
     "xds_unbuilt": ["again"],
 }
-BUILT = ["usr", "grp", "later", "left", "right"]
+BUILT = ["usr", "grp", "bare", "later", "left", "right"]
 
 
 class Channels:
@@ -118,7 +123,7 @@ def channels(consumer: Callable[[str], Consumer], raw: Raw) -> Channels:
     channels.land("random", [logged.landed for logged in RANDOM[0]])
     channels.project.dbt("run", "--select", *(f"stg_feed__{entry}" for entry in BUILT))
     channels.take_in(*BUILT)
-    channels.publish("xds", "xds_later", "xds_random")
+    channels.publish("xds", "xds_later", "xds_random", "xds_bare")
     return channels
 
 
@@ -128,6 +133,10 @@ def test_a_first_run_publishes_all_as_the_page_says(channels: Channels) -> None:
 
 def test_future_events_are_published_by_their_time(channels: Channels) -> None:
     assert channels.shown("xds_later") == LATER_PUBLISHED
+
+
+def test_a_row_without_attributes_overrules_nothing(channels: Channels) -> None:
+    assert channels.shown("xds_bare") == BARE_PUBLISHED
 
 
 def test_the_columns_are_those_of_the_interface_and_the_order(channels: Channels) -> None:
@@ -317,3 +326,14 @@ def test_a_log_that_was_built_with_other_columns_is_refused(channels: Channels) 
     )
     said = channels.said("xds_later")
     assert "source 'feed.later' has changed since the log that the model follows was built; build that first" in said
+
+
+def test_a_column_that_came_after_an_event_had_read_its_row_is_not_published(channels: Channels) -> None:
+    wider = Entry("bare", BARE, {**BARE_COLUMNS, "name": "string"}, MODELS, identifier="log", column_meta=BARE_VALUES)
+    channels.project.write([wider], ["people_rows"])
+    (channels.project.folder / "models/xds_wider.sql").write_text(
+        "{{ change_tables.xds_documents([ref('dedup_feed__bare')]) }}\n"
+    )
+    channels.take_in("bare")
+    channels.publish("xds_wider")
+    assert channels.shown("xds_wider") == BARE_PUBLISHED

@@ -48,11 +48,15 @@ GROUP_TABLE = 'grp\'s "é"'
 GRP = {**LOG, "key": ["code", "number"], "table_name": GROUP_TABLE}
 PEOPLE = {"id": "int", "name": "string", "note": "string"}
 PEOPLE_ROWS: list[Row] = [[number, [None, "read"][number % 2], f"note {number}"] for number in range(20)]
+BARE = {**LOG, "table_name": "bare", "replica": "people_rows"}
+BARE_COLUMNS = {"id": "int", "phone": "string"}
+BARE_VALUES = {"phone": {"multi_valued": True}}
 MULTI_VALUED = {name: {"multi_valued": True} for name in ("usr_phone.phoneno", "usr_card.scan")}
 MODELS = ("stg", "dedup")
 ENTRIES = [
     Entry("usr", USR, USERS, MODELS, identifier="log", column_meta=MULTI_VALUED),
     Entry("grp", GRP, GROUPS, MODELS, identifier="log"),
+    Entry("bare", BARE, BARE_COLUMNS, MODELS, identifier="log", column_meta=BARE_VALUES),
     Entry("later", {**LOG, "table_name": "usr", "future_events": True, "snapshot": "people_rows"}, PEOPLE, MODELS),
     Entry("left", {**LOG, "table_name": "left", "replica": "people_rows"}, PEOPLE, MODELS, identifier="random"),
     Entry("right", {**LOG, "table_name": "right", "replica": "people_rows"}, PEOPLE, MODELS, identifier="random"),
@@ -167,6 +171,14 @@ FIRST: list[Row] = [
     event(62, UPDATE_ROW, "idu=11", status="S"),
     event(63, UPDATE_ROW, "idu=12"),
     event(64, INSERT_FIELD, "idu=12", "fname", new="kept"),
+    # each belongs to the element beside it
+    event(80, INSERT_FIELD, "idu=13", "fname", new="x"),
+    event(81, INSERT_FIELD, "idu=14", "fname", new=None),
+    event(82, INSERT_FIELD, "idu=13", "lname", new=None),
+    event(83, INSERT_FIELD, "idu=14", "lname", new="y"),
+    # what has read a row without attributes is not published, and overrules nothing
+    event(90, INSERT_FIELD, "id=1", "phone", new="1", table_name="bare"),
+    event(91, INSERT_ROW, "id=1", table_name="bare"),
 ]
 FIRST_PUBLISHED: list[Published] = [
     one(
@@ -217,6 +229,13 @@ FIRST_PUBLISHED: list[Published] = [
     one([55, 56, 57, 58], "add", "idu=7", add("lname", "z") + add("idu", "7")),
     one([60], "add", "idu=11", add("fname", "kept")),
     one([64], "add", "idu=12", add("fname", "kept")),
+    one([80, 82], "add", "idu=13", add("fname", "x")),
+    one([81, 83], "add", "idu=14", add("lname", "y")),
+]
+OF_BARE = "id=1,table=bare,schema=indirect"
+BARE_PUBLISHED: list[Published] = [
+    ([90], "bare", OF_BARE, document("add", OF_BARE, add("phone", "1"), "bare"), None),
+    ([91], "bare", OF_BARE, None, "no_attribute: no value to remove or to add"),
 ]
 SECOND: list[Row] = [
     # drawn before what is published, and landed behind it
