@@ -17,6 +17,17 @@
 {% endmacro %}
 
 
+{#- The settings of a format by which the sequences of its changes are made otherwise: name -> value. -#}
+{% macro settings_of_order(spec) %}
+    {% set of_format = context['change_tables'].get(spec.format ~ '_settings_of_order') %}
+    {% set values = {} %}
+    {% for name in (of_format() if of_format else []) %}
+        {% do values.update({name: spec[name]}) %}
+    {% endfor %}
+    {% do return(values) %}
+{% endmacro %}
+
+
 {#- Whether the declared columns, their types or their order are other ones than those that a mark tells of. -#}
 {% macro columns_have_changed(spec, mark) %}
     {% do return(mark is not none and mark.columns.items() | list != change_tables.column_types(spec).items() | list) %}
@@ -47,6 +58,9 @@
     {% if mark is not none and mark.key != spec.key %}
         {% do found.append("`key` is " ~ spec.key | join(', ') ~ ", was " ~ mark.key | join(', ')) %}
     {% endif %}
+    {% for name, value in change_tables.settings_of_order(spec).items() if mark is not none and name in (mark.order or {}) and mark.order[name] != value %}
+        {% do found.append("`" ~ name ~ "`, by which changes are ordered, is " ~ value | lower ~ ", was " ~ mark.order[name] | lower) %}
+    {% endfor %}
     {% if found %}
         {% do exceptions.raise_compiler_error(
             "change_tables: model '" ~ model.name ~ "': source '" ~ spec.source_name ~ "." ~ spec.table_name

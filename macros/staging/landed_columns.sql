@@ -55,23 +55,7 @@
     null. Columns that land in their declared type cannot fail, and are not looked at.
 -#}
 {% macro misfit(spec, names, landed) -%}
-    {%- set checks = [] -%}
-    {%- for column in spec.columns if column.name in names and not change_tables._lands_as_declared(column, landed) -%}
-        {%- set name = change_tables.quoted(column.name) -%}
-        {%- if change_tables._lands_as(column, landed, 'hex') -%}
-            {%- set check = name ~ " rlike '[^0-9A-Fa-f]' or length(" ~ name ~ ') % 2 = 1' -%}
-        {%- elif change_tables._lands_as(column, landed, 'base64') -%}
-            {%- set check = name ~ " is not null and try_to_binary(" ~ name ~ ", 'base64') is null" -%}
-        {%- else -%}
-            {%- set check = change_tables._does_not_fit(name, column.data_type) -%}
-        {%- endif -%}
-        {%- if check -%}
-            {%- do checks.append(
-                "case when " ~ check ~ " then concat('column ', " ~ change_tables.text_literal(column.label or column.name) ~ ", ': \\'', cast("
-                ~ name ~ " as string), '\\' is not " ~ column.data_type ~ "') end"
-            ) -%}
-        {%- endif -%}
-    {%- endfor -%}
+    {%- set checks = change_tables._misfits(spec, names, landed) -%}
     {%- if not checks -%}
         cast(null as string)
     {%- else -%}
@@ -83,6 +67,36 @@
         )
     {%- endif -%}
 {%- endmacro %}
+
+
+{#- Whether a landed row has no such misfit: on one line, for a condition. Empty where it can have none. -#}
+{% macro fits(spec, names, landed) -%}
+    {%- set checks = change_tables._misfits(spec, names, landed) -%}
+    {{- 'coalesce(' ~ checks | join(', ') ~ ', null) is null' if checks -}}
+{%- endmacro %}
+
+
+{#- For each column of which a landed value may not fit, SQL for what is said of it: null where it fits. -#}
+{% macro _misfits(spec, names, landed) %}
+    {% set checks = [] %}
+    {% for column in spec.columns if column.name in names and not change_tables._lands_as_declared(column, landed) %}
+        {% set name = change_tables.quoted(column.name) %}
+        {% if change_tables._lands_as(column, landed, 'hex') %}
+            {% set check = name ~ " rlike '[^0-9A-Fa-f]' or length(" ~ name ~ ') % 2 = 1' %}
+        {% elif change_tables._lands_as(column, landed, 'base64') %}
+            {% set check = name ~ " is not null and try_to_binary(" ~ name ~ ", 'base64') is null" %}
+        {% else %}
+            {% set check = change_tables._does_not_fit(name, column.data_type) %}
+        {% endif %}
+        {% if check %}
+            {% do checks.append(
+                "case when " ~ check ~ " then concat('column ', " ~ change_tables.text_literal(column.label or column.name) ~ ", ': \\'', cast("
+                ~ name ~ " as string), '\\' is not " ~ column.data_type ~ "') end"
+            ) %}
+        {% endif %}
+    {% endfor %}
+    {% do return(checks) %}
+{% endmacro %}
 
 
 {#- True where a landed value would be lost, cut or rounded in the declared type. Empty where every value fits. -#}

@@ -126,12 +126,18 @@ judged as (
                 then concat('column_not_declared: column_name is ', coalesce(concat('\'', _logged_column, '\''), 'null'))
             when _event_type in (2, 3, 8) and _column_name in ({{ change_tables._literals(spec.key) }})
                 then concat('key_updated: an update of the key column ', _column_name, ' alone cannot be told from that of another row')
-            {%- for text in ['table_key', 'old_value', 'new_value'] %}
-            when {{ '_event_type in (1, 2, 3) and ' if text != 'table_key' }}_{{ text }} rlike {{ change_tables.xml_forbidden_characters() }}
+            {%- for text, types in {'table_key': none, 'old_value': '= 2', 'new_value': 'in (1, 2, 3)'}.items() %}
+            when {{ '_event_type ' ~ types ~ ' and ' if types }}_{{ text }} rlike {{ change_tables.xml_forbidden_characters() }}
                 then concat('xml_forbidden_character: {{ text }}: character ', {{ change_tables._place_of_forbidden_character('_' ~ text) }}, ' must not stand in XML')
             {%- endfor %}
             when _event_type in (1, 2, 3) and _column_misfit is not null
                 then concat('value_does_not_fit: new_value: ', _column_misfit)
+            {%- set binary = change_tables._binary_columns(spec.columns + spec.multi_valued) %}
+            {%- set binary_values = change_tables._binary_columns(spec.multi_valued) %}
+            {%- for text, type, names in [('old_value', '= 2', binary), ('new_value', 'in (1, 2, 3)', binary_values)] if names %}
+            when _event_type {{ type }} and _column_name in ({{ change_tables._literals(names) }}) and _{{ text }} is not null and try_to_binary(_{{ text }}, 'base64') is null
+                then concat('value_does_not_fit: {{ text }}: column ', _column_name, ': \'', _{{ text }}, '\' is not binary')
+            {%- endfor %}
             {%- for name in spec.key %}
             when _event_type = 1 and _column_name = {{ change_tables.text_literal(name) }} and _new_value is not null and not coalesce({{ change_tables._same_as_key(spec, name) }}, false)
                 then concat('key_contradicted: new_value of the key column ', _column_name, ' is not what table_key tells')
@@ -283,6 +289,10 @@ replica_rows as (
         {{ change_tables._misfits_by_column(spec, others, landed) }} as _misfits,
         {{ change_tables._columns_with_forbidden_characters(spec, others) }} as _forbidden
     from {{ replica }}
+    {%- set fits = change_tables.fits(spec, spec.key, landed) %}
+    {%- if fits %}
+    where {{ fits }}
+    {%- endif %}
 
 ),
 
@@ -375,6 +385,12 @@ answered as (
 {% endmacro %}
 
 
+{#- Where events may be of the future, sequences begin with their time. -#}
+{% macro idm_event_log_settings_of_order() %}
+    {% do return(['future_events']) %}
+{% endmacro %}
+
+
 {#- Mistakes that only this format knows. -#}
 {% macro idm_event_log_mistakes(node, given) %}
     {% set found = [] %}
@@ -428,7 +444,7 @@ answered as (
         {'name': '_event_type', 'data_type': 'int'},
         {'name': '_column_name', 'data_type': 'string'},
         {'name': '_old_value', 'data_type': 'string'},
-        {'name': '_new_value', 'data_type': 'string'},
+        {'name': '_new_value', 'data_type': 'string', 'is_content': true},
         {'name': '_table_key', 'data_type': 'string'},
     ]) %}
 {% endmacro %}
@@ -503,6 +519,16 @@ answered as (
         {{ change_tables.text_literal(name) }}{{ ', ' if not loop.last }}
     {%- endfor -%}
 {%- endmacro %}
+
+
+{#- The names of those columns that are binary: the log tells them in Base64. -#}
+{% macro _binary_columns(columns) %}
+    {% set names = [] %}
+    {% for column in columns if change_tables._canonical_type(column.data_type) == 'binary' %}
+        {% do names.append(column.name) %}
+    {% endfor %}
+    {% do return(names) %}
+{% endmacro %}
 
 
 {#- The text of a key column, as a key tells it: of a number without the blanks around it. -#}

@@ -246,9 +246,15 @@ def _values() -> list[Row]:
         ("bytes", "A"),
         ("bytes", "no base64!"),
     ]
-    return [
-        event(10 + place, INSERT_FIELD, "id=1", column, new=value) for place, (column, value) in enumerate(told)
-    ] + [event(50 + place, INSERT_FIELD, "id=1", column, new=value) for place, (column, value) in enumerate(misfits)]
+    return (
+        [event(10 + place, INSERT_FIELD, "id=1", column, new=value) for place, (column, value) in enumerate(told)]
+        + [event(50 + place, INSERT_FIELD, "id=1", column, new=value) for place, (column, value) in enumerate(misfits)]
+        + [
+            event(70, UPDATE_FIELD, "id=1", "bytes", old="no base64!", new="AP+A"),
+            # what is neither stored nor published may be anything
+            event(71, REPLACE_FIELD, "id=1", "order", old="a\x01", new="a word of SQL"),
+        ]
+    )
 
 
 def _multi_valued() -> Batches:
@@ -265,6 +271,9 @@ def _multi_valued() -> Batches:
     ], [
         event(18, INSERT_FIELD, "id=4", "name", new="four"),
         event(19, INSERT_FIELD, "id=4", "usr_phone.phoneno", new="4"),
+        event(19, INSERT_FIELD, "id=4", "usr_phone.phoneno", new="5"),
+        event(20, INSERT_FIELD, "id=4", "usr_card.scan", new="no base64!"),
+        event(21, UPDATE_FIELD, "id=4", "usr_card.scan", old="no base64!", new="AA=="),
     ]
 
 
@@ -433,7 +442,7 @@ CASES = [
     _case(
         "values",
         (_values(), []),
-        {("accepted", None): 11, ("rejected", "value_does_not_fit"): 7},
+        {("accepted", None): 12, ("rejected", "value_does_not_fit"): 8},
         {
             (
                 1,
@@ -459,11 +468,12 @@ CASES = [
     _case(
         "multi",
         _multi_valued(),
-        {("accepted", None): 9, ("rejected", "no_replica"): 1},
+        {("accepted", None): 10, ("rejected", "no_replica"): 1, ("rejected", "value_does_not_fit"): 2},
         set(),
         {(4, "four", None)},
-        columns=COLUMNS | {"usr_phone.phoneno": "string"},
-        multi_valued=["usr_phone.phoneno"],
+        columns=COLUMNS | {"usr_phone.phoneno": "string", "usr_card.scan": "binary"},
+        multi_valued=["usr_phone.phoneno", "usr_card.scan"],
+        reported={(change_id(19), "conflicting_content")},
         replica="multi_rows",
     ),
     _case(
@@ -520,15 +530,18 @@ CASES = [
                 event(11, INSERT_ROW, "id=2"),
                 event(12, READ_INSERT, "id=2", "name"),
                 event(13, READ_UPDATE, "id=2", "amount"),
+                # the replica's key is another one
+                event(14, INSERT_ROW, "id=3"),
             ],
             [],
         ),
-        {("accepted", None): 2, ("rejected", "value_does_not_fit"): 2},
+        {("accepted", None): 2, ("rejected", "value_does_not_fit"): 2, ("ignored", "row_gone"): 1},
         {(1, "one", "1.50"), (2, "two", None)},
         replica="textual_rows",
     ),
 ]
 
+TEXTUAL_ROWS: list[Row] = [["one", "1", "1.50"], ["two", "2", "much"], ["three", "3.5", "3.00"]]
 REPLICAS: Mapping[str, tuple[Mapping[str, str], tuple[list[Row], list[Row]]]] = {
     "reading_rows": (REPLICA, READ_ROWS),
     "multi_rows": (COLUMNS, ([], [])),
@@ -539,7 +552,7 @@ REPLICAS: Mapping[str, tuple[Mapping[str, str], tuple[list[Row], list[Row]]]] = 
     ),
     "textual_rows": (
         {"name": "string", "id": "string", "amount": "string"},
-        ([["one", "1", "1.50"], ["two", "2", "much"]], [["one", "1", "1.50"], ["two", "2", "much"]]),
+        (TEXTUAL_ROWS, TEXTUAL_ROWS),
     ),
 }
 """Replicas by their entry: their columns, and what they hold at each batch."""

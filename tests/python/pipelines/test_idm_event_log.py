@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -191,3 +192,13 @@ def test_the_rendered_sql_of_first_and_later_runs_passes_sqlfluff(project: Consu
     ]
     wanted += ["dedup_feed__future__1", "dedup_feed__reading__1", "dedup_feed__arriving__1", "stg_feed__textual__0"]
     assert_lints(project.folder / "to_lint", {name: rendered[name] for name in wanted})
+
+
+@pytest.mark.usefixtures("results")
+def test_the_order_of_a_log_cannot_be_switched_but_by_building_it_anew(project: Consumer) -> None:
+    entry = next(case.entry for case in CASES if case.entry.name == "future")
+    switched = replace(entry, change_table={**entry.change_table, "future_events": False})
+    project.write([switched], list(REPLICAS))
+    refused = project.dbt("run", "--select", "dedup_feed__future", must_succeed=False)
+    assert "`future_events`, by which changes are ordered, is false, was true" in project.errors(refused)
+    project.dbt("run", "--full-refresh", "--select", "dedup_feed__future")
