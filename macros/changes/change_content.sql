@@ -26,9 +26,13 @@
 {% endmacro %}
 
 
-{#- What makes two deliveries of one change two contents: its values, and which of them it bears. -#}
+{#-
+    What makes two deliveries of one change two contents: its values, and which of them it bears. Also the columns of its own in
+    which a format tells values that are no columns of the row (`is_content` in `<format>_columns`).
+-#}
 {% macro _content_columns(spec) %}
-    {% do return(spec.columns + [{'name': '_present_columns', 'data_type': 'array<string>'}]) %}
+    {% set of_format = change_tables.further_columns(spec) | selectattr('is_content') | list %}
+    {% do return(spec.columns + [{'name': '_present_columns', 'data_type': 'array<string>'}] + of_format) %}
 {% endmacro %}
 
 

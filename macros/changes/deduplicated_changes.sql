@@ -22,6 +22,7 @@
             'marks': marks | length,
             'edge': bound.edge,
             'until': bound.until,
+            'is_whole': bound.is_whole,
         } -%}
         {#- rows that are no change tell as well how far the raw table has settled -#}
         {%- set with_others = run.run == 'since' -%}

@@ -131,12 +131,16 @@ tenancies as (
 {%- set queue -%}
 if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))
 {%- endset -%}
+{#- a row whose base is not known does not live, and holds its place all the same -#}
+{%- set is_end -%}
+(event._is_deleted and event._precedence in ({{ change_tables.precedence_of('departure') }}, {{ change_tables.precedence_of('delete') }}))
+{%- endset -%}
 {%- set is_truncate = 'event._precedence = ' ~ change_tables.precedence_of('truncate') -%}
 named_struct(
                 'transaction_id', event._transaction_id,
                 'queue', case
                     when {{ is_truncate }} then cast(array() as array<string>)
-                    when event._is_deleted then slice({{ queue }}, 2, size(held.queue))
+                    when {{ is_end }} then slice({{ queue }}, 2, size(held.queue))
                     when event._enters or size(held.queue) = 0 then concat({{ queue }}, array(event._change_id))
                     else {{ queue }}
                 end,
@@ -147,11 +151,11 @@ named_struct(
                     '_enters', event._enters,
                     '_tenancy', case
                         when {{ is_truncate }} then get(held.queue, size(held.queue) - 1)
-                        when event._is_deleted then get({{ queue }}, 0)
+                        when {{ is_end }} then get({{ queue }}, 0)
                         when event._enters or size(held.queue) = 0 then event._change_id
                         else get(held.queue, size(held.queue) - 1)
                     end,
-                    '_is_covered', event._is_deleted and not {{ is_truncate }} and size({{ queue }}) > 1
+                    '_is_covered', {{ is_end }} and size({{ queue }}) > 1
                 )))
             )
 {%- endmacro %}

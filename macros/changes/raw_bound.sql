@@ -9,6 +9,7 @@
     edge        how far the raw table had landed before it was read: {arrival, rows} of the rows with the highest arrival,
                 and their fingerprint; of positions, the list of them (see `_landed_positions`). None where nothing had
     until       of positions, SQL that keeps a run to what had landed then; else none
+    is_whole    whether the rows at the arrival up to which the runs before have settled are passed over, too
     highest_seq the highest sequence that the log holds; none where there is no log
 -#}
 {% macro _raw_bound(spec, mark) %}
@@ -22,7 +23,7 @@
             ~ this ~ " has taken in, '" ~ loaded ~ "', got '" ~ wanted ~ "'; build it anew with --full-refresh"
         ) %}
     {% endif %}
-    {% set bound = {'predicate': none, 'snapshot': true, 'arrival': arrival, 'edge': none, 'until': none, 'highest_seq': mark.highest_seq if mark else none} %}
+    {% set bound = {'predicate': none, 'snapshot': true, 'arrival': arrival, 'edge': none, 'until': none, 'is_whole': false, 'highest_seq': mark.highest_seq if mark else none} %}
     {% set settled = none if mark is none or rescan else mark.settled %}
     {#- settled by another kind of arrival: everything is read again -#}
     {% if arrival and settled is not none and (settled is string) == (arrival.kind == 'positions') %}
@@ -42,7 +43,7 @@
             {% do bound.update({'predicate': change_tables._positions_since(arrival, settled or [], spec.lookback)}) %}
         {% elif arrival and settled is not none %}
             {% set is_whole = mark.edge is not none and edges.get(settled, {}).rows == mark.edge %}
-            {% do bound.update({'predicate': change_tables._arrived_since(arrival, settled, spec.lookback, is_whole)}) %}
+            {% do bound.update({'is_whole': is_whole, 'predicate': change_tables._arrived_since(arrival, settled, spec.lookback, is_whole)}) %}
         {% endif %}
     {% endif %}
     {% do return(bound) %}
@@ -272,6 +273,9 @@
 {% macro _arrival_kind(type) %}
     {% if type in ['tinyint', 'smallint', 'int', 'bigint', 'float', 'double'] or type.startswith('decimal') %}
         {% do return('number') %}
+    {% endif %}
+    {% if modules.re.match('(var)?char\\b', type) %}
+        {% do return('text') %}
     {% endif %}
     {% do return({'date': 'date', 'timestamp': 'timestamp', 'timestamp_ntz': 'timestamp_ntz', 'string': 'text'}.get(type)) %}
 {% endmacro %}

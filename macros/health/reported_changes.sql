@@ -31,7 +31,7 @@ select 1 as placeholder
     updates that wait for their base and rows that others covered. It stands beside each log, since a metastore need not
     take the text of one view over many tables.
 
-    mark   the log's; the view is made anew when what it says of truncates, loads or moves has changed
+    mark   the log's; the view is made anew where its text is another one than the view's
 -#}
 {% macro reports_of_log(spec, log, mark) -%}
 {%- set keys = dict(

@@ -267,10 +267,10 @@ new_floors as (
         and _change_op = 'truncate'
         and _batch_id > '{{ run.mark_before.batch }}'
         {{- change_tables._until_mark(run) }}
-    {%- if run.mark.loads | length > run.mark_before.loads | length %}
+    {%- for load in run.mark.loads[run.mark_before.loads | length:] %}
     union all
-    select '{{ run.mark.loads[-1] }}' as _change_seq
-    {%- endif %}
+    select '{{ load }}' as _change_seq
+    {%- endfor %}
 
 )
 {%- endmacro %}

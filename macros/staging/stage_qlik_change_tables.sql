@@ -45,13 +45,13 @@ landed_since as (
 
 ),
 
--- a before image that lands after its update asks for the rows of its change_seq again
+-- a before image that lands without an update to be part of asks for the rows of its change_seq again
 late_before_images as (
 
     select {{ header.change_seq }} as _change_seq
     from landed_since
     group by {{ header.change_seq }}
-    having count_if({{ header.change_oper }} = 'B') > 0 and count_if({{ header.change_oper }} = 'U') = 0
+    having count_if({{ header.change_oper }} = 'B') > 0 and count_if({{ change_tables._is_usable_update(spec, header, landed, timestamp) }}) = 0
 
 ),
 
@@ -222,6 +222,20 @@ staged_rows as (
 ),
 
 {{ change_tables.staged_with_snapshot(spec, bound) }}
+{%- endmacro %}
+
+
+{#-
+    Whether a landed row is an update that staging will hardly reject: one that it rejects all the same keeps a before image
+    from the update that landed before.
+-#}
+{% macro _is_usable_update(spec, header, landed, timestamp) -%}
+    {{ header.change_oper }} = 'U' and not ({{ change_tables.key_is_null(spec) }})
+    {%- for fits in [
+        change_tables.fits({'columns': timestamp}, timestamp | map(attribute='name') | list, landed),
+        change_tables.fits(spec, spec.column_names, landed),
+    ] if fits %} and {{ fits }}{% endfor -%}
+    {%- if spec.mask_type == 'string' and header.change_mask %} and not coalesce({{ header.change_mask }} rlike '[^0-9A-Fa-f]', false){% endif -%}
 {%- endmacro %}
 
 

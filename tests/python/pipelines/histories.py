@@ -211,6 +211,26 @@ def random_raw_rows(
     return everything
 
 
+def exchange_with_an_unknown_row() -> list[RawRow]:
+    """A row at place 1, one at place 2 whose base is not known, in the next batch their exchange, then another row."""
+
+    def row(number: int, oper: str, place: int, batch: int, present: frozenset[str] | None = None) -> RawRow:
+        seq, at = f"2026010100000000{number:019d}", _BEGIN + timedelta(seconds=number)
+        name = "a" if present is None else "b" if present else None
+        transaction_id = "0A" if batch == 2 else None
+        return RawRow(seq, oper, transaction_id, at, (1, place), name, None, batch, present)
+
+    return [
+        row(0, "I", 1, 1),
+        row(1, "U", 2, 1, frozenset({"name"})),
+        row(2, "B", 1, 2),
+        row(2, "U", 2, 2, frozenset()),
+        row(3, "B", 2, 2),
+        row(3, "U", 1, 2, frozenset()),
+        row(4, "I", 3, 3),
+    ]
+
+
 def expected_table(landed: Iterable[RawRow]) -> Table:
     """What the models must show after these raw rows."""
     return Table(_changes(list(landed)))

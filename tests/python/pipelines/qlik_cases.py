@@ -151,6 +151,16 @@ CASES = [
         [{(7, "a"), (9, "f")}, {(8, "a"), (9, "f")}],
     ),
     Case(
+        Entry("late_before", TWO_HEADERS | {"arrival": "batch"}, COLUMNS),
+        _prefixed(["change_seq", "change_oper"]) | COLUMNS | {"amount": "string", "batch": "int"},
+        [
+            [bare(41, "I", 7, "a", "1.00", 1), bare(50, "U", 8, "a", "1.00", 1), bare(60, "I", 9, "f", "1.00", 2)],
+            [bare(50, "B", 7, "a", "1.00", 3), bare(50, "U", 8, "a", "unreadable", 3)],
+        ],
+        {("accepted", None): 3, ("merged", "before_image"): 1, ("rejected", "value_does_not_fit"): 1},
+        [{(7, "a"), (8, "a"), (9, "f")}, {(8, "a"), (9, "f")}],
+    ),
+    Case(
         Entry(
             "truncated",
             SPEC

@@ -22,6 +22,7 @@ from .histories import (
     RAW_COLUMNS,
     Order,
     RawRow,
+    exchange_with_an_unknown_row,
     expected_history,
     expected_reports,
     expected_rows_at,
@@ -69,6 +70,10 @@ PROOFS = [
     Proof(
         Entry("partial_in_time", PARTIAL, COLUMNS, MODELS),
         _rows(9, "timely", partial=True),
+    ),
+    Proof(
+        Entry("exchanged", PARTIAL, COLUMNS, MODELS),
+        exchange_with_an_unknown_row(),
     ),
 ]
 
@@ -188,6 +193,7 @@ def test_state_and_history_are_functions_of_the_set_of_changes(
     }
     assert '"run": "since"' in rendered["history_feed__full"]
     assert '"run": "since"' in rendered["history_feed__partial_in_time"]
+    assert '"run": "since"' in project.compiled("history_feed__exchanged")
     assert_lints(project.folder / "to_lint", rendered)
     kinds = ("dedup", "current", "history")
     states = [f"{project.schema}.{kind}_feed__{name}__state" for kind in kinds for name in names]
