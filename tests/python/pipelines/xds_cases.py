@@ -172,10 +172,10 @@ FIRST: list[Row] = [
     event(63, UPDATE_ROW, "idu=12"),
     event(64, INSERT_FIELD, "idu=12", "fname", new="kept"),
     # each belongs to the element beside it
-    event(80, INSERT_FIELD, "idu=13", "fname", new="x"),
-    event(81, INSERT_FIELD, "idu=14", "fname", new=None),
-    event(82, INSERT_FIELD, "idu=13", "lname", new=None),
-    event(83, INSERT_FIELD, "idu=14", "lname", new="y"),
+    event(65, INSERT_FIELD, "idu=13", "fname", new="x"),
+    event(66, INSERT_FIELD, "idu=14", "fname", new=None),
+    event(67, INSERT_FIELD, "idu=13", "lname", new=None),
+    event(68, INSERT_FIELD, "idu=14", "lname", new="y"),
     # what has read a row without attributes is not published, and overrules nothing
     event(90, INSERT_FIELD, "id=1", "phone", new="1", table_name="bare"),
     event(91, INSERT_ROW, "id=1", table_name="bare"),
@@ -229,8 +229,8 @@ FIRST_PUBLISHED: list[Published] = [
     one([55, 56, 57, 58], "add", "idu=7", add("lname", "z") + add("idu", "7")),
     one([60], "add", "idu=11", add("fname", "kept")),
     one([64], "add", "idu=12", add("fname", "kept")),
-    one([80, 82], "add", "idu=13", add("fname", "x")),
-    one([81, 83], "add", "idu=14", add("lname", "y")),
+    one([65, 67], "add", "idu=13", add("fname", "x")),
+    one([66, 68], "add", "idu=14", add("lname", "y")),
 ]
 OF_BARE = "id=1,table=bare,schema=indirect"
 BARE_PUBLISHED: list[Published] = [
