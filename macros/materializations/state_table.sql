@@ -177,7 +177,7 @@
 
 {#-
     Looks up what a run needs besides adding its events: most runs need nothing. The model is built whole where a truncate
-    or a load came late, with events behind it that are folded already. So it is where changes bear only some columns and one
+    or a load came late, with events behind it that are folded already, or by which rows entered keys. So it is where changes bear only some columns and one
     of them came late to a key that rows have moved to or from, since that reaches from key to key; or where the rest of a
     transaction came in which rows exchange their keys, since a state holds only the row that stands in front.
 -#}
@@ -198,6 +198,9 @@
     {% if run.moves and spec.images == 'full' %}
         {% do steps.append(change_tables._exchanged_key_steps(spec, run, log)) %}
         {% do found.update({'exchanges': '(select count(*) from (select 1 from exchanged_keys limit 1))'}) %}
+        {% if run.ends_older_keys and not meets %}
+            {% do found.update({'rebuild': "(select count(*) from entries_and_ends where _enters and _change_seq >= '" ~ run.mark.floor ~ "')"}) %}
+        {% endif %}
     {% endif %}
     {% if not found %}
         {% do return(none) %}
@@ -230,11 +233,17 @@
 moved_keys as (
 
     select
-        {{ change_tables.column_list(spec.key) }},
-        collect_set(case when _enters then _transaction_id end) as _entered_by
+        {{ change_tables.column_list(spec.key, 'entries_and_ends') }},
+        collect_set(case when entries_and_ends._enters then entries_and_ends._transaction_id end) as _entered_by,
+        -- an end that took a row which another had covered has left no trace in the state
+        max(case when events._change_id is null then entries_and_ends._change_seq end) as _last_seq
     from entries_and_ends
-    where _enters or _precedence = {{ change_tables.precedence_of('departure') }}
-    group by {{ change_tables.column_list(spec.key) }}
+    left join events
+        on
+            entries_and_ends._change_id = events._change_id
+            and entries_and_ends._change_seq = events._change_seq
+    group by {{ change_tables.column_list(spec.key, 'entries_and_ends') }}
+    having count_if(entries_and_ends._enters or entries_and_ends._precedence = {{ change_tables.precedence_of('departure') }}) > 0
 
 ),
 
@@ -247,7 +256,7 @@ met_events as (
         events._transaction_id = last_events._transaction_id
         and array_contains(moved_keys._entered_by, events._transaction_id) as _is_open,
         {%- endif %}
-        events._change_seq <= last_events._change_seq as _is_late
+        events._change_seq <= {{ 'greatest(last_events._change_seq, moved_keys._last_seq)' if run.follows_rows else 'last_events._change_seq' }} as _is_late
     from events
     inner join last_events
         on {{ change_tables.same_key(spec.key, 'events', 'last_events') }}

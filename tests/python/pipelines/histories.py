@@ -211,24 +211,50 @@ def random_raw_rows(
     return everything
 
 
+def _told(number: int, oper: str, place: int, batch: int, name: str | None, *, in_transaction: bool = False) -> RawRow:
+    """A row of a history by hand: an update bears its name alone, where it has one."""
+    present = frozenset({"name"} if name else ()) if oper == "U" else None
+    seq, at = f"2026010100000000{number:019d}", _BEGIN + timedelta(seconds=number)
+    return RawRow(seq, oper, "0A" if in_transaction else None, at, (1, place), name, None, batch, present)
+
+
+def _exchange(first: int, second: int, batch: int) -> list[RawRow]:
+    """The rows at places 1 and 2 exchange them, by updates of these numbers."""
+    return [
+        _told(first, "B", 1, batch, None, in_transaction=True),
+        _told(first, "U", 2, batch, None, in_transaction=True),
+        _told(second, "B", 2, batch, None, in_transaction=True),
+        _told(second, "U", 1, batch, None, in_transaction=True),
+    ]
+
+
 def exchange_with_an_unknown_row() -> list[RawRow]:
     """A row at place 1, one at place 2 whose base is not known, in the next batch their exchange, then another row."""
-
-    def row(number: int, oper: str, place: int, batch: int, present: frozenset[str] | None = None) -> RawRow:
-        seq, at = f"2026010100000000{number:019d}", _BEGIN + timedelta(seconds=number)
-        name = "a" if present is None else "b" if present else None
-        transaction_id = "0A" if batch == 2 else None
-        return RawRow(seq, oper, transaction_id, at, (1, place), name, None, batch, present)
-
     return [
-        row(0, "I", 1, 1),
-        row(1, "U", 2, 1, frozenset({"name"})),
-        row(2, "B", 1, 2),
-        row(2, "U", 2, 2, frozenset()),
-        row(3, "B", 2, 2),
-        row(3, "U", 1, 2, frozenset()),
-        row(4, "I", 3, 3),
+        _told(0, "I", 1, 1, "a"),
+        _told(1, "U", 2, 1, "b"),
+        *_exchange(2, 3, 2),
+        _told(4, "I", 3, 3, "c"),
     ]
+
+
+def change_within_an_exchange() -> list[RawRow]:
+    """An exchange, in the next batch a change of its second place that stands between its halves, then another row."""
+    return [
+        _told(0, "I", 1, 1, "a"),
+        _told(1, "I", 2, 1, "b"),
+        _told(2, "U", 4, 1, "of no row"),
+        *_exchange(10, 20, 1),
+        _told(15, "U", 2, 2, "n"),
+        _told(30, "I", 3, 3, "c"),
+    ]
+
+
+def truncate_before_an_exchange() -> list[RawRow]:
+    """Of full images: an exchange, in the next batch nothing but a truncate that stands before it, then another row."""
+    rows = [_told(0, "I", 1, 1, "a"), _told(1, "I", 2, 1, "b"), *_exchange(10, 20, 1), _told(30, "I", 3, 3, "c")]
+    truncate = replace(_told(5, "T", 0, 2, None), key=(None, None))
+    return [replace(row, present=None) for row in [*rows, truncate]]
 
 
 def expected_table(landed: Iterable[RawRow]) -> Table:
