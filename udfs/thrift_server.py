@@ -255,7 +255,7 @@ def _start_spark(settings: dict[str, str]) -> tuple[Any, Any]:
 
 def _start_server(spark: Any, host: str, port: int) -> None:
     register_catalog(spark)
-    _let_hive_load_no_functions(spark)
+    _let_sessions_share_hive(spark)
     spark._jvm.org.apache.spark.sql.hive.thriftserver.HiveThriftServer2.startWithContext(
         spark._jsparkSession.sqlContext()
     )
@@ -270,20 +270,23 @@ def _start_server(spark: Any, host: str, port: int) -> None:
             time.sleep(0.1)
 
 
-def _let_hive_load_no_functions(spark: Any) -> None:
-    """Tell Hive's client that Hive's own functions are loaded, which Spark has no use for.
+def _let_sessions_share_hive(spark: Any) -> None:
+    """Let sessions come and go beside each other: they are of one user, and share Hive's client of the metastore.
 
-    Sessions of one user share a client. One that ends while another does makes a new client by Hive's own way, which
-    loads Hive's functions; Spark leaves out classes that they need, so that the connection would break, and later ones
-    wait without end. What tells Hive is a private counter, reached through handles, since py4j hands a number on as its
-    value (Hive 2.3, as Spark 4.1 bears it).
+    A session that ends closes the client that its thread holds, which is that of all: others meet it closed in the
+    middle of a statement. A plain holder closes nothing when it is emptied. And a session that makes a client by Hive's
+    own way loads Hive's functions, of whose classes Spark leaves some out: its connection would break, and later ones
+    wait without end; so Hive is told that they are loaded. Both are private (Hive 2.3, as Spark 4.1 bears it), the
+    second a counter, reached through handles, since py4j hands a number on as its value.
     """
     jvm: Any = spark._jvm
+    hive = jvm.java.lang.Class.forName("org.apache.hadoop.hive.ql.metadata.Hive")
+    holder = hive.getDeclaredField("hiveDB")
+    holder.setAccessible(True)
+    holder.set(None, jvm.java.lang.ThreadLocal())
     handles = jvm.java.lang.invoke.MethodHandles
     lookup = handles.publicLookup()
-    state = jvm.java.lang.Class.forName("org.apache.hadoop.hive.ql.metadata.Hive").getDeclaredField(
-        "didRegisterAllFuncs"
-    )
+    state = hive.getDeclaredField("didRegisterAllFuncs")
     state.setAccessible(True)
     takes_number = jvm.java.lang.invoke.MethodType.methodType(jvm.java.lang.Void.TYPE, jvm.java.lang.Integer.TYPE)
     write = lookup.findVirtual(state.getType(), "set", takes_number)
