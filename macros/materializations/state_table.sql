@@ -199,7 +199,10 @@
         {% do steps.append(change_tables._exchanged_key_steps(spec, run, log)) %}
         {% do found.update({'exchanges': '(select count(*) from (select 1 from exchanged_keys limit 1))'}) %}
         {% if run.ends_older_keys and not meets %}
-            {% do found.update({'rebuild': "(select count(*) from entries_and_ends where _enters and _change_seq >= '" ~ run.mark.floor ~ "')"}) %}
+            {% do found.update({
+                'rebuild': "(select count(*) from entries_and_ends as known where _enters and _change_seq >= '" ~ run.mark.floor
+                    ~ "' and not exists (select 1 from events where events._change_id = known._change_id and events._change_seq = known._change_seq))",
+            }) %}
         {% endif %}
     {% endif %}
     {% if not found %}
