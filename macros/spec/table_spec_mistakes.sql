@@ -112,7 +112,7 @@
         {% endif %}
         {% if not column.data_type %}
             {% do found.append("`columns`: '" ~ column.name ~ "' must have a data_type") %}
-        {% elif not modules.re.match(change_tables._spark_type_pattern(), column.data_type | lower | trim) %}
+        {% elif not change_tables._is_spark_type(column.data_type | lower | trim) %}
             {% do found.append(
                 "`columns`: '" ~ column.name ~ "' must have a data_type that Spark knows, got '" ~ column.data_type ~ "'"
             ) %}
@@ -122,12 +122,21 @@
 {% endmacro %}
 
 
-{% macro _spark_type_pattern() %}
-    {% do return(
+{#- Whether Spark knows a type by this text: types of one value to their end, of those in an array, map or struct the digits. -#}
+{% macro _is_spark_type(data_type) %}
+    {% set is_type = modules.re.match(
         '^(boolean|tinyint|byte|smallint|short|int|integer|bigint|long|float|real|double|date|timestamp|timestamp_ntz'
         ~ '|timestamp_ltz|string|binary|(decimal|dec|numeric)( *\\( *[0-9]+ *(, *[0-9]+ *)?\\))?'
-        ~ '|(varchar|char) *\\( *[0-9]+ *\\)|array *<.+>|map *<.+>|struct *<.+>)$'
+        ~ '|(varchar|char) *\\( *0*[1-9][0-9]* *\\)|array *<.+>|map *<.+>|struct *<.+>)$',
+        data_type
     ) %}
+    {% set impossible = [] %}
+    {% for digits, scale in modules.re.findall('\\b(?:decimal|dec|numeric) *\\( *([0-9]+) *(?:, *([0-9]+) *)?\\)', data_type) %}
+        {% if not 1 <= digits | int <= 38 or (scale or 0) | int > digits | int %}
+            {% do impossible.append(digits) %}
+        {% endif %}
+    {% endfor %}
+    {% do return(is_type and not impossible) %}
 {% endmacro %}
 
 

@@ -29,7 +29,10 @@
 {% endmacro %}
 
 
-{#- The declared columns in their declared types, each as a line of a select list. -#}
+{#-
+    The declared columns in their declared types, each as a line of a select list. A text is cast also where it lands as
+    declared: a table made of a bare column would take its length over, and could not hold a longer one later.
+-#}
 {% macro typed_columns(spec, landed) -%}
     {%- for column in spec.columns %}
         {{ change_tables._typed_value(column, landed) }},
@@ -38,7 +41,10 @@
 
 
 {% macro _typed_value(column, landed) -%}
-    {%- if change_tables._lands_as_declared(column, landed) -%}
+    {%- set stored = change_tables._stored_type(column.data_type) -%}
+    {%- if change_tables._lands_as_declared(column, landed) and stored != column.data_type -%}
+        cast({{ change_tables.quoted(column.name) }} as {{ stored }}) as {{ change_tables.quoted(column.name) }}
+    {%- elif change_tables._lands_as_declared(column, landed) -%}
         {{- change_tables.quoted(column.name) -}}
     {%- elif change_tables._lands_as(column, landed, 'hex') -%}
         unhex({{ change_tables.quoted(column.name) }}) as {{ change_tables.quoted(column.name) }}

@@ -218,7 +218,7 @@ CHANGED = [
         TWO_HEADERS | {"key": ["id", "part no"]},
         NARROW,
         WIDE,
-        BARE | WIDE | {"w": "decimal(12,3)", "part no": "decimal(8,0)"},
+        BARE | WIDE | {"w": "decimal(12,3)", "part no": "decimal(8,0)", "code": "varchar(5)"},
         WIDE_BATCHES,
     ),
     Changed(
@@ -368,6 +368,13 @@ def _die_half_way(raw: Raw) -> None:
         raw.query(f"alter table {SCHEMA}.{statement}")
 
 
+def _let_texts_be_longer(raw: Raw) -> None:
+    """Land a raw table anew whose code was as short as declared at first: a table made of it must not stay so."""
+    widened = next(changed for changed in CHANGED if changed.name == "widened")
+    raw.create(f"{SCHEMA}_raw.widened", dict(widened.landed) | {"code": "string"})
+    raw.insert(f"{SCHEMA}_raw.widened", widened.batches[0])
+
+
 @pytest.fixture(scope="module")
 def project(consumer: Callable[[str], Consumer]) -> Consumer:
     """A project with all tables."""
@@ -392,6 +399,7 @@ def results(project: Consumer, raw: Raw) -> Results:
     project.dbt("build")
     found.batches_before = _batches(raw)
 
+    _let_texts_be_longer(raw)
     land(1)
     project.write([table.entry(changed=True) for table in everything])
     alone = project.dbt("build", "--select", "current_feed__noted", must_succeed=False)

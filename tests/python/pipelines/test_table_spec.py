@@ -75,6 +75,16 @@ MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
         COLUMNS | {"age": "varchar2(10)"},
         "`columns`: 'age' must have a data_type that Spark knows, got 'varchar2(10)'",
     ),
+    "too_many_digits": (
+        FORMAT,
+        COLUMNS | {"age": "decimal(40, 2)"},
+        "`columns`: 'age' must have a data_type that Spark knows, got 'decimal(40, 2)'",
+    ),
+    "more_digits_behind_the_point": (
+        FORMAT,
+        COLUMNS | {"ages": "array<decimal(2, 3)>"},
+        "`columns`: 'ages' must have a data_type that Spark knows, got 'array<decimal(2, 3)>'",
+    ),
     "contract_column": (
         FORMAT,
         COLUMNS | {"_change_seq": "string"},
