@@ -264,7 +264,11 @@ moves_and_deletes as (
 {%- endmacro %}
 
 
-{#- The keys that a transaction both entered and ended; of a run that adds to a state, those that it has events of. -#}
+{#-
+    The keys that a transaction both entered and ended; of a run that adds to a state, those that it has events of. Where a
+    state holds but the last event of a key, also keys that rows ever entered, of which an event came before an end that is
+    folded: that end may have taken a row that another had covered, and a revision may have taken the two transactions apart.
+-#}
 {% macro _exchanged_key_steps(spec, run, log) -%}
 {{ change_tables._entry_and_end_steps(spec, run, log) }},
 
@@ -282,6 +286,20 @@ exchanged_keys as (
         on {{ change_tables.same_key(spec.key, 'entries', 'events') }}
     {%- endif %}
     where entries._enters
+    {%- if run.run == 'since' and not run.folds %}
+    union distinct
+    select {{ change_tables.column_list(spec.key, 'ends') }}
+    from entries_and_ends as ends
+    inner join events
+        on
+            ends._change_seq >= events._change_seq
+            and {{ change_tables.same_key(spec.key, 'ends', 'events') }}
+    left anti join events as new_ends
+        on ends._change_id = new_ends._change_id and ends._change_seq = new_ends._change_seq
+    left semi join entries_and_ends as entries
+        on entries._enters and {{ change_tables.same_key(spec.key, 'ends', 'entries') }}
+    where ends._is_deleted
+    {%- endif %}
 
 )
 {%- endmacro %}

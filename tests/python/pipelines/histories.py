@@ -202,7 +202,11 @@ def random_raw_rows(
     rows = source.rows
     repeated = [source.delivered_again(row) for row in rows if chance.random() < 0.1]
     altered = [
-        source.delivered_again(row, name=chance.choice([f"{row.name}!", "a"]))
+        source.delivered_again(
+            row,
+            name=chance.choice([f"{row.name}!", f"{row.name}~"]),
+            transaction_id=chance.choice([row.transaction_id, None]),
+        )
         for row in rows
         if row.oper in "IU" and row.name is not None and chance.random() < 0.03
     ]
@@ -255,6 +259,14 @@ def truncate_before_an_exchange() -> list[RawRow]:
     rows = [_told(0, "I", 1, 1, "a"), _told(1, "I", 2, 1, "b"), *_exchange(10, 20, 1), _told(30, "I", 3, 3, "c")]
     truncate = replace(_told(5, "T", 0, 2, None), key=(None, None))
     return [replace(row, present=None) for row in [*rows, truncate]]
+
+
+def exchange_told_otherwise() -> list[RawRow]:
+    """Of full images: an exchange, and two batches later its first half once more, greater and in no transaction."""
+    taken, brought, *others = _exchange(50, 60, 1)
+    rows = [_told(41, "I", 1, 1, "a"), _told(42, "I", 2, 1, "b"), taken, replace(brought, name="a"), *others]
+    again = replace(brought, batch=3, transaction_id=None)
+    return [replace(row, present=None, key=(2, row.key[1])) for row in [*rows, again]]
 
 
 def expected_table(landed: Iterable[RawRow]) -> Table:

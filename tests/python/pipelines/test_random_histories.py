@@ -23,6 +23,7 @@ from .histories import (
     Order,
     RawRow,
     change_within_an_exchange,
+    exchange_told_otherwise,
     exchange_with_an_unknown_row,
     expected_history,
     expected_reports,
@@ -83,7 +84,7 @@ PROOFS = [
     ),
     Proof(
         Entry("truncated", SPEC, COLUMNS, MODELS),
-        truncate_before_an_exchange(),
+        [*truncate_before_an_exchange(), *exchange_told_otherwise()],
     ),
 ]
 
