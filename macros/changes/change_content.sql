@@ -3,7 +3,7 @@
     equal, the greater header. Both are total, so the winner does not depend on which came first.
 -#}
 {% macro content_text(spec, prefix=none) -%}
-    to_json(struct({{ change_tables.column_list(spec.column_names, prefix) }}))
+    to_json(struct({{ change_tables.column_list(spec.column_names, prefix) }}), {{ change_tables._exact_times() }})
 {%- endmacro %}
 
 
@@ -13,7 +13,7 @@
     {%- for column in change_tables.comparable_columns(spec, spec.columns, delivered, logged) -%}
         {%- do values.append(column.value ~ ' as ' ~ change_tables.quoted(column.name)) -%}
     {%- endfor -%}
-    to_json(struct({{ values | join(', ') }}))
+    to_json(struct({{ values | join(', ') }}), {{ change_tables._exact_times() }})
 {%- endmacro %}
 
 
@@ -38,7 +38,7 @@
 
 {% macro _delivered_headers(spec) %}
     {% set columns = [] %}
-    {% for name in ['_present_columns', '_changed_columns', '_changed_at', '_transaction_id', '_raw_id'] %}
+    {% for name in ['_change_op', '_present_columns', '_changed_columns', '_changed_at', '_transaction_id', '_raw_id'] %}
         {% do columns.append({'name': name, 'data_type': change_tables._contract_column_types()[name]}) %}
     {% endfor %}
     {% do return(columns + change_tables.further_columns(spec)) %}
@@ -67,6 +67,14 @@
 {#- How complete one delivery is against another: `sign` is `>` or `=`. -#}
 {% macro compares_completeness(spec, one, sign, other) -%}
     struct({{ change_tables.completeness_columns(spec, one) | join(', ') }}) {{ sign }} struct({{ change_tables.completeness_columns(spec, other) | join(', ') }})
+{%- endmacro %}
+
+
+{#-
+    A hash of the content of a change: of a delete or a truncate, whose other columns do not count, that it is one.
+-#}
+{% macro content_hash(spec) -%}
+    if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), {{ change_tables.hash_of([{'name': '_change_op', 'data_type': 'string'}] + change_tables._content_columns(spec)) }})
 {%- endmacro %}
 
 
@@ -104,11 +112,11 @@
 
 
 {#-
-    Whether the content that stands now is of another key than the one that the log held, whose row is withdrawn then: where the
-    identity of a change does not bear its key.
+    Whether the content that stands now is of another key or another operation than the one that the log held, whose row is
+    withdrawn then: where the identity of a change does not bear these.
 -#}
-{% macro overrules_key(spec, delivered='source', logged='target') -%}
-    {{ logged }}._change_id is not null and not ({{ change_tables.same_key(spec.key, delivered, logged) }}) and ({{ change_tables.content_wins(spec, delivered, logged) }})
+{% macro overrules_row(spec, delivered='source', logged='target') -%}
+    {{ logged }}._change_id is not null and not ({{ change_tables.same_key(spec.key, delivered, logged) }} and {{ delivered }}._change_op <=> {{ logged }}._change_op) and ({{ change_tables.content_wins(spec, delivered, logged) }})
 {%- endmacro %}
 
 

@@ -41,7 +41,7 @@ ended_keys as (
         true as _is_deleted,
         false as _is_replayed
     from {{ state }}
-    where _mark is null and not _is_deleted and _change_seq < '{{ run.mark.floor }}'
+    where _mark is null and not _is_deleted and _change_seq < {{ change_tables.text_literal(run.mark.floor) }}
 
 ),
 
@@ -76,7 +76,7 @@ select
     _change_id,
     _precedence,
     {% if run.mark.floor -%}
-    _is_deleted or _change_seq < '{{ run.mark.floor }}' as _is_deleted,
+    _is_deleted or _change_seq < {{ change_tables.text_literal(run.mark.floor) }} as _is_deleted,
     {%- else -%}
     _is_deleted,
     {%- endif %}

@@ -47,7 +47,7 @@ with {{ change_tables._staging_steps(spec, bound) }},
     select
         *,
         {{ change_tables.hash_of(change_tables._delivery_columns(spec)) }} as _row_hash,
-        {{ change_tables.hash_of(change_tables._content_columns(spec)) }} as _content_hash
+        {{ change_tables.content_hash(spec) }} as _content_hash
     from staged
     where {{ is_taken }}
 
@@ -61,7 +61,8 @@ gathered as (
         count(_report) over same_change as _reports,
         max(_report) over same_change as _known_report,
         max(_key_before) over same_change as _known_key_before,
-        min(_content_hash) over same_change <> max(_content_hash) over same_change as _contents_differ
+        min(_content_hash) over same_change <> max(_content_hash) over same_change
+        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _contents_differ
         {%- if with_others %},
         max(_arrival) over same_change as _last_arrival,
         min(case when {{ change_tables._holds_back(spec) }} then _arrival end) over same_change as _waiting_since
@@ -96,8 +97,7 @@ changes as (
         _known_key_before as _key_before,
         _raw_id,
         case when _reports = _copies and not startswith(_known_report, 'conflicting_content') then _known_report end as _report,
-        (_contents_differ and _change_op not in ('delete', 'truncate'))
-        or coalesce(startswith(_known_report, 'conflicting_content'), false) as _is_conflicting,
+        _contents_differ or coalesce(startswith(_known_report, 'conflicting_content'), false) as _is_conflicting,
         _row_hash,
         {{ spec.form }} as _form,
         {%- for column in change_tables.further_columns(spec) %}
@@ -125,7 +125,7 @@ new_changes as (
     select
         changes.*,
         {{ 'changes._withdraws or ' if withdraws }}coalesce({{ change_tables.overrules_key_before(spec, 'changes', 'known') }}, false)
-        or coalesce({{ change_tables.overrules_key(spec, 'changes', 'known') }}, false) as _overrules,
+        or coalesce({{ change_tables.overrules_row(spec, 'changes', 'known') }}, false) as _overrules,
         known._change_id is not null as _is_known
     from changes
     left join {{ state }} as known

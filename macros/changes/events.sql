@@ -352,7 +352,7 @@ counted_rows as (
     group by {{ change_tables.column_list(spec.key) }}, size(filter(_floors, floor -> floor._change_seq <= {{ events }}._change_seq))
     {%- else %}
     {%- if run.mark.floor %}
-    where {{ events }}._change_seq >= '{{ run.mark.floor }}'
+    where {{ events }}._change_seq >= {{ change_tables.text_literal(run.mark.floor) }}
     {%- endif %}
     group by {{ change_tables.column_list(spec.key) }}
     {%- endif %}
@@ -385,7 +385,7 @@ truncates as (
     {%- for load in run.mark.loads %}
     union all
     select
-        '{{ load }}' as _change_seq,
+        {{ change_tables.text_literal(load) }} as _change_seq,
         cast(null as timestamp) as _changed_at,
         cast(null as string) as _transaction_id,
         cast(null as string) as _change_id

@@ -127,7 +127,7 @@ known_events as (
     from last_events
     left anti join events
         on {{ change_tables.same_key(spec.key, 'last_events', 'events') }}
-    where not last_events._is_deleted and last_events._change_seq < '{{ run.mark.floor }}'
+    where not last_events._is_deleted and last_events._change_seq < {{ change_tables.text_literal(run.mark.floor) }}
     {%- endif %}
 
 )

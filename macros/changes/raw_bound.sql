@@ -108,7 +108,7 @@
         {% endfor %}
     {% endif %}
     {% set sorted = [] %}
-    {% for name in positions | sort %}
+    {% for name in positions | sort(case_sensitive=true) %}
         {% do sorted.append(positions[name]) %}
     {% endfor %}
     {% do return(sorted) %}

@@ -170,10 +170,10 @@ create or replace view {{ reports }} as
     {% set row = run_query(
         "select count_if(target._change_id is null or (" ~ change_tables._revises(spec) ~ ")) as new_changes,"
         ~ " count(target._change_id) as known,"
-        ~ " count_if((" ~ change_tables.overrules_key_before(spec) ~ ") or (" ~ change_tables.overrules_key(spec) ~ ")) as overruled"
+        ~ " count_if((" ~ change_tables.overrules_key_before(spec) ~ ") or (" ~ change_tables.overrules_row(spec) ~ ")) as overruled"
         ~ " from (select * from " ~ new_changes ~ " where " ~ found.is_change ~ ") as source left join " ~ log ~ " as target"
         ~ " on source._change_id = target._change_id and source._change_seq = target._change_seq"
-        ~ " and target._change_seq between '" ~ found.lowest_seq ~ "' and '" ~ found.highest_seq ~ "'"
+        ~ " and target._change_seq between " ~ change_tables.text_literal(found.lowest_seq or '') ~ " and " ~ change_tables.text_literal(found.highest_seq or '')
     ).rows[0] %}
     {% do found.update({
         'changes': row['new_changes'] | int, 'known': row['known'] | int, 'overruled': row['overruled'] | int > 0
@@ -199,8 +199,8 @@ create or replace view {{ reports }} as
     {% if withdrawn > 0 %}
         {% do found.update({
             'changes': found.changes + withdrawn, 'known': found.known + withdrawn, 'overruled': true,
-            'lowest_seq': [found.lowest_seq or row['lowest_seq'], row['lowest_seq']] | min,
-            'highest_seq': [found.highest_seq or row['highest_seq'], row['highest_seq']] | max,
+            'lowest_seq': [found.lowest_seq or row['lowest_seq'], row['lowest_seq']] | min(case_sensitive=true),
+            'highest_seq': [found.highest_seq or row['highest_seq'], row['highest_seq']] | max(case_sensitive=true),
         }) %}
     {% endif %}
 {% endmacro %}
@@ -222,8 +222,8 @@ create or replace view {{ reports }} as
     {% do return({
         'log': before.log,
         'batch': batch if writes else before.batch,
-        'floor': [before.floor, found.truncate_seq, snapshot_seq or ''] | max,
-        'highest_seq': [before.highest_seq, found.highest_seq or ''] | max,
+        'floor': [before.floor, found.truncate_seq, snapshot_seq or ''] | max(case_sensitive=true),
+        'highest_seq': [before.highest_seq, found.highest_seq or ''] | max(case_sensitive=true),
         'loads': before.loads + ([snapshot_seq] if snapshot_seq and snapshot_seq not in before.loads else []),
         'moves': before.moves or found.moves,
         'rebuild': batch if found.overruled else before.rebuild,
@@ -372,18 +372,46 @@ create or replace view {{ reports }} as
         {%- if change_tables.completeness_columns(spec) %}
         {{ change_tables.compares_completeness(spec, 'source', '=', 'target') }} and
         {%- endif %}
-        source._change_op not in ('delete', 'truncate')
-        and {{ change_tables.hash_of(change_tables.comparable_columns(spec, change_tables._content_columns(spec))) }}
-        <> {{ change_tables.hash_of(change_tables._content_columns(spec), 'target') }}
+        (
+            not source._change_op <=> target._change_op
+            or coalesce(source._key_before <> target._key_before, false)
+            or (
+                source._change_op not in ('delete', 'truncate')
+                and {{ change_tables.hash_of(change_tables.comparable_columns(spec, change_tables._content_columns(spec))) }}
+                <> {{ change_tables.hash_of(change_tables._content_columns(spec), 'target') }}
+            )
+        )
     )
 {%- endmacro %}
 
 
 {% macro _revises(spec) -%}
     ({{ change_tables.content_wins(spec) }})
-    or ({{ change_tables.key_before_wins(spec) }})
+    or {{ change_tables._tells_besides(spec) }}
+{%- endmacro %}
+
+
+{#- Whether a delivery tells something of a change that counts whichever content wins. -#}
+{% macro _tells_besides(spec) -%}
+    ({{ change_tables.key_before_wins(spec) }})
     or ({{ change_tables._report_is_settled(spec) }})
     or (not target._is_conflicting and ({{ change_tables._conflicts(spec) }}))
+{%- endmacro %}
+
+
+{#-
+    The run that a revised change counts as new of. One that is told just so, from another place of the raw table alone, is
+    known to the models behind the log already.
+-#}
+{% macro _batch_of_revision(spec) -%}
+    {%- set told = change_tables._delivery_columns(spec) | rejectattr('name', 'equalto', '_raw_id') | list -%}
+    case
+        when
+            {{ change_tables.hash_of(told, 'source') }} = {{ change_tables.hash_of(told, 'target') }}
+            and not ({{ change_tables._tells_besides(spec) }})
+            then target._batch_id
+        else source._batch_id
+    end
 {%- endmacro %}
 
 
@@ -415,7 +443,7 @@ create or replace view {{ reports }} as
 
 {#- What two deliveries of a change tell together, whichever content wins. -#}
 {% macro _set_what_adds_up(spec) -%}
-    _batch_id = source._batch_id,
+    _batch_id = {{ change_tables._batch_of_revision(spec) }},
     _key_before = case when {{ change_tables.key_before_wins(spec) }} then source._key_before else target._key_before end,
     _report = {{ change_tables._report_together(spec) }},
     _is_conflicting = target._is_conflicting or {{ change_tables._conflicts(spec) }}
@@ -501,7 +529,7 @@ using (
         and source._change_seq <=> target._change_seq
         and (source._mark is null) = (target._mark is null)
         {%- if found.lowest_seq is not none %}
-        and (target._mark is not null or target._change_seq between '{{ found.lowest_seq }}' and '{{ found.highest_seq }}')
+        and (target._mark is not null or target._change_seq between {{ change_tables.text_literal(found.lowest_seq) }} and {{ change_tables.text_literal(found.highest_seq) }})
         {%- else %}
         and target._mark is not null
         {%- endif %}

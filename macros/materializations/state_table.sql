@@ -200,8 +200,8 @@
         {% do found.update({'exchanges': '(select count(*) from (select 1 from exchanged_keys limit 1))'}) %}
         {% if run.ends_older_keys and not meets %}
             {% do found.update({
-                'rebuild': "(select count(*) from entries_and_ends as known where _enters and _change_seq >= '" ~ run.mark.floor
-                    ~ "' and not exists (select 1 from events where events._change_id = known._change_id and events._change_seq = known._change_seq))",
+                'rebuild': "(select count(*) from entries_and_ends as known where _enters and _change_seq >= " ~ change_tables.text_literal(run.mark.floor)
+                    ~ " and not exists (select 1 from events where events._change_id = known._change_id and events._change_seq = known._change_seq))",
             }) %}
         {% endif %}
     {% endif %}
@@ -281,7 +281,7 @@ new_floors as (
         {{- change_tables._until_mark(run) }}
     {%- for load in run.mark.loads[run.mark_before.loads | length:] %}
     union all
-    select '{{ load }}' as _change_seq
+    select {{ change_tables.text_literal(load) }} as _change_seq
     {%- endfor %}
 
 )

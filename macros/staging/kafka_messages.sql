@@ -121,7 +121,7 @@ read as (
         end as _error,
         {%- endif %}
         _body['headers'] as _headers,
-        _body['headers']['transactionId'] as _transaction_id,
+        nullif(_body['headers']['transactionId'], '') as _transaction_id,
         try_cast(_body['headers']['transactionEventCounter'] as bigint) as _event_counter,
         if(
             _body['headers']['operation'] = 'DELETE',

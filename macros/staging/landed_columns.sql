@@ -18,6 +18,24 @@
 {% endmacro %}
 
 
+{#- Stops where a declared array, map or struct lands as something else, which no cast makes of it. -#}
+{% macro refuse_flat_columns(spec, relation, landed) %}
+    {% set found = [] %}
+    {% for column in spec.columns if column.name | lower in landed %}
+        {% set kind = modules.re.match('(array|map|struct)', column.data_type | lower) %}
+        {% if kind and not landed[column.name | lower].data_type.startswith(kind.group(1)) %}
+            {% do found.append(column.name ~ " is " ~ column.data_type ~ ", and lands as " ~ landed[column.name | lower].data_type) %}
+        {% endif %}
+    {% endfor %}
+    {% if found %}
+        {% do exceptions.raise_compiler_error(
+            "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': columns of " ~ relation
+            ~ " must land as the arrays, maps or structs that they are declared as: " ~ found | join('; ')
+        ) %}
+    {% endif %}
+{% endmacro %}
+
+
 {#- Stops where a raw table lacks columns. -#}
 {% macro refuse_missing_columns(spec, relation, missing, help) %}
     {% if missing %}
@@ -131,6 +149,10 @@
     {% elif type.startswith('timestamp') %}
         {#- a time of day alone would be taken as one of today -#}
         {% set exact = " or cast(" ~ value ~ " as string) rlike '^ *T?[0-9]+:' or " ~ change_tables._has_finer_digits(value, 6) %}
+        {% if type == 'timestamp_ntz' %}
+            {#- a zone, which Spark would leave out unsaid -#}
+            {% set exact = exact ~ " or cast(" ~ value ~ " as string) rlike '[0-9]:[0-9][0-9.:]* *[-+A-Za-z]'" %}
+        {% endif %}
     {% endif %}
     {% do return(
         value ~ " is not null and (try_cast(" ~ value ~ " as " ~ data_type ~ ") is null" ~ exact ~ ")"

@@ -435,7 +435,7 @@ records as (
     coalesce(
             concat(
                 slice(split_extent(if({{ is_between }}, {{ first }}, null), cast(null as int)), 1, try_cast(_after_index as int)),
-                split_extent(if({{ is_between }}, {{ second }}, null), cast({{ column.meta.extent ~ ' - _after_index' if column.meta.extent else 'null' }} as int))
+                split_extent(if({{ is_between }}, {{ second }}, null), try_cast({{ 'try_subtract(' ~ column.meta.extent ~ ', _after_index)' if column.meta.extent else 'null' }} as int))
             ),
             split_extent(_text_{{ place }}, {{ column.meta.extent or 'cast(null as int)' }})
         )

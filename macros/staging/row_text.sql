@@ -1,6 +1,17 @@
 {#- Options under which `to_json` keeps every column and every digit of a time. -#}
 {% macro _json_options() -%}
-    map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')
+    map('ignoreNullFields', 'false', {{ change_tables._time_formats() }})
+{%- endmacro %}
+
+
+{#- Options under which it keeps every digit of a time, and leaves nulls out. -#}
+{% macro _exact_times() -%}
+    map({{ change_tables._time_formats() }})
+{%- endmacro %}
+
+
+{% macro _time_formats() -%}
+    'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'
 {%- endmacro %}
 
 

@@ -36,6 +36,7 @@ staged as (
     {%- set landed = change_tables.landed_columns(
         spec, relation, spec.column_names, "a snapshot has the table's declared columns"
     ) -%}
+    {%- do change_tables.refuse_flat_columns(spec, relation, landed) -%}
 loaded as (
 
     select
@@ -59,11 +60,11 @@ staged_snapshot as (
         {{ change_tables.quoted(name) }},
     {%- endfor %}
         case when _rejection is null then 'snapshot' end as _change_op,
-        '{{ spec.snapshot_seq }}' as _change_seq,
+        {{ change_tables.text_literal(spec.snapshot_seq) }} as _change_seq,
         cast(null as timestamp) as _changed_at,
         cast(null as string) as _transaction_id,
         case
-            when _rejection is null then concat_ws(':', 'snapshot', '{{ spec.snapshot_seq }}', {{ change_tables.key_text(spec) }})
+            when _rejection is null then concat_ws(':', 'snapshot', {{ change_tables.text_literal(spec.snapshot_seq) }}, {{ change_tables.key_text(spec) }})
         end as _change_id,
         cast(null as array<string>) as _present_columns,
         cast(null as array<string>) as _changed_columns,

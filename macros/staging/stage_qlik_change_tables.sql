@@ -18,6 +18,7 @@
         "declare the columns that it has, and list its header columns in `headers`"
     ) -%}
     {%- do change_tables._check_mask_type(spec, landed) -%}
+    {%- do change_tables.refuse_flat_columns(spec, spec.relation, landed) -%}
     {%- set key = 'struct(' ~ change_tables.column_list(spec.key) ~ ')' -%}
     {%- set others = spec.column_names | reject('in', spec.key) | list -%}
     {%- set timestamp = [{'name': spec.header_prefix ~ 'timestamp', 'data_type': 'timestamp'}] if header.timestamp else [] -%}

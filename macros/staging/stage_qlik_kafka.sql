@@ -79,8 +79,8 @@ unpacked as (
             when _headers['operation'] = 'REFRESH' then concat(repeat('0', 16), lpad(_offset, 19, '0'))
             else _headers['changeSequence']
         end as _change_seq,
-        _headers['timestamp'] as _landed_time,
-        try_cast(_headers['timestamp'] as timestamp) as _changed_at,
+        nullif(_headers['timestamp'], '') as _landed_time,
+        try_cast(nullif(_headers['timestamp'], '') as timestamp) as _changed_at,
         _transaction_id,
         _headers['changeMask'] as _landed_mask,
         decode_change_mask(_headers['changeMask'], 'most_significant_first', 1) as _mask_ordinals,
@@ -283,6 +283,9 @@ staged_rows as (
             "`snapshot_seq` must be empty or a changeSequence of at most 35 digits, got " ~ change_tables._shown(given.snapshot_seq)
         ) %}
     {% endif %}
+    {% if given.get('lookback', 0) != 0 and given.get('hold_open_transactions') %}
+        {% do found.append("`lookback` would cut transactions in two, which `hold_open_transactions` then waits for: set one of them, got " ~ given.lookback) %}
+    {% endif %}
     {% for column in change_tables._declared_columns(node) if modules.re.match('^(array|map|struct)', column.data_type | lower) %}
         {% do found.append("`columns` must be of simple types, got '" ~ column.name ~ "' of type " ~ column.data_type) %}
     {% endfor %}
@@ -429,7 +432,7 @@ judged as (
             when _reason is not null then _reason
             when _table is not null then concat('table_not_declared: ', _table)
             {%- if none not in topics %}
-            when topic not in ({% for topic in topics | unique %}{{ change_tables.text_literal(topic) }}{{ ', ' if not loop.last }}{% endfor %})
+            when topic not in ({% for topic in topics | unique(case_sensitive=true) %}{{ change_tables.text_literal(topic) }}{{ ', ' if not loop.last }}{% endfor %})
                 then concat('table_not_declared: topic ', topic)
             {%- endif %}
             else 'table_unknown: neither headers nor metadata tell the table of the message'

@@ -243,15 +243,16 @@ def exchange_with_an_unknown_row() -> list[RawRow]:
 
 
 def change_within_an_exchange() -> list[RawRow]:
-    """An exchange, in the next batch a change of its second place that stands between its halves, then another row."""
-    return [
-        _told(0, "I", 1, 1, "a"),
-        _told(1, "I", 2, 1, "b"),
-        _told(2, "U", 4, 1, "of no row"),
-        *_exchange(10, 20, 1),
-        _told(15, "U", 2, 2, "n"),
-        _told(30, "I", 3, 3, "c"),
+    """An exchange, in the third batch a change of its second place that stands between its halves, and another row."""
+    rows = [
+        _told(100, "I", 1, 1, "a"),
+        _told(101, "I", 2, 1, "b"),
+        _told(102, "U", 4, 1, "of no row"),
+        *_exchange(110, 120, 1),
+        _told(115, "U", 2, 3, "n"),
+        _told(130, "I", 3, 3, "c"),
     ]
+    return [replace(row, key=(2, row.key[1])) for row in rows]
 
 
 def truncate_before_an_exchange() -> list[RawRow]:

@@ -196,7 +196,7 @@ CASES = [
                 *_orders.records(
                     body("R", None, row(1, "loaded")),
                     enveloped(body("R", None, row(1, "loaded again"))),
-                    body("R", None, row(2, "loaded")),
+                    body("R", None, row(2, "loaded"), timestamp="", transactionId=""),
                     body("U", 10, row(2, "updated")),
                     enveloped(body("I", 20, row(3, "inserted"))),
                     body("I", 20, row(3, "inserted")),

@@ -43,7 +43,8 @@ def full(
 
 def texts(number: int, oper: str, id_: str, timestamp: str | None = None, **values: str) -> list[Any]:
     """A row of which all but the sequence lands as text."""
-    return [seq(number), oper, timestamp, id_, *(values.get(name) for name in ("amount", "exact", "day", "at", "flag"))]
+    others = ("amount", "exact", "day", "at", "flag", "local")
+    return [seq(number), oper, timestamp, id_, *(values.get(name) for name in others)]
 
 
 def partitioned(row: list[Any], day: int | None) -> list[Any]:
@@ -229,10 +230,11 @@ CASES = [
                 "day": "date",
                 "at": "timestamp",
                 "flag": "boolean",
+                "local": "timestamp_ntz",
             },
         ),
         _prefixed(["change_seq", "change_oper", "timestamp"], timestamp="string")
-        | dict.fromkeys(["id", "amount", "exact", "day", "at", "flag"], "string"),
+        | dict.fromkeys(["id", "amount", "exact", "day", "at", "flag", "local"], "string"),
         [
             [
                 texts(10, "I", "1", amount="1.50", day="2026-01-31", at="2026-01-31 12:00:00.000001", flag="true"),
@@ -248,18 +250,27 @@ CASES = [
                 texts(29, "U", "1", amount="too much"),
                 texts(29, "B", "1", amount="1.50"),
                 texts(30, "D", "3", amount="only the key counts"),
-                texts(31, "I", "4", amount="1.5E1", exact="-9999999999999999999999999999.9999999999000"),
+                texts(
+                    31,
+                    "I",
+                    "4",
+                    amount="1.5E1",
+                    exact="-9999999999999999999999999999.9999999999000",
+                    local="2026-01-31T12:00:00.5",
+                ),
                 texts(32, "I", "2", exact="0.12345678901"),
                 texts(33, "I", "2", exact="1E-12"),
                 texts(34, "I", "2", at="2026-01-31 12:00:00.0000001"),
                 texts(35, "I", "2", at="12:00:00"),
                 texts(36, "I", "2", day="2026-01-31 noon"),
+                texts(37, "I", "2", local="2026-01-31 12:00:00+02:00"),
+                texts(38, "I", "2", local="2026-01-31 12:00:00 Europe/Berlin"),
             ],
             [],
         ],
         {
             ("accepted", None): 3,
-            ("rejected", "value_does_not_fit"): 15,
+            ("rejected", "value_does_not_fit"): 17,
             ("waiting", "after_image_rejected"): 1,
         },
         [

@@ -237,6 +237,12 @@ MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
         COLUMNS,
         "`hold_open_transactions` must be false: event logs do not tell where a transaction ends, got true",
     ),
+    "events_lookback": (
+        EVENTS | {"lookback": 3},
+        COLUMNS,
+        "`lookback` reads again below the arrival watermark: event logs have no natural arrival, so it needs `arrival`"
+        " to name a column, got 'auto'",
+    ),
     "events_snapshot_seq": (
         EVENTS | {"snapshot": "right", "snapshot_seq": "12"},
         COLUMNS,
@@ -274,6 +280,12 @@ MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
         KAFKA | {"snapshot": "right", "snapshot_seq": "now"},
         COLUMNS,
         "`snapshot_seq` must be empty or a changeSequence of at most 35 digits, got 'now'",
+    ),
+    "kafka_lookback": (
+        KAFKA | {"lookback": 5, "hold_open_transactions": True},
+        COLUMNS,
+        "`lookback` would cut transactions in two, which `hold_open_transactions` then waits for: set one of them,"
+        " got 5",
     ),
     "kafka_column_type": (
         KAFKA,
@@ -456,10 +468,11 @@ def raw_mistakes(consumer: Callable[[str], Consumer], raw: Raw) -> Consumer:
                 "no_arrival", FORMAT | headers | {"mask_type": "string", "arrival": "landed"}, COLUMNS, ("stg", "dedup")
             ),
             Entry("no_tracking_table", OPENEDGE | {"tracking": "no_arrival"}, COLUMNS, models=("stg",)),
+            Entry("flat", FORMAT | headers | {"mask_type": "string"}, COLUMNS | {"name": "array<int>"}, ("stg",)),
         ]
     )
     landed = {f"header__{name}": "string" for name in headers["headers"]} | COLUMNS
-    for name in ("lacks_columns", "other_mask", "no_arrival", "no_tracking_table"):
+    for name in ("lacks_columns", "other_mask", "no_arrival", "no_tracking_table", "flat"):
         raw.create(f"raw_mistakes_raw.{name}", landed)
     return project
 
@@ -480,4 +493,8 @@ def test_a_spec_that_does_not_fit_its_raw_table_says_so(raw_mistakes: Consumer) 
         "change_tables: source 'feed.no_tracking_table': the raw table raw_mistakes_raw.no_arrival must have the"
         " columns that the spec tells of, it lacks _Change-Sequence, _Operation, _Source-Table-Number; OpenEdge's names"
         " are matched without case, `-` and `_`"
+    ) in said
+    assert (
+        "change_tables: source 'feed.flat': columns of raw_mistakes_raw.flat must land as the arrays, maps or structs"
+        " that they are declared as: name is array<int>, and lands as string"
     ) in said

@@ -438,6 +438,8 @@ def _several_trails(a: Trail) -> Batches:
     return first, second
 
 
+NOON = "2026-01-31 12:00:00"
+QUOTED = "aa\\dirdat\\r't"
 LOADED = [(number, "loaded", Decimal("1.00")) for number in (1, 2, 3)]
 
 
@@ -450,12 +452,34 @@ def _behind_a_load() -> Batches:
     return first, [trail.record(DELETE, ONLY, None, {"id": "2"})]
 
 
-def _full_images() -> list[list[Any]]:
-    trail = Trail()
-    return [
+def _full_images() -> Batches:
+    """A trail with a name that SQL must not read otherwise, a truncate, and records that land again as other ones."""
+    trail, earlier = Trail(QUOTED), Trail("Bb")
+    first = [
         trail.record(INSERT, FIRST, row(1, "a", "1.00")),
-        trail.record(UPDATE, LAST, {"id": "1", "name": "b"}),
+        trail.record(UPDATE, LAST, {"id": "1", "name": "truncated"}),
+        trail.record(TRUNCATE, ONLY, rec_length=0, before_after="A"),
+        trail.record(INSERT, ONLY, row(2, "a")),
+        trail.record(UPDATE, ONLY, {"id": "2", "name": "b"}),
+        trail.record(UPDATE, ONLY, row(3, "an update")),
+        trail.record(INSERT, ONLY, row(4, "timed") | {"at": f"{NOON}.000002"}),
+        trail.record(DELETE, ONLY, None, {"id": "2"}),
+        trail.record(INSERT, ONLY, row(6, "timed") | {"at": f"{NOON}.000008"}),
     ]
+    *_, update, timed, delete, timed_too = first
+    update_again = trail.record(INSERT, ONLY, row(3, "then an insert"), trail_rba=update[2])
+    timed_again = trail.record(INSERT, ONLY, timed[-2] | {"at": f"{NOON}.000001"}, trail_rba=timed[2])
+    timed_too_again = trail.record(INSERT, ONLY, timed_too[-2] | {"at": f"{NOON}.000009"}, trail_rba=timed_too[2])
+    second = [
+        update_again,
+        delete,
+        timed_again,
+        timed_too_again,
+        # a name that sorts before, though its first letter does not: what is behind its truncate is before the other's
+        earlier.record(TRUNCATE, ONLY, rec_length=0, before_after="A"),
+        earlier.record(INSERT, ONLY, row(5, "before the truncate")),
+    ]
+    return first, second
 
 
 PLACES = {"region": "string", "number": "int", "name": "string"}
@@ -752,10 +776,15 @@ CASES = [
     ),
     _case(
         "full_images",
-        (_full_images(), []),
-        {("accepted", None): 2},
-        _rows((1, "b", None)),
+        _full_images(),
+        {("accepted", None): 15},
+        {(3, "an update", None), (4, "timed", f"{NOON}.000002"), (6, "timed", f"{NOON}.000008")},
+        {(3, "then an insert", None), (4, "timed", f"{NOON}.000002"), (6, "timed", f"{NOON}.000009")},
+        shown="id, name, cast(at as string)",
+        columns=COLUMNS | {"at": "timestamp"},
+        reported={(position(rba, QUOTED), "conflicting_content") for rba in (1600, 1700, 1900)},
         images="full",
+        arrival="none",
     ),
     _case(
         "composite",
