@@ -170,6 +170,17 @@
 {% endmacro %}
 
 
+{#- What a format without a natural arrival says where `lookback` reads below none. `feed`: "change tables have" and the like. -#}
+{% macro lookback_mistakes(given, feed) %}
+    {% if given.get('lookback', 0) == 0 or given.get('arrival', 'auto') != 'auto' %}
+        {% do return([]) %}
+    {% endif %}
+    {% do return([
+        "`lookback` reads again below the arrival watermark: " ~ feed ~ " no natural arrival, so it needs `arrival` to name a column, got 'auto'"
+    ]) %}
+{% endmacro %}
+
+
 {#- A setting that names another entry of the source, or none. -#}
 {% macro other_entry_mistakes(node, given, setting) %}
     {% set entries = graph.sources.values()

@@ -1,3 +1,9 @@
+{#- The type of a column, as it is told where a value does not fit: of an extent with its size. -#}
+{% macro type_as_told(column) -%}
+    {{- column.data_type ~ (' of extent ' ~ column.meta.extent if column.meta.extent else '') -}}
+{%- endmacro %}
+
+
 {#- The last step of every staging, `staged`: the rows of `staged_rows`, and those of the snapshot where the run reads it. -#}
 {% macro staged_with_snapshot(spec, bound) -%}
 {%- if spec.snapshot and bound.snapshot -%}
@@ -29,27 +35,72 @@ staged as (
 
 {#-
     The rows of a table's snapshot (its full load) as changes, ending in `staged_snapshot`: each row sets the whole row of
-    its key, at the sequence at which the load stands. They have no header columns, whatever the feed.
+    its key, at the sequence at which the load stands. They have no header columns, whatever the feed. A format may tell how
+    arrays are made of texts (`<format>_array_of_text`), where its loads bear these.
 -#}
 {% macro snapshot_steps(spec, bound) %}
     {%- set relation = change_tables._source_relation(change_tables._find_source(spec.source_name, spec.snapshot)) -%}
     {%- set landed = change_tables.landed_columns(
         spec, relation, spec.column_names, "a snapshot has the table's declared columns"
     ) -%}
+    {%- set array_of_text = context['change_tables'].get(spec.format ~ '_array_of_text') -%}
+    {%- set split = [] -%}
+    {%- for column in spec.columns if array_of_text and modules.re.match('array', column.data_type | lower) -%}
+        {%- if modules.re.match('(string|varchar|char)', landed.get(column.name | lower, {}).data_type or '') -%}
+            {%- do split.append(column) -%}
+            {%- do landed.update({column.name | lower: {'name': column.name, 'data_type': 'array<string>'}}) -%}
+        {%- endif -%}
+    {%- endfor -%}
     {%- do change_tables.refuse_flat_columns(spec, relation, landed) -%}
+{%- if split %}
+split_texts as (
+
+    select
+        * except ({{ change_tables.column_list(split | map(attribute='name') | list) }}),
+        {%- for column in split %}
+        {{ array_of_text(column) }} as {{ change_tables.quoted(column.name) }},
+        {%- endfor %}
+        struct(*) as _landed_row
+    from {{ relation }}
+
+),
+
+{% endif -%}
 loaded as (
 
     select
     {{- change_tables.typed_columns(spec, landed) }}
+        {{ change_tables.misfit(spec, spec.column_names, landed) }} as _column_misfit,
+        {%- if split %}
         case
-            when {{ change_tables.misfit(spec, spec.column_names, landed) }} is not null
-                then concat('value_does_not_fit: ', {{ change_tables.misfit(spec, spec.column_names, landed) }})
+            {%- for column in split %}
+            {%- set text = '_landed_row[' ~ change_tables.text_literal(column.name) ~ ']' %}
+            when {{ text }} is not null and {{ change_tables.quoted(column.name) }} is null
+                then concat({{ change_tables.text_literal('column ' ~ column.name ~ ": '") }}, {{ text }}, {{ change_tables.text_literal("' is not " ~ change_tables.type_as_told(column)) }})
+            {%- endfor %}
+        end as _extent_misfit,
+        {%- endif %}
+        lower(hex({{ change_tables.hash_of(spec.columns) }})) as _raw_id,
+        {{ '_landed_row' if split else 'struct(*) as _landed_row' }}
+    from {{ 'split_texts' if split else relation }}
+
+),
+
+judged_load as (
+
+    select
+        *,
+        case
+            {%- if split %}
+            when _extent_misfit is not null
+                then concat('value_does_not_fit: ', _extent_misfit)
+            {%- endif %}
+            when _column_misfit is not null
+                then concat('value_does_not_fit: ', _column_misfit)
             when {{ change_tables.key_is_null(spec) }}
                 then 'key_missing: every key column is null: {{ spec.key | join(', ') | replace("\\", "\\\\") | replace("'", "\\'") }}'
-        end as _rejection,
-        lower(hex({{ change_tables.hash_of(spec.columns) }})) as _raw_id,
-        struct(*) as _landed_row
-    from {{ relation }}
+        end as _rejection
+    from loaded
 
 ),
 
@@ -84,7 +135,7 @@ staged_snapshot as (
         false as _holds_back
             {%- endif %}
         {%- endif %}
-    from loaded
+    from judged_load
 
 )
 {%- endmacro %}

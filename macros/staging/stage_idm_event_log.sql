@@ -401,12 +401,7 @@ answered as (
     {% if given.get('hold_open_transactions') %}
         {% do found.append("`hold_open_transactions` must be false: event logs do not tell where a transaction ends, got true") %}
     {% endif %}
-    {% if given.get('lookback', 0) != 0 and given.get('arrival', 'auto') == 'auto' %}
-        {% do found.append(
-            "`lookback` reads again below the arrival watermark: event logs have no natural arrival, so it needs `arrival`"
-            ~ " to name a column, got 'auto'"
-        ) %}
-    {% endif %}
+    {% do found.extend(change_tables.lookback_mistakes(given, 'event logs have')) %}
     {% set time = 'time/' if given.get('future_events') else '' %}
     {% set pattern = '^' ~ ('[0-9]{18}/' if time) ~ '[0-9]{19}/[0-9]{20}/[0-9]{19}$' %}
     {% if given.get('snapshot_seq', '') != '' and not modules.re.match(pattern, given.snapshot_seq) %}

@@ -362,12 +362,7 @@ judged_tracking_rows as (
     {% if given.get('hold_open_transactions') %}
         {% do found.append("`hold_open_transactions` must be false: OpenEdge CDC does not tell where a transaction ends, got true") %}
     {% endif %}
-    {% if given.get('lookback', 0) != 0 and given.get('arrival', 'auto') == 'auto' %}
-        {% do found.append(
-            "`lookback` reads again below the arrival watermark: OpenEdge CDC has no natural arrival, so it needs `arrival`"
-            ~ " to name a column, got 'auto'"
-        ) %}
-    {% endif %}
+    {% do found.extend(change_tables.lookback_mistakes(given, 'OpenEdge CDC has')) %}
     {% if given.get('snapshot_seq', '') != '' and not modules.re.match('^[0-9]{19}$', given.snapshot_seq) %}
         {% do found.append(
             "`snapshot_seq` must be empty or a sequence of 19 digits, as `_change_seq` has it, got " ~ change_tables._shown(given.snapshot_seq)
@@ -483,12 +478,18 @@ judged_tracking_rows as (
                         or exists({{ change_tables.quoted(name) }}, element -> {{ misfit }})
                         {%- endif %}
                     )
-                    then concat({{ change_tables.text_literal('column ' ~ name ~ ": '") }}, {{ text }}, {{ change_tables.text_literal("' is not " ~ column.data_type ~ (' of extent ' ~ column.meta.extent if column.meta.extent else '')) }})
+                    then concat({{ change_tables.text_literal('column ' ~ name ~ ": '") }}, {{ text }}, {{ change_tables.text_literal("' is not " ~ change_tables.type_as_told(column)) }})
             end,
         {%- endfor %}
             null
         )
     {%- endif -%}
+{%- endmacro %}
+
+
+{#- An extent out of the one text as which SQL shows it. -#}
+{% macro openedge_cdc_array_of_text(column) -%}
+    split_extent({{ change_tables.quoted(column.name) }}, {{ column.meta.extent or 'cast(null as int)' }})
 {%- endmacro %}
 
 

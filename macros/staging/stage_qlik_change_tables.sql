@@ -271,12 +271,7 @@ staged_rows as (
     {% if given.get('hold_open_transactions') %}
         {% do found.append("`hold_open_transactions` must be false: change tables do not tell where a transaction ends, got true") %}
     {% endif %}
-    {% if given.get('lookback', 0) != 0 and given.get('arrival', 'auto') == 'auto' %}
-        {% do found.append(
-            "`lookback` reads again below the arrival watermark: change tables have no natural arrival, so it needs `arrival`"
-            ~ " to name a column, got 'auto'"
-        ) %}
-    {% endif %}
+    {% do found.extend(change_tables.lookback_mistakes(given, 'change tables have')) %}
     {% if not modules.re.match('^[0-9]{0,35}$', given.get('snapshot_seq', '')) %}
         {% do found.append(
             "`snapshot_seq` must be empty or a change_seq of at most 35 digits, got " ~ change_tables._shown(given.snapshot_seq)

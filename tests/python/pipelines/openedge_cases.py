@@ -674,8 +674,13 @@ OTHERS = Feed(99)
 OTHERS.track(CREATE, 1)
 OTHERS.track(CREATE, 2, **{"_Source-Table-Number": None})
 
-LOADED = [(1, "loaded", None, None, None), (2, "loaded", None, None, None)]
-"""The load of `covered`, which stands at sequence 3."""
+LOADED = [
+    (1, "loaded", None, "a~;b;c", "1;?"),
+    (2, "loaded", None, None, None),
+    (3, "no number", None, None, "1;x"),
+    (4, "no extent", None, "a~b", None),
+]
+"""The load of `covered`, which stands at sequence 3: extents as SQL shows them."""
 
 # Other spellings, numbers as texts, and a table that has columns named like headers.
 SPELT_TRACKING = {
@@ -852,8 +857,16 @@ CASES = [
         ),
         HEADERS | LANDED,
         COVERED.changes,
-        {("accepted", None): 4, ("ignored", "partition_event"): 2},
-        [{(1, "loaded"), (2, "loaded"), (4, "behind the load")}] * 2,
+        {("accepted", None): 4, ("ignored", "partition_event"): 2, ("rejected", "value_does_not_fit"): 2},
+        [
+            {
+                (1, "loaded", '["a;b","c"]', "[1, null]"),
+                (2, "loaded", None, None),
+                (4, "behind the load", None, None),
+            }
+        ]
+        * 2,
+        "id, name, to_json(tags), cast(counts as string)",
     ),
     Case(
         Entry(

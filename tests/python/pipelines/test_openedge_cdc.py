@@ -22,8 +22,8 @@ from .consumer import Consumer
 from .landing import Raw
 from .openedge_cases import (
     CASES,
-    COLUMNS,
     EVENTS,
+    LANDED,
     LOADED,
     SPELT_TRACKED,
     SPELT_TRACKING,
@@ -48,7 +48,7 @@ def project(consumer: Callable[[str], Consumer]) -> Consumer:
 @pytest.fixture(scope="module")
 def results(project: Consumer, raw: Raw) -> Results:
     """The current rows of each table after batch 1, batch 2, and a full refresh, by name of the entry."""
-    raw.create(f"{SCHEMA}_raw.loaded", COLUMNS)
+    raw.create(f"{SCHEMA}_raw.loaded", LANDED)
     raw.insert(f"{SCHEMA}_raw.loaded", LOADED)
     raw.create(f"{SCHEMA}_raw.spelt_tracking", SPELT_TRACKING)
     raw.insert(f"{SCHEMA}_raw.spelt_tracking", [*SPELT_TRACKED[0], *SPELT_TRACKED[1]])
