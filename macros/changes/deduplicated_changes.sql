@@ -23,6 +23,9 @@
             'edge': bound.edge,
             'until': bound.until,
             'is_whole': bound.is_whole,
+            'is_late': bound.is_late,
+            'arrival': bound.arrival,
+            'settled_before': bound.settled_before,
         } -%}
         {#- rows that are no change tell as well how far the raw table has settled -#}
         {%- set with_others = run.run == 'since' -%}

@@ -11,6 +11,10 @@
     until       of positions, SQL that keeps a run to what had landed then; else none
     is_whole    whether the rows at the arrival up to which the runs before have settled are passed over, too
     highest_seq the highest sequence that the log holds; none where there is no log
+    is_late     whether rows that the run reads may have a sequence that the log reaches, so that rows which landed before
+                can belong to the same change
+    lowest_seq  the lowest sequence of such rows where that is known, else none
+    settled_before  how far the raw table had settled by the runs before; none where nothing had, by this arrival
 -#}
 {% macro _raw_bound(spec, mark) %}
     {% set arrival = change_tables._arrival_column(spec) %}
@@ -23,27 +27,38 @@
             ~ this ~ " has taken in, '" ~ loaded ~ "', got '" ~ wanted ~ "'; build it anew with --full-refresh"
         ) %}
     {% endif %}
-    {% set bound = {'predicate': none, 'snapshot': true, 'arrival': arrival, 'edge': none, 'until': none, 'is_whole': false, 'highest_seq': mark.highest_seq if mark else none} %}
-    {% set settled = none if mark is none or rescan else mark.settled %}
-    {#- settled by another kind of arrival: everything is read again -#}
-    {% if arrival and settled is not none and (settled is string) == (arrival.kind == 'positions') %}
-        {% set settled = none %}
-    {% endif %}
-    {% set edges = {} %}
+    {% set bound = {
+        'predicate': none, 'snapshot': true, 'arrival': arrival, 'edge': none, 'until': none, 'is_whole': false,
+        'highest_seq': mark.highest_seq if mark else none, 'is_late': mark is not none, 'lowest_seq': none,
+    } %}
+    {#- what has settled by another arrival tells nothing of this one: everything is read again -#}
+    {% do bound.update({'settled_before': mark.settled if mark and mark.arrival == change_tables.arrival_in_mark(arrival) else none}) %}
+    {% set settled = none if rescan else bound.settled_before %}
+    {% set landed = {} %}
     {% if arrival and arrival.kind == 'positions' %}
         {% do bound.update({'edge': change_tables._landed_positions(spec, arrival, settled)}) %}
         {% do bound.update({'until': change_tables._positions_until(arrival, bound.edge)}) %}
     {% elif arrival and spec.lookback == 0 %}
-        {% do edges.update(change_tables._landed_edges(spec, arrival, settled)) %}
-        {% do bound.update({'edge': edges.values() | list | last if edges else none}) %}
+        {% do landed.update(change_tables._landed_edge(spec, arrival, settled)) %}
+        {% do bound.update({'edge': landed.edge}) %}
     {% endif %}
     {% if mark is not none and not rescan %}
         {% do bound.update({'snapshot': wanted is not none and (loaded is none or wanted > loaded)}) %}
         {% if arrival and arrival.kind == 'positions' %}
             {% do bound.update({'predicate': change_tables._positions_since(arrival, settled or [], spec.lookback)}) %}
         {% elif arrival and settled is not none %}
-            {% set is_whole = mark.edge is not none and edges.get(settled, {}).rows == mark.edge %}
+            {% set is_whole = mark.edge is not none and landed.settled_rows == mark.edge %}
             {% do bound.update({'is_whole': is_whole, 'predicate': change_tables._arrived_since(arrival, settled, spec.lookback, is_whole)}) %}
+            {% if 'lowest_seq' in landed %}
+                {% set lowest_seq = landed.lowest_seq_above if is_whole else landed.lowest_seq %}
+                {% do bound.update({'lowest_seq': lowest_seq, 'is_late': lowest_seq is not none and lowest_seq <= bound.highest_seq}) %}
+            {% endif %}
+        {% endif %}
+    {% endif %}
+    {% set natural = context['change_tables'][spec.format ~ '_arrival'](spec) %}
+    {% if natural and natural.record and not (arrival and arrival.kind == 'positions') %}
+        {% if change_tables.landed_columns(spec, spec.relation, natural.group + natural.columns, '') %}
+            {% do change_tables._refuse_two_records(spec, natural, bound.predicate or 'true') %}
         {% endif %}
     {% endif %}
     {% do return(bound) %}
@@ -51,41 +66,65 @@
 
 
 {#-
-    The rows that bear the highest arrival, and those at the arrival up to which the raw table had settled: arrival ->
-    {arrival, rows}, in order. `rows` is their number and the sums of both halves of their hashes: a run that finds the same at
-    the arrival up to which it was settled has read these rows, and need not read them again; others may have landed there
-    meanwhile.
+    What had landed before a run reads, by one scan of the rows from `settled` on:
+
+    edge              {arrival, rows} of the rows with the highest arrival; none where no row has an arrival
+    settled_rows      the rows at `settled`, likewise: a run that finds what the mark has (`edge`) has read these rows, and need
+                      not read them again; others may have landed there meanwhile
+    lowest_seq        the lowest sequence of all these rows, `lowest_seq_above` without those at `settled`; none where no row has
+                      one. Only where the format says what the sequence of a landed row is (`<format>_landed_sequence`)
+
+    `rows` is their number and the sums of both halves of their hashes. Before anything has settled, only the rows with the
+    highest arrival are looked at.
 -#}
-{% macro _landed_edges(spec, arrival, settled) %}
+{% macro _landed_edge(spec, arrival, settled) %}
     {% set hashed = [] %}
     {% for column in change_tables.landed_columns(spec, spec.relation, [], '').values() if 'variant' not in column.data_type %}
         {% do hashed.append(column) %}
     {% endfor %}
-    {% set edges = {} %}
-    {% if hashed %}
-        {% set name = change_tables.quoted(arrival.name) %}
-        {% set since = 'true' if settled is none else name ~ ' >= ' ~ change_tables._arrival_literal(arrival, settled) %}
-        {% set places = [name ~ ' = (select max(' ~ name ~ ') from ' ~ spec.relation ~ ' where ' ~ since ~ ')'] %}
-        {% if settled is not none %}
-            {% do places.append(name ~ ' = ' ~ change_tables._arrival_literal(arrival, settled)) %}
-        {% endif %}
-        {% set rows = run_query(
-            "select " ~ change_tables._arrival_as_text(name, arrival) ~ " as arrival,"
-            ~ " concat_ws(':', count(*), sum(shiftright(_hash, 32)), sum(_hash & 4294967295)) as landed_rows"
-            ~ " from (select " ~ name ~ ", " ~ change_tables.hash_of(hashed) ~ " as _hash from " ~ spec.relation
-            ~ " where " ~ places | join(' or ') ~ ") group by " ~ name ~ " order by " ~ name
-        ).rows %}
-        {% for row in rows %}
-            {% do edges.update({row['arrival']: {'arrival': row['arrival'], 'rows': row['landed_rows']}}) %}
-        {% endfor %}
+    {% if not hashed %}
+        {% do return({'edge': none}) %}
     {% endif %}
-    {% do return(edges) %}
+    {% set name = change_tables.quoted(arrival.name) %}
+    {% set from = settled if settled is not none else change_tables._highest_arrival(spec, arrival) %}
+    {% if from is none %}
+        {% do return({'edge': none}) %}
+    {% endif %}
+    {% set sequence_of_format = context['change_tables'].get(spec.format ~ '_landed_sequence') %}
+    {% set sequence = sequence_of_format(spec) if sequence_of_format else 'cast(null as string)' %}
+    {% set row = run_query(
+        "select " ~ change_tables._arrival_as_text("max(_arrival)", arrival) ~ " as edge, max_by(_rows, _arrival) as edge_rows,"
+        ~ " max(case when _is_settled then _rows end) as settled_rows, min(_lowest_seq) as lowest_seq,"
+        ~ " min(case when not coalesce(_is_settled, false) then _lowest_seq end) as lowest_seq_above"
+        ~ " from (select _arrival, _arrival = " ~ change_tables._arrival_literal(arrival, from) ~ " as _is_settled,"
+        ~ " concat_ws(':', count(*), sum(shiftright(_hash, 32)), sum(_hash & 4294967295)) as _rows, min(_sequence) as _lowest_seq"
+        ~ " from (select " ~ name ~ " as _arrival, " ~ sequence ~ " as _sequence, " ~ change_tables.hash_of(hashed) ~ " as _hash from "
+        ~ spec.relation ~ " where " ~ change_tables._arrived_since(arrival, from, 0) ~ ") group by _arrival)"
+    ).rows[0] %}
+    {% set landed = {
+        'edge': none if row['edge'] is none else {'arrival': row['edge'], 'rows': row['edge_rows']},
+        'settled_rows': row['settled_rows'],
+    } %}
+    {% if sequence_of_format %}
+        {% do landed.update({'lowest_seq': row['lowest_seq'], 'lowest_seq_above': row['lowest_seq_above']}) %}
+    {% endif %}
+    {% do return(landed) %}
+{% endmacro %}
+
+
+{#- The highest arrival that has landed, as text. Spark cannot answer for dates of a Delta table without a condition. -#}
+{% macro _highest_arrival(spec, arrival) %}
+    {% set name = change_tables.quoted(arrival.name) %}
+    {% do return(run_query(
+        "select " ~ change_tables._arrival_as_text("max(" ~ name ~ ")", arrival) ~ " from " ~ spec.relation ~ " where " ~ name ~ " is not null"
+    ).rows[0][0]) %}
 {% endmacro %}
 
 
 {#-
     Positions up to which rows have landed, a list of {group: [value…], position: [number…], is_whole}, as `settled` has it:
-    that of each group which has rows behind what the runs before have settled, and those of the others as they were.
+    that of each group which has rows behind what the runs before have settled, and those of the others as they were. Stops the
+    run where two records that differ have landed at one position, and the format says that it names one (see `_refuse_two_records`).
 -#}
 {% macro _landed_positions(spec, arrival, settled) %}
     {% set groups = change_tables.column_list(arrival.group) %}
@@ -96,10 +135,18 @@
         {% do positions.update({tojson(known.group): known}) %}
     {% endfor %}
     {% if change_tables.landed_columns(spec, spec.relation, arrival.group + arrival.columns, '') %}
+        {% set landed = spec.relation ~ " where not " ~ change_tables._tells_no_position(arrival) ~ " and " ~ since %}
+        {% if arrival.record %}
+            {% set place = change_tables.column_list(arrival.group + arrival.columns) %}
+            {% set landed = "(select " ~ place ~ ", count(*) as _copies from " ~ landed ~ " group by " ~ place ~ ")" %}
+        {% endif %}
         {% set rows = run_query(
-            "select " ~ told | join(', ') ~ " from (select " ~ groups ~ ", max(" ~ change_tables._position_of_row(arrival) ~ ") as _last from "
-            ~ spec.relation ~ " where not " ~ change_tables._tells_no_position(arrival) ~ " and " ~ since ~ " group by " ~ groups ~ ")"
+            "select " ~ told | join(', ') ~ ", _copies from (select " ~ groups ~ ", max(" ~ change_tables._position_of_row(arrival) ~ ") as _last, "
+            ~ ("max(_copies)" if arrival.record else "1") ~ " as _copies from " ~ landed ~ " group by " ~ groups ~ ")"
         ).rows %}
+        {% if rows | selectattr('_copies', 'gt', 1) | list %}
+            {% do change_tables._refuse_two_records(spec, arrival, since) %}
+        {% endif %}
         {% for row in rows %}
             {% set group = change_tables._group_of(row, arrival) %}
             {% do positions.update({
@@ -112,6 +159,64 @@
         {% do sorted.append(positions[name]) %}
     {% endfor %}
     {% do return(sorted) %}
+{% endmacro %}
+
+
+{#-
+    Stops where two records that differ have landed at one position which names one record: `record` of an arrival are the
+    columns that they are compared by, `only` a condition on the rows that matter. Nothing orders them, so no state can be made of both. A record that has landed again is one.
+-#}
+{% macro _refuse_two_records(spec, arrival, condition) %}
+    {% set place = change_tables.column_list(arrival.group + arrival.columns) %}
+    {% set record = [] %}
+    {% for name in arrival.record %}
+        {% do record.append({'name': name, 'data_type': ''}) %}
+    {% endfor %}
+    {% set rows = run_query(
+        "select concat_ws(':', " ~ place ~ ") as place from (select " ~ place ~ ", " ~ change_tables.hash_of(record) ~ " as _hash from "
+        ~ spec.relation ~ " where not " ~ change_tables._tells_no_position(arrival) ~ " and " ~ condition
+        ~ (" and " ~ arrival.only if arrival.only else "") ~ ")"
+        ~ " group by " ~ place ~ " having min(_hash) <> max(_hash) order by place limit 3"
+    ).rows %}
+    {% if rows %}
+        {% do change_tables._refuse_positions_used_again(spec, arrival, rows, "two records that differ have landed") %}
+    {% endif %}
+{% endmacro %}
+
+
+{#-
+    Stops where the log holds another record of a position than the one that this run has read, for formats whose positions name
+    one record. A run that reads on by these positions reads none twice, and is not asked.
+-#}
+{% macro refuse_other_records(spec, log, new_changes, run, found) %}
+    {% set natural = context['change_tables'][spec.format ~ '_arrival'](spec) %}
+    {% set reads_on = run.run == 'since' and run.arrival.kind == 'positions' and spec.lookback == 0 %}
+    {% if natural and natural.record and not reads_on %}
+        {% set rows = run_query(
+            "select source._raw_id from (select * from " ~ new_changes ~ " where " ~ found.is_change ~ ") as source inner join " ~ log ~ " as target"
+            ~ " on source._raw_id = target._raw_id where source._change_id <> target._change_id or source._change_op <> target._change_op"
+            ~ " or (source._change_op <> 'delete' and " ~ change_tables.hash_of(change_tables.comparable_columns(spec, spec.columns))
+            ~ " <> " ~ change_tables.hash_of(spec.columns, 'target') ~ ") order by source._raw_id limit 3"
+        ).rows %}
+        {% if rows %}
+            {% do adapter.drop_relation(new_changes) %}
+            {% do change_tables._refuse_positions_used_again(spec, natural, rows, "another record has landed than the log holds") %}
+        {% endif %}
+    {% endif %}
+{% endmacro %}
+
+
+{% macro _refuse_positions_used_again(spec, arrival, rows, what) %}
+    {% set places = [] %}
+    {% for row in rows %}
+        {% do places.append(row[0]) %}
+    {% endfor %}
+    {% do exceptions.raise_compiler_error(
+        "change_tables: model '" ~ model.name ~ "': source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': " ~ what ~ " at one "
+        ~ (arrival.group + arrival.columns) | join(', ') ~ ": " ~ places | join('; ')
+        ~ ". They count anew, and nothing orders what they name now and what they named before: remove the old rows from "
+        ~ spec.relation ~ ", then build the log and the models behind it anew with --full-refresh --vars '{change_tables_allow_loss: true}'"
+    ) %}
 {% endmacro %}
 
 
@@ -251,6 +356,14 @@
 {%- endmacro %}
 
 
+{#- An arrival as the mark has it: which column it is and how it compares. -#}
+{% macro arrival_in_mark(arrival) %}
+    {% if arrival %}
+        {% do return(arrival.kind ~ ':' ~ (arrival.name or arrival.columns | join(','))) %}
+    {% endif %}
+{% endmacro %}
+
+
 {% macro _arrival_column(spec) %}
     {% if spec.arrival == 'none' %}
         {% do return(none) %}
@@ -262,43 +375,70 @@
     {% set kind = change_tables._arrival_kind(type) %}
     {% if kind is none or (kind == 'text' and spec.lookback != 0) %}
         {% do exceptions.raise_compiler_error(
-            "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': `arrival` must be a column of numbers, dates or times"
+            "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': `arrival` must be a column of whole numbers, decimals, dates or times"
             ~ (" where `lookback` is set" if kind == 'text' else " or text") ~ ", got '" ~ spec.arrival ~ "' of type " ~ type
         ) %}
     {% endif %}
-    {% do return({'name': spec.arrival, 'kind': kind}) %}
+    {% do return({'name': spec.arrival, 'kind': kind, 'type': type}) %}
 {% endmacro %}
 
 
+{#- How arrivals of a landed type are written and compared. None of floating point: of two equal ones the texts can differ. -#}
 {% macro _arrival_kind(type) %}
-    {% if type in ['tinyint', 'smallint', 'int', 'bigint', 'float', 'double'] or type.startswith('decimal') %}
-        {% do return('number') %}
-    {% endif %}
-    {% if modules.re.match('(var)?char\\b', type) %}
+    {% if type in ['tinyint', 'smallint', 'int', 'bigint'] %}
+        {% do return('whole_number') %}
+    {% elif type.startswith('decimal') %}
+        {% do return('decimal') %}
+    {% elif modules.re.match('(var)?char\\b', type) %}
         {% do return('text') %}
     {% endif %}
     {% do return({'date': 'date', 'timestamp': 'timestamp', 'timestamp_ntz': 'timestamp_ntz', 'string': 'text'}.get(type)) %}
 {% endmacro %}
 
 
-{#- An arrival as text that keeps all of it: what the mark bears. Times as microseconds, free of any time zone. -#}
+{#-
+    An arrival as text that keeps all of it: what the mark has. Dates as days and times as microseconds since 1970, which no time
+    zone changes and which are read again whatever they are.
+-#}
 {% macro _arrival_as_text(expression, arrival) -%}
-    {%- if arrival.kind == 'timestamp' -%}
-        cast(unix_micros({{ expression }}) as string)
-    {%- else -%}
-        cast({{ expression }} as string)
-    {%- endif -%}
+    {%- set number = {
+        'date': 'unix_date(' ~ expression ~ ')',
+        'timestamp': 'unix_micros(' ~ expression ~ ')',
+        'timestamp_ntz': "timestampdiff(microsecond, timestamp_ntz '1970-01-01', " ~ expression ~ ')',
+    }.get(arrival.kind, expression) -%}
+    cast({{ number }} as string)
 {%- endmacro %}
 
 
 {% macro _arrival_literal(arrival, text) %}
     {% do return({
-        'number': text,
-        'date': "date '" ~ text ~ "'",
+        'whole_number': text,
+        'decimal': "cast('" ~ text ~ "' as " ~ arrival.type ~ ")",
+        'date': 'date_from_unix_date(' ~ text ~ ')',
         'timestamp': 'timestamp_micros(' ~ text ~ ')',
-        'timestamp_ntz': "timestamp_ntz '" ~ text ~ "'",
+        'timestamp_ntz': "timestampadd(microsecond, " ~ text ~ ", timestamp_ntz '1970-01-01')",
         'text': change_tables.text_literal(text),
     }[arrival.kind]) %}
+{% endmacro %}
+
+
+{#- The literal so much below an arrival: `lookback` of numbers is a number, of dates and times days. Never below what the type holds. -#}
+{% macro _arrival_below(arrival, text, lookback) %}
+    {% set least = {'date': -2147483648, 'timestamp': -9223372036854775808, 'timestamp_ntz': -9223372036854775808} %}
+    {% if lookback == 0 %}
+        {% do return(change_tables._arrival_literal(arrival, text)) %}
+    {% elif arrival.kind == 'decimal' %}
+        {% set digits, places = modules.re.match('decimal\\((\\d+), *(\\d+)\\)', arrival.type).groups() %}
+        {% set least_decimal = '-' ~ '9' * (digits | int - places | int) ~ '.' ~ '9' * (places | int) %}
+        {% do return(
+            "coalesce(try_subtract(" ~ change_tables._arrival_literal(arrival, text) ~ ", " ~ lookback ~ "), "
+            ~ change_tables._arrival_literal(arrival, least_decimal) ~ ")"
+        ) %}
+    {% elif arrival.kind == 'whole_number' %}
+        {% do return((text | int - lookback) | string) %}
+    {% endif %}
+    {% set units = lookback | round(0, 'ceil') | int if arrival.kind == 'date' else (lookback * 86400) | int * 1000000 %}
+    {% do return(change_tables._arrival_literal(arrival, [text | int - units, least[arrival.kind]] | max)) %}
 {% endmacro %}
 
 
@@ -308,14 +448,5 @@
 -#}
 {% macro _arrived_since(arrival, settled, lookback, is_whole=false) -%}
     {%- set name = change_tables.quoted(arrival.name) -%}
-    {%- if lookback == 0 -%}
-        {%- set back = '' -%}
-    {%- elif arrival.kind == 'number' -%}
-        {%- set back = ' - ' ~ lookback -%}
-    {%- elif arrival.kind == 'date' -%}
-        {%- set back = ' - ' ~ lookback | round(0, 'ceil') | int -%}
-    {%- else -%}
-        {%- set back = " - interval '" ~ (lookback * 86400) | int ~ "' second" -%}
-    {%- endif -%}
-    ({{ name }} {{ '>' if is_whole else '>=' }} {{ change_tables._arrival_literal(arrival, settled) }}{{ back }} or {{ name }} is null)
+    ({{ name }} {{ '>' if is_whole else '>=' }} {{ change_tables._arrival_below(arrival, settled, lookback) }} or {{ name }} is null)
 {%- endmacro %}

@@ -23,7 +23,7 @@
             {%- call statement('main') -%}
                 {{ change_tables.create_state_table(state, sql) }}
             {%- endcall -%}
-            {%- set mark = change_tables._log_mark(spec, none, batch, change_tables._probe_changes(state), settled) -%}
+            {%- set mark = change_tables._log_mark(spec, run, batch, change_tables._probe_changes(state), settled) -%}
             {%- call statement('mark') -%}
                 {{ change_tables.first_mark(state, mark) }}
             {%- endcall -%}
@@ -48,7 +48,12 @@
                     {%- do change_tables._find_withdrawals(spec, state, new_changes, found) -%}
                 {%- endif -%}
             {%- endif -%}
-            {%- set mark = change_tables._log_mark(spec, run.mark_before, batch, found, settled) -%}
+            {%- do change_tables.refuse_other_records(spec, state, new_changes, run, found) -%}
+            {%- if change_tables._has_late_rows_unforeseen(run, found) -%}
+                {%- do log(this ~ ': rows of changes that it may hold have landed while this run was looking; the next run takes them in', info=true) -%}
+            {%- else -%}
+                {%- set mark = change_tables._log_mark(spec, run, batch, found, settled) -%}
+            {%- endif -%}
             {%- if mark == run.mark_before -%}
                 {%- call statement('main') -%} select 1 {%- endcall -%}
             {%- else -%}
@@ -111,6 +116,15 @@ create or replace view {{ reports }} as
         '_change_op', '_change_seq', '_changed_at', '_transaction_id', '_change_id', '_present_columns',
         '_changed_columns', '_key_before', '_raw_id', '_batch_id', '_report', '_is_conflicting'
     ] + change_tables.further_columns(spec) | map(attribute='name') | list) %}
+{% endmacro %}
+
+
+{#-
+    Whether a run that read its new rows alone has met some which the log reaches: they landed after it had looked for such, and
+    rows that landed before may be part of the same changes.
+-#}
+{% macro _has_late_rows_unforeseen(run, found) %}
+    {% do return(run.run == 'since' and not run.is_late and found.lowest_seq is not none and found.lowest_seq <= run.mark_before.highest_seq) %}
 {% endmacro %}
 
 
@@ -209,11 +223,12 @@ create or replace view {{ reports }} as
 {#-
     The mark of a log: which log it is, the last run that changed it, the sequence below which every key has ended
     (truncate or load), the highest that it holds, the loads that ended keys, whether keys have moved, the load it holds, what
-    has settled of the raw table and what had landed at that arrival (see `_landed_edges`), and the last run after which
+    has settled of the raw table by which arrival and what had landed there (see `_landed_edge`), and the last run after which
     states must be built anew, because a change was withdrawn, or a key before was overruled and the move it told of is. Then
     what was declared, and the form of the log (see `log_form`).
 -#}
-{% macro _log_mark(spec, mark_before, batch, found, settled) %}
+{% macro _log_mark(spec, run, batch, found, settled) %}
+    {% set mark_before = run.mark_before %}
     {% set before = mark_before or {
         'log': batch, 'batch': '', 'floor': '', 'highest_seq': '', 'loads': [], 'moves': false, 'rebuild': '', 'snapshot_seq': none
     } %}
@@ -228,6 +243,7 @@ create or replace view {{ reports }} as
         'moves': before.moves or found.moves,
         'rebuild': batch if found.overruled else before.rebuild,
         'snapshot_seq': before.snapshot_seq if snapshot_seq is none else snapshot_seq,
+        'arrival': change_tables.arrival_in_mark(run.arrival),
         'settled': settled.arrival,
         'edge': settled.edge,
         'key': spec.key,
@@ -244,7 +260,7 @@ create or replace view {{ reports }} as
     before the changes are read, so that a row which lands in between is read again.
 -#}
 {% macro _look_how_far_it_settled(spec, run) %}
-    {% set bound = {'predicate': none, 'snapshot': false, 'arrival': change_tables._arrival_column(spec), 'until': run.until} %}
+    {% set bound = {'predicate': none, 'snapshot': false, 'arrival': run.arrival, 'until': run.until} %}
     {% if not bound.arrival %}
         {% do return({'arrival': none, 'edge': none}) %}
     {% endif %}
@@ -263,7 +279,7 @@ create or replace view {{ reports }} as
 
 {#- The same by the batch itself of a run that reads on from where the runs before have settled. -#}
 {% macro _settled_by_batch(spec, run, batch) %}
-    {% do return(change_tables._settled_by_rows(run, change_tables._arrival_column(spec), batch)) %}
+    {% do return(change_tables._settled_by_rows(run, run.arrival, batch)) %}
 {% endmacro %}
 
 
@@ -292,8 +308,7 @@ create or replace view {{ reports }} as
 {% macro _settled_at(run, arrival, settled, waiting) %}
     {% if arrival.kind == 'positions' %}
         {% set settled_before = {} %}
-        {% set known = run.mark_before.settled if run.mark_before else none %}
-        {% for place in ([] if known is none or known is string else known) %}
+        {% for place in run.settled_before or [] %}
             {% do settled_before.update({tojson(place.group): place}) %}
         {% endfor %}
         {% set held_back = {} %}
@@ -316,12 +331,11 @@ create or replace view {{ reports }} as
         {% do return({'arrival': positions, 'edge': none}) %}
     {% endif %}
     {% if settled is none %}
-        {% set before = run.mark_before or {'settled': none, 'edge': none} %}
-        {% do return({'arrival': before.settled, 'edge': before.edge}) %}
+        {% do return({'arrival': run.settled_before, 'edge': run.mark_before.edge if run.settled_before else none}) %}
     {% endif %}
     {#- more rows of the arrival that was passed over can have landed beside those of the next, before they were read -#}
-    {% if run.is_whole and run.edge.arrival == run.mark_before.settled and settled != run.mark_before.settled %}
-        {% do return({'arrival': run.mark_before.settled, 'edge': none}) %}
+    {% if run.is_whole and run.edge.arrival == run.settled_before and settled != run.settled_before %}
+        {% do return({'arrival': run.settled_before, 'edge': none}) %}
     {% endif %}
     {% set is_edge = run.edge and run.edge.arrival == settled and not waiting %}
     {% do return({'arrival': settled, 'edge': run.edge.rows if is_edge else none}) %}

@@ -35,6 +35,16 @@ landed as (
     from {{ spec.relation }}
 
 ),
+{%- elif not bound.is_late %}
+landed as (
+
+    select
+        *,
+        struct(*) as _landed_row
+    from {{ spec.relation }}
+    where {{ bound.predicate }}
+
+),
 {%- else %}
 landed_since as (
 
@@ -46,13 +56,12 @@ landed_since as (
 
 ),
 
--- a before image that lands without an update to be part of asks for the rows of its change_seq again
-late_before_images as (
+-- sequences that the log reaches: rows of theirs may have landed before
+late_sequences as (
 
-    select {{ header.change_seq }} as _change_seq
+    select distinct {{ header.change_seq }} as _change_seq
     from landed_since
-    group by {{ header.change_seq }}
-    having count_if({{ header.change_oper }} = 'B') > 0 and count_if({{ change_tables._is_usable_update(spec, header, landed, timestamp) }}) = 0
+    where {{ header.change_seq }} <= {{ change_tables.text_literal(bound.highest_seq) }}
 
 ),
 
@@ -61,14 +70,17 @@ landed as (
     select *
     from landed_since
     union all
-    select /*+ broadcast(late_before_images) */
+    select /*+ broadcast(late_sequences) */
         raw_rows.*,
         struct(raw_rows.*) as _landed_row
     from {{ spec.relation }} as raw_rows
-    left semi join late_before_images
-        on raw_rows.{{ header.change_seq }} = late_before_images._change_seq
+    left semi join late_sequences
+        on raw_rows.{{ header.change_seq }} = late_sequences._change_seq
     where
         raw_rows.{{ header.change_oper }} in ('U', 'B')
+        {%- if bound.lowest_seq %}
+        and raw_rows.{{ header.change_seq }} between {{ change_tables.text_literal(bound.lowest_seq) }} and {{ change_tables.text_literal(bound.highest_seq) }}
+        {%- endif %}
         and not coalesce({{ bound.predicate }}, false)
 
 ),
@@ -136,13 +148,15 @@ judged as (
 
 ),
 
--- every row beside the before images and updates of its change_seq; two before images differ only by mistake
+-- every row beside the before images and updates of its change_seq; of either kind two differ only by mistake
 paired as (
 
     select
         *,
         min(case when _operation_code = 'B' and _rejection is null then {{ key }} end) over same_sequence as _lowest_before_key,
         max(case when _operation_code = 'B' and _rejection is null then {{ key }} end) over same_sequence as _highest_before_key,
+        min(case when _operation_code = 'U' and _rejection is null then {{ key }} end) over same_sequence as _lowest_update_key,
+        max(case when _operation_code = 'U' and _rejection is null then {{ key }} end) over same_sequence as _highest_update_key,
         bool_or(_operation_code = 'U' and _rejection is null) over same_sequence as _has_update,
         bool_or(_operation_code = 'U') over same_sequence as _has_landed_update
     from judged
@@ -213,6 +227,13 @@ staged_rows as (
                     'conflicting_content: two before images with the same change_seq, keys ',
                     to_json(_lowest_before_key), ' and ', to_json(_highest_before_key)
                 )
+            when
+                _operation_code = 'U' and _rejection is null and _highest_before_key is not null
+                and not _lowest_update_key <=> _highest_update_key
+                then concat(
+                    'conflicting_content: a before image and two updates with the same change_seq, keys ',
+                    to_json(_lowest_update_key), ' and ', to_json(_highest_update_key)
+                )
         end as _report,
         {{ change_tables.place_of_row() }}
         {%- if bound.arrival %},
@@ -223,20 +244,6 @@ staged_rows as (
 ),
 
 {{ change_tables.staged_with_snapshot(spec, bound) }}
-{%- endmacro %}
-
-
-{#-
-    Whether a landed row is an update that staging will hardly reject: one that it rejects all the same keeps a before image
-    from the update that landed before.
--#}
-{% macro _is_usable_update(spec, header, landed, timestamp) -%}
-    {{ header.change_oper }} = 'U' and not ({{ change_tables.key_is_null(spec) }})
-    {%- for fits in [
-        change_tables.fits({'columns': timestamp}, timestamp | map(attribute='name') | list, landed),
-        change_tables.fits(spec, spec.column_names, landed),
-    ] if fits %} and {{ fits }}{% endfor -%}
-    {%- if spec.mask_type == 'string' and header.change_mask %} and not coalesce({{ header.change_mask }} rlike '[^0-9A-Fa-f]', false){% endif -%}
 {%- endmacro %}
 
 
@@ -284,6 +291,12 @@ staged_rows as (
 {#- The feed's natural arrival: none, a change table tells no position of its own. -#}
 {% macro qlik_change_tables_arrival(spec) %}
     {% do return(none) %}
+{% endmacro %}
+
+
+{#- The sequence of a landed row. The rows of one sequence are judged together. -#}
+{% macro qlik_change_tables_landed_sequence(spec) %}
+    {% do return('cast(' ~ change_tables.quoted(spec.header_prefix ~ 'change_seq') ~ ' as string)') %}
 {% endmacro %}
 
 

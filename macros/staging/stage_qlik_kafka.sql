@@ -293,9 +293,12 @@ staged_rows as (
 {% endmacro %}
 
 
-{#- The feed's natural arrival: the offset, topic by topic and partition by partition. -#}
+{#- The feed's natural arrival: the offset, topic by topic and partition by partition. It names one record. -#}
 {% macro qlik_kafka_arrival(spec) %}
-    {% do return({'kind': 'positions', 'group': ['topic', 'partition'], 'columns': ['offset']}) %}
+    {% do return({
+        'kind': 'positions', 'group': ['topic', 'partition'], 'columns': ['offset'], 'record': ['key', 'value'],
+        'only': 'topic = ' ~ change_tables.text_literal(spec.topic) if spec.topic else none,
+    }) %}
 {% endmacro %}
 
 
