@@ -15,7 +15,7 @@ Landed: TypeAlias = Value | Mapping[str, str | None]
 
 _LONGEST_STATEMENT = 1_000_000
 
-_TABLE_FORMAT = "parquet"
+TABLE_FORMAT = "parquet"
 """The one place that knows the format of the demo's raw tables: rows are only ever added, which takes no table log."""
 
 
@@ -96,17 +96,20 @@ def literal(value: Landed) -> str:
     return "'" + value.translate(str.maketrans(escapes)) + "'"
 
 
-def create_table(connection: Connection, table: str, columns: Sequence[Column]) -> None:
+def create_table(
+    connection: Connection, table: str, columns: Sequence[Column], table_format: str = TABLE_FORMAT
+) -> None:
     """Creates a table, empty; replaces it where it is there.
 
     Args:
         connection: to the Thrift server
         table: its name with its schema, quoted where that is needed
         columns: its columns
+        table_format: what stands after `using`, with `partitioned by (…)` if need be
     """
     described = ", ".join(f"{quoted(column.name)} {column.data_type}" for column in columns)
     execute(connection, f"drop table if exists {table}")
-    execute(connection, f"create table {table} ({described}) using {_TABLE_FORMAT}")
+    execute(connection, f"create table {table} ({described}) using {table_format}")
 
 
 def insert_rows(connection: Connection, table: str, rows: Sequence[Sequence[Landed]]) -> None:

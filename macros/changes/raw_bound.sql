@@ -375,8 +375,8 @@
     {% set kind = change_tables._arrival_kind(type) %}
     {% if kind is none or (kind == 'text' and spec.lookback != 0) %}
         {% do exceptions.raise_compiler_error(
-            "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': `arrival` must be a column of whole numbers, decimals, dates or times"
-            ~ (" where `lookback` is set" if kind == 'text' else " or text") ~ ", got '" ~ spec.arrival ~ "' of type " ~ type
+            "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': `arrival` must be a column of whole numbers, decimals, dates"
+            ~ (" or times where `lookback` is set" if kind == 'text' else ", times or text") ~ ", got '" ~ spec.arrival ~ "' of type " ~ type
         ) %}
     {% endif %}
     {% do return({'name': spec.arrival, 'kind': kind, 'type': type}) %}
@@ -413,7 +413,7 @@
 {% macro _arrival_literal(arrival, text) %}
     {% do return({
         'whole_number': text,
-        'decimal': "cast('" ~ text ~ "' as " ~ arrival.type ~ ")",
+        'decimal': "cast('" ~ text ~ "' as " ~ (arrival.type or '') | replace(',', ', ') ~ ")",
         'date': 'date_from_unix_date(' ~ text ~ ')',
         'timestamp': 'timestamp_micros(' ~ text ~ ')',
         'timestamp_ntz': "timestampadd(microsecond, " ~ text ~ ", timestamp_ntz '1970-01-01')",
@@ -428,7 +428,7 @@
     {% if lookback == 0 %}
         {% do return(change_tables._arrival_literal(arrival, text)) %}
     {% elif arrival.kind == 'decimal' %}
-        {% set digits, places = modules.re.match('decimal\\((\\d+), *(\\d+)\\)', arrival.type).groups() %}
+        {% set digits, places = modules.re.match('decimal\\((\\d+),(\\d+)\\)', arrival.type).groups() %}
         {% set least_decimal = '-' ~ '9' * (digits | int - places | int) ~ '.' ~ '9' * (places | int) %}
         {% do return(
             "coalesce(try_subtract(" ~ change_tables._arrival_literal(arrival, text) ~ ", " ~ lookback ~ "), "

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from demo.landing import TABLE_FORMAT
+
 from .consumer import Consumer, Entry
 from .landing import Raw
 
@@ -16,8 +18,9 @@ from .landing import Raw
 class Case:
     """One source table: its entry, the type of what lands, and per batch what lands and what is current then.
 
-    `landed_columns` is None where another case lands the raw table. `reasons` counts the rows of both batches by
-    (status, code); `current` holds (key…, name) after each batch, `reported` (change, code) after both.
+    `landed_columns` is None where another case lands the raw table, `landed_as` what it lands as.
+    `reasons` counts the rows of both batches by (status, code); `current` holds (key…, name) after each batch,
+    `reported` (change, code) after both.
     """
 
     entry: Entry
@@ -27,6 +30,7 @@ class Case:
     current: Sequence[set[tuple[Any, ...]]] = ()
     shown: str = "id, name"
     reported: set[tuple[str, str]] = field(default_factory=set)
+    landed_as: str = TABLE_FORMAT
 
 
 Results = dict[str, list[set[tuple[Any, ...]]]]
@@ -52,7 +56,7 @@ def build_batches(
         (project.folder / f"models/{name}.sql").write_text(f"{sql}\n")
     for case in cases:
         if case.landed_columns is not None:
-            raw.create(f"{project.schema}_raw.{case.entry.raw_table}", case.landed_columns)
+            raw.create(f"{project.schema}_raw.{case.entry.raw_table}", case.landed_columns, case.landed_as)
     found: Results = {case.entry.name: [] for case in cases}
     grown = {case.entry.raw_table for case in cases if case.batches[1]}
     logs_of_grown = [

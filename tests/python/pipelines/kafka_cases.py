@@ -178,6 +178,7 @@ _columned = Topic("columned")
 _composite = Topic("composite")
 _held = Topic("held")
 _other = Topic("held", partition=1)
+_made_anew = Topic("t")
 
 V1, V2 = ["id", "amount", "name"], ["id", "added", "name", "amount"]
 
@@ -524,6 +525,22 @@ CASES = [
         ],
         {("accepted", None): 5, ("rejected", "message_malformed"): 1},
         [{(1, "mine"), (8, "loaded")}] * 2,
+    ),
+    # a record that lands again is one; see the test of a topic that is made anew
+    Case(
+        Entry("made_anew", SPEC, COLUMNS),
+        RECORD,
+        [[*_made_anew.records(body("R", None, row(2, "old"))) * 2], []],
+        {("accepted", None): 2},
+        [{(2, "old")}] * 2,
+        landed_as="delta",
+    ),
+    Case(
+        Entry("made_anew_read_whole", SPEC | {"arrival": "none"}, COLUMNS, identifier="made_anew"),
+        None,
+        [[], []],
+        {("accepted", None): 2},
+        [{(2, "old")}] * 2,
     ),
     # a part of the key that is null is told as null; one that is missing leaves open which row is meant
     Case(

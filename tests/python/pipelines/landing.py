@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from demo.database import Column
-from demo.landing import create_table, insert_rows
+from demo.landing import TABLE_FORMAT, create_table, insert_rows
 
 
 class Raw:
@@ -15,6 +15,7 @@ class Raw:
     def __init__(self, connection: Any) -> None:
         """Take a PyHive connection."""
         self._connection = connection
+        self._rows_of_views: dict[str, str] = {}
 
     def query(self, statement: str) -> list[tuple[Any, ...]]:
         """Run one statement; its rows, or none."""
@@ -25,14 +26,20 @@ class Raw:
         finally:
             cursor.close()
 
-    def create(self, table: str, columns: Mapping[str, str]) -> None:
-        """Make a raw table, anew and empty."""
+    def create(self, table: str, columns: Mapping[str, str], landed_as: str = TABLE_FORMAT) -> None:
+        """Make a raw table, anew and empty: of this format, or a `view` of a table that rows are inserted into."""
         self.query(f"create schema if not exists {table.split('.')[0]}")
-        create_table(self._connection, table, [Column(name, data_type) for name, data_type in columns.items()])
+        described = [Column(name, data_type) for name, data_type in columns.items()]
+        if landed_as == "view":
+            self._rows_of_views[table] = f"{table}__rows"
+            create_table(self._connection, f"{table}__rows", described)
+            self.query(f"create or replace view {table} as select * from {table}__rows")
+        else:
+            create_table(self._connection, table, described, landed_as)
 
     def insert(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
         """Append rows, values in the order of the table's columns."""
-        insert_rows(self._connection, table, rows)
+        insert_rows(self._connection, self._rows_of_views.get(table, table), rows)
 
     def version(self, table: str) -> int:
         """The number of the last commit to a Delta table."""

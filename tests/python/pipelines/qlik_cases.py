@@ -62,6 +62,7 @@ def _prefixed(names: Sequence[str], prefix: str = "header__", **types: str) -> d
     return {f"{prefix}{name}": types.get(name, HEADERS[name]) for name in names}
 
 
+BATCH_1, BATCH_2 = (dt.datetime(2026, 1, day, tzinfo=dt.UTC) for day in (1, 2))
 KEY_BIT, NAME_BIT = b"\x80", b"\x00\x01"  # seven headers: the first data column is bit 7
 
 CASES = [
@@ -150,6 +151,49 @@ CASES = [
         ],
         {("accepted", None): 3, ("merged", "before_image"): 1, ("rejected", "value_does_not_fit"): 1},
         [{(7, "a"), (9, "f")}, {(8, "a"), (9, "f")}],
+        landed_as="delta",
+    ),
+    Case(
+        # a feed that breaks its rule: one sequence, two updates; the halves of both tens land in another order
+        Entry("two_updates", TWO_HEADERS | {"images": "partial", "arrival": "batch"}, COLUMNS),
+        _prefixed(["change_seq", "change_oper"]) | COLUMNS | {"batch": "timestamp_ntz"},
+        [
+            [
+                bare(1, "I", 1, "a", Decimal("1.00"), BATCH_1),
+                bare(5, "U", 2, "b", None, BATCH_1),
+                bare(11, "I", 11, "a", Decimal("1.00"), BATCH_1),
+                bare(15, "B", 11, None, None, BATCH_1),
+                bare(15, "U", 12, "b", None, BATCH_1),
+            ],
+            [
+                bare(5, "B", 1, None, None, BATCH_2),
+                bare(5, "U", 3, "c", None, BATCH_2),
+                bare(15, "U", 13, "c", None, BATCH_2),
+            ],
+        ],
+        {("accepted", None): 6, ("merged", "before_image"): 2},
+        [{(1, "a"), (12, "b")}, {(2, "b"), (12, "b")}],
+        reported={
+            *((f"{seq(5)}:U:{id_}", "conflicting_content") for id_ in (2, 3)),
+            *((f"{seq(15)}:U:{id_}", "conflicting_content") for id_ in (12, 13)),
+            (f"{seq(5)}:U:3", "orphan"),
+            (f"{seq(15)}:U:13", "orphan"),
+        },
+        landed_as="parquet partitioned by (batch)",
+    ),
+    Case(
+        Entry("in_time", TWO_HEADERS | {"arrival": "batch"}, COLUMNS, ("stg", "dedup", "current")),
+        _prefixed(["change_seq", "change_oper"]) | COLUMNS | {"batch": "decimal(38,38)"},
+        [
+            [bare(10, "I", 1, "a", None, Decimal("0.1")), bare(20, "I", 2, "b", None, Decimal("0.1"))],
+            [
+                bare(30, "B", 2, "b", None, Decimal("0.1000000000000000000000000000000000001")),
+                bare(30, "U", 3, "b", None, Decimal("0.1000000000000000000000000000000000001")),
+                bare(40, "D", 1, "a", None, Decimal("0.9")),
+            ],
+        ],
+        {("accepted", None): 4, ("merged", "before_image"): 1},
+        [{(1, "a"), (2, "b")}, {(3, "b")}],
     ),
     Case(
         Entry("late_before", TWO_HEADERS | {"arrival": "batch"}, COLUMNS),
@@ -160,6 +204,7 @@ CASES = [
         ],
         {("accepted", None): 3, ("merged", "before_image"): 1, ("rejected", "value_does_not_fit"): 1},
         [{(7, "a"), (8, "a"), (9, "f")}, {(8, "a"), (9, "f")}],
+        landed_as="view",
     ),
     Case(
         Entry(
@@ -193,6 +238,7 @@ CASES = [
         [{(3, "c")}, {(1, "again"), (6, "no arrival")}],
         # the eighth bit from the most significant end of two bytes is the first data column behind eight headers
         reported={(f"{seq(60)}:U:6", "key_move_without_before")},
+        landed_as="delta partitioned by (batch)",
     ),
     Case(
         Entry(
@@ -281,6 +327,7 @@ CASES = [
         ]
         * 2,
         shown="id, amount, string(exact), string(day), flag",
+        landed_as="csv",
     ),
     Case(
         Entry(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
 from collections.abc import Callable
 
@@ -27,6 +28,65 @@ LOADED = Entry(
 RELOAD = ["--vars", json.dumps({"loaded_at": seq(30)})]
 Results = dict[str, list[set[tuple[object, ...]]]]
 
+# type of an arrival -> values of it, each greater than the one before, with the least and the greatest that it holds
+ARRIVALS = {
+    "tinyint": ["-128", "-1", "0", "127"],
+    "smallint": ["-32768", "0", "32767"],
+    "int": ["-2147483648", "0", "2147483647"],
+    "bigint": ["-9223372036854775808", "0", "9223372036854775806", "9223372036854775807"],
+    "decimal(5,2)": ["'-999.99'", "'0.7'", "'0.71'", "'999.99'"],
+    "decimal(38,0)": [f"'-{'9' * 38}'", "'0'", f"'{'9' * 37}8'", f"'{'9' * 38}'"],
+    "decimal(38,38)": [f"'-0.{'9' * 38}'", "'0'", f"'0.{'0' * 37}1'", f"'0.{'9' * 37}8'", f"'0.{'9' * 38}'"],
+    "date": [
+        "date_from_unix_date(-2147483648)",
+        "'0001-01-01'",
+        "'1969-12-31'",
+        "'2026-01-31'",
+        "'9999-12-31'",
+        "date_from_unix_date(2147483647)",
+    ],
+    **{
+        kind: [
+            "timestamp_micros(-9223372036854775808)",
+            "'0001-01-01 00:00:00'",
+            "'1969-12-31 23:59:59.999999'",
+            "'2026-01-31 12:00:00.000001'",
+            "timestamp_micros(9223372036854775806)",
+            "timestamp_micros(9223372036854775807)",
+        ]
+        for kind in ("timestamp", "timestamp_ntz")
+    },
+    "string": ["''", r"'$\\'", r"'it\'s'", "'z'", "'é'", "'😀'"],
+}
+ASK_FOR_BOUNDS = """
+{% macro ask_for_bounds() %}
+    {% set asked = [] %}
+    {% for type, values in ARRIVALS.items() %}
+        {% set arrival = {'name': 'value', 'kind': change_tables._arrival_kind(type), 'type': type} %}
+        {% set typed = [] %}
+        {% for value in values %}
+            {% do typed.append('cast(' ~ value ~ ' as ' ~ type ~ ')') %}
+        {% endfor %}
+        {% for value in typed %}
+            {% set place = loop.index0 %}
+            {% set text = run_query('select ' ~ change_tables._arrival_as_text(value, arrival)).rows[0][0] %}
+            {% for is_whole, lookback in [(false, 0), (true, 0)] + ([(false, 2)] if type != 'string' else []) %}
+                {% do asked.append(
+                    "select '" ~ type ~ "' as type, " ~ place ~ " as place, "
+                    ~ is_whole ~ " as is_whole, " ~ lookback ~ " as lookback,"
+                    ~ " sort_array(collect_list(coalesce(read_place, -1))) as read_places from ("
+                    ~ " select posexplode(array(" ~ typed | join(', ') ~ ")) as (read_place, value)"
+                    ~ " union all select null, null) where "
+                    ~ change_tables._arrived_since(arrival, text, lookback, is_whole)
+                ) %}
+            {% endfor %}
+        {% endfor %}
+    {% endfor %}
+    {% do run_query('create or replace temporary view asked as ' ~ asked | join(' union all ')) %}
+    {% do run_query('create table ' ~ target.schema ~ '.asked_bounds using parquet as select * from asked') %}
+{% endmacro %}
+"""
+
 
 @pytest.fixture(scope="module")
 def project(consumer: Callable[[str], Consumer]) -> Consumer:
@@ -40,7 +100,7 @@ def results(project: Consumer, raw: Raw) -> Results:
     project.write([*(case.entry for case in CASES), LOADED], further_sources=["loaded_full"])
     for case in CASES:
         assert case.landed_columns is not None
-        raw.create(f"{SCHEMA}_raw.{case.entry.name}", case.landed_columns)
+        raw.create(f"{SCHEMA}_raw.{case.entry.name}", case.landed_columns, case.landed_as)
     headers = {"header__change_seq": "string", "header__change_oper": "string"}
     raw.create(f"{SCHEMA}_raw.loaded", headers | COLUMNS)
     raw.create(f"{SCHEMA}_raw.loaded_full", COLUMNS)
@@ -111,6 +171,40 @@ def test_a_version_begins_where_a_tracked_column_changes(raw: Raw) -> None:
     )
     assert len(rows) == len(SPARSE_VERSIONS)
     assert set(rows) == SPARSE_VERSIONS
+
+
+@pytest.mark.usefixtures("results")
+@pytest.mark.parametrize(("name", "reads_once"), [("truncated", False), ("in_time", True)])
+def test_a_batch_reads_raw_once_where_the_log_reaches_none_of_its_sequences(
+    project: Consumer, raw: Raw, name: str, reads_once: bool
+) -> None:
+    sql = (project.folder / f"rendered/1/dedup_feed__{name}.sql").read_text()
+    plan = raw.query(f"explain formatted {sql}")[0][0]
+    scans = re.findall(rf"^\(\d+\) Scan .*{SCHEMA}_raw\.{name}\b", plan, re.MULTILINE)
+    assert (len(scans) == 1) == reads_once, scans
+    assert scans
+
+
+@pytest.mark.usefixtures("results")
+def test_two_updates_with_one_sequence_end_in_the_same_rows_however_they_land(raw: Raw) -> None:
+    rows = raw.query(f"select id div 10, id % 10, name, amount from {SCHEMA}.current_feed__two_updates")
+    first, second = ({row[1:] for row in rows if row[0] == tens} for tens in (0, 1))
+    assert first == second != set()
+
+
+@pytest.mark.usefixtures("results")
+def test_the_bound_on_arrivals_holds_at_the_limits_of_every_type(project: Consumer, raw: Raw) -> None:
+    (project.folder / "macros").mkdir()
+    macro = ASK_FOR_BOUNDS.replace("ARRIVALS", repr(ARRIVALS))
+    (project.folder / "macros/ask_for_bounds.sql").write_text(macro)
+    project.dbt("run-operation", "ask_for_bounds")
+    asked = raw.query(f"select type, place, is_whole, lookback, to_json(read_places) from {SCHEMA}.asked_bounds")
+    assert len(asked) == sum(len(values) * (2 if kind == "string" else 3) for kind, values in ARRIVALS.items())
+    for kind, place, is_whole, lookback, read in asked:
+        expected = [-1, *range(place + is_whole, len(ARRIVALS[kind]))]
+        found = json.loads(read)
+        # at the least value nothing is left to look back to
+        assert found == expected if lookback == 0 or place == 0 else set(expected) <= set(found), (kind, place, found)
 
 
 def test_a_load_ends_what_is_older_and_a_reload_ends_what_it_lacks(results: Results) -> None:

@@ -135,6 +135,37 @@ def test_messages_in_several_partitions_wait_for_the_metadata_that_they_refer_to
 
 
 @pytest.mark.usefixtures("results")
+def test_a_topic_that_is_made_anew_stops_the_run_until_the_old_records_are_removed(project: Consumer, raw: Raw) -> None:
+    landed = f"{SCHEMA}_raw.made_anew"
+    new = Topic("t")
+    raw.insert(landed, new.records(body("R", None, row(1, "new")), body("R", None, row(2, "new"))))
+    logs = ["dedup_feed__made_anew", "dedup_feed__made_anew_read_whole"]
+    rescan = ["run", "--select", *logs, "--vars", "{change_tables_rescan: true}"]
+    for run in (rescan, ["run", "--full-refresh", "--select", *logs]):
+        said = project.errors(project.dbt(*run, must_succeed=False))
+        for log in logs:
+            assert (
+                f"change_tables: model '{log}': source 'feed.{log[12:]}': two records that differ have landed at one topic,"
+                f" partition, offset: t:0:0. They count anew, and nothing orders what they name now and what they named"
+                f" before: remove the old rows from {landed}, then build the log and the models behind it anew with"
+                " --full-refresh --vars '{change_tables_allow_loss: true}'"
+            ) in said
+    raw.query(f"delete from {landed} where string(value) like '%old%'")
+    raw.insert(landed, Topic("t").records(body("R", None, row(1, "new"))))
+    said = project.errors(project.dbt(*rescan, must_succeed=False))
+    assert said.count("another record has landed than the log holds at one topic, partition, offset: t:0:0. ") == len(
+        logs
+    )
+    current = [f"current_{log.removeprefix('dedup_')}" for log in logs]
+    assert [raw.query(f"select id, name from {SCHEMA}.{model}") for model in current] == [[(2, "old")]] * len(logs)
+    selected = [f"{log}+1" for log in logs]
+    project.dbt("run", "--full-refresh", "--select", *selected, "--vars", "{change_tables_allow_loss: true}")
+    project.dbt("run", "--select", *selected)
+    for model in current:
+        assert sorted(raw.query(f"select id, name from {SCHEMA}.{model}")) == [(1, "new"), (2, "new")]
+
+
+@pytest.mark.usefixtures("results")
 def test_the_rendered_sql_of_first_and_later_runs_passes_sqlfluff(project: Consumer) -> None:
     rendered = rendered_models(project)
     assert '"run": "since"' in rendered["dedup_feed__whole_topic__1"]

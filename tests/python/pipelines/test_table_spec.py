@@ -467,6 +467,15 @@ def raw_mistakes(consumer: Callable[[str], Consumer], raw: Raw) -> Consumer:
             Entry(
                 "no_arrival", FORMAT | headers | {"mask_type": "string", "arrival": "landed"}, COLUMNS, ("stg", "dedup")
             ),
+            *(
+                Entry(
+                    f"{kind}_arrival",
+                    FORMAT | headers | {"mask_type": "string", "arrival": "at"},
+                    COLUMNS,
+                    ("stg", "dedup"),
+                )
+                for kind in ("float", "double", "boolean")
+            ),
             Entry("no_tracking_table", OPENEDGE | {"tracking": "no_arrival"}, COLUMNS, models=("stg",)),
             Entry("flat", FORMAT | headers | {"mask_type": "string"}, COLUMNS | {"name": "array<int>"}, ("stg",)),
         ]
@@ -474,6 +483,8 @@ def raw_mistakes(consumer: Callable[[str], Consumer], raw: Raw) -> Consumer:
     landed = {f"header__{name}": "string" for name in headers["headers"]} | COLUMNS
     for name in ("lacks_columns", "other_mask", "no_arrival", "no_tracking_table", "flat"):
         raw.create(f"raw_mistakes_raw.{name}", landed)
+    for kind in ("float", "double", "boolean"):
+        raw.create(f"raw_mistakes_raw.{kind}_arrival", landed | {"at": kind})
     return project
 
 
@@ -489,6 +500,11 @@ def test_a_spec_that_does_not_fit_its_raw_table_says_so(raw_mistakes: Consumer) 
         " raw_mistakes_raw.other_mask, which is string, got 'binary'"
     ) in said
     assert "it lacks landed; `arrival` must be one of its columns" in said
+    for kind in ("float", "double", "boolean"):
+        assert (
+            f"change_tables: source 'feed.{kind}_arrival': `arrival` must be a column of whole numbers, decimals, dates,"
+            f" times or text, got 'at' of type {kind}"
+        ) in said
     assert (
         "change_tables: source 'feed.no_tracking_table': the raw table raw_mistakes_raw.no_arrival must have the"
         " columns that the spec tells of, it lacks _Change-Sequence, _Operation, _Source-Table-Number; OpenEdge's names"
