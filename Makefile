@@ -1,11 +1,13 @@
 # Everything that people and CI run. `demo` and `test` do all they need on a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-kafka demo-postgres test test-slow test-real test-long bench lint format server docs jars lock clean
+.PHONY: help demo demo-kafka demo-postgres test test-slow test-all test-real test-long bench lint format server docs jars lock clean
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 
 BIN := .venv/bin
 PROOF_SEED ?= $(shell date +%Y%m%d)
+# two processes, each with a server of its own: while one plans, which takes one core, the other has the second
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 READY := .venv/.ready
 PROFILES := .build/profiles/profiles.yml
 export DBT_PROFILES_DIR := $(CURDIR)/.build/profiles
@@ -25,10 +27,15 @@ demo-postgres: $(READY) jars $(PROFILES)  ## the event log out of a real Postgre
 	@$(BIN)/python -m demo.postgres
 
 test: lint  ## all checks, and all tests but the slow ones
-	@$(BIN)/python -m pytest -m "not slow"
+	@$(PYTEST) -m "not slow"
 
 test-slow: $(READY) jars $(PROFILES)  ## the slow tests: runs that are killed, specs that change, the pages of three feeds, the examples of docs/semantics.md
-	@$(BIN)/python -m pytest -m slow
+	@$(PYTEST) -m slow
+
+test-all: lint  ## what CI runs: all tests, with the slow ones, and the real runs at the same time
+	@$(MAKE) --no-print-directory test-real > .build/test-real.log 2>&1 & real=$$!; \
+	code=0; $(PYTEST) || code=$$?; \
+	wait $$real || code=$$?; cat .build/test-real.log; exit $$code
 
 test-real: $(READY) jars $(PROFILES)  ## demo-kafka and demo-postgres, as tests: each passes, and says so, where what it runs cannot be had
 	@for real in kafka postgres; do \

@@ -502,8 +502,8 @@ def test_a_spec_that_does_not_fit_its_raw_table_says_so(raw_mistakes: Consumer) 
     assert "it lacks landed; `arrival` must be one of its columns" in said
     for kind in ("float", "double", "boolean"):
         assert (
-            f"change_tables: source 'feed.{kind}_arrival': `arrival` must be a column of whole numbers, decimals, dates,"
-            f" times or text, got 'at' of type {kind}"
+            f"change_tables: source 'feed.{kind}_arrival': `arrival` must be a column of whole numbers, decimals,"
+            f" dates, times or text, got 'at' of type {kind}"
         ) in said
     assert (
         "change_tables: source 'feed.no_tracking_table': the raw table raw_mistakes_raw.no_arrival must have the"
