@@ -208,13 +208,16 @@ CATALOG: tuple[SqlFunction, ...] = (
         return_type="array<string>",
         description=(
             "The elements of an OpenEdge extent (array field), which SQL shows as one text: joined by `;`, inside an "
-            "element `~;` for `;`, `~~` for `~` and `~?` for `?`. `extent` is the declared number of elements, null "
-            "for as many as the text tells. It decides where the text is ambiguous: a `;` at the end closes the last "
-            "element where no further one is declared, and a bare `?` tells that every element is unknown."
+            "element `~;` for `;`, `~~` for `~` and `~?` for `?`; a `~` before another character, or at the end, is "
+            "data. `extent` is the declared number of elements, null for as many as the text tells. It decides where "
+            "the text is ambiguous: `~~;` is a `~` and the end of its element, or a `~` and a `;` inside it; a `;` at "
+            "the end closes the last element where no further one is declared; a bare `?` tells that every element is "
+            "unknown."
         ),
         null_behaviour=(
-            "A null text yields null, and so does one with more or fewer elements than declared, one with a `~` before "
-            "another character, and an `extent` below 1. An element that is a bare `?`, the unknown value, is null."
+            "A null text yields null, and so does one of which no reading, or more than one, has as many elements as "
+            "declared; one with a `~~;` of two readings where none is declared; and an `extent` below 1. An element "
+            "that is a bare `?`, the unknown value, is null."
         ),
         examples=(
             Example((None, 3), None),
@@ -223,10 +226,14 @@ CATALOG: tuple[SqlFunction, ...] = (
             Example(("a;?;", 2), ["a", None]),
             Example(("a;?;", None), ["a", None, ""]),
             Example(("a~;b;~~;~?", 3), ["a;b", "~", "?"]),
+            Example(("a~b;c~", 2), ["a~b", "c~"]),
+            Example(("a~~;b;c", 2), ["a~;b", "c"]),
+            Example(("a~~;b;c", 3), ["a~", "b", "c"]),
+            Example(("a~~;b;c", None), None),
+            Example(("a~~;b~~;c", 2), None),
             Example(("?", 2), [None, None]),
             Example(("", 1), [""]),
             Example(("a;b", 3), None),
-            Example(("a~b", 1), None),
         ),
     ),
     SqlFunction(

@@ -1,12 +1,14 @@
 """Extents: array fields of OpenEdge, which SQL shows as one text.
 
-The elements stand joined by `;`. Inside an element `~;` is `;`, `~~` is `~` and `~?` is `?`; an element that is a bare
-`?` is the unknown value. An extent has a declared number of elements, and its text tells all of them.
+The elements stand joined by `;`. Inside an element `~;` is `;`, `~~` is `~` and `~?` is `?`, and a `~` before any other
+character, or at the end, is data. An element that is a bare `?` is the unknown value. `~~;` has two readings: a `~` and
+the end of its element, or a `~` and a `;` inside it. An extent has a declared number of elements, and that decides.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -18,8 +20,10 @@ UNKNOWN = "?"
 
 ELEMENTS = pa.list_(pa.field("element", pa.string()))
 
-_ELEMENT = re.compile(r"((?:[^;~]|~[;~?])*)(;|\Z)", re.DOTALL)
-_ESCAPE = re.compile(r"~(.)", re.DOTALL)
+_SURE_END = re.compile(r"(?<!~);")
+_MARK = re.compile(r"~.|;", re.DOTALL)
+_ESCAPE = re.compile(r"~([;~?])")
+_MUST_BE_ESCAPED = re.compile(r"~(?=[;~?]|\Z)|(?<!~);")
 _ANY_NUMBER = 0
 
 
@@ -29,17 +33,19 @@ def split_extent(extent_text: pa.Array, extent: pa.Array) -> pa.Array:
     `extent_text`, string, shape (n,): the elements joined by `;`, with their escapes. `extent`, integer, shape (n,):
     how many elements are declared; null = as many as the text tells.
 
-    Returns array<string>, shape (n,). Escapes are taken off, blanks are kept, and an unknown element is null. Where the
-    number of elements is not the declared one, that decides what an ambiguous text means: a `;` at the end closes the
-    last element rather than opening an empty one, and a text that is a bare `?` tells that every element is unknown.
-    Any other text with more or fewer elements than declared yields null, as do a `~` before another character than
-    `;`, `~` or `?`, bytes that are not UTF-8 among escapes, and an extent below 1. Raises TypeError for a column of
-    another type, never for a value.
+    Returns array<string>, shape (n,). Escapes are taken off, blanks are kept, and an unknown element is null. Of the
+    readings of all `~~;`, the only one with the declared number of elements is taken; where none is declared, a text of
+    two readings yields null. Where no reading has that number, a `;` at the end closes the last element rather than
+    opening an empty one, and a text that is a bare `?` tells that every element is unknown. Any other text yields null
+    where no reading, or more than one, has as many elements as declared, as do bytes that are not UTF-8 among escapes,
+    and an extent below 1. Raises TypeError for a column of another type, never for a value.
 
-    Source: how OpenEdge SQL shows array columns.
+    Source: how OpenEdge SQL shows array columns, and its function PRO_ARR_ESCAPE.
 
     >>> split_extent(pa.array(["a;b~;c;?", "a;b;", "?", None]), pa.array([3, 2, 2, 2])).to_pylist()
     [['a', 'b;c', None], ['a', 'b'], [None, None], None]
+    >>> split_extent(pa.array(["a~~;b;c"] * 3), pa.array([2, 3, None])).to_pylist()
+    [['a~;b', 'c'], ['a~', 'b', 'c'], None]
     """
     texts = require_type("split_extent", "extent_text", extent_text, ("string",)).cast(pa.string())
     if not (pa.types.is_integer(extent.type) or pa.types.is_null(extent.type)):
@@ -64,10 +70,19 @@ def split_extent(extent_text: pa.Array, extent: pa.Array) -> pa.Array:
 def join_extent(elements: list[str | None]) -> str:
     """The text of an extent with these elements, as OpenEdge SQL shows it; None is the unknown value.
 
-    >>> join_extent(["a", "b;c", None, "?", "~"])
-    'a;b~;c;?;~?;~~'
+    A `~` is escaped where it would be read otherwise, and a `;` where no `~` is before it. So not every text tells its
+    elements without doubt, see `split_extent`.
+
+    >>> join_extent(["a", "b;c", None, "?", "d~e", "f~;g", "~"])
+    'a;b~;c;?;~?;d~e;f~~;g;~~'
     """
-    return ";".join(UNKNOWN if text is None else re.sub("[;~?]", r"~\g<0>", text) for text in elements)
+    return ";".join(_shown(text) for text in elements)
+
+
+def _shown(text: str | None) -> str:
+    if text is None:
+        return UNKNOWN
+    return "~?" if text == UNKNOWN else _MUST_BE_ESCAPED.sub(r"~\g<0>", text)
 
 
 def _split_distinct(texts: pa.Array, counts: Integers) -> pa.Array:
@@ -99,20 +114,25 @@ def _split(raw_text: bytes, count: int) -> list[str | None] | None:
         text = raw_text.decode()
     except UnicodeDecodeError:
         return None
-    elements: list[str | None] = []
-    start = 0
-    while True:
-        element = _ELEMENT.match(text, start)
-        if element is None:
-            return None
-        elements.append(None if element[1] == UNKNOWN else _ESCAPE.sub(r"\1", element[1]))
-        if not element[2]:
-            break
-        start = element.end()
-    if count in (_ANY_NUMBER, len(elements)):
-        return elements
-    if text == UNKNOWN:
+    fewest = _SURE_END.split(text)
+    most = _most_elements(text)
+    # between the fewest and the most, some `~~;` end their element and others do not: more than one way to choose them
+    if count == len(most) or (count == _ANY_NUMBER and len(fewest) == len(most)):
+        return _read(most)
+    if count == len(fewest):
+        return _read(fewest)
+    if text == UNKNOWN and count != _ANY_NUMBER:
         return [None] * count
-    if len(elements) == count + 1 and elements[-1] == "":
-        return elements[:-1]
+    if count == len(fewest) - 1 and count != _ANY_NUMBER and fewest[-1] == "":
+        return _read(fewest[:-1])
     return None
+
+
+def _most_elements(text: str) -> list[str]:
+    """A text split at every `;` that can end an element."""
+    ends = [mark.start() for mark in _MARK.finditer(text) if mark[0] == ";"]
+    return [text[start + 1 : end] for start, end in pairwise([-1, *ends, len(text)])]
+
+
+def _read(elements: list[str]) -> list[str | None]:
+    return [None if text == UNKNOWN else _ESCAPE.sub(r"\1", text) for text in elements]

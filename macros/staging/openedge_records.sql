@@ -425,18 +425,31 @@ records as (
 {%- endmacro %}
 
 
-{#- The elements of an extent. Where the record was cut between two of them, those up to there are of the first part. -#}
+{#-
+    The elements of an extent. Where the record was cut between two of them, those up to there are of the first part, whose
+    text may go on behind them: so one of several readings is taken by the place of the cut only where it cannot be all of it.
+-#}
 {% macro _openedge_elements(column, place, change) -%}
+    {%- set extent = column.meta.extent -%}
     {%- set first = change_tables._openedge_in_part(column, 'after', 'first') -%}
     {%- set second = change_tables._openedge_in_part(column, 'after', 'second') -%}
+    {%- set most_elements = 'regexp_count(' ~ first ~ ", '(?<!~)(~~)*;') + 1" -%}
     {%- set is_between -%}
         _after_last_field = {{ change.ordinals[column.name] - 1 }} and _after_index > 0 and not _after_is_fragment and {{ first }} is not null and {{ second }} is not null
     {%- endset -%}
-    coalesce(
+    if(
+            {{ is_between }},
             concat(
-                slice(split_extent(if({{ is_between }}, {{ first }}, null), cast(null as int)), 1, try_cast(_after_index as int)),
-                split_extent(if({{ is_between }}, {{ second }}, null), try_cast({{ 'try_subtract(' ~ column.meta.extent ~ ', _after_index)' if column.meta.extent else 'null' }} as int))
+                slice(
+                    split_extent(
+                        if({{ second }} is not null, {{ first }}, null),
+                        case when {{ first }} rlike '(?<!~)(~~)+;' and ({{ most_elements }} = _after_index{{ ' or ' ~ most_elements ~ ' < ' ~ extent if extent }}) then try_cast(_after_index as int) end
+                    ),
+                    1,
+                    try_cast(_after_index as int)
+                ),
+                split_extent({{ second }}, try_cast({{ 'try_subtract(' ~ extent ~ ', _after_index)' if extent else 'null' }} as int))
             ),
-            split_extent(_text_{{ place }}, {{ column.meta.extent or 'cast(null as int)' }})
+            split_extent(_text_{{ place }}, {{ extent or 'cast(null as int)' }})
         )
 {%- endmacro %}

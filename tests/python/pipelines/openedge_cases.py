@@ -257,6 +257,18 @@ def _two_parts(feed: Feed) -> None:
     # the declared extent tells what is left for the second part
     feed.both(CREATE, 8, 8, "cut short", "8.00", "x")
     feed.change(CREATE, 8, None, None, None, "y;z;", position=3, index=1)
+    # one of several readings is taken by the place of the cut, where the first part cannot be the whole extent
+    feed.both(CREATE, 9, 9, "before the cut", "9.00", "x~~;y", index=1)
+    feed.change(CREATE, 9, None, None, None, "z~~;w;v", position=3)
+    feed.both(CREATE, 10, 10, "at the cut", "10.00", "x~~;y", index=2)
+    feed.change(CREATE, 10, None, None, None, "z~", position=3)
+    feed.both(CREATE, 11, 11, "padded?", "11.00", "x~~;y;?", index=1)
+    feed.change(CREATE, 11, None, None, None, "y;z", position=3)
+    # a `~` at the end of the first part is data
+    feed.both(CREATE, 12, 12, "tilde", "12.00", "x~", index=1)
+    feed.change(CREATE, 12, None, None, None, "y;z", position=3)
+    feed.both(CREATE, 13, 13, "too many", "13.00", "x~", index=1)
+    feed.change(CREATE, 13, None, None, None, "y;z;w", position=3)
     # an update in two parts, and its before image as well
     feed.change(BEFORE, 7, 1)
     feed.change(BEFORE, 7, None, "whole", "1.00", position=1)
@@ -362,7 +374,7 @@ def _values(feed: Feed) -> None:
     feed.both(CREATE, 3, 3, "closed", "1.00", "a;b;?;", "7")
     feed.both(CREATE, 4, 4, "too few", "1.00", "a;b")
     feed.both(CREATE, 5, 5, "too many", "1.00", "a;b;c;d")
-    feed.both(CREATE, 6, 6, "no escape", "1.00", "a~b;c;d")
+    feed.both(CREATE, 6, 6, "too many readings", "1.00", "a~~;b~~;c;d")
     feed.both(CREATE, 7, 7, "no number", "1.00", "a;b;c", "1;x")
     feed.both(CREATE, 8, 8, "no whole number", "1.00", "a;b;c", "1;1.5")
     feed.both(CREATE, 9, 9, "no decimal", "1.005")
@@ -375,6 +387,10 @@ def _values(feed: Feed) -> None:
     # an extent that is named and null, and one that is not named
     feed.both(CREATE, 14, 14, "extents", "1.00", "a;b;c", "1;2")
     feed.both(AFTER, 15, 14, field_map="tags")
+    # a `~` that escapes nothing, and the extent decides how many elements `~~;` makes
+    feed.both(CREATE, 16, 16, "tildes", "1.00", "aa~aa;~b;c~")
+    feed.both(CREATE, 17, 17, "inside", "1.00", "aa~~;aa;b;c")
+    feed.both(CREATE, 18, 18, "between", "1.00", "aa~~;aa;b")
 
 
 def _copies(feed: Feed) -> None:
@@ -468,7 +484,7 @@ STORIES = [
     Story(
         600,
         _two_parts,
-        {ACCEPTED: 8, CHUNK: 9, BEFORE_IMAGE: 1},
+        {ACCEPTED: 11, CHUNK: 12, BEFORE_IMAGE: 1, MISFIT: 4},
         (
             {
                 row(2, "abcd", "2.00"),
@@ -478,6 +494,9 @@ STORIES = [
                 row(6, "inside", "6.00", '["x","y;","z"]'),
                 row(7, "whole", None, '["1","2","3"]'),
                 row(8, "cut short", "8.00", '["x","y","z"]'),
+                row(9, "before the cut", "9.00", '["x~;y","z~;w","v"]'),
+                row(10, "at the cut", "10.00", '["x~","y","z~"]'),
+                row(12, "tilde", "12.00", '["x~","y","z"]'),
             },
         )
         * 2,
@@ -537,13 +556,16 @@ STORIES = [
     Story(
         1100,
         _values,
-        {ACCEPTED: 7, MISFIT: 8, ("rejected", "key_missing"): 1},
+        {ACCEPTED: 10, MISFIT: 8, ("rejected", "key_missing"): 1},
         (
             {
                 row(1, "escapes", "1.00", '["a;b","?","~"]', "[1,null,3]"),
                 row(2, "unknown", "1.00", "[null,null,null]", "[null]"),
                 row(3, "closed", "1.00", '["a","b",null]', "[7]"),
                 row(14, "extents", "1.00", None, "[1,2]"),
+                row(16, "tildes", "1.00", '["aa~aa","~b","c~"]'),
+                row(17, "inside", "1.00", '["aa~;aa","b","c"]'),
+                row(18, "between", "1.00", '["aa~","aa","b"]'),
             },
         )
         * 2,
@@ -678,7 +700,8 @@ LOADED = [
     (1, "loaded", None, "a~;b;c", "1;?"),
     (2, "loaded", None, None, None),
     (3, "no number", None, None, "1;x"),
-    (4, "no extent", None, "a~b", None),
+    (4, "which reading", None, "a~~;b", None),
+    (5, "tilde", None, "a~b", None),
 ]
 """The load of `covered`, which stands at sequence 3: extents as SQL shows them."""
 
@@ -857,11 +880,12 @@ CASES = [
         ),
         HEADERS | LANDED,
         COVERED.changes,
-        {("accepted", None): 4, ("ignored", "partition_event"): 2, ("rejected", "value_does_not_fit"): 2},
+        {("accepted", None): 5, ("ignored", "partition_event"): 2, ("rejected", "value_does_not_fit"): 2},
         [
             {
                 (1, "loaded", '["a;b","c"]', "[1, null]"),
                 (2, "loaded", None, None),
+                (5, "tilde", '["a~b"]', None),
                 (4, "behind the load", None, None),
             }
         ]
