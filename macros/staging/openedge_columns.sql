@@ -5,6 +5,7 @@
     headers    name of a header, as `known` has it -> {name, data_type} of the raw table, or none
     declared   name of a declared column -> the same
     ordinals   name of a declared column -> its place among the columns that are no headers
+    landed     the names of all columns of the raw table, in lower case
 
     known      name of a header -> its spellings
     required   the headers that must be there
@@ -18,7 +19,7 @@
             {% do reserved.append(change_tables._openedge_near(spelling)) %}
         {% endfor %}
     {% endfor %}
-    {% set found = {'headers': {}, 'declared': {}, 'ordinals': {}} %}
+    {% set found = {'headers': {}, 'declared': {}, 'ordinals': {}, 'landed': landed.keys() | list} %}
     {% set taken = [] %}
     {% set missing = [] %}
     {% set matches = {} %}

@@ -39,7 +39,7 @@ lone_tracking_rows as (
 
 staged_rows as (
 
-    {{ change_tables._openedge_staged_records(spec, bound) }}
+    {{ change_tables._openedge_staged_records(spec, bound, change) }}
         {%- if bound.predicate is none %}
     union all
     {{ change_tables._openedge_staged_tracking(spec, bound) }}
@@ -137,7 +137,7 @@ judged as (
 
 
 {#- The rows of the change table in the columns of `staged`. -#}
-{% macro _openedge_staged_records(spec, bound) -%}
+{% macro _openedge_staged_records(spec, bound, change) -%}
     {%- set own_key = spec.key_from == 'recid' -%}
     {%- set is_accepted = '_rejection is null and _other_status is null' -%}
     select
@@ -183,6 +183,10 @@ judged as (
             {%- if not own_key %}
             when {{ is_accepted }} and _kind = 'update' and not _has_before and arrays_overlap(_named_columns, {{ change_tables.names_array(spec.key) }})
                 then 'key_move_without_before: the field map says that the key changed, and no before image tells the key before'
+            {%- endif %}
+            {%- if change.landed %}
+            when {{ is_accepted }} and _kind <> 'delete'
+                then concat('unknown_field: the field map names ', {{ change_tables._openedge_unknown_fields(change) }}, ', and neither the change table nor the sources file has a column of that name')
             {%- endif %}
         end as _report,
         {{ change_tables.place_of_row() }}
@@ -437,6 +441,13 @@ judged_tracking_rows as (
                 ), told)
             )
         )
+{%- endmacro %}
+
+
+{#- The names in the field map that no column has, declared or not; null where there are none. -#}
+{% macro _openedge_unknown_fields(change) -%}
+    {%- set names = (change.landed + change.declared.keys() | map('lower') | list) | unique | list -%}
+    nullif(array_join(filter(_tracking['_field_map'], told -> lower(told) not in ({{ change_tables._literals(names) }})), ', '), '')
 {%- endmacro %}
 
 

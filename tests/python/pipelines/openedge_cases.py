@@ -47,6 +47,8 @@ COLUMNS = {
     "counts": "array<int>",
 }
 LANDED = {"id": "bigint", "name": "string", "amount": "string", "tags": "string", "counts": "string"}
+NOT_DECLARED = {"notes": "string"}
+"""A raw column of the source table that no entry declares."""
 SPEC = {"format": "openedge_cdc", "key": ["id"], "tracking": "tracking", "policy_level": 3}
 SHOWN = "id, name, cast(amount as string), to_json(tags), to_json(counts)"
 CREATE, DELETE, BEFORE, AFTER = 1, 2, 3, 4
@@ -164,8 +166,8 @@ def _operations(feed: Feed) -> None:
     feed.batch = 1
     # not known: nulls keep
     feed.both(AFTER, 7, 2, "b2", field_map=None)
-    # names that are not declared
-    feed.both(AFTER, 8, 3, "c2", None, field_map="elsewhere;name")
+    # names that no column has, and one of a raw column that is not declared
+    feed.both(AFTER, 8, 3, "c2", None, field_map="elsewhere;name;Notes;Else-Where")
     # a delete bears at least the identifying fields
     feed.both(DELETE, 9, 1)
     feed.both(CREATE, 10, 4, "d")
@@ -201,10 +203,14 @@ def _late_before_images(feed: Feed) -> None:
     feed.both(CREATE, 2, 3, "three")
     # applied without waiting: the old key lives on till the before image tells it
     feed.both(AFTER, 3, 2, "two", field_map="id;name")
-    # and this one never comes
-    feed.both(AFTER, 4, 4, "four", field_map="name;ID")
+    # and this one never comes; of two reports the graver stands
+    feed.both(AFTER, 4, 4, "four", field_map="name;ID;elsewhere")
+    # once the key is told, the other is left
+    feed.both(CREATE, 5, 5, "five")
+    feed.both(AFTER, 6, 6, "six", field_map="id;name;elsewhere")
     feed.batch = 1
     feed.change(BEFORE, 3, 1, "one")
+    feed.change(BEFORE, 6, 5, "five")
 
 
 def _late_parts(feed: Feed) -> None:
@@ -432,7 +438,7 @@ STORIES = [
             {row(1, "a", "2.00", '["x","y","z"]', "[1,2]"), row(2, None, "2.00"), row(3, "c", "1.50")},
             {row(2, "b2", "2.00"), row(3, "c2", "1.50"), row(4, None, "4.00")},
         ),
-        {(13, "orphan")},
+        {(8, "unknown_field"), (13, "orphan")},
         settles=True,
     ),
     Story(
@@ -448,9 +454,12 @@ STORIES = [
     Story(
         300,
         _late_before_images,
-        {ACCEPTED: 4, BEFORE_IMAGE: 1},
-        ({row(1, "one"), row(3, "three")}, {row(2, "two"), row(3, "three")}),
-        {(4, "key_move_without_before"), (4, "orphan")},
+        {ACCEPTED: 6, BEFORE_IMAGE: 2},
+        (
+            {row(1, "one"), row(3, "three"), row(5, "five")},
+            {row(2, "two"), row(3, "three"), row(6, "six")},
+        ),
+        {(4, "key_move_without_before"), (4, "orphan"), (6, "unknown_field")},
         settles=True,
     ),
     Story(
@@ -605,12 +614,12 @@ def _rows(story: Story, batch: int) -> set[Row]:
 
 def _case_of_stories(entry: Entry, stories: Sequence[Story], feeds: Sequence[Feed], with_arrival: bool) -> Case:
     batches = [
-        [[*row, *([batch + 1] if with_arrival else [])] for feed in feeds for row in feed.changes[batch]]
+        [[*row, None, *([batch + 1] if with_arrival else [])] for feed in feeds for row in feed.changes[batch]]
         for batch in (0, 1)
     ]
     return Case(
         entry,
-        HEADERS | LANDED | ({"landed": "int"} if with_arrival else {}),
+        HEADERS | LANDED | NOT_DECLARED | ({"landed": "int"} if with_arrival else {}),
         batches,
         sum((Counter(story.reasons) for story in stories), Counter()),
         [set().union(*(_rows(story, batch) for story in stories)) for batch in (0, 1)],
