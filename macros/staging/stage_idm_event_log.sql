@@ -15,10 +15,10 @@
 landed as (
 
     select
-        record_id as _record_id,
+        try_cast(record_id as bigint) as _record_id,
         status as _logged_status,
         event_type as _event_type,
-        event_time as _event_time,
+        try_cast(event_time as timestamp) as _event_time,
         perpetrator as _perpetrator,
         table_key as _table_key,
         column_name as _logged_column,
@@ -87,9 +87,13 @@ set_aside as (
         *,
         case
             when _record_id is null or _record_id <= 0
-                then concat('position_missing: record_id is ', coalesce(cast(_record_id as string), 'null'))
+                then concat('position_missing: record_id is ', coalesce(cast(_landed_row['record_id'] as string), 'null'))
             when _event_time is null
-                then 'event_time_missing: event_time is null'
+                then concat('event_time_missing: event_time is ', coalesce(concat('\'', cast(_landed_row['event_time'] as string), '\''), 'null'))
+            {%- if spec.future_events %}
+            when not {{ change_tables._event_time_is_placed('_event_time') }}
+                then concat('event_time_out_of_range: event_time is ', cast(_event_time as string), ', and events are ordered by times of the years 1 to 9999')
+            {%- endif %}
             when not coalesce(_logged_status in ('N', 'S', 'W', 'E', 'F'), false)
                 then concat('reserved_status: status is ', coalesce(concat('\'', _logged_status, '\''), 'null'))
             when not coalesce(_event_type between 1 and 8, false)
@@ -453,7 +457,7 @@ answered as (
 
 {#- Without these raw rows none waits, and none looks for a row that is gone. -#}
 {% macro idm_event_log_may_wait(spec) -%}
-    {%- set conditions = (['event_time > current_timestamp()'] if spec.future_events else [])
+    {%- set conditions = (['try_cast(event_time as timestamp) > current_timestamp()'] if spec.future_events else [])
         + (['event_type in (5, 6, 7, 8)'] if spec.replica is not none else []) -%}
     {{- "status = 'N' and (" ~ conditions | join(' or ') ~ ')' if conditions else 'false' -}}
 {%- endmacro %}
@@ -609,6 +613,12 @@ answered as (
 {%- endmacro %}
 
 
+{#- Whether a time is one of the years 1 to 9999, which take eighteen digits of microseconds. -#}
+{% macro _event_time_is_placed(event_time) -%}
+    unix_micros({{ event_time }}) between -62135596800000000 and 253402300799999999
+{%- endmacro %}
+
+
 {#-
     Where an event stands: at its record (where events may be of the future, its time first, in microseconds since the year 1).
     One that read its row stands behind the record told, by when it read, since a later reading shows a later row; then by its
@@ -617,7 +627,7 @@ answered as (
 {% macro _event_seq(spec, event_time, place, read_at) -%}
     concat(
             {%- if spec.future_events -%}
-            lpad(cast(unix_micros({{ event_time }}) + 62135596800000000 as string), 18, '0'), '/', {% endif -%}
+            case when {{ change_tables._event_time_is_placed(event_time) }} then lpad(cast(unix_micros({{ event_time }}) + 62135596800000000 as string), 18, '0') end, '/', {% endif -%}
             {{ change_tables._event_id(place) }}, '/', {{ read_at }}, '/', {{ change_tables._event_id('_record_id') }})
 {%- endmacro %}
 

@@ -186,6 +186,14 @@ def _future() -> Batches:
         event(15, INSERT_ROW, "id=3"),
         event(16, UPDATE_FIELD, "id=3", "name", new="ahead", event_time=FAR_AHEAD),
         event(17, UPDATE_FIELD, "id=3", "name", new="older", event_time=AT + hour),
+        # the first year that has a place in the order, two before; the last, two behind
+        event(20, INSERT_FIELD, "id=4", "name", new="first of all", event_time="0001-01-01 00:00:00Z"),
+        event(21, UPDATE_FIELD, "id=4", "name", new="before", event_time="0000-12-31 23:59:59.999999Z"),
+        event(22, UPDATE_FIELD, "id=4", "name", new="far before", event_time="-0044-03-15 12:00:00Z"),
+        event(23, UPDATE_FIELD, "id=4", "name", new="ahead", event_time="9999-12-31 23:59:59.999999Z"),
+        event(24, UPDATE_FIELD, "id=4", "name", new="never", event_time="+10000-01-01 00:00:00Z"),
+        event(25, UPDATE_FIELD, "id=4", "name", new="never", event_time="+294247-01-10 04:00:54.775807Z"),
+        event(26, UPDATE_FIELD, "id=4", "name", new="never", event_time=None),
     ], [event(18, INSERT_FIELD, "id=1", "name", new="long ago", event_time=AT - hour)]
 
 
@@ -417,8 +425,13 @@ CASES = [
     _case(
         "future",
         _future(),
-        {("accepted", None): 7, ("waiting", "future_event"): 2},
-        {(1, "second", None), (2, "fourteen", None), (3, "now", "3.00")},
+        {
+            ("accepted", None): 8,
+            ("waiting", "future_event"): 3,
+            ("rejected", "event_time_out_of_range"): 4,
+            ("rejected", "event_time_missing"): 1,
+        },
+        {(1, "second", None), (2, "fourteen", None), (3, "now", "3.00"), (4, "first of all", None)},
         reported={(change_id(17), "orphan")},
         future_events=True,
         replica="future_rows",
