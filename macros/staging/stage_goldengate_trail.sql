@@ -63,7 +63,7 @@ judged as (
             when not _is_own
                 then null
             when _position is null
-                then 'position_missing: trail_name, trail_seqno or trail_rba is null or negative'
+                then concat('position_missing: ', {{ change_tables._trail_position_fault('_landed_row') | indent(8) }})
             when _kind in ('metadata', 'control', 'ddl') or _transaction in ('abandoned', 'open')
                 then null
             when _fault is not null

@@ -348,7 +348,7 @@ landed as (
         before_data,
         after_data,
         coalesce(table_name = {{ change_tables.text_literal(spec.settings.table_name) }}, false) as _is_own,
-        coalesce(trail_name <> '' and trail_seqno >= 0 and trail_rba >= 0, false) as _has_position,
+        {{ change_tables._trail_position_fault() }} is null as _has_position,
         case when trans_ind in (0, 3) then coalesce(tokens['LOGCSN'], tokens['L']) end as _told_csn,
         case when trans_ind in (0, 3) then coalesce(tokens['TRANID'], tokens['6']) end as _told_transaction_id,
         {%- if bound.arrival %}
@@ -406,6 +406,25 @@ headers as (
 {#- A position in a trail as a text that sorts: of fixed width for trails with names of one length, as they have. -#}
 {% macro _trail_position(name, seqno, rba) -%}
     concat({{ name }}, '/', lpad(cast({{ seqno }} as string), 10, '0'), '/', lpad(cast({{ rba }} as string), 19, '0'))
+{%- endmacro %}
+
+
+{#- Why a record has no position in a trail; null where it has one. Numbers are as wide as a position writes them. -#}
+{% macro _trail_position_fault(row='') -%}
+    case
+            {%- for name, most in {'trail_name': none, 'trail_seqno': '9999999999', 'trail_rba': '9223372036854775807'}.items() %}
+            {%- set value = row ~ "['" ~ name ~ "']" if row else name %}
+            {%- if most is none %}
+            when {{ value }} = ''
+                then '{{ name }} is empty'
+            {%- else %}
+            when {{ value }} not between 0 and {{ most }}
+                then concat('{{ name }} is ', {{ value }})
+            {%- endif %}
+            when {{ value }} is null
+                then '{{ name }} is null'
+            {%- endfor %}
+        end
 {%- endmacro %}
 
 

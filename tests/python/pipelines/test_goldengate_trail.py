@@ -73,6 +73,18 @@ def test_every_record_of_an_entry_has_its_status_and_its_reason(raw: Raw, case: 
 
 
 @pytest.mark.usefixtures("results")
+def test_what_a_record_lacks_of_its_position_is_told(raw: Raw) -> None:
+    told = raw.query(
+        f"select _status_reason from {SCHEMA}.stg_feed__orders where startswith(_status_reason, 'position_missing')"
+    )
+    assert Counter(reason for (reason,) in told) == {
+        "position_missing: trail_name is empty": 1,
+        "position_missing: trail_seqno is -1": 1,
+        "position_missing: trail_rba is null": 2,
+    }
+
+
+@pytest.mark.usefixtures("results")
 def test_rejected_records_are_listed_with_their_codes(raw: Raw) -> None:
     assert_rejected(raw, SCHEMA, CASES)
 
