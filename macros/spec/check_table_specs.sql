@@ -1,10 +1,18 @@
-{#- Checks every table spec of the project before a run, and names all mistakes of all of them at once. -#}
+{#-
+    Checks every table spec of the project before a run, and the session where there is one, and names all mistakes of all of
+    them at once.
+-#}
 {% macro check_table_specs() %}
     {% if execute %}
         {% set mistakes = [] %}
+        {% set nodes = [] %}
         {% for node in graph.sources.values() if node.config.meta and 'change_table' in node.config.meta %}
+            {% do nodes.append(node) %}
             {% do mistakes.extend(change_tables._table_spec_mistakes(node)) %}
         {% endfor %}
+        {% if nodes %}
+            {% do mistakes.extend(change_tables._session_mistakes()) %}
+        {% endif %}
         {% if mistakes %}
             {% do exceptions.raise_compiler_error(mistakes | join('\n')) %}
         {% endif %}

@@ -75,8 +75,8 @@ class Consumer:
                 (models / f"{model}.sql").write_text(f"{{{{ change_tables.{macro}([{refs}]) }}}}\n")
         self.dbt("deps")
 
-    def write_profile(self) -> None:
-        """Write where the server is; the rest of the project stays as it is."""
+    def write_profile(self, session: Mapping[str, str] | None = None) -> None:
+        """Write where the server is and what its sessions are set to; the rest of the project stays as it is."""
         target = {
             "type": "spark",
             "method": "thrift",
@@ -86,6 +86,7 @@ class Consumer:
             "threads": 4,
             "poll_interval": 0,
             "query_retries": 0,
+            "server_side_parameters": {f"set:{name}": value for name, value in (session or {}).items()},
         }
         self._dump("profiles.yml", {"consumer": {"target": "test", "outputs": {"test": target}}})
 

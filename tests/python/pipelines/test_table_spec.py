@@ -426,9 +426,17 @@ MISTAKES_OF_COLUMNS: Mapping[str, tuple[Any, Mapping[str, str], Mapping[str, Map
 }
 
 
+SESSION = {
+    "spark.sql.session.timeZone": "America/Los_Angeles",
+    "spark.sql.timestampType": "TIMESTAMP_NTZ",
+    "spark.sql.parser.escapedStringLiterals": "true",
+    "spark.sql.caseSensitive": "true",
+}
+
+
 @pytest.fixture(scope="module")
 def said(consumer: Callable[[str], Consumer]) -> str:
-    """What a run of a project with all of the mistakes says."""
+    """What a run of a project with all of the mistakes says, in a session with all of the wrong settings."""
     project = consumer("mistakes")
     entries = [Entry(name, spec, columns, models=()) for name, (spec, columns, _) in MISTAKES.items()]
     entries += [
@@ -436,6 +444,7 @@ def said(consumer: Callable[[str], Consumer]) -> str:
         for name, (spec, columns, column_meta, _) in MISTAKES_OF_COLUMNS.items()
     ]
     project.write([*entries, Entry("right", FORMAT, COLUMNS, models=("stg",))])
+    project.write_profile(SESSION)
     result = project.dbt("build", must_succeed=False)
     assert not result.success
     return project.errors(result)
@@ -453,6 +462,16 @@ def test_a_mistake_in_what_a_column_bears_is_named_likewise(said: str, name: str
 
 def test_a_right_entry_is_not_named_among_the_wrong_ones(said: str) -> None:
     assert "'feed.right'" not in said
+
+
+def test_a_session_that_would_make_other_rows_is_refused_by_each_of_its_settings(said: str) -> None:
+    wanted = ["UTC", "TIMESTAMP_LTZ", "false", "false"]
+    listed = zip(SESSION.items(), wanted, strict=True)
+    mistakes = "; ".join(f"`{name}` must be {right}, got '{value}'" for (name, value), right in listed)
+    assert (
+        f"change_tables: the sessions that dbt opens at the server would make other rows: {mistakes}; set it where the"
+        " server starts, or under `server_side_parameters` in the profile, as `set:<name>: <value>`"
+    ) in said
 
 
 @pytest.fixture(scope="module")

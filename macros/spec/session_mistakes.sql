@@ -1,0 +1,38 @@
+{#- Settings of a session by which the same SQL means something else: name -> the values that are right, in one spelling first. -#}
+{% macro _settings_of_session() %}
+    {% do return({
+        'spark.sql.session.timeZone': ['UTC', 'Etc/UTC', 'GMT', 'Etc/GMT', 'Z', '+00:00'],
+        'spark.sql.timestampType': ['TIMESTAMP_LTZ'],
+        'spark.sql.parser.escapedStringLiterals': ['false'],
+        'spark.sql.caseSensitive': ['false'],
+    }) %}
+{% endmacro %}
+
+
+{#-
+    What dbt's sessions are set to and must not be, in one text of a list. Asked by one statement, which tells what somebody
+    has set; of the time zone alone the default depends on the machine. Not set right instead: a view keeps the settings of
+    the session that made it, and dbt makes those of staging in sessions of its own.
+-#}
+{% macro _session_mistakes() %}
+    {% set found = {} %}
+    {% for row in run_query('set').rows %}
+        {% do found.update({row[0]: row[1]}) %}
+    {% endfor %}
+    {% if 'spark.sql.session.timeZone' not in found %}
+        {% do found.update({'spark.sql.session.timeZone': run_query('select current_timezone()').rows[0][0]}) %}
+    {% endif %}
+    {% set mistakes = [] %}
+    {% for name, right in change_tables._settings_of_session().items() if name in found %}
+        {% if found[name] | lower not in right | map('lower') %}
+            {% do mistakes.append("`" ~ name ~ "` must be " ~ right[0] ~ ", got '" ~ found[name] ~ "'") %}
+        {% endif %}
+    {% endfor %}
+    {% if mistakes %}
+        {% do return([
+            "change_tables: the sessions that dbt opens at the server would make other rows: " ~ mistakes | join('; ')
+            ~ "; set it where the server starts, or under `server_side_parameters` in the profile, as `set:<name>: <value>`"
+        ]) %}
+    {% endif %}
+    {% do return([]) %}
+{% endmacro %}
