@@ -38,6 +38,10 @@
             {%- endcall -%}
             {%- if run.run == 'everything' -%}
                 {%- set found = change_tables._probe_changes(new_changes, compared=true) -%}
+                {#- of what the log holds otherwise, the lesser copy tells nothing new, and does so in every run -#}
+                {%- if found.known > 0 and not change_tables.withdraws_changes(spec) -%}
+                    {%- do change_tables._compare_with_log(spec, state, new_changes, found) -%}
+                {%- endif -%}
             {%- else -%}
                 {%- set found = change_tables._probe_changes(new_changes, with_others=true) -%}
                 {%- set settled = change_tables._settled_by_batch(spec, run, new_changes) -%}
@@ -178,7 +182,7 @@ create or replace view {{ reports }} as
 
 {#-
     Compares a run's changes with what the log holds: how many it knows, how many are new or tell more, and whether one
-    overrules a key before. Asked only where the run's SQL has not compared them itself, and one may be known.
+    overrules a key before. Asked only where one may be known: the run's own SQL, where it compares, goes by hashes.
 -#}
 {% macro _compare_with_log(spec, log, new_changes, found) %}
     {% set row = run_query(

@@ -368,11 +368,12 @@ def _die_half_way(raw: Raw) -> None:
         raw.query(f"alter table {SCHEMA}.{statement}")
 
 
-def _let_texts_be_longer(raw: Raw) -> None:
-    """Land a raw table anew whose code was as short as declared at first: a table made of it must not stay so."""
+def _land_anew(raw: Raw) -> None:
+    """Land a raw table anew in other types: a code whose length a table must not keep, an id as text."""
     widened = next(changed for changed in CHANGED if changed.name == "widened")
-    raw.create(f"{SCHEMA}_raw.widened", dict(widened.landed) | {"code": "string"})
-    raw.insert(f"{SCHEMA}_raw.widened", widened.batches[0])
+    table = f"{SCHEMA}_raw.widened"
+    raw.create(table, dict(widened.landed) | {"code": "string", "id": "string"})
+    raw.insert(table, widened.batches[0])
 
 
 @pytest.fixture(scope="module")
@@ -399,7 +400,7 @@ def results(project: Consumer, raw: Raw) -> Results:
     project.dbt("build")
     found.batches_before = _batches(raw)
 
-    _let_texts_be_longer(raw)
+    _land_anew(raw)
     land(1)
     project.write([table.entry(changed=True) for table in everything])
     alone = project.dbt("build", "--select", "current_feed__noted", must_succeed=False)
