@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from demo.writers.qlik_change_tables import hex_mask
 
-from .interpreter import Change, Key, Table
+from .interpreter import Change, Key, Table, Version
 
 COLUMNS = {"history": "int", "place": "int", "name": "string", "note": "string"}
 KEY = ["history", "place"]
@@ -310,10 +310,32 @@ def expected_rows_at(table: Table, moment: datetime) -> set[tuple[Any, ...]]:
         tuple(version.row.values())
         for versions in table.versions().values()
         for version in versions
-        if version.row is not None
-        and (version.valid_from is None or version.valid_from <= moment)
-        and (version.to_seq is None or (version.valid_to is not None and version.valid_to > moment))
+        if version.row is not None and _stood_at(version, moment)
     }
+
+
+def expected_rows_at_bounds(table: Table) -> set[tuple[Any, ...]]:
+    """The rows of each history at each bound of its versions, and next to it: behind the time as text."""
+    histories: dict[Any, list[Version]] = {}
+    for key, versions in table.versions().items():
+        histories.setdefault(key[0], []).extend(version for version in versions if version.row is not None)
+    found = set()
+    for versions in histories.values():
+        bounds = {time for version in versions for time in (version.valid_from, version.valid_to) if time is not None}
+        moments = {bound + timedelta(microseconds=number) for bound in bounds for number in (-1, 0, 1)}
+        found.update(
+            (f"{moment:%Y-%m-%d %H:%M:%S.%f}", *version.row.values())
+            for moment in moments
+            for version in versions
+            if version.row is not None and _stood_at(version, moment)
+        )
+    return found
+
+
+def _stood_at(version: Version, moment: datetime) -> bool:
+    return (version.valid_from is None or version.valid_from <= moment) and (
+        version.to_seq is None or (version.valid_to is not None and version.valid_to > moment)
+    )
 
 
 HISTORY_QUERY = (

@@ -28,6 +28,7 @@ from .histories import (
     expected_history,
     expected_reports,
     expected_rows_at,
+    expected_rows_at_bounds,
     expected_state,
     expected_table,
     random_raw_rows,
@@ -44,6 +45,21 @@ SCALE = int(os.environ.get("CHANGE_TABLES_PROOF_SCALE", "1"))
 THEN = datetime(2026, 1, 1, 0, 20, tzinfo=UTC)
 FOLDED_REPORTS = ("orphan", "key_collision")
 LOG = "select * except (_batch_id) from {}.dedup_feed__{}"
+# the rows of each history as of each bound of its versions, one microsecond before, and one after
+AT_BOUNDS = """
+with bounds as (
+    select history as of_history, explode(array(_valid_from, _valid_to)) as bound
+    from {{{{ ref('history_feed__{0}') }}}}
+),
+
+moments as (
+    select distinct of_history, timestamp_micros(unix_micros(bound) + off_by) as moment
+    from bounds lateral view explode(array(-1, 0, 1)) as off_by
+    where bound is not null
+)
+
+{{{{ change_tables.as_of(ref('history_feed__{0}') ~ ' inner join moments on history <=> of_history', 'moment') }}}}
+"""
 SPEC = {"format": "qlik_change_tables", "key": KEY, "headers": list(HEADERS), "mask_type": "string"}
 MODELS = ("stg", "dedup", "current", "history")
 
@@ -93,6 +109,9 @@ def project(consumer: Callable[[str], Consumer]) -> Consumer:
     for name, moment in (("then", THEN), ("now", datetime.now(UTC))):
         query = f"{{{{ change_tables.as_of(ref('history_feed__partial_in_time'), \"timestamp'{moment}'\") }}}}\n"
         (project.folder / f"models/as_of_{name}.sql").write_text(query)
+    for proof in PROOFS:
+        name = proof.entry.name
+        (project.folder / f"models/at_bounds_{name}.sql").write_text(AT_BOUNDS.format(name))
     return project
 
 
@@ -217,6 +236,13 @@ def test_state_and_history_are_functions_of_the_set_of_changes(
         found = raw.query(f"select {', '.join(COLUMNS)} from {project.schema}.as_of_{name}")
         assert len(found) == len(expected) > 0
         assert set(found) == expected, f"as of {name}: {_differences(expected, found)}"
+    for proof in PROOFS:
+        name = proof.entry.name
+        expected = expected_rows_at_bounds(expected_table(proof.rows))
+        moment = "date_format(moment, 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
+        found = raw.query(f"select {moment}, {', '.join(COLUMNS)} from {project.schema}.at_bounds_{name}")
+        assert len(found) == len(expected) > 0, name
+        assert set(found) == expected, f"at the bounds of {name}: {_differences(expected, found)}"
 
     project.dbt("build", "--full-refresh")
     _assert_models(project, raw, BATCHES, "after a full refresh", scratch)
