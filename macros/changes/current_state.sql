@@ -6,7 +6,10 @@
 -#}
 {% macro current_state(dedup) %}
     {{- config(materialized='change_state') -}}
-    {%- if execute -%}
+    {%- if execute and change_tables.is_empty_run() -%}
+        {%- set spec = change_tables.table_spec_of_model(model) -%}
+{{ change_tables.empty_run(change_tables.columns_of_table(spec, ['_mark'] + change_tables._state_columns(spec))) }}
+    {%- elif execute -%}
         {%- set spec = change_tables.table_spec_of_model(model) -%}
         {%- set log = change_tables.state_relation(dedup) -%}
         {%- set state = change_tables.state_relation(this) -%}

@@ -7,7 +7,10 @@
 {% macro deduplicated_changes(stg) %}
     {{- config(materialized='change_log') -}}
     {%- do change_tables.refer_to_seeds() -%}
-    {%- if execute -%}
+    {%- if execute and change_tables.is_empty_run() -%}
+        {%- set spec = change_tables.table_spec_of_model(model) -%}
+{{ change_tables.empty_run(change_tables.columns_of_table(spec, ['_mark'] + change_tables._log_columns(spec))) }}
+    {%- elif execute -%}
         {%- set spec = change_tables.table_spec_of_model(model) -%}
         {%- set state = change_tables.state_relation(this) -%}
         {%- set marks = [] if change_tables.is_rebuild() else change_tables.read_all_marks([state])[0] -%}

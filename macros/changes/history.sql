@@ -10,7 +10,11 @@
 -#}
 {% macro history(dedup) %}
     {{- config(materialized='change_state') -}}
-    {%- if execute -%}
+    {%- if execute and change_tables.is_empty_run() -%}
+        {%- set spec = change_tables.table_spec_of_model(model) -%}
+        {%- set columns = ['_mark'] + change_tables._state_columns(spec, history=true) -%}
+{{ change_tables.empty_run(change_tables.columns_of_table(spec, columns), history=true) }}
+    {%- elif execute -%}
         {%- set spec = change_tables.table_spec_of_model(model) -%}
         {%- set log = change_tables.state_relation(dedup) -%}
         {%- set state = change_tables.state_relation(this) -%}

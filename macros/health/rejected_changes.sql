@@ -15,7 +15,7 @@ select
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
     _raw_row as raw_row
-from {{ stg }}
+from {{ stg.render() }}
 where _status = 'rejected'
             {%- if not loop.last %}
 union all

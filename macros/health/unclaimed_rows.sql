@@ -15,6 +15,7 @@
             {%- do specs.append(change_tables.table_spec(source_name, table_name)) -%}
         {%- endfor -%}
         {%- do change_tables._refuse_unlike_entries(specs) -%}
+        {%- set rows -%}
 with {{ context['change_tables'][specs[0].format ~ '_unclaimed_steps'](specs) | trim }}
 
 select
@@ -23,6 +24,10 @@ select
     _status_reason,
     raw_row
 from unclaimed
+        {%- endset -%}
+{{ change_tables.rows_over_raw(rows, {
+    '_raw_id': 'string', '_status': 'string', '_status_reason': 'string', 'raw_row': 'string'
+}) }}
     {%- else -%}
 select 1 as placeholder
     {%- endif -%}

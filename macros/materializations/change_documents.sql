@@ -15,7 +15,10 @@
 
     {{ run_hooks(pre_hooks) }}
 
-    {%- if run.run == 'first' -%}
+    {%- set is_shown = true -%}
+    {%- if run.run == 'empty' -%}
+        {%- set is_shown = change_tables.make_empty_table(view, state, sql) -%}
+    {%- elif run.run == 'first' -%}
         {%- do change_tables._refuse_what_has_been_built_since(state) -%}
         {%- call statement('main') -%}
             {{ change_tables.create_state_table(state, change_tables._documents_with_mark(sql, run.mark)) }}
@@ -31,7 +34,9 @@
         {%- call statement('main') -%} select 1 {%- endcall -%}
     {%- endif -%}
 
-    {%- do change_tables.ensure_view(view, state, change_tables._document_spec(), ['_batch_id', '_position'], '_mark is null') -%}
+    {%- if is_shown -%}
+        {%- do change_tables.ensure_view(view, state, change_tables._document_spec(), ['_batch_id', '_position'], '_mark is null') -%}
+    {%- endif -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.run == 'first')) -%}
     {%- do persist_docs(view, model) -%}
 
@@ -107,10 +112,18 @@ when not matched then insert (_mark, {{ change_tables.column_list(columns) }})
 {% endmacro %}
 
 
+{#- The columns of the table: name -> type. -#}
+{% macro document_columns() %}
+    {% set columns = {'_mark': 'string'} %}
+    {% for column in change_tables._document_spec().columns %}
+        {% do columns.update({column.name: column.data_type}) %}
+    {% endfor %}
+    {% do columns.update({'_batch_id': 'string', '_position': 'int', '_first_record_id': 'bigint', '_last_record_id': 'bigint'}) %}
+    {% do return(columns) %}
+{% endmacro %}
+
+
 {#- The columns of the table behind `_mark`; the bounds of the record ids let a run skip what it need not compare with. -#}
 {% macro _document_columns() %}
-    {% do return(
-        change_tables._document_spec().columns | map(attribute='name') | list
-        + ['_batch_id', '_position', '_first_record_id', '_last_record_id']
-    ) %}
+    {% do return((change_tables.document_columns() | list)[1:]) %}
 {% endmacro %}

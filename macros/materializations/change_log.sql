@@ -13,7 +13,11 @@
     {{ run_hooks(pre_hooks) }}
 
     {%- set mark = run.mark_before -%}
-    {%- if run.run != 'first' and run.mark_before.batch >= batch -%}
+    {%- set is_shown = true -%}
+    {%- if run.run == 'empty' -%}
+        {%- set is_shown = change_tables.make_empty_table(view, state, sql, anew=true) -%}
+        {%- set mark = change_tables.mark_of_unbuilt_log() -%}
+    {%- elif run.run != 'first' and run.mark_before.batch >= batch -%}
         {%- do log(this ~ ' was written by a run that began later; it has taken in what this run would', info=true) -%}
         {%- call statement('main') -%} select 1 {%- endcall -%}
     {%- else -%}
@@ -23,9 +27,10 @@
             {%- call statement('main') -%}
                 {{ change_tables.create_state_table(state, sql) }}
             {%- endcall -%}
-            {%- set mark = change_tables._log_mark(spec, run, batch, change_tables._probe_changes(state), settled) -%}
+            {%- set found = change_tables._probe_changes(state) -%}
+            {%- set mark = change_tables._log_mark(spec, run, batch, found, settled) -%}
             {%- call statement('mark') -%}
-                {{ change_tables.first_mark(state, mark) }}
+                {{ change_tables.first_mark(state, mark, found.changes) }}
             {%- endcall -%}
         {%- else -%}
             {%- if change_tables.columns_have_changed(spec, run.mark_before) -%}
@@ -75,8 +80,10 @@
         {%- endif -%}
     {%- endif -%}
 
-    {%- do change_tables.ensure_view(view, state, spec, change_tables._log_view_columns(spec), '_mark is null') -%}
-    {%- do change_tables._ensure_reports(spec, this, state, mark) -%}
+    {%- if is_shown -%}
+        {%- do change_tables.ensure_view(view, state, spec, change_tables._log_view_columns(spec), '_mark is null') -%}
+        {%- do change_tables._ensure_reports(spec, this, state, mark) -%}
+    {%- endif -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.run == 'first')) -%}
     {%- do persist_docs(view, model) -%}
 
@@ -90,12 +97,12 @@
     The mark of a first build comes behind its rows, since it tells what is counted in them: only where the table is still
     the one that this run made. Until it is there, the table counts as never built.
 -#}
-{% macro first_mark(state, mark) -%}
+{% macro first_mark(state, mark, changes) -%}
 insert into {{ state }} (_mark)
 select {{ change_tables.text_literal(tojson(mark)) }} as _mark
 where
     case
-        when (select count(*) from {{ state }} where _mark is not null or _batch_id <> '{{ mark.batch }}') = 0 then true
+        when (select count_if(_mark is null and _batch_id = '{{ mark.batch }}') = {{ changes }} and count(*) = {{ changes }} from {{ state }}) then true
         else raise_error('change_tables: another run has built this table at the same time; run again')
     end
 {%- endmacro %}

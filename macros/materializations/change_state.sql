@@ -27,7 +27,10 @@
         {%- endcall -%}
         {%- set sql = statements.rest -%}
     {%- endif -%}
-    {%- if run.run == 'first' -%}
+    {%- set is_shown = true -%}
+    {%- if run.run == 'empty' -%}
+        {%- set is_shown = change_tables.make_empty_table(view, state, sql, anew=true) -%}
+    {%- elif run.run == 'first' -%}
         {%- call statement('main') -%}
             {{ change_tables.create_state_table(state, change_tables._with_mark(spec, sql, run)) }}
         {%- endcall -%}
@@ -43,7 +46,9 @@
         {%- do adapter.drop_relation(kept) -%}
     {%- endif -%}
 
-    {%- do change_tables.ensure_view(view, state, spec, shown, predicate) -%}
+    {%- if is_shown -%}
+        {%- do change_tables.ensure_view(view, state, spec, shown, predicate) -%}
+    {%- endif -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.run == 'first')) -%}
     {%- do persist_docs(view, model) -%}
 

@@ -49,6 +49,11 @@
 {% endmacro %}
 
 
+{% macro mark_of_unbuilt_log() %}
+    {% do return({'log': '', 'batch': '', 'floor': '', 'loads': [], 'moves': false, 'rebuild': '', 'form': 0, 'added': {}}) %}
+{% endmacro %}
+
+
 {#- A run is told apart by its start; the text sorts by it. -#}
 {% macro batch_id() -%}
     {{- run_started_at.strftime('%Y%m%dT%H%M%S%f') ~ '_' ~ invocation_id[:8] -}}
@@ -56,7 +61,7 @@
 
 
 {% macro is_rebuild() %}
-    {% do return(should_full_refresh()) %}
+    {% do return(should_full_refresh() and not change_tables.is_empty_run()) %}
 {% endmacro %}
 
 
@@ -94,7 +99,7 @@
 {% macro state_run(spec, log, state, folds, history=false) %}
     {% set marks = change_tables.read_marks([log] if change_tables.is_rebuild() else [log, state]) %}
     {#- before the log is built, `dbt compile` shows what a first run would be -#}
-    {% set log_mark = marks[0] or {'log': '', 'batch': '', 'floor': '', 'loads': [], 'moves': false, 'rebuild': '', 'form': 0, 'added': {}} %}
+    {% set log_mark = marks[0] or change_tables.mark_of_unbuilt_log() %}
     {% set mark = none if change_tables.is_rebuild() else marks[1] %}
     {% set follows = mark is not none and mark.log == log_mark.log and log_mark.rebuild <= mark.batch %}
     {% do change_tables.refuse_changed_columns(spec, mark if follows else none, state) %}
@@ -288,9 +293,10 @@ new_floors as (
 {%- endmacro %}
 
 
-{% macro create_state_table(state, sql) -%}
+{#- `over`: also where the table is there. -#}
+{% macro create_state_table(state, sql, over=true) -%}
     {%- set file_format = change_tables.state_file_format() -%}
-    create or replace table {{ state }}
+    create {{ 'or replace table' if over else 'table if not exists' }} {{ state }}
     using {{ file_format }}
     tblproperties (
     {%- for name, value in change_tables._state_table_properties(file_format).items() -%}

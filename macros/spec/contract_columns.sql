@@ -100,6 +100,21 @@
 {%- endmacro %}
 
 
+{#- The types of columns of the models and of the tables behind them: name -> type. -#}
+{% macro columns_of_table(spec, names) %}
+    {% set types = change_tables._contract_column_types() %}
+    {% do types.update({'_key_before': change_tables.key_type(spec)}) %}
+    {% for column in change_tables.further_columns(spec) + spec.columns %}
+        {% do types.update({column.name: column.data_type}) %}
+    {% endfor %}
+    {% set columns = {} %}
+    {% for name in names %}
+        {% do columns.update({name: types[name]}) %}
+    {% endfor %}
+    {% do return(columns) %}
+{% endmacro %}
+
+
 {#- The declared column of that name. -#}
 {% macro column_of(spec, name) %}
     {% do return(spec.columns | selectattr('name', 'equalto', name) | first) %}

@@ -22,6 +22,7 @@
             {%- set relation = change_tables._openedge_tracking_relation(spec) | string -%}
             {%- do tracking_tables.setdefault(relation, []).append(spec) -%}
         {%- endfor -%}
+        {%- set rows -%}
 with entries as (
 
     {% for spec in specs -%}
@@ -76,6 +77,13 @@ select distinct
 from events
 inner join entries
     on events.tracking_table = entries.tracking_table and events.source_table_number = entries.table_number
+        {%- endset -%}
+{{ change_tables.rows_over_raw(rows, {
+    'source_name': 'string', 'table_name': 'string', 'source_table_number': 'bigint', 'partition_id': 'string',
+    'kind': 'string', 'event': 'string', 'operation': 'bigint', 'field_map': 'array<string>', 'is_covered': 'boolean',
+    '_change_seq': 'string', '_changed_at': 'timestamp', '_transaction_id': 'string', 'policy_id': 'string',
+    'tenant_id': 'string', 'user_name': 'string', 'user_misc': 'string', '_raw_id': 'string'
+}) }}
     {%- else -%}
 select 1 as placeholder
     {%- endif -%}

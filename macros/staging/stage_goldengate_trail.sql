@@ -262,7 +262,7 @@ others as (
         end as _status_reason,
         to_json(struct({{ change_tables.column_list(change_tables._trail_columns()) }}), {{ change_tables._json_options() }}) as raw_row
     from {{ specs[0].relation }} as landed
-    left join {{ ref('goldengate_io_types') }} as io_types
+    left join {{ ref('goldengate_io_types').render() }} as io_types
         on landed.io_type = io_types.code
     where
         not coalesce(

@@ -464,8 +464,10 @@ unclaimed as (
 -#}
 {% macro qlik_kafka_schemas(source_name, table_name) %}
     {{- config(materialized='view') -}}
-    {%- set relation = source(source_name, table_name) -%}
+    {%- do source(source_name, table_name) -%}
     {%- if execute -%}
+        {%- set relation = change_tables._source_relation(change_tables._find_source(source_name, table_name)) -%}
+        {%- set rows -%}
 with {{ change_tables._kafka_schema_steps(relation, change_tables._serialization_of_metadata(source_name, table_name)) | trim }}
 
 select
@@ -479,6 +481,13 @@ select
     _data_schema as data_schema,
     _metadata_raw_id as _raw_id
 from schemas
+        {%- endset -%}
+{{ change_tables.rows_over_raw(rows, {
+    'schema_id': 'string', 'schema_name': 'string', 'table_name': 'string', 'table_version': 'int', 'server': 'string',
+    'task': 'string',
+    'columns': 'array<struct<ordinal: int, name: string, type: string, length: int, precision: int, scale: int, primary_key_position: int>>',
+    'data_schema': 'string', '_raw_id': 'string'
+}) }}
     {%- else -%}
 select 1 as placeholder
     {%- endif -%}

@@ -18,32 +18,33 @@
     {%- endfor -%}
     {%- if execute -%}
         {%- set spec = change_tables.table_spec(source_name, table_name) -%}
+        {%- set rows -%}
 with {{ change_tables._staging_steps(spec) }}
 
 select
-{%- for name in spec.column_names %}
-    {{ change_tables.quoted(name) }},
+{%- for name in change_tables.staged_columns(spec) %}
+    {{ change_tables.quoted(name) }}{{ ',' if not loop.last }}
 {%- endfor %}
-    _change_op,
-    _change_seq,
-    _changed_at,
-    _transaction_id,
-    _change_id,
-    _present_columns,
-    _changed_columns,
-    _key_before,
-    _raw_id,
-    _raw_row,
-    _status,
-    _status_reason,
-    {%- for column in change_tables.further_columns(spec) %}
-    {{ column.name }},
-    {%- endfor %}
-    _report
 from staged
+        {%- endset -%}
+{{ change_tables.rows_over_raw(rows, change_tables.columns_of_table(spec, change_tables.staged_columns(spec))) }}
     {%- else -%}
 select 1 as placeholder
     {%- endif -%}
+{% endmacro %}
+
+
+{#- The columns of a staging model. -#}
+{% macro staged_columns(spec) %}
+    {% do return(
+        spec.column_names
+        + [
+            '_change_op', '_change_seq', '_changed_at', '_transaction_id', '_change_id', '_present_columns',
+            '_changed_columns', '_key_before', '_raw_id', '_raw_row', '_status', '_status_reason'
+        ]
+        + change_tables.further_columns(spec) | map(attribute='name') | list
+        + ['_report']
+    ) %}
 {% endmacro %}
 
 

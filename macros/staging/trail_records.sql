@@ -374,7 +374,7 @@ kinds as (
         if(io_types.kind = 'key_update', 'update', io_types.kind) as _kind,
         coalesce(io_types.kind = 'key_update', false) as _is_key_update
     from landed
-    left join {{ ref('goldengate_io_types') }} as io_types
+    left join {{ ref('goldengate_io_types').render() }} as io_types
         on landed.io_type = io_types.code and landed.hdr_ind = 'E'
 
 ),

@@ -7,7 +7,9 @@
 -#}
 {% macro xds_documents(dedups) %}
     {{- config(materialized='change_documents') -}}
-    {%- if execute -%}
+    {%- if execute and change_tables.is_empty_run() -%}
+{{ change_tables.empty_run(change_tables.document_columns()) }}
+    {%- elif execute -%}
         {%- set specs = change_tables.table_specs_of_references(dedups) -%}
         {%- do change_tables._refuse_what_makes_no_channel(specs) -%}
         {%- set state = change_tables.state_relation(this) -%}

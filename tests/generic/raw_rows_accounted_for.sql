@@ -11,7 +11,7 @@ with raw_counts as (
 
     {%- for relation in relations %}
     select count(*) as raw_rows
-    from {{ relation }}
+    from {{ relation if change_tables.has_landed(relation) else '(select 1 where false)' }}
     {%- if not loop.last %}
     union all
     {%- endif %}
