@@ -38,7 +38,6 @@
         {%- do change_tables.ensure_view(view, state, change_tables._document_spec(), ['_batch_id', '_position'], '_mark is null') -%}
     {%- endif -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.run == 'first')) -%}
-    {%- do persist_docs(view, model) -%}
 
     {{ run_hooks(post_hooks) }}
 
@@ -108,7 +107,15 @@ when not matched then insert (_mark, {{ change_tables.column_list(columns) }})
         {'name': 'association', 'data_type': 'string'},
         {'name': 'document', 'data_type': 'string'},
         {'name': 'reason', 'data_type': 'string'},
-    ]}) %}
+    ], 'descriptions': {
+        'record_ids': 'the events that the document stands for, in their order, those included that add nothing to it',
+        'class_name': 'table_name of the entry',
+        'association': 'the pairs of the table key as they were logged, then table and schema',
+        'document': 'the element, without declaration and without nds around it',
+        'reason': 'null where there is a document, else code: detail',
+        '_batch_id': 'the run that published',
+        '_position': 'the place in that run; gaps mean nothing',
+    }}) %}
 {% endmacro %}
 
 

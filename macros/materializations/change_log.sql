@@ -8,6 +8,7 @@
     {%- set batch = change_tables.batch_id() -%}
 
     {%- do change_tables.refuse_foreign_table(view) -%}
+    {%- do change_tables.refuse_other_contract(spec, change_tables._log_view_columns(spec)) -%}
     {%- do change_tables.prepare_session() -%}
 
     {{ run_hooks(pre_hooks) }}
@@ -85,7 +86,6 @@
         {%- do change_tables._ensure_reports(spec, this, state, mark) -%}
     {%- endif -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.run == 'first')) -%}
-    {%- do persist_docs(view, model) -%}
 
     {{ run_hooks(post_hooks) }}
 

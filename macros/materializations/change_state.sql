@@ -5,15 +5,16 @@
     {%- set spec = change_tables.table_spec_of_model(model) -%}
     {%- set run = change_tables.read_run_note(sql) -%}
 
+    {%- set shown = ['_change_op', '_change_seq', '_changed_at', '_transaction_id'] -%}
+    {%- set shown = shown + (change_tables._interval_columns() if run.history else []) -%}
     {%- do change_tables.refuse_foreign_table(view) -%}
+    {%- do change_tables.refuse_other_contract(spec, shown) -%}
     {%- do change_tables._refuse_unfinished_log(run) -%}
     {%- do change_tables._refuse_log_of_other_columns(spec, run) -%}
     {%- do change_tables.prepare_session() -%}
 
     {{ run_hooks(pre_hooks) }}
 
-    {%- set shown = ['_change_op', '_change_seq', '_changed_at', '_transaction_id'] -%}
-    {%- set shown = shown + (change_tables._interval_columns() if run.history else []) -%}
     {%- set predicate = '_mark is null and not _is_deleted' -%}
     {%- if change_tables.columns_have_changed(spec, run.mark_before) -%}
         {%- do change_tables.follow_spec(spec, state) -%}
@@ -50,7 +51,6 @@
         {%- do change_tables.ensure_view(view, state, spec, shown, predicate) -%}
     {%- endif -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.run == 'first')) -%}
-    {%- do persist_docs(view, model) -%}
 
     {{ run_hooks(post_hooks) }}
 

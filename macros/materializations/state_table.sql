@@ -379,25 +379,29 @@ new_floors as (
 
 {#-
     The view that readers see: the table's own columns and `further_columns`. Made unless it is there just so, which its text
-    tells, types included: a run that died behind the table may have left the view as it was before.
+    tells, types and a digest of the comments included: a run that died behind the table may have left the view as it was before.
 -#}
 {% macro ensure_view(view, state, spec, further_columns, predicate) %}
     {% set existing = load_cached_relation(view) %}
     {% if existing is not none and not existing.is_view %}
         {% do adapter.drop_relation(existing) %}
     {% endif %}
+    {% set described = change_tables.described_columns(spec, further_columns) %}
     {% set query %}
 select
     {%- for name, type in change_tables.column_types(spec).items() %}
     {{ change_tables.quoted(name) }}, -- {{ type }}
     {%- endfor %}
     {{ change_tables.column_list(further_columns) }}
+-- comments: {{ local_md5(described) }}
 from {{ state }}
 where {{ predicate }}
     {%- endset %}
     {% if existing is none or not existing.is_view or query | trim not in (existing.information or '') %}
         {% call statement('view') %}
-create or replace view {{ view }} as
+create or replace view {{ view }}
+{{ described }}
+as
 {{ query | trim }}
         {% endcall %}
     {% endif %}

@@ -32,6 +32,33 @@
 {% endmacro %}
 
 
+{#- What readers are told of the columns that the models add, in the words of the README: name -> text. -#}
+{% macro contract_column_descriptions() %}
+    {% do return({
+        '_change_op': 'insert, update, upsert, delete, truncate, snapshot; null where the raw row is no change',
+        '_change_seq': 'sorts as text in the order of change; of snapshot rows snapshot_seq',
+        '_changed_at': 'when the source says it happened, approximate; never an order',
+        '_transaction_id': 'null where the feed has none',
+        '_change_id': 'identity of the change within its table: raw rows with one id are one change delivered again',
+        '_present_columns': 'columns whose value this change bears; null = all that were declared when it was logged',
+        '_changed_columns': 'columns that the mask says were changed; null = it does not say',
+        '_key_before': 'the key before this change moved it; else null',
+        '_raw_id': "where the raw row stands: topic, partition and offset, the position in a trail, the record id of an event, or the place in OpenEdge's index; of Qlik change tables a hash of the raw row, which rows that are the same share",
+        '_raw_row': 'the raw row as a JSON object; null where accepted',
+        '_status': "accepted; merged (part of another row's change); ignored (no change of a row); waiting; rejected",
+        '_status_reason': 'null where accepted, else code: detail',
+        '_report': 'null, or code: detail of an accepted change that needs a look',
+        '_is_conflicting': 'this change was delivered with different contents, of which the greater stands',
+        '_batch_id': 'the run that brought the change in or last revised it; sorts by the start of the run',
+        '_valid_from': 'when the version began, UTC; null = since ever',
+        '_valid_to': 'when the version ended, UTC, that instant not included; null = it has not',
+        '_valid_from_seq': 'the sequence at which the version began',
+        '_valid_to_seq': 'the sequence at which the version ended; null = it has not',
+        '_is_current': 'whether this is what the key has now',
+    }) %}
+{% endmacro %}
+
+
 {#- Names that no declared column of a format may bear. -#}
 {% macro _contract_columns(format) %}
     {% do return(
@@ -44,7 +71,7 @@
 
 {#-
     The columns of its own that a format carries through staging and log, in the macro `<format>_columns` beside its staging
-    macro: a list of {name, data_type}.
+    macro: a list of {name, data_type, description}.
 -#}
 {% macro further_columns(spec) %}
     {% set of_format = context['change_tables'].get(spec.format ~ '_columns') %}

@@ -84,6 +84,7 @@
             'name': column.name,
             'data_type': modules.re.sub('\\s*,\\s*(?=\\d)', ', ', column.data_type or ''),
             'meta': column.config.meta if column.config and column.config.meta else {},
+            'description': column.description or '',
         }) %}
     {% endfor %}
     {% do return(columns) %}

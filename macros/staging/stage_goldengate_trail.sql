@@ -202,10 +202,10 @@ staged_rows as (
 {#- What the records carry beside their columns: the commit's sequence number, R(ead) or F(etched), and the place in the source's log. -#}
 {% macro goldengate_trail_columns() %}
     {% do return([
-        {'name': '_csn', 'data_type': 'string'},
-        {'name': '_format_type', 'data_type': 'string'},
-        {'name': '_audit_rba', 'data_type': 'bigint'},
-        {'name': '_audit_pos', 'data_type': 'bigint'},
+        {'name': '_csn', 'data_type': 'string', 'description': "the commit's number"},
+        {'name': '_format_type', 'data_type': 'string', 'description': 'R (read) or F (fetched)'},
+        {'name': '_audit_rba', 'data_type': 'bigint', 'description': "the place in the source's log: which log"},
+        {'name': '_audit_pos', 'data_type': 'bigint', 'description': "the place in the source's log: where in it"},
     ]) %}
 {% endmacro %}
 

@@ -446,11 +446,11 @@ answered as (
 {#- What the events bear beside their columns. -#}
 {% macro idm_event_log_columns() %}
     {% do return([
-        {'name': '_event_type', 'data_type': 'int'},
-        {'name': '_column_name', 'data_type': 'string'},
-        {'name': '_old_value', 'data_type': 'string'},
-        {'name': '_new_value', 'data_type': 'string', 'is_content': true},
-        {'name': '_table_key', 'data_type': 'string'},
+        {'name': '_event_type', 'data_type': 'int', 'description': 'the type of the event, as it was logged'},
+        {'name': '_column_name', 'data_type': 'string', 'description': 'the column that was logged, as it is declared'},
+        {'name': '_old_value', 'data_type': 'string', 'description': 'the old value, as it was logged'},
+        {'name': '_new_value', 'data_type': 'string', 'is_content': true, 'description': 'the new value, as it was logged'},
+        {'name': '_table_key', 'data_type': 'string', 'description': 'the table key, as it was logged'},
     ]) %}
 {% endmacro %}
 

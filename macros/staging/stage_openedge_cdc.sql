@@ -417,8 +417,8 @@ judged_tracking_rows as (
 {#- What a change was read from: how many change rows, and whether with its tracking row. The more, the more complete. -#}
 {% macro openedge_cdc_columns() %}
     {% do return([
-        {'name': '_parts', 'data_type': 'int', 'completes': true},
-        {'name': '_has_tracking', 'data_type': 'boolean', 'completes': true},
+        {'name': '_parts', 'data_type': 'int', 'completes': true, 'description': 'how many change rows the change was read from'},
+        {'name': '_has_tracking', 'data_type': 'boolean', 'completes': true, 'description': 'whether the change was read with its tracking row'},
     ]) %}
 {% endmacro %}
 

@@ -8,7 +8,7 @@
 -#}
 {% macro staged_changes(source_name, table_name, reads=[]) %}
     {{- config(
-        materialized='view',
+        materialized='change_view',
         meta={'change_table_entry': {'source': source_name, 'table': table_name}}
     ) -}}
     {%- do change_tables.refer_to_seeds() -%}

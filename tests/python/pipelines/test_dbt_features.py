@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
+import yaml
 
 from . import idm_cases, kafka_cases, openedge_cases, qlik_cases, trail_cases
 from .cases import Case, current_rows
-from .consumer import Consumer
+from .consumer import REPOSITORY, Consumer
 from .landing import Raw
+from .statements import intercepted
 
 pytestmark = pytest.mark.slow
 
 SCHEMA = "dbt_features"
+OTHER = f"{SCHEMA}_other"
 RAW = f"{SCHEMA}_raw"
+README = REPOSITORY / "README.md"
+DESCRIPTION = 'it\'s \\d "quoted", 5% of\ntwo lines; -- {so}'
+NAME_OF_SOURCE, NAME_OF_MODEL = "told by the source", "told by the model"
 
 
 def _case(cases: Sequence[Case], name: str, *models: str) -> Case:
@@ -38,7 +46,7 @@ CASES = [
     _case(idm_cases.CASES, "usr", "stg", "dedup"),
     _case(openedge_cases.CASES, "applied", "stg"),
 ]
-BESIDES = {
+BESIDES: Mapping[str, tuple[Mapping[str, str], Sequence[Sequence[Sequence[Any]]]]] = {
     "loaded": (kafka_cases.COLUMNS, (kafka_cases.LOADED, [])),
     "tracking": (openedge_cases.TRACKING, openedge_cases.APPLIED.tracking),
 }
@@ -68,6 +76,43 @@ class Features:
         project.write([case.entry for case in CASES], list(BESIDES))
         for name, sql in MODELS.items():
             (project.folder / f"models/{name}.sql").write_text(f"{sql}\n")
+        self.describe()
+
+    def describe(self, name: str = NAME_OF_MODEL, contract: Mapping[str, str] | None = None) -> None:
+        """Write descriptions of the models of `defaults`, a config for all models, and a second target."""
+        models = yaml.safe_load((self.project.folder / "models/models.yml").read_text())
+        for model in models["models"]:
+            columns = {"ID": {"name": "ID", "description": DESCRIPTION}}
+            if model["name"] != "stg_feed__defaults":
+                columns["NAME"] = {"name": "NAME", "description": name}
+            if model["name"] == "current_feed__defaults" and contract:
+                columns = {column: {"name": column, "data_type": kind} for column, kind in contract.items()}
+                model["config"] = {"contract": {"enforced": True}}
+            if model["name"].endswith("_feed__defaults"):
+                model |= {"description": DESCRIPTION, "columns": list(columns.values())}
+        self._dump("models/models.yml", models)
+        sources = yaml.safe_load((self.project.folder / "models/sources.yml").read_text())
+        for column in sources["sources"][0]["tables"][0]["columns"][:2]:
+            column["description"] = NAME_OF_SOURCE
+        self._dump("models/sources.yml", sources)
+        project = yaml.safe_load((self.project.folder / "dbt_project.yml").read_text())
+        project["models"] = {"+persist_docs": {"relation": True, "columns": True}, "+file_format": "delta"}
+        self._dump("dbt_project.yml", project)
+        profiles = yaml.safe_load((self.project.folder / "profiles.yml").read_text())
+        outputs = profiles["consumer"]["outputs"]
+        outputs["other"] = outputs["test"] | {"schema": OTHER}
+        self._dump("profiles.yml", profiles)
+
+    def _dump(self, name: str, content: Any) -> None:
+        (self.project.folder / name).write_text(yaml.safe_dump(content, sort_keys=False))
+
+    def keep_state(self) -> str:
+        """Keep what dbt knows of the project as it is built, for `--state`."""
+        self.raw.query(f"drop schema if exists {OTHER} cascade")
+        state = self.project.folder.parent / "state"
+        self.project.dbt("compile")
+        shutil.copytree(self.project.folder / "target", state)
+        return str(state)
 
     def create_raw_tables(self) -> None:
         """Make all raw tables, empty."""
@@ -122,7 +167,7 @@ def features(consumer: Callable[[str], Consumer], raw: Raw) -> Features:
 
 
 def test_an_empty_run_makes_what_is_missing_without_rows_also_before_raw_tables_are_there(features: Features) -> None:
-    features.project.dbt("build", "--empty")
+    features.project.dbt("build", "--empty", "--threads", "16")
     assert features.rows([*STATES, *VIEWS, *(f"{name}__state" for name in STATES)]) == 0
     assert features.rows(["goldengate_io_types", "reason_codes"]) > 0
 
@@ -131,10 +176,10 @@ def test_the_run_behind_an_empty_one_reads_everything(features: Features) -> Non
     columns = features.columns()
     features.create_raw_tables()
     features.land(0)
-    features.project.dbt("build", "--empty", "--full-refresh", "--exclude-resource-type", "test")
+    features.project.dbt("run", "--empty", "--full-refresh", "--select", "stg_feed__defaults+")
     assert features.rows(STATES) == 0
-    assert features.rows([name for name in VIEWS if name.startswith("stg")]) > 0
-    features.project.dbt("build")
+    assert features.rows(["stg_feed__defaults"]) == len(CASES[0].batches[0])
+    features.project.dbt("build", "--threads", "16")
     features.assert_current(0)
     assert features.columns() == columns
 
@@ -146,5 +191,77 @@ def test_an_empty_run_leaves_what_is_there(features: Features) -> None:
     assert features.view_texts() == texts
     assert features.versions() == versions
     features.assert_current(0)
-    features.project.dbt("build")
+
+
+def test_views_bear_the_comments_of_the_readme_and_with_persist_docs_those_of_users(features: Features) -> None:
+    told = {}
+    for names, meaning in re.findall(r"^\| (`_.*?) \| .*? \| .*? \| (.*) \|$", README.read_text(), re.MULTILINE):
+        if "`, `" not in names:
+            told[names.strip("`")] = meaning.replace("`", "")
+    for kind in ("stg", "dedup", "current", "history"):
+        found = {name: comment for name, _, comment in features.raw.query(f"describe {SCHEMA}.{kind}_feed__defaults")}
+        assert found.pop("id") == DESCRIPTION
+        assert found.pop("name") == (NAME_OF_SOURCE if kind == "stg" else NAME_OF_MODEL)
+        assert found.pop("amount") is None
+        assert found == {name: told[name] for name in found}
+    extended = dict(row[:2] for row in features.raw.query(f"describe extended {SCHEMA}.current_feed__defaults"))
+    assert extended["Comment"] == DESCRIPTION
+    untold = [
+        (model, name)
+        for model in ("stg_feed__orders", "dedup_feed__usr", "stg_feed__applied", "xds")
+        for name, _, comment in features.raw.query(f"describe {SCHEMA}.{model}")
+        if not comment and (name.startswith("_") or model == "xds")
+    ]
+    assert untold == []
+
+
+def test_views_over_states_are_made_anew_where_a_comment_changes_and_not_otherwise(features: Features) -> None:
+    made: list[str] = []
+
+    def note(sql: str) -> str:
+        made.extend(re.findall(r"create or replace view \w+\.(\w+)", sql))
+        return sql
+
+    with intercepted(note):
+        features.project.dbt("run", "--select", "dedup_feed__defaults+", "dedup_feed__orders+")
+    assert sorted(made) == ["reported"]
     features.assert_current(1)
+    features.describe(name="otherwise")
+    with intercepted(note):
+        features.project.dbt("run", "--select", "current_feed__defaults")
+    assert made[1:] == ["current_feed__defaults"]
+
+
+def test_a_contract_is_held_against_the_models_columns_before_anything_is_written(features: Features) -> None:
+    features.describe(contract={"id": "bigint", "name": "string", "amount": "decimal(10,3)", "more": "int"})
+    version = features.versions()["current_feed__defaults"]
+    result = features.project.dbt("run", "--full-refresh", "--select", "current_feed__defaults", must_succeed=False)
+    said = features.project.errors(result)
+    assert (
+        "model 'current_feed__defaults': `contract` must name the columns that the model has, with their types" in said
+    )
+    assert "it lacks '_change_op', which is string" in said
+    assert "'amount' is decimal(10,2), not decimal(10,3); the model has no column 'more'" in said
+    assert features.versions()["current_feed__defaults"] == version
+    types = {"id": "BIGINT", "name": "string", "amount": "decimal(10, 2)", "_changed_at": "timestamp"}
+    features.describe(contract=types | dict.fromkeys(("_change_op", "_change_seq", "_transaction_id"), "string"))
+    features.project.dbt("retry")
+    assert features.versions()["current_feed__defaults"] > version
+
+
+def test_another_schema_follows_the_logs_that_it_lacks_and_writes_to_none_of_them(features: Features) -> None:
+    versions = features.versions()
+    state = features.keep_state()
+    features.project.dbt("run", "--target", "other", "--select", "current_feed__defaults", "--defer", "--state", state)
+    assert current_rows(features.raw, OTHER, "defaults", CASES[0].shown) == CASES[0].current[1]
+    assert [name for _, name, _ in features.raw.query(f"show tables in {OTHER}")] == [
+        "current_feed__defaults",
+        "current_feed__defaults__state",
+    ]
+    features.project.dbt("clone", "--target", "other", "--state", state, "--select", "stg_feed__defaults+")
+    assert features.rows(["dedup_feed__defaults"], OTHER) == features.rows(["dedup_feed__defaults"]) > 0
+    result = features.project.dbt("run", "--target", "other", "--select", "history_feed__defaults", must_succeed=False)
+    assert "the log that it follows has not been built to its end" in features.project.errors(result)
+    features.project.dbt("run", "--target", "other", "--select", "dedup_feed__defaults+", "--exclude", "reported")
+    assert current_rows(features.raw, OTHER, "defaults", CASES[0].shown) == CASES[0].current[1]
+    assert features.versions() == versions
