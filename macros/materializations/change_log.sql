@@ -141,10 +141,7 @@ create or replace view {{ reports }} as
 
 {#- The new changes of a run: a table of its own, which no other run touches while they need it. -#}
 {% macro _batch_relation(relation, batch) %}
-    {% do return(api.Relation.create(
-        database=relation.database, schema=relation.schema, identifier=relation.identifier ~ '__batch_' ~ batch | lower,
-        type='table'
-    )) %}
+    {% do return(change_tables._relation_beside(relation, '__batch_' ~ batch | lower, 'table')) %}
 {% endmacro %}
 
 

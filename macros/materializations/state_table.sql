@@ -4,17 +4,22 @@
     Rows and mark are written by one statement, so that a run which dies leaves both as they were.
 -#}
 {% macro state_relation(relation) %}
+    {% do return(change_tables._relation_beside(relation, '__state', 'table')) %}
+{% endmacro %}
+
+
+{#- A relation beside that of a model, quoted alike, and whole: of what `ref` gives, --empty and --sample leave rows out. -#}
+{% macro _relation_beside(relation, suffix, type) %}
     {% do return(api.Relation.create(
-        database=relation.database, schema=relation.schema, identifier=relation.identifier ~ '__state', type='table'
+        database=relation.database, schema=relation.schema, identifier=relation.identifier ~ suffix, type=type,
+        quote_policy=relation.quote_policy.to_dict()
     )) %}
 {% endmacro %}
 
 
 {#- The view beside a log that lists which of its changes need a look. -#}
 {% macro reports_relation(relation) %}
-    {% do return(api.Relation.create(
-        database=relation.database, schema=relation.schema, identifier=relation.identifier ~ '__reports', type='view'
-    )) %}
+    {% do return(change_tables._relation_beside(relation, '__reports', 'view')) %}
 {% endmacro %}
 
 

@@ -73,7 +73,10 @@
 
 
 {% macro _source_relation(node) %}
-    {% do return(api.Relation.create(database=node.database, schema=node.schema, identifier=node.identifier)) %}
+    {% do return(api.Relation.create(
+        database=node.database, schema=node.schema, identifier=node.identifier,
+        quote_policy={'database': false, 'schema': node.quoting.schema or false, 'identifier': node.quoting.identifier or false}
+    )) %}
 {% endmacro %}
 
 

@@ -97,6 +97,7 @@ class Features:
         self._dump("models/sources.yml", sources)
         project = yaml.safe_load((self.project.folder / "dbt_project.yml").read_text())
         project["models"] = {"+persist_docs": {"relation": True, "columns": True}, "+file_format": "delta"}
+        project["quoting"] = {"identifier": True}
         self._dump("dbt_project.yml", project)
         profiles = yaml.safe_load((self.project.folder / "profiles.yml").read_text())
         outputs = profiles["consumer"]["outputs"]
