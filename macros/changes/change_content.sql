@@ -3,7 +3,13 @@
     equal, the greater header. Both are total, so the winner does not depend on which came first.
 -#}
 {% macro content_text(spec, prefix=none) -%}
-    to_json(struct({{ change_tables.column_list(spec.column_names, prefix) }}), {{ change_tables._exact_times() }})
+    {%- set values = [] -%}
+    {%- for column in spec.columns -%}
+        {%- set name = ((prefix ~ '.') if prefix else '') ~ change_tables.quoted(column.name) -%}
+        {%- set value = change_tables.comparable_value(name, change_tables.type_tree(column.data_type)) -%}
+        {%- do values.append(value if value == name else value ~ ' as ' ~ change_tables.quoted(column.name)) -%}
+    {%- endfor -%}
+    to_json(struct({{ values | join(', ') }}), {{ change_tables._exact_times() }})
 {%- endmacro %}
 
 
@@ -11,7 +17,8 @@
 {% macro comparable_text(spec, delivered='source', logged='target') -%}
     {%- set values = [] -%}
     {%- for column in change_tables.comparable_columns(spec, spec.columns, delivered, logged) -%}
-        {%- do values.append(column.value ~ ' as ' ~ change_tables.quoted(column.name)) -%}
+        {%- set value = change_tables.comparable_value(column.value, change_tables.type_tree(column.data_type)) -%}
+        {%- do values.append(value ~ ' as ' ~ change_tables.quoted(column.name)) -%}
     {%- endfor -%}
     to_json(struct({{ values | join(', ') }}), {{ change_tables._exact_times() }})
 {%- endmacro %}

@@ -126,11 +126,7 @@ select 1 as placeholder
     struct(
     {%- for column in spec.columns if spec.track is none or column.name in spec.track -%}
         {{- ', ' if not loop.first -}}
-        {%- if 'map<' in column.data_type | lower | replace(' ', '') -%}
-            to_json({{ change_tables.quoted(column.name) }})
-        {%- else -%}
-            {{ change_tables.quoted(column.name) }}
-        {%- endif -%}
+        {{- change_tables.comparable_value(change_tables.quoted(column.name), change_tables.type_tree(column.data_type)) -}}
     {%- endfor -%}
     )
 {%- endmacro %}

@@ -54,6 +54,11 @@
     {% do change_tables.refuse_missing_columns(
         spec, relation, missing, "OpenEdge's names are matched without case, `-` and `_`"
     ) %}
+    {% if found.headers.get('time_stamp') %}
+        {% do change_tables.refuse_landed_types(
+            spec, relation, {'_time-stamp': found.headers.time_stamp}, [{'name': '_Time-Stamp', 'data_type': 'timestamp'}]
+        ) %}
+    {% endif %}
     {% set captured = [] %}
     {% for column in landed.values() if column.name not in of_headers %}
         {% do captured.append(column.name) %}

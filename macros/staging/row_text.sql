@@ -38,15 +38,59 @@
 
 {#-
     A 64-bit hash of columns in which null differs from every value and from null elsewhere. `columns`: a list of
-    {name, data_type}, with the SQL of a `value` where that is not the column of that name.
+    {name, data_type}, with the SQL of a `value` where that is not the column of that name. Arrays, maps and structs count by
+    their text, for Spark's hash passes over the nulls within them; the names that changes bear have none.
 -#}
 {% macro hash_of(columns, prefix=none) -%}
     {%- set values = [] -%}
     {%- set nulls = [] -%}
     {%- for column in columns -%}
         {%- set value = column.value or ((prefix ~ '.') if prefix else '') ~ change_tables.quoted(column.name) -%}
-        {%- do values.append('to_json(' ~ value ~ ')' if 'map<' in column.data_type | lower | replace(' ', '') else value) -%}
+        {%- set tree = change_tables.type_tree(column.data_type) -%}
+        {%- set is_nested = tree.kind in ['array', 'map', 'struct'] and column.name not in change_tables._contract_column_types() -%}
+        {%- do values.append(
+            'to_json(' ~ change_tables.comparable_value(value, tree) ~ ', ' ~ change_tables._exact_times() ~ ')' if is_nested else value
+        ) -%}
         {%- do nulls.append(value ~ ' is null') -%}
     {%- endfor -%}
     xxhash64({{ values | join(', ') }}, array({{ nulls | join(', ') }}))
 {%- endmacro %}
+
+
+{#-
+    A value as it compares: each map as its entries in the order of their keys, for maps that are equal may hold them in any
+    order. The value itself where it holds no map.
+-#}
+{% macro comparable_value(value, tree, depth=1) %}
+    {% set element = change_tables._name_at_depth('element', depth) %}
+    {% if not change_tables._holds_map(tree) %}
+        {% do return(value) %}
+    {% elif tree.kind == 'array' %}
+        {% do return('transform(' ~ value ~ ', ' ~ element ~ ' -> ' ~ change_tables.comparable_value(element, tree.element, depth + 1) ~ ')') %}
+    {% elif tree.kind == 'struct' %}
+        {% set fields = [] %}
+        {% for field in tree.fields %}
+            {% set name = change_tables.quoted(field.name) %}
+            {% do fields.append(change_tables.comparable_value(value ~ '.' ~ name, field.tree, depth) ~ ' as ' ~ name) %}
+        {% endfor %}
+        {% do return('if(' ~ value ~ ' is null, null, struct(' ~ fields | join(', ') ~ '))') %}
+    {% endif %}
+    {% set entries = 'map_entries(' ~ value ~ ')' %}
+    {% if change_tables._holds_map(tree.element) %}
+        {% set of_entry = change_tables.comparable_value(element ~ '.value', tree.element, depth + 1) %}
+        {% set entries = 'transform(' ~ entries ~ ', ' ~ element ~ ' -> struct(' ~ element ~ '.key as key, ' ~ of_entry ~ ' as value))' %}
+    {% endif %}
+    {% do return('sort_array(' ~ entries ~ ')') %}
+{% endmacro %}
+
+
+{#- Whether a type is a map or holds one. The key of a map holds none. -#}
+{% macro _holds_map(tree) %}
+    {% if tree.kind == 'struct' %}
+        {% for field in tree.fields if change_tables._holds_map(field.tree) %}
+            {% do return(true) %}
+        {% endfor %}
+        {% do return(false) %}
+    {% endif %}
+    {% do return(tree.kind == 'map' or (tree.kind == 'array' and change_tables._holds_map(tree.element))) %}
+{% endmacro %}

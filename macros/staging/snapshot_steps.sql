@@ -51,7 +51,7 @@ staged as (
             {%- do landed.update({column.name | lower: {'name': column.name, 'data_type': 'array<string>'}}) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- do change_tables.refuse_flat_columns(spec, relation, landed) -%}
+    {%- do change_tables.refuse_landed_types(spec, relation, landed) -%}
 {%- if split %}
 split_texts as (
 
@@ -80,7 +80,7 @@ loaded as (
             {%- endfor %}
         end as _extent_misfit,
         {%- endif %}
-        lower(hex({{ change_tables.hash_of(spec.columns) }})) as _raw_id,
+        lower(hex({{ change_tables.hash_of(change_tables.as_landed(spec.column_names, landed)) }})) as _raw_id,
         {{ '_landed_row' if split else 'struct(*) as _landed_row' }}
     from {{ 'split_texts' if split else relation }}
 

@@ -247,6 +247,7 @@ staged_rows as (
 {%- set landed = change_tables.landed_columns(
     spec, replica, spec.column_names, "a replica has the table's declared columns"
 ) -%}
+{%- do change_tables.refuse_landed_types(spec, replica, landed) -%}
 {%- set order = '_event_time, _record_id' if spec.future_events else '_record_id' -%}
 {%- set event = 'struct(_event_time, _record_id)' if spec.future_events else 'struct(_record_id, _event_time)' -%}
 {% if bound.get('log') -%}
@@ -289,7 +290,7 @@ replica_rows as (
 
     select
     {{- change_tables.typed_columns(spec, landed) }}
-        {{ change_tables.hash_of(spec.columns) }} as _row_hash,
+        {{ change_tables.hash_of(change_tables.as_landed(spec.column_names, landed)) }} as _row_hash,
         {{ change_tables._misfits_by_column(spec, others, landed) }} as _misfits,
         {{ change_tables._columns_with_forbidden_characters(spec, others) }} as _forbidden
     from {{ replica }}
@@ -635,7 +636,7 @@ answered as (
 {#- Which columns of a replica's row do not fit their declared types: an array of {name, text}. -#}
 {% macro _misfits_by_column(spec, names, landed) -%}
     {%- set found = [] -%}
-    {%- for column in spec.columns if column.name in names and not change_tables._lands_as_declared(column, landed) -%}
+    {%- for column in spec.columns if column.name in names -%}
         {%- set text = change_tables.misfit(spec, [column.name], landed) -%}
         {%- if text != change_tables.misfit(spec, [], landed) -%}
             {%- do found.append("struct(" ~ change_tables.text_literal(column.name) ~ " as name, " ~ text ~ " as text)") -%}

@@ -71,6 +71,7 @@ staged_rows as (
         {%- do landed.update({'_before_' ~ loop.index: {'data_type': change.declared[name].data_type}}) -%}
     {%- endfor -%}
 {%- endif -%}
+{%- do change_tables.refuse_landed_types(spec, spec.relation, landed) -%}
 {%- set others = spec.column_names | reject('in', spec.key) | reject('in', arrays) | list -%}
 typed as (
 

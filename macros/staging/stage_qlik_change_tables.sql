@@ -17,11 +17,11 @@
         spec, spec.relation, expected + spec.column_names,
         "declare the columns that it has, and list its header columns in `headers`"
     ) -%}
+    {%- set timestamp = [{'name': spec.header_prefix ~ 'timestamp', 'data_type': 'timestamp'}] if header.timestamp else [] -%}
     {%- do change_tables._check_mask_type(spec, landed) -%}
-    {%- do change_tables.refuse_flat_columns(spec, spec.relation, landed) -%}
+    {%- do change_tables.refuse_landed_types(spec, spec.relation, landed, spec.columns + timestamp) -%}
     {%- set key = 'struct(' ~ change_tables.column_list(spec.key) ~ ')' -%}
     {%- set others = spec.column_names | reject('in', spec.key) | list -%}
-    {%- set timestamp = [{'name': spec.header_prefix ~ 'timestamp', 'data_type': 'timestamp'}] if header.timestamp else [] -%}
     {%- set key_ordinals = [] -%}
     {%- for name in spec.key -%}
         {%- do key_ordinals.append(spec.column_names.index(name) + 1) -%}
@@ -109,7 +109,7 @@ typed as (
         {%- endif %}
         {{ change_tables.misfit(spec, spec.key, landed) }} as _key_misfit,
         {{ change_tables.misfit(spec, others, landed) }} as _column_misfit,
-        lower(hex({{ change_tables.hash_of(change_tables._hashed(expected, landed) + spec.columns) }})) as _raw_id,
+        lower(hex({{ change_tables.hash_of(change_tables.as_landed(expected + spec.column_names, landed)) }})) as _raw_id,
         {%- if bound.arrival %}
         {{ change_tables.arrival_of_row(bound.arrival) }} as _arrival,
         {%- endif %}
@@ -326,16 +326,6 @@ staged_rows as (
             ~ column.name ~ " in " ~ spec.relation ~ ", which is " ~ column.data_type ~ ", got '" ~ spec.mask_type ~ "'"
         ) %}
     {% endif %}
-{% endmacro %}
-
-
-{#- Header columns as `hash_of` takes them. -#}
-{% macro _hashed(names, landed) %}
-    {% set columns = [] %}
-    {% for name in names %}
-        {% do columns.append({'name': name, 'data_type': landed[name | lower].data_type if landed else 'string'}) %}
-    {% endfor %}
-    {% do return(columns) %}
 {% endmacro %}
 
 

@@ -6,7 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from demo.database import Column
-from demo.landing import TABLE_FORMAT, create_table, insert_rows
+from demo.landing import TABLE_FORMAT, create_table, insert_rows, literal
+
+
+class Expression(str):
+    """A value as SQL tells it: one that Python cannot hold, or one of a nested type."""
 
 
 class Raw:
@@ -39,7 +43,12 @@ class Raw:
 
     def insert(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
         """Append rows, values in the order of the table's columns."""
-        insert_rows(self._connection, self._rows_of_views.get(table, table), rows)
+        table = self._rows_of_views.get(table, table)
+        told = [row for row in rows if any(isinstance(value, Expression) for value in row)]
+        insert_rows(self._connection, table, [row for row in rows if row not in told])
+        for row in told:
+            values = (value if isinstance(value, Expression) else literal(value) for value in row)
+            self.query(f"insert into {table} select {', '.join(values)}")
 
     def version(self, table: str) -> int:
         """The number of the last commit to a Delta table."""

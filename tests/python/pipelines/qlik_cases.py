@@ -9,6 +9,7 @@ from typing import Any
 
 from .cases import Case
 from .consumer import Entry
+from .landing import Expression
 
 AT = dt.datetime(2026, 1, 31, 12, 0, 0, 250_000, tzinfo=dt.UTC)
 HEADERS = {
@@ -58,11 +59,33 @@ def bare(number: int, oper: str, *values: Any) -> list[Any]:
     return [seq(number), oper, *values]
 
 
+def nested(number: int, oper: str, id_: int, at: str, fields: str, prices: str, lines: str) -> list[Any]:
+    """A row whose times are beyond what Python can hold, with a struct, a map and an array of maps."""
+    return [seq(number), oper, Expression(at), id_, *map(Expression, (at, f"array({at})", fields, prices, lines))]
+
+
 def _prefixed(names: Sequence[str], prefix: str = "header__", **types: str) -> dict[str, str]:
     return {f"{prefix}{name}": types.get(name, HEADERS[name]) for name in names}
 
 
 BATCH_1, BATCH_2 = (dt.datetime(2026, 1, day, tzinfo=dt.UTC) for day in (1, 2))
+FIRST_TIME, LAST_TIME = "timestamp_micros(-9223372036854775808)", "timestamp_micros(9223372036854775807)"
+FIRST_TIME_TOLD, LAST_TIME_TOLD = "-290308-12-21 19:59:05.224192", "+294247-01-10 04:00:54.775807"
+SWAPPED = "named_struct('b', '2', 'a', 1L)"
+NESTED_COLUMNS = {
+    "id": "bigint",
+    "at": "timestamp",
+    "times": "array<timestamp>",
+    "fields": "struct<a:int,b:int>",
+    "prices": "map<string,decimal(5,2)>",
+    "lines": "array<map<string,int>>",
+}
+NESTED_LANDED = NESTED_COLUMNS | {"fields": "struct<b:string,a:bigint>", "prices": "map<string,string>"}
+NESTED_SNAPSHOT = [
+    [4, *map(Expression, (FIRST_TIME, f"array({FIRST_TIME})", SWAPPED, "map('net', '1')", "null"))],
+    [5, *map(Expression, (LAST_TIME, f"array({LAST_TIME})", "named_struct('b', 'x', 'a', 1L)", "null", "null"))],
+]
+
 KEY_BIT, NAME_BIT = b"\x80", b"\x00\x01"  # seven headers: the first data column is bit 7
 
 CASES = [
@@ -370,6 +393,54 @@ CASES = [
         {("accepted", None): 4},
         [{(1, "a", Decimal("2.00"))}, {(1, None, Decimal("4.00"))}],
         shown="id, name, amount",
+    ),
+    Case(
+        Entry(
+            "nested",
+            TWO_HEADERS
+            | {
+                "key": ["id", "at"],
+                "headers": ["change_seq", "change_oper", "timestamp"],
+                "snapshot": "nested_full",
+            },
+            NESTED_COLUMNS,
+            WITH_HISTORY,
+        ),
+        _prefixed(["change_seq", "change_oper", "timestamp"]) | NESTED_LANDED,
+        [
+            [
+                nested(10, "I", 1, FIRST_TIME, SWAPPED, "map('net', '1', 'tax', '2')", "array(map('a', 1, 'b', null))"),
+                nested(10, "I", 1, FIRST_TIME, SWAPPED, "map('tax', '2', 'net', '1')", "array(map('b', null, 'a', 1))"),
+                nested(20, "I", 2, LAST_TIME, SWAPPED, "map('net', '1')", "null"),
+                nested(30, "U", 1, FIRST_TIME, SWAPPED, "map('tax', '2', 'net', '1')", "array(map('b', null, 'a', 1))"),
+                nested(40, "U", 1, FIRST_TIME, SWAPPED, "map('net', 'x')", "null"),
+                nested(50, "U", 2, LAST_TIME, "named_struct('b', 'x', 'a', 1L)", "null", "null"),
+                nested(60, "I", 3, "timestamp'2026-01-31 12:00:00'", "null", "null", "array(map('a', 1), null)"),
+                nested(60, "I", 3, "timestamp'2026-01-31 12:00:00'", "null", "null", "array(null, map('a', 1))"),
+            ],
+            [
+                nested(10, "I", 1, FIRST_TIME, SWAPPED, "map('tax', '2', 'net', '1')", "array(map('a', 1, 'b', null))"),
+                nested(70, "B", 2, LAST_TIME, SWAPPED, "map('net', '1')", "null"),
+                nested(70, "U", 2, FIRST_TIME, SWAPPED, "map('net', '3')", "null"),
+            ],
+        ],
+        {("accepted", None): 9, ("rejected", "value_does_not_fit"): 3, ("merged", "before_image"): 1},
+        [
+            {
+                (1, FIRST_TIME_TOLD, '{"a":1,"b":2}', "1", f'["{FIRST_TIME_TOLD}"]'),
+                (2, LAST_TIME_TOLD, '{"a":1,"b":2}', "1", f'["{LAST_TIME_TOLD}"]'),
+                (3, "2026-01-31 12:00:00", None, None, '["2026-01-31 12:00:00"]'),
+                (4, FIRST_TIME_TOLD, '{"a":1,"b":2}', "1", f'["{FIRST_TIME_TOLD}"]'),
+            },
+            {
+                (1, FIRST_TIME_TOLD, '{"a":1,"b":2}', "1", f'["{FIRST_TIME_TOLD}"]'),
+                (2, FIRST_TIME_TOLD, '{"a":1,"b":2}', "3", f'["{FIRST_TIME_TOLD}"]'),
+                (3, "2026-01-31 12:00:00", None, None, '["2026-01-31 12:00:00"]'),
+                (4, FIRST_TIME_TOLD, '{"a":1,"b":2}', "1", f'["{FIRST_TIME_TOLD}"]'),
+            },
+        ],
+        shown="id, string(at), to_json(fields), string(cast(prices['net'] as int)), to_json(transform(times, time -> string(time)))",
+        reported={(f'{seq(60)}:I:{{"id":3,"at":"2026-01-31 12:00:00.000000"}}', "conflicting_content")},
     ),
 ]
 

@@ -14,7 +14,18 @@ from .cases import Case, assert_rejected, assert_reported, assert_statuses, curr
 from .consumer import REPOSITORY, Consumer, Entry
 from .kafka_cases import CASES as KAFKA_CASES
 from .landing import Raw
-from .qlik_cases import CASES, COLUMNS, SPARSE, SPARSE_VERSIONS, TWO_HEADERS, WITH_HISTORY, bare, seq
+from .qlik_cases import (
+    CASES,
+    COLUMNS,
+    NESTED_LANDED,
+    NESTED_SNAPSHOT,
+    SPARSE,
+    SPARSE_VERSIONS,
+    TWO_HEADERS,
+    WITH_HISTORY,
+    bare,
+    seq,
+)
 from .rendered import assert_lints
 from .trail_cases import CASES as TRAIL_CASES
 
@@ -97,13 +108,15 @@ def project(consumer: Callable[[str], Consumer]) -> Consumer:
 @pytest.fixture(scope="module")
 def results(project: Consumer, raw: Raw) -> Results:
     """The current rows of each table after batch 1, batch 2, and a full refresh, by name of the entry."""
-    project.write([*(case.entry for case in CASES), LOADED], further_sources=["loaded_full"])
+    project.write([*(case.entry for case in CASES), LOADED], further_sources=["loaded_full", "nested_full"])
     for case in CASES:
         assert case.landed_columns is not None
         raw.create(f"{SCHEMA}_raw.{case.entry.name}", case.landed_columns, case.landed_as)
     headers = {"header__change_seq": "string", "header__change_oper": "string"}
     raw.create(f"{SCHEMA}_raw.loaded", headers | COLUMNS)
     raw.create(f"{SCHEMA}_raw.loaded_full", COLUMNS)
+    raw.create(f"{SCHEMA}_raw.nested_full", NESTED_LANDED)
+    raw.insert(f"{SCHEMA}_raw.nested_full", NESTED_SNAPSHOT)
     found: Results = {name: [] for name in [*(case.entry.name for case in CASES if case.current), "loaded"]}
     for number in (0, 1):
         for case in CASES:
@@ -205,6 +218,21 @@ def test_the_bound_on_arrivals_holds_at_the_limits_of_every_type(project: Consum
         found = json.loads(read)
         # at the least value nothing is left to look back to
         assert found == expected if lookback == 0 or place == 0 else set(expected) <= set(found), (kind, place, found)
+
+
+@pytest.mark.usefixtures("results")
+def test_a_map_in_another_order_begins_no_version_and_a_value_within_a_value_is_told_with_its_path(raw: Raw) -> None:
+    versions = raw.query(f"select id, count(*) from {SCHEMA}.history_feed__nested group by id")
+    assert sorted(versions) == [(1, 1), (2, 2), (3, 1), (4, 1)]
+    rejected = raw.query(
+        f"select reason_detail, raw_row like '%290308%' or raw_row like '%294247%' from {SCHEMA}.rejected"
+        " where table_name = 'nested'"
+    )
+    assert sorted(rejected) == [
+        ("column fields.b: 'x' is not int", True),
+        ("column fields.b: 'x' is not int", True),
+        ("column prices['net']: 'x' is not decimal(5,2)", True),
+    ]
 
 
 def test_a_load_ends_what_is_older_and_a_reload_ends_what_it_lacks(results: Results) -> None:

@@ -474,6 +474,15 @@ def test_a_session_that_would_make_other_rows_is_refused_by_each_of_its_settings
     ) in said
 
 
+OTHERWISE = COLUMNS | {
+    "name": "array<int>",
+    "day": "date",
+    "at": "timestamp",
+    "bytes": "binary",
+    "place": "struct<a:int>",
+}
+
+
 @pytest.fixture(scope="module")
 def raw_mistakes(consumer: Callable[[str], Consumer], raw: Raw) -> Consumer:
     """A project whose specs are right by themselves, and do not fit their raw tables."""
@@ -496,14 +505,16 @@ def raw_mistakes(consumer: Callable[[str], Consumer], raw: Raw) -> Consumer:
                 for kind in ("float", "double", "boolean")
             ),
             Entry("no_tracking_table", OPENEDGE | {"tracking": "no_arrival"}, COLUMNS, models=("stg",)),
-            Entry("flat", FORMAT | headers | {"mask_type": "string"}, COLUMNS | {"name": "array<int>"}, ("stg",)),
+            Entry("flat", FORMAT | headers | {"mask_type": "string"}, OTHERWISE, ("stg",)),
         ]
     )
     landed = {f"header__{name}": "string" for name in headers["headers"]} | COLUMNS
-    for name in ("lacks_columns", "other_mask", "no_arrival", "no_tracking_table", "flat"):
+    for name in ("lacks_columns", "other_mask", "no_arrival", "no_tracking_table"):
         raw.create(f"raw_mistakes_raw.{name}", landed)
     for kind in ("float", "double", "boolean"):
         raw.create(f"raw_mistakes_raw.{kind}_arrival", landed | {"at": kind})
+    otherwise = {"name": "string", "day": "int", "at": "bigint", "bytes": "int", "place": "struct<b:int>"}
+    raw.create("raw_mistakes_raw.flat", landed | otherwise)
     return project
 
 
@@ -530,6 +541,9 @@ def test_a_spec_that_does_not_fit_its_raw_table_says_so(raw_mistakes: Consumer) 
         " are matched without case, `-` and `_`"
     ) in said
     assert (
-        "change_tables: source 'feed.flat': columns of raw_mistakes_raw.flat must land as the arrays, maps or structs"
-        " that they are declared as: name is array<int>, and lands as string"
+        "change_tables: source 'feed.flat': columns of raw_mistakes_raw.flat must land in types that the declared ones are"
+        " read from (see docs/landed_types.md): name is array<int>, and lands as string: must be array<…>; day is date,"
+        " and lands as int: must be string, date, timestamp, timestamp_ntz; at is timestamp, and lands as bigint: must be"
+        " string, date, timestamp, timestamp_ntz; bytes is binary, and lands as int: must be binary; place is"
+        " struct<a:int>, and lands as struct<b:int>: must have the field a, which it lacks"
     ) in said

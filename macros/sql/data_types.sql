@@ -1,0 +1,119 @@
+{#-
+    A Spark type, taken apart:
+
+    kind      tinyint, decimal, string, array, map, struct … (`char` and `varchar` are `string`; `other` where no kind is known)
+    text      as it is written
+    digits, places   of a decimal
+    element   of an array, the tree of its elements; of a map, that of its values
+    key       of a map
+    fields    of a struct, a list of {name, tree}
+-#}
+{% macro type_tree(data_type) %}
+    {% set text = data_type | trim %}
+    {% set nested = modules.re.match('(?is)^(array|map|struct)\\s*<(.*)>$', text) %}
+    {% if not nested %}
+        {% set type = change_tables._canonical_scalar(text) %}
+        {% set decimal = modules.re.match('^decimal\\((\\d+),(-?\\d+)\\)$', type) %}
+        {% do return({
+            'kind': change_tables._scalar_kind(type),
+            'text': text,
+            'digits': decimal.group(1) | int if decimal else none,
+            'places': decimal.group(2) | int if decimal else none,
+        }) %}
+    {% endif %}
+    {% set kind = nested.group(1) | lower %}
+    {% set parts = change_tables._parts_of_type(nested.group(2)) %}
+    {% if kind == 'struct' %}
+        {% set fields = [] %}
+        {% for part in parts if part | trim %}
+            {% do fields.append(change_tables._field_of_type(part)) %}
+        {% endfor %}
+        {% do return({'kind': kind, 'text': text, 'fields': fields}) %}
+    {% elif parts | length != (2 if kind == 'map' else 1) %}
+        {% do return({'kind': 'other', 'text': text}) %}
+    {% endif %}
+    {% set tree = {'kind': kind, 'text': text, 'element': change_tables.type_tree(parts[-1])} %}
+    {% if kind == 'map' %}
+        {% do tree.update({'key': change_tables.type_tree(parts[0])}) %}
+    {% endif %}
+    {% do return(tree) %}
+{% endmacro %}
+
+
+{#- What commas part in a type, but for those within brackets, backticks and quotes. -#}
+{% macro _parts_of_type(text) %}
+    {% set parts = [''] %}
+    {% set depth = [0] %}
+    {% for token in modules.re.findall("(?s)`(?:[^`]|``)*`|'(?:[^'\\\\]|\\\\.)*'|[^`'<>(),]+|.", text) %}
+        {% if token in ['<', '('] %}
+            {% do depth.append(depth.pop() + 1) %}
+        {% elif token in ['>', ')'] %}
+            {% do depth.append(depth.pop() - 1) %}
+        {% endif %}
+        {% if token == ',' and depth[0] == 0 %}
+            {% do parts.append('') %}
+        {% else %}
+            {% do parts.append(parts.pop() ~ token) %}
+        {% endif %}
+    {% endfor %}
+    {% do return(parts) %}
+{% endmacro %}
+
+
+{#- A field of a struct: as it is declared, with or without `:`, or as Spark tells it, whose names are never in backticks. -#}
+{% macro _field_of_type(text) %}
+    {% set found = modules.re.match('(?s)^\\s*(?:`((?:[^`]|``)*)`|([^:<(`]+?)(?=\\s*:)|([^:<(`\\s]+))\\s*:?\\s*(.*)$', text) %}
+    {% if not found %}
+        {% do return({'name': text | trim, 'tree': {'kind': 'other', 'text': text | trim}}) %}
+    {% endif %}
+    {% set type = modules.re.sub("(?is)\\s+comment\\s+'(?:[^'\\\\]|\\\\.)*'\\s*$", '', found.group(4)) %}
+    {% set type = modules.re.sub('(?is)\\s+not\\s+null\\s*$', '', type) %}
+    {% do return({
+        'name': found.group(1) | replace('``', '`') if found.group(1) is not none else (found.group(2) or found.group(3)),
+        'tree': change_tables.type_tree(type),
+    }) %}
+{% endmacro %}
+
+
+{#- One spelling for a Spark type, so that two spellings of one type compare equal. -#}
+{% macro _canonical_type(data_type) %}
+    {% do return(change_tables._canonical_tree(change_tables.type_tree(data_type))) %}
+{% endmacro %}
+
+
+{% macro _canonical_tree(tree) %}
+    {% if tree.kind == 'array' %}
+        {% do return('array<' ~ change_tables._canonical_tree(tree.element) ~ '>') %}
+    {% elif tree.kind == 'map' %}
+        {% do return('map<' ~ change_tables._canonical_tree(tree.key) ~ ',' ~ change_tables._canonical_tree(tree.element) ~ '>') %}
+    {% elif tree.kind == 'struct' %}
+        {% set fields = [] %}
+        {% for field in tree.fields %}
+            {% do fields.append((field.name | lower) ~ ':' ~ change_tables._canonical_tree(field.tree)) %}
+        {% endfor %}
+        {% do return('struct<' ~ fields | join(',') ~ '>') %}
+    {% endif %}
+    {% do return(change_tables._canonical_scalar(tree.text)) %}
+{% endmacro %}
+
+
+{% macro _canonical_scalar(data_type) %}
+    {% set type = modules.re.sub('\\s+', '', data_type | lower) %}
+    {% set type = modules.re.sub('^(dec|numeric)(?=\\(|$)', 'decimal', type) %}
+    {% set type = modules.re.sub('^decimal\\((\\d+)\\)$', 'decimal(\\1,0)', type) %}
+    {% do return({
+        'byte': 'tinyint', 'short': 'smallint', 'integer': 'int', 'long': 'bigint', 'real': 'float',
+        'timestamp_ltz': 'timestamp', 'decimal': 'decimal(10,0)',
+    }.get(type, type)) %}
+{% endmacro %}
+
+
+{% macro _scalar_kind(type) %}
+    {% set kind = modules.re.sub('\\(.*$', '', type) %}
+    {% if kind in ['char', 'varchar'] or kind.startswith('stringcollate') %}
+        {% do return('string') %}
+    {% elif kind.startswith('interval') %}
+        {% do return('interval') %}
+    {% endif %}
+    {% do return(kind if kind in change_tables.landed_type_verdicts() else 'other') %}
+{% endmacro %}

@@ -1,0 +1,345 @@
+{#-
+    What becomes of a landed value in a declared type, for all types of one value: landed kind -> a sign for each of
+    `declarable_kinds`. `hex` and `base64` are bytes that a feed tells as text. Arrays, maps and structs are read as their parts
+    are: see `_reading`. docs/landed_types.md shows the same table.
+
+    =   taken: every value of the landed type is one of the declared type
+    ?   checked: a value that would be lost, cut or rounded rejects its row
+    #   taken where the declared type has room for all digits of the landed one, else checked
+    -   refused, before the run writes: the declared type would be a guess at what the value means, or no cast makes it
+-#}
+{% macro landed_type_verdicts() %}
+    {% do return({
+        'boolean':       '= = = = = # = = = - - - -',
+        'tinyint':       '? = = = = # = = = - - - -',
+        'smallint':      '? ? = = = # = = = - - - -',
+        'int':           '? ? ? = = # ? = = - - - -',
+        'bigint':        '? ? ? ? = # ? ? = - - - -',
+        'decimal':       '? # # # # # # # = - - - -',
+        'float':         '? ? ? ? ? ? = = = - - - -',
+        'double':        '? ? ? ? ? ? ? = = - - - -',
+        'string':        '? ? ? ? ? ? ? ? = - ? ? ?',
+        'binary':        '- - - - - - - - ? = - - -',
+        'date':          '- - - - - - - - = - = ? ?',
+        'timestamp':     '- - - - - - - - = - ? = ?',
+        'timestamp_ntz': '- - - - - - - - = - ? ? =',
+        'interval':      '- - - - - - - - = - - - -',
+        'void':          '= = = = = = = = = = = = =',
+        'hex':           '- - - - - - - - - ? - - -',
+        'base64':        '- - - - - - - - - ? - - -',
+    }) %}
+{% endmacro %}
+
+
+{#- The kinds of one value that a column can be declared as. -#}
+{% macro declarable_kinds() %}
+    {% do return([
+        'boolean', 'tinyint', 'smallint', 'int', 'bigint', 'decimal', 'float', 'double', 'string', 'binary', 'date',
+        'timestamp', 'timestamp_ntz',
+    ]) %}
+{% endmacro %}
+
+
+{#-
+    How a landed type is read as a declared one: `verdict` is `same`, `taken`, `checked` or `refused`, `refused` says of each
+    part that is refused why. Arrays, maps and structs are as their worst part. Fields of structs are found by name; landed
+    ones that are not declared are left alone. Two keys of a map could become one, so they must be taken.
+-#}
+{% macro _reading(landed, declared, place) %}
+    {% set parts = [] %}
+    {% set refused = [] %}
+    {% set is_same = landed.text | lower == declared.text | lower %}
+    {% if is_same or change_tables._stored_type(change_tables._canonical_tree(landed)) == change_tables._stored_type(change_tables._canonical_tree(declared)) %}
+        {% do return({'verdict': 'same', 'refused': []}) %}
+    {% elif landed.kind == 'void' %}
+        {% do return({'verdict': 'taken', 'refused': []}) %}
+    {% elif declared.kind not in ['array', 'map', 'struct'] %}
+        {% set verdict = change_tables._scalar_verdict(landed, declared) %}
+        {% if verdict == 'refused' %}
+            {% do refused.append(
+                place ~ ' is ' ~ declared.text ~ ', and lands as ' ~ landed.text ~ ': must be '
+                ~ change_tables._kinds_read_as(declared) | join(', ')
+            ) %}
+        {% endif %}
+        {% do return({'verdict': verdict, 'refused': refused}) %}
+    {% elif landed.kind != declared.kind %}
+        {% do refused.append(place ~ ' is ' ~ declared.text ~ ', and lands as ' ~ landed.text ~ ': must be ' ~ declared.kind ~ '<…>') %}
+        {% do return({'verdict': 'refused', 'refused': refused}) %}
+    {% elif declared.kind == 'struct' %}
+        {% for field in declared.fields %}
+            {% set found = change_tables._landed_fields(landed, field.name) %}
+            {% if found | length == 1 %}
+                {% do parts.append(change_tables._reading(found[0].tree, field.tree, place ~ '.' ~ field.name)) %}
+            {% else %}
+                {% do refused.append(
+                    place ~ ' is ' ~ declared.text ~ ', and lands as ' ~ landed.text ~ ': must have the field ' ~ field.name
+                    ~ (', which it lacks' if not found else ' once')
+                ) %}
+            {% endif %}
+        {% endfor %}
+    {% else %}
+        {% if declared.kind == 'map' and not change_tables._keys_stay_apart(landed.key, declared.key) %}
+            {% do refused.append(
+                place ~ ' is ' ~ declared.text ~ ', and lands as ' ~ landed.text ~ ': must have keys of type ' ~ declared.key.text
+            ) %}
+        {% endif %}
+        {% do parts.append(change_tables._reading(landed.element, declared.element, place ~ '[]')) %}
+    {% endif %}
+    {% for part in parts %}
+        {% do refused.extend(part.refused) %}
+    {% endfor %}
+    {% if refused %}
+        {% do return({'verdict': 'refused', 'refused': refused}) %}
+    {% endif %}
+    {% do return({'verdict': 'checked' if parts | selectattr('verdict', 'equalto', 'checked') | list else 'taken', 'refused': []}) %}
+{% endmacro %}
+
+
+{#- Of types of one value: `taken`, `checked` or `refused`. -#}
+{% macro _scalar_verdict(landed, declared) %}
+    {% set signs = change_tables.landed_type_verdicts().get(landed.kind, '') | replace(' ', '') %}
+    {% set sign = signs[change_tables.declarable_kinds().index(declared.kind)] if signs and declared.kind in change_tables.declarable_kinds() else '-' %}
+    {% if sign != '#' %}
+        {% do return({'=': 'taken', '?': 'checked', '-': 'refused'}[sign]) %}
+    {% endif %}
+    {% set digits = {'boolean': 1, 'tinyint': 3, 'smallint': 5, 'int': 10, 'bigint': 19} %}
+    {% if landed.kind != 'decimal' %}
+        {% set has_room = declared.digits - declared.places >= digits[landed.kind] %}
+    {% elif declared.kind == 'decimal' %}
+        {% set has_room = declared.places >= landed.places and declared.digits - declared.places >= landed.digits - landed.places %}
+    {% elif declared.kind in digits %}
+        {% set has_room = landed.places == 0 and landed.digits < digits[declared.kind] %}
+    {% else %}
+        {% set has_room = landed.digits <= {'float': 6, 'double': 15}[declared.kind] %}
+    {% endif %}
+    {% do return('taken' if has_room else 'checked') %}
+{% endmacro %}
+
+
+{#- The kinds that can land for a declared one. -#}
+{% macro _kinds_read_as(declared) %}
+    {% set kinds = [] %}
+    {% for landed in change_tables.declarable_kinds() %}
+        {% if change_tables._scalar_verdict({'kind': landed, 'digits': 1, 'places': 0}, declared) != 'refused' %}
+            {% do kinds.append(landed) %}
+        {% endif %}
+    {% endfor %}
+    {% do return(kinds) %}
+{% endmacro %}
+
+
+{#- The fields of a landed struct of that name, without case as Spark finds them. -#}
+{% macro _landed_fields(landed, name) %}
+    {% set found = [] %}
+    {% for field in landed.fields if field.name | lower == name | lower %}
+        {% do found.append(field) %}
+    {% endfor %}
+    {% do return(found) %}
+{% endmacro %}
+
+
+{#- Whether two keys of a map are two keys in the declared type, too. -#}
+{% macro _keys_stay_apart(landed, declared) %}
+    {% set reading = change_tables._reading(landed, declared, '') %}
+    {% do return(reading.verdict == 'same' or (reading.verdict == 'taken' and declared.kind not in ['string', 'array', 'map', 'struct'])) %}
+{% endmacro %}
+
+
+{#- SQL for a landed value in the declared type, where its reading is not refused; null where it does not fit. -#}
+{% macro _read_value(value, landed, declared, depth=1) %}
+    {% set reading = change_tables._reading(landed, declared, '') %}
+    {% set stored = change_tables._stored_type(declared.text) %}
+    {% set element = change_tables._name_at_depth('element', depth) %}
+    {% if reading.verdict == 'same' %}
+        {#- a table made of a bare text would take its length over, and could not hold a longer one later -#}
+        {% set has_length = stored != declared.text or change_tables._stored_type(landed.text) != landed.text %}
+        {% do return('cast(' ~ value ~ ' as ' ~ stored ~ ')' if has_length else value) %}
+    {% elif declared.kind == 'struct' and landed.kind == 'struct' %}
+        {% set fields = [] %}
+        {% for field in declared.fields %}
+            {% set found = change_tables._landed_fields(landed, field.name)[0] %}
+            {% do fields.append(
+                change_tables._read_value(value ~ '.' ~ change_tables.quoted(found.name), found.tree, field.tree, depth)
+                ~ ' as ' ~ change_tables.quoted(field.name)
+            ) %}
+        {% endfor %}
+        {% do return('if(' ~ value ~ ' is null, null, struct(' ~ fields | join(', ') ~ '))') %}
+    {% elif declared.kind == 'array' and landed.kind == 'array' %}
+        {% set read = change_tables._read_value(element, landed.element, declared.element, depth + 1) %}
+        {% do return('transform(' ~ value ~ ', ' ~ element ~ ' -> ' ~ read ~ ')') %}
+    {% elif declared.kind == 'map' and landed.kind == 'map' %}
+        {% set key = change_tables._read_value(element ~ '.key', landed.key, declared.key, depth + 1) %}
+        {% set read = change_tables._read_value(element ~ '.value', landed.element, declared.element, depth + 1) %}
+        {% do return('map_from_entries(transform(map_entries(' ~ value ~ '), ' ~ element ~ ' -> struct(' ~ key ~ ', ' ~ read ~ ')))') %}
+    {% elif landed.kind == 'hex' %}
+        {% do return('unhex(' ~ value ~ ')') %}
+    {% elif landed.kind == 'base64' %}
+        {% do return('try_to_binary(' ~ value ~ ", 'base64')") %}
+    {% elif landed.kind == 'binary' %}
+        {% do return('try_validate_utf8(cast(' ~ value ~ ' as string))') %}
+    {% elif landed.kind == 'date' and reading.verdict == 'checked' %}
+        {#- in the days that a time can be of: Spark takes it for granted that a date has a time, also where none holds it -#}
+        {% do return('case when unix_date(' ~ value ~ ') between -106751990 and 106751990 then cast(' ~ value ~ ' as ' ~ stored ~ ') end') %}
+    {% elif landed.kind == 'float' and declared.kind == 'decimal' %}
+        {#- by its text: as a double it has digits that it was never told with -#}
+        {% do return('try_cast(cast(' ~ value ~ ' as string) as ' ~ stored ~ ')') %}
+    {% endif %}
+    {% do return(('cast(' if reading.verdict == 'taken' else 'try_cast(') ~ value ~ ' as ' ~ stored ~ ')') %}
+{% endmacro %}
+
+
+{#-
+    SQL for what is said of a landed value that does not fit, with the path to it (`column x.prices[0]: 'dear' is not int`);
+    null where it fits. Empty where every value does.
+
+    path   what leads to the value: a list of {text} and {sql}
+-#}
+{% macro _misfit_of(path, value, landed, declared, depth=1) %}
+    {% set reading = change_tables._reading(landed, declared, '') %}
+    {% set element = change_tables._name_at_depth('element', depth) %}
+    {% if reading.verdict != 'checked' %}
+        {% do return('') %}
+    {% elif declared.kind == 'struct' %}
+        {% set found = [] %}
+        {% for field in declared.fields %}
+            {% set of_field = change_tables._landed_fields(landed, field.name)[0] %}
+            {% do found.append(change_tables._misfit_of(
+                path + [{'text': '.' ~ field.name}], value ~ '.' ~ change_tables.quoted(of_field.name), of_field.tree, field.tree, depth
+            )) %}
+        {% endfor %}
+        {% do return('coalesce(' ~ (found | select | join(', ')) ~ ', null)') %}
+    {% elif declared.kind == 'array' %}
+        {% set index = change_tables._name_at_depth('index', depth) %}
+        {% set misfit = change_tables._misfit_of(
+            path + [{'text': '['}, {'sql': index}, {'text': ']'}], element, landed.element, declared.element, depth + 1
+        ) %}
+        {% do return('get(array_compact(transform(' ~ value ~ ', (' ~ element ~ ', ' ~ index ~ ') -> ' ~ misfit ~ ')), 0)') %}
+    {% elif declared.kind == 'map' %}
+        {% set key = change_tables._text_of_value(element ~ '.key', landed.key) %}
+        {% set misfit = change_tables._misfit_of(
+            path + [{'text': "['"}, {'sql': key}, {'text': "']"}], element ~ '.value', landed.element, declared.element, depth + 1
+        ) %}
+        {% do return('get(array_compact(transform(map_entries(' ~ value ~ '), ' ~ element ~ ' -> ' ~ misfit ~ ')), 0)') %}
+    {% endif %}
+    {% set told = path + [{'text': ": '"}, {'sql': change_tables._text_of_value(value, landed)}, {'text': "' is not " ~ declared.text}] %}
+    {% do return(
+        'case when ' ~ change_tables._does_not_fit(value, declared.text, landed) ~ ' then ' ~ change_tables._joined_texts(told) ~ ' end'
+    ) %}
+{% endmacro %}
+
+
+{#- A landed value as a text for people. -#}
+{% macro _text_of_value(value, landed) %}
+    {% do return(('hex(' ~ value ~ ')') if landed.kind == 'binary' else ('cast(' ~ value ~ ' as string)')) %}
+{% endmacro %}
+
+
+{#- `concat` of texts and SQL, a list of {text} and {sql}. -#}
+{% macro _joined_texts(parts) %}
+    {% set joined = [] %}
+    {% set texts = [] %}
+    {% for part in parts + [{'sql': ''}] %}
+        {% if 'text' in part %}
+            {% do texts.append(part.text) %}
+        {% else %}
+            {% if texts %}
+                {% do joined.append(change_tables.text_literal(texts | join)) %}
+                {% do texts.clear() %}
+            {% endif %}
+            {% do joined.append(part.sql) %}
+        {% endif %}
+    {% endfor %}
+    {% do return('concat(' ~ joined | select | join(', ') ~ ')') %}
+{% endmacro %}
+
+
+{#- A name for a lambda's variable, another one in each lambda within a lambda. -#}
+{% macro _name_at_depth(name, depth) %}
+    {% do return(name if depth == 1 else name ~ '_' ~ depth) %}
+{% endmacro %}
+
+
+{#-
+    True where a landed value of a type of one value would be lost, cut or rounded in the declared type. Empty where every value
+    fits.
+
+    landed   its tree, by default that of a text
+-#}
+{% macro _does_not_fit(value, data_type, landed=none) %}
+    {% set declared = change_tables.type_tree(data_type) %}
+    {% set landed = landed or {'kind': 'string', 'text': 'string'} %}
+    {% if change_tables._reading(landed, declared, '').verdict != 'checked' %}
+        {% do return('') %}
+    {% elif landed.kind == 'hex' %}
+        {% do return(value ~ " rlike '[^0-9A-Fa-f]' or length(" ~ value ~ ') % 2 = 1') %}
+    {% endif %}
+    {% set read = change_tables._read_value(value, landed, declared) %}
+    {% set lost = change_tables._loses(value, read, landed, declared) %}
+    {% do return(value ~ ' is not null and ' ~ ('(' ~ read ~ ' is null or ' ~ lost ~ ')' if lost else read ~ ' is null')) %}
+{% endmacro %}
+
+
+{#- True where a value that can be read has become another one; empty where that cannot be. `read`: SQL for it in the declared type. -#}
+{% macro _loses(value, read, landed, declared) %}
+    {% set text = 'cast(' ~ value ~ ' as string)' %}
+    {% set is_text = landed.kind == 'string' %}
+    {% set is_floating = landed.kind in ['float', 'double'] %}
+    {% if landed.kind == 'base64' or (is_text and declared.kind in ['boolean', 'tinyint', 'smallint', 'int', 'bigint']) %}
+        {% do return('') %}
+    {% elif declared.kind == 'boolean' %}
+        {% do return(value ~ ' not in (0, 1)') %}
+    {% elif is_text and declared.kind == 'decimal' %}
+        {#- by its digits, for no type holds more of them to compare with; with an exponent, by what a double tells -#}
+        {% do return(
+            "case when " ~ text ~ " rlike '[eE]' then try_cast(" ~ value ~ " as double) <> cast(" ~ read ~ " as double)"
+            ~ " else " ~ change_tables._has_finer_digits(value, declared.places) ~ " end"
+        ) %}
+    {% elif is_text and declared.kind in ['float', 'double'] %}
+        {% do return("(abs(" ~ read ~ ") = " ~ declared.kind ~ "('infinity') and not " ~ text ~ " rlike '[iI][nN][fF]')") %}
+    {% elif declared.kind in ['float', 'double'] %}
+        {% do return(change_tables._loses_as_floating(value, read, landed)) %}
+    {% elif is_floating and declared.kind == 'bigint' %}
+        {#- the greatest bigint is no floating-point number: the next one above it would be read as it -#}
+        {% do return('cast(' ~ read ~ ' as ' ~ landed.kind ~ ') <> ' ~ value ~ ' or ' ~ value ~ " >= double('9223372036854775808')") %}
+    {% elif is_floating %}
+        {% do return('cast(' ~ read ~ ' as ' ~ landed.kind ~ ') <> ' ~ value) %}
+    {% elif landed.kind == 'decimal' %}
+        {% set places = declared.places if declared.kind == 'decimal' else 0 %}
+        {% do return(change_tables._has_finer_digits(value, places) if landed.places > places else '') %}
+    {% elif declared.kind == 'date' and is_text %}
+        {% do return("not try_cast(" ~ value ~ " as timestamp) <=> try_cast(" ~ read ~ " as timestamp)") %}
+    {% elif declared.kind == 'date' %}
+        {% do return('not ' ~ value ~ ' <=> try_cast(' ~ read ~ ' as ' ~ landed.kind ~ ')') %}
+    {% elif is_text %}
+        {#- a time of day alone would be taken as one of today -#}
+        {% set lost = text ~ " rlike '^ *T?[0-9]+:' or " ~ change_tables._has_finer_digits(value, 6) %}
+        {% if declared.kind == 'timestamp_ntz' %}
+            {#- a zone, which Spark would leave out unsaid -#}
+            {% set lost = lost ~ " or " ~ text ~ " rlike '[0-9]:[0-9][0-9.:]* *[-+A-Za-z]'" %}
+        {% endif %}
+        {% do return(lost) %}
+    {% elif landed.kind in ['timestamp', 'timestamp_ntz'] %}
+        {#- a time that the session's zone passes over, or has twice -#}
+        {% do return('not ' ~ value ~ ' <=> try_cast(' ~ read ~ ' as ' ~ landed.kind ~ ')') %}
+    {% endif %}
+    {% do return('') %}
+{% endmacro %}
+
+
+{#- The same of a number that lands exact, or as a double, in a floating-point type: it must keep its digits. -#}
+{% macro _loses_as_floating(value, read, landed) %}
+    {% if landed.kind == 'double' %}
+        {% do return('(cast(' ~ read ~ ' as double) <> ' ~ value ~ ' and cast(' ~ read ~ ' as string) <> cast(' ~ value ~ ' as string))') %}
+    {% elif landed.kind == 'decimal' %}
+        {% do return('not try_cast(cast(' ~ read ~ ' as string) as ' ~ landed.text ~ ') <=> ' ~ value) %}
+    {% elif landed.kind == 'bigint' %}
+        {% do return('not try_cast(' ~ read ~ ' as bigint) <=> ' ~ value ~ ' or ' ~ read ~ " >= double('9223372036854775808')") %}
+    {% endif %}
+    {% do return('not try_cast(' ~ read ~ ' as ' ~ landed.text ~ ') <=> ' ~ value) %}
+{% endmacro %}
+
+
+{#- True where a digit other than 0 stands further behind the point than `places`. -#}
+{% macro _has_finer_digits(value, places) -%}
+    cast({{ value }} as string) rlike '[.][0-9]{{ '{' ~ places ~ '}' }}[0-9]*[1-9]'
+{%- endmacro %}
