@@ -1,0 +1,147 @@
+"""The law for the event log, whose query-back events read a replica: random histories against its page in plain Python.
+
+`make test-long` runs it with other and with more histories: `CHANGE_TABLES_PROOF_SEED` and `CHANGE_TABLES_PROOF_SCALE`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .consumer import Consumer, Entry
+from .event_histories import COLUMNS, DRIVER, KEY, RAW_COLUMNS, Models, Moment, random_moments
+from .histories import HISTORY_QUERY, expected_history, expected_state
+from .interpreter import Key
+from .landing import Raw
+
+BATCHES = 3
+SEED = int(os.environ.get("CHANGE_TABLES_PROOF_SEED", "0"))
+SCALE = int(os.environ.get("CHANGE_TABLES_PROOF_SCALE", "1"))
+SPEC = {
+    "format": "idm_event_log",
+    "key": KEY,
+    "table_name": "usr",
+    "schema_name": "indirect",
+    "driver_user": DRIVER,
+}
+
+
+@dataclass
+class Proof:
+    """A table, what each run finds of it, and what its models must hold."""
+
+    entry: Entry
+    moments: Sequence[Moment]
+    models: Models = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin with nothing logged."""
+        self.begin()
+
+    def begin(self) -> None:
+        """As a full refresh does."""
+        self.models = Models(future_events=bool(self.entry.change_table.get("future_events")))
+
+
+def _proof(name: str, seed: int, models: Sequence[str], **spec: Any) -> Proof:
+    of_the_future = bool(spec.get("future_events"))
+    moments = random_moments(SEED + seed, 60 * SCALE, 1200 * SCALE, BATCHES, of_the_future=of_the_future)
+    return Proof(Entry(name, SPEC | {"replica": f"{name}_rows"} | spec, COLUMNS, models), moments)
+
+
+PROOFS = [
+    _proof("by_record", 1, ("stg", "dedup", "current")),
+    _proof("by_time", 2, ("stg", "dedup", "current", "history"), future_events=True, arrival="landed"),
+]
+
+
+def test_what_was_read_once_stands_and_all_else_is_a_function_of_the_log(
+    consumer: Callable[[str], Consumer], raw: Raw
+) -> None:
+    project = consumer("event_histories")
+    project.write([proof.entry for proof in PROOFS], [f"{proof.entry.name}_rows" for proof in PROOFS])
+    for batch in range(1, BATCHES + 1):
+        for proof in PROOFS:
+            table = f"{project.schema}_raw.{proof.entry.name}"
+            moment = proof.moments[batch - 1]
+            raw.create(table, RAW_COLUMNS)
+            raw.insert(table, [event.values for event in moment.log])
+            raw.create(f"{table}_rows", COLUMNS)
+            raw.insert(f"{table}_rows", [tuple(row.values()) for row in moment.replica.values()])
+            proof.models.run(moment)
+        project.dbt("run")
+        _assert_models(project, raw, f"after batch {batch}")
+    assert '"run": "since"' in project.compiled("dedup_feed__by_time")
+
+    for proof in PROOFS:
+        proof.begin()
+        proof.models.run(proof.moments[-1])
+    project.dbt("run", "--full-refresh", "--vars", "{change_tables_allow_loss: true}")
+    _assert_models(project, raw, "after a full refresh")
+
+
+def _assert_models(project: Consumer, raw: Raw, moment: str) -> None:
+    for proof in PROOFS:
+        name, table = proof.entry.name, proof.models.table
+        log = f"{project.schema}.dedup_feed__{name}"
+        times = raw.query(f"select distinct substring(_change_seq, -40, 20) from {log}")
+        runs = {time: number for number, (time,) in enumerate(sorted({(f"{0:020d}",), *times}))}
+        found: dict[str, list[tuple[Any, ...]]] = {
+            "log": [
+                (*row[:5], None if row[5] is None else tuple(row[5].split(",")))
+                for row in raw.query(
+                    "select _change_id, _change_seq, _change_op, name, note, array_join(_present_columns, ',')"
+                    f" from {log}"
+                )
+            ],
+            "current": raw.query(f"select {', '.join(COLUMNS)} from {project.schema}.current_feed__{name}"),
+            "reports": raw.query(f"select code, _change_id from {project.schema}.reported where table_name = '{name}'"),
+        }
+        expected = {
+            "log": proof.models.log,
+            "current": expected_state(table),
+            "reports": {("orphan", change.change_id) for change in table.orphans}
+            | {("conflicting_content", change_id) for change_id in proof.models.conflicting},
+        }
+        if "history" in proof.entry.models:
+            found["history"] = raw.query(f"{HISTORY_QUERY} {project.schema}.history_feed__{name}")
+            expected["history"] = expected_history(table)
+        for kind, rows in expected.items():
+            told = [tuple(_by_run(value, runs) for value in row) for row in found[kind]]
+            assert rows, f"{kind} {name} {moment}: nothing is told"
+            assert len(told) == len(set(told)), f"{kind} {name} {moment}: a row stands twice"
+            missing, surplus = rows - set(told), set(told) - rows
+            assert not missing | surplus, f"{kind} {name} {moment}: {_shortest(proof, missing, surplus)}"
+
+
+def _by_run(value: Any, runs: dict[str, int]) -> Any:
+    """A sequence with the number of the run that read in place of its time; any other value as it is."""
+    if not isinstance(value, str) or value.count("/") < 2:
+        return value
+    *before, time, number = value.split("/")
+    return "/".join([*before, f"{runs[time]:020d}", number])
+
+
+def _shortest(proof: Proof, missing: set[tuple[Any, ...]], surplus: set[tuple[Any, ...]]) -> str:
+    """What is wrong, and of the key with the fewest events of which something is, all that the runs found."""
+    keys = {f"{event.record_id:019d}": event.key for moment in proof.moments for event in moment.log}
+    wrong: dict[Key, list[str]] = {}
+    for what, rows in (("missing", missing), ("surplus", surplus)):
+        for row in rows:
+            key = next((keys[value] for value in row[:2] if value in keys), row[:2])
+            wrong.setdefault(key, []).append(f"{what} {row}")
+    found = {
+        key: [
+            line
+            for moment in proof.moments
+            for line in (
+                *(str(event) for event in sorted(moment.log, key=lambda event: event.record_id) if event.key == key),
+                f"replica: {moment.replica.get(key)}",
+            )
+        ]
+        for key in wrong
+    }
+    shortest = min(found, key=lambda key: len(found[key]))
+    return "\n".join([f"wrong at {len(wrong)} keys, at {shortest}:", *sorted(wrong[shortest]), *found[shortest]])
