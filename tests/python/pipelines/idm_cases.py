@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+from demo.landing import TABLE_FORMAT
+
 from .cases import Case
 from .consumer import Entry
 
@@ -383,6 +385,7 @@ def _case(
     landed_columns: Mapping[str, str] = EVENT,
     multi_valued: Sequence[str] = (),
     models: Sequence[str] = ("stg", "dedup", "current"),
+    landed_as: str = TABLE_FORMAT,
     **spec: Any,
 ) -> Case:
     entry = Entry(
@@ -401,6 +404,7 @@ def _case(
         current if len(current) == 2 else [current[0], current[0]],
         shown,
         reported or set(),
+        landed_as,
     )
 
 
@@ -542,6 +546,7 @@ CASES = [
         landed_columns=EVENT | {"landed_at": "int"},
         reported={(change_id(12), "orphan")},
         arrival="landed_at",
+        landed_as="delta",
         replica="arriving_rows",
     ),
     _case(

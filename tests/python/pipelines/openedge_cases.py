@@ -830,6 +830,7 @@ CASES = [
             {(1, 501, 2, "two"), (None, 505, 5, "waits for its recid")},
         ],
         "_partition_id, _recid, id, name",
+        landed_as="delta",
     ),
     # its raw table is the tracking table of all of them
     Case(

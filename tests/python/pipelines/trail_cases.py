@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from demo.landing import TABLE_FORMAT
+
 from .cases import Case
 from .consumer import Entry
 
@@ -703,6 +705,7 @@ def _case(
     reported: set[tuple[str, str]] | None = None,
     columns: Mapping[str, str] = COLUMNS,
     identifier: str | None = None,
+    landed_as: str = TABLE_FORMAT,
     **spec: Any,
 ) -> Case:
     return Case(
@@ -713,6 +716,7 @@ def _case(
         current if len(current) == 2 else [current[0], current[0]],
         shown,
         reported or set(),
+        landed_as,
     )
 
 
@@ -773,6 +777,7 @@ CASES = [
         _rows((1, "behind the load"), (3, "loaded", "1.00")),
         snapshot="loaded",
         snapshot_seq=position(1150),
+        landed_as="delta",
     ),
     _case(
         "full_images",
