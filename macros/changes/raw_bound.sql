@@ -358,9 +358,7 @@
 
 {#- An arrival as the mark has it: which column it is and how it compares. -#}
 {% macro arrival_in_mark(arrival) %}
-    {% if arrival %}
-        {% do return(arrival.kind ~ ':' ~ (arrival.name or arrival.columns | join(','))) %}
-    {% endif %}
+    {% do return(arrival.kind ~ ':' ~ (arrival.name or arrival.columns | join(',')) if arrival else none) %}
 {% endmacro %}
 
 

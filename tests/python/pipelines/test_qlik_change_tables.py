@@ -27,6 +27,7 @@ from .qlik_cases import (
     seq,
 )
 from .rendered import assert_lints
+from .statements import before, intercepted
 from .trail_cases import CASES as TRAIL_CASES
 
 SCHEMA = "qlik_pages"
@@ -196,6 +197,23 @@ def test_a_batch_reads_raw_once_where_the_log_reaches_none_of_its_sequences(
     scans = re.findall(rf"^\(\d+\) Scan .*{SCHEMA}_raw\.{name}\b", plan, re.MULTILINE)
     assert (len(scans) == 1) == reads_once, scans
     assert scans
+
+
+@pytest.mark.usefixtures("results")
+def test_rows_of_a_known_sequence_that_land_while_a_run_looks_are_left_to_the_next(project: Consumer, raw: Raw) -> None:
+    landed, log = f"{SCHEMA}_raw.in_time", f"{SCHEMA}.dedup_feed__in_time"
+    raw.insert(landed, [bare(50, "I", 5, "in time", None, Decimal("0.95"))])
+
+    def land_late() -> None:
+        raw.insert(landed, [bare(30, "U", 4, "late", None, Decimal("0.96"))])
+
+    run = ["run", "--select", "dedup_feed__in_time"]
+    with intercepted(before(f"create table {log}__batch_", land_late)):
+        project.dbt(*run)
+    asked = f"select id, to_json(_key_before) from {log} where id in (4, 5) order by id"
+    assert raw.query(asked) == []
+    project.dbt(*run)
+    assert raw.query(asked) == [(4, '{"id":2}'), (5, None)]
 
 
 @pytest.mark.usefixtures("results")
