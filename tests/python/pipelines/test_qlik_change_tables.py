@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from decimal import Decimal
 
 import pytest
 
