@@ -439,7 +439,10 @@ CASES = [
                 (4, FIRST_TIME_TOLD, '{"a":1,"b":2}', "1", f'["{FIRST_TIME_TOLD}"]'),
             },
         ],
-        shown="id, string(at), to_json(fields), string(cast(prices['net'] as int)), to_json(transform(times, time -> string(time)))",
+        shown=(
+            "id, string(at), to_json(fields), string(cast(prices['net'] as int)),"
+            " to_json(transform(times, time -> string(time)))"
+        ),
         reported={(f'{seq(60)}:I:{{"id":3,"at":"2026-01-31 12:00:00.000000"}}', "conflicting_content")},
     ),
 ]

@@ -1,4 +1,4 @@
-"""Every pair of a landed and a declared type, by docs/landed_types.md: the verdict, and what becomes of values on Spark."""
+"""Every pair of a landed and a declared type, by docs/landed_types.md: its verdict, and what Spark makes of values."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ TYPES = {
     "timestamp_ntz": ["timestamp_ntz"],
 }
 """The types that each kind is tried with, landed and declared."""
+
+DECLARED = [data_type for types in TYPES.values() for data_type in types]
 
 LANDED_ONLY = {"interval": ["interval day to second"], "void": ["void"]}
 
@@ -77,11 +79,7 @@ REJECTED: Mapping[tuple[str, str], set[str] | None] = {
     ("bigint", "double"): {"9007199254740993L", "9223372036854775807L"},
     ("bigint", "int"): {"3000000000L", "9007199254740993L", "1152921504606846976L", "9223372036854775807L"},
     ("int", "boolean"): {"40000", "16777217", "2147483647", "-2147483648"},
-    ("decimal(5,2)", "int"): {
-        "cast(2.5 as decimal(5,2))",
-        "cast(-7.25 as decimal(5,2))",
-        "cast(999.99 as decimal(5,2))",
-    },
+    ("decimal(5,2)", "int"): {f"cast({number} as decimal(5,2))" for number in ("2.5", "-7.25", "999.99")},
     ("decimal(38,20)", "double"): {
         "cast('123456789012345678.5' as decimal(38,20))",
         "cast('999999999999999999' as decimal(38,20))",
@@ -154,18 +152,16 @@ NESTED: Sequence[tuple[str, str, str, str | None, str | None]] = [
 ]
 
 REFUSED_NESTED = {
-    (
-        "struct<b:int>",
-        "struct<a:int>",
-    ): "v is struct<a:int>, and lands as struct<b:int>: must have the field a, which it lacks",
+    ("struct<b:int>", "struct<a:int>"): (
+        "v is struct<a:int>, and lands as struct<b:int>: must have the field a, which it lacks"
+    ),
     ("struct<a:int,A:int>", "struct<a:bigint>"): (
         "v is struct<a:bigint>, and lands as struct<a:int,A:int>: must have the field a once"
     ),
     ("map<string,int>", "map<int,int>"): "v is map<int,int>, and lands as map<string,int>: must have keys of type int",
-    (
-        "map<int,int>",
-        "map<string,int>",
-    ): "v is map<string,int>, and lands as map<int,int>: must have keys of type string",
+    ("map<int,int>", "map<string,int>"): (
+        "v is map<string,int>, and lands as map<int,int>: must have keys of type string"
+    ),
     ("array<int>", "array<date>"): "v[] is date, and lands as int: must be string, date, timestamp, timestamp_ntz",
     ("struct<a:array<int>>", "struct<a:binary>"): "v.a is binary, and lands as array<int>: must be binary",
     ("string", "array<int>"): "v is array<int>, and lands as string: must be array<…>",
@@ -209,7 +205,7 @@ def readings(consumer: Callable[[str], Consumer]) -> dict[Pair, Reading]:
     project = consumer("landed_types")
     project.write([])
     (project.folder / "models/pairs.sql").write_text(MODEL)
-    scalar = product(sum((TYPES | LANDED_ONLY).values(), []), sum(TYPES.values(), []))
+    scalar = product([*DECLARED, *(only for (only,) in LANDED_ONLY.values())], DECLARED)
     pairs = [*scalar, *((landed, declared) for landed, declared, *_ in NESTED), *REFUSED_NESTED]
     project.dbt("compile", "--select", "pairs", "--vars", json.dumps({"pairs": pairs}))
     return {(found["landed"], found["declared"]): found for found in json.loads(project.compiled("pairs"))}
@@ -241,10 +237,10 @@ def test_every_pair_of_scalar_types_has_the_verdict_of_the_table(readings: dict[
 
 
 def test_no_value_of_any_pair_is_lost_in_silence(readings: dict[Pair, Reading], raw: Raw) -> None:
-    """Read or rejected; what is taken is read; what is read is the value that landed, as far as the two types compare."""
+    """Read or rejected; what is taken is read; what is read is the value that landed, where it can be cast back."""
     rows: list[tuple[Any, ...]] = []
     for landed, values in VALUES.items():
-        declared_types = [declared for declared in sum(TYPES.values(), []) if not readings[landed, declared]["refused"]]
+        declared_types = [declared for declared in DECLARED if not readings[landed, declared]["refused"]]
         columns = []
         for declared in declared_types:
             reading = readings[landed, declared]

@@ -541,9 +541,9 @@ def test_a_spec_that_does_not_fit_its_raw_table_says_so(raw_mistakes: Consumer) 
         " are matched without case, `-` and `_`"
     ) in said
     assert (
-        "change_tables: source 'feed.flat': columns of raw_mistakes_raw.flat must land in types that the declared ones are"
-        " read from (see docs/landed_types.md): name is array<int>, and lands as string: must be array<…>; day is date,"
-        " and lands as int: must be string, date, timestamp, timestamp_ntz; at is timestamp, and lands as bigint: must be"
-        " string, date, timestamp, timestamp_ntz; bytes is binary, and lands as int: must be binary; place is"
+        "change_tables: source 'feed.flat': columns of raw_mistakes_raw.flat must land in types that the declared ones"
+        " are read from (see docs/landed_types.md): name is array<int>, and lands as string: must be array<…>; day is"
+        " date, and lands as int: must be string, date, timestamp, timestamp_ntz; at is timestamp, and lands as bigint:"
+        " must be string, date, timestamp, timestamp_ntz; bytes is binary, and lands as int: must be binary; place is"
         " struct<a:int>, and lands as struct<b:int>: must have the field a, which it lacks"
     ) in said
