@@ -174,7 +174,6 @@ CASES = [
         ],
         {("accepted", None): 3, ("merged", "before_image"): 1, ("rejected", "value_does_not_fit"): 1},
         [{(7, "a"), (9, "f")}, {(8, "a"), (9, "f")}],
-        landed_as="delta",
     ),
     Case(
         # a feed that breaks its rule: one sequence, two updates; the halves of both tens land in another order
@@ -217,6 +216,7 @@ CASES = [
         ],
         {("accepted", None): 4, ("merged", "before_image"): 1},
         [{(1, "a"), (2, "b")}, {(3, "b")}],
+        landed_as="delta",
     ),
     Case(
         Entry("late_before", TWO_HEADERS | {"arrival": "batch"}, COLUMNS),

@@ -250,7 +250,7 @@ def test_a_map_in_another_order_begins_no_version_and_a_value_within_a_value_is_
     assert sorted(rejected) == [
         ("column fields.b: 'x' is not int", True),
         ("column fields.b: 'x' is not int", True),
-        ("column prices['net']: 'x' is not decimal(5,2)", True),
+        ("column prices['net']: 'x' is not decimal(5, 2)", True),
     ]
 
 
