@@ -10,6 +10,7 @@ from typing import Any
 from unittest import mock
 
 from dbt.adapters.spark.connections import PyhiveConnectionWrapper
+from dbt.cli.main import dbtRunner
 
 from .landing import Raw
 
@@ -55,6 +56,12 @@ def hanging(statement: str, milliseconds: int = _AN_HOUR) -> Rule:
         return held
 
     return rule
+
+
+def run_with_hanging(statements: Sequence[str], milliseconds: int, arguments: Sequence[str]) -> None:
+    """Run dbt in this process, with these statements hanging: for a process of its own, which is killed."""
+    with intercepted(*(hanging(statement, milliseconds) for statement in statements)):
+        dbtRunner().invoke(list(arguments))
 
 
 def before(statement: str, act: Callable[[], object]) -> Rule:
