@@ -319,7 +319,7 @@ def expected_rows_at_bounds(table: Table) -> set[tuple[Any, ...]]:
     histories: dict[Any, list[Version]] = {}
     for key, versions in table.versions().items():
         histories.setdefault(key[0], []).extend(version for version in versions if version.row is not None)
-    found = set()
+    found: set[tuple[Any, ...]] = set()
     for versions in histories.values():
         bounds = {time for version in versions for time in (version.valid_from, version.valid_to) if time is not None}
         moments = {bound + timedelta(microseconds=number) for bound in bounds for number in (-1, 0, 1)}
