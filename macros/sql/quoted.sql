@@ -38,3 +38,9 @@
 {% macro text_literal(text) -%}
     {{- "'" ~ text | replace('\\', '\\\\') | replace("'", "\\'") ~ "'" -}}
 {%- endmacro %}
+
+
+{#- A field of a struct, which a dot would make look like a column of a table. -#}
+{% macro _field_of(value, name) -%}
+    {{- value ~ '[' ~ change_tables.text_literal(name) ~ ']' -}}
+{%- endmacro %}

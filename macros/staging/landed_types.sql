@@ -159,7 +159,7 @@
         {% for field in declared.fields %}
             {% set found = change_tables._landed_fields(landed, field.name)[0] %}
             {% do fields.append(
-                change_tables._read_value(value ~ '.' ~ change_tables.quoted(found.name), found.tree, field.tree, depth)
+                change_tables._read_value(change_tables._field_of(value, found.name), found.tree, field.tree, depth)
                 ~ ' as ' ~ change_tables.quoted(field.name)
             ) %}
         {% endfor %}
@@ -168,8 +168,8 @@
         {% set read = change_tables._read_value(element, landed.element, declared.element, depth + 1) %}
         {% do return('transform(' ~ value ~ ', ' ~ element ~ ' -> ' ~ read ~ ')') %}
     {% elif declared.kind == 'map' and landed.kind == 'map' %}
-        {% set key = change_tables._read_value(element ~ '.key', landed.key, declared.key, depth + 1) %}
-        {% set read = change_tables._read_value(element ~ '.value', landed.element, declared.element, depth + 1) %}
+        {% set key = change_tables._read_value(change_tables._field_of(element, 'key'), landed.key, declared.key, depth + 1) %}
+        {% set read = change_tables._read_value(change_tables._field_of(element, 'value'), landed.element, declared.element, depth + 1) %}
         {% do return('map_from_entries(transform(map_entries(' ~ value ~ '), ' ~ element ~ ' -> struct(' ~ key ~ ', ' ~ read ~ ')))') %}
     {% elif landed.kind == 'hex' %}
         {% do return('unhex(' ~ value ~ ')') %}
@@ -204,7 +204,7 @@
         {% for field in declared.fields %}
             {% set of_field = change_tables._landed_fields(landed, field.name)[0] %}
             {% do found.append(change_tables._misfit_of(
-                path + [{'text': '.' ~ field.name}], value ~ '.' ~ change_tables.quoted(of_field.name), of_field.tree, field.tree, depth
+                path + [{'text': '.' ~ field.name}], change_tables._field_of(value, of_field.name), of_field.tree, field.tree, depth
             )) %}
         {% endfor %}
         {% do return('coalesce(' ~ (found | select | join(', ')) ~ ', null)') %}
@@ -215,9 +215,9 @@
         ) %}
         {% do return('get(array_compact(transform(' ~ value ~ ', (' ~ element ~ ', ' ~ index ~ ') -> ' ~ misfit ~ ')), 0)') %}
     {% elif declared.kind == 'map' %}
-        {% set key = change_tables._text_of_value(element ~ '.key', landed.key) %}
+        {% set key = change_tables._text_of_value(change_tables._field_of(element, 'key'), landed.key) %}
         {% set misfit = change_tables._misfit_of(
-            path + [{'text': "['"}, {'sql': key}, {'text': "']"}], element ~ '.value', landed.element, declared.element, depth + 1
+            path + [{'text': "['"}, {'sql': key}, {'text': "']"}], change_tables._field_of(element, 'value'), landed.element, declared.element, depth + 1
         ) %}
         {% do return('get(array_compact(transform(map_entries(' ~ value ~ '), ' ~ element ~ ' -> ' ~ misfit ~ ')), 0)') %}
     {% endif %}

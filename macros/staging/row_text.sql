@@ -71,14 +71,14 @@
         {% set fields = [] %}
         {% for field in tree.fields %}
             {% set name = change_tables.quoted(field.name) %}
-            {% do fields.append(change_tables.comparable_value(value ~ '.' ~ name, field.tree, depth) ~ ' as ' ~ name) %}
+            {% do fields.append(change_tables.comparable_value(change_tables._field_of(value, field.name), field.tree, depth) ~ ' as ' ~ name) %}
         {% endfor %}
         {% do return('if(' ~ value ~ ' is null, null, struct(' ~ fields | join(', ') ~ '))') %}
     {% endif %}
     {% set entries = 'map_entries(' ~ value ~ ')' %}
     {% if change_tables._holds_map(tree.element) %}
-        {% set of_entry = change_tables.comparable_value(element ~ '.value', tree.element, depth + 1) %}
-        {% set entries = 'transform(' ~ entries ~ ', ' ~ element ~ ' -> struct(' ~ element ~ '.key as key, ' ~ of_entry ~ ' as value))' %}
+        {% set of_entry = change_tables.comparable_value(change_tables._field_of(element, 'value'), tree.element, depth + 1) %}
+        {% set entries = 'transform(' ~ entries ~ ', ' ~ element ~ ' -> struct(' ~ change_tables._field_of(element, 'key') ~ ' as key, ' ~ of_entry ~ ' as value))' %}
     {% endif %}
     {% do return('sort_array(' ~ entries ~ ')') %}
 {% endmacro %}
