@@ -367,7 +367,8 @@ create or replace view {{ reports }} as
 -#}
 {% macro _refuse_loss(spec, state) %}
     {% set reads = context['change_tables'].get(spec.format ~ '_reads') %}
-    {% if load_cached_relation(state) is not none and not var('change_tables_allow_loss', false) %}
+    {% set holds_changes = load_cached_relation(state) is not none and run_query('select 1 from ' ~ state ~ ' where _mark is null limit 1').rows %}
+    {% if holds_changes and not var('change_tables_allow_loss', false) %}
         {% set lost = run_query(
             "with " ~ change_tables._staging_steps(spec)
             ~ " select count(*) from " ~ state ~ " as known"

@@ -126,8 +126,8 @@
 {#- The columns that a table holds: name in lower case -> type. -#}
 {% macro _held_types(state) %}
     {% set held = {} %}
-    {% for column in adapter.get_columns_in_relation(state) %}
-        {% do held.update({column.name | lower: change_tables._canonical_type(column.dtype)}) %}
+    {% for name, type in change_tables.types_in_relation(state).items() %}
+        {% do held.update({name | lower: change_tables._canonical_type(type)}) %}
     {% endfor %}
     {% do return(held) %}
 {% endmacro %}

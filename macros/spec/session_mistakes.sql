@@ -3,6 +3,7 @@
     {% do return({
         'spark.sql.session.timeZone': ['UTC', 'Etc/UTC', 'GMT', 'Etc/GMT', 'Z', '+00:00'],
         'spark.sql.timestampType': ['TIMESTAMP_LTZ'],
+        'spark.sql.legacy.timeParserPolicy': ['EXCEPTION', 'CORRECTED'],
         'spark.sql.parser.escapedStringLiterals': ['false'],
         'spark.sql.caseSensitive': ['false'],
     }) %}

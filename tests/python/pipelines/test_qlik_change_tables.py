@@ -13,8 +13,10 @@ import pytest
 
 from .cases import Case, assert_rejected, assert_reported, assert_statuses, current_rows
 from .consumer import REPOSITORY, Consumer, Entry
+from .idm_cases import CASES as IDM_CASES
 from .kafka_cases import CASES as KAFKA_CASES
 from .landing import Raw
+from .openedge_cases import CASES as OPENEDGE_CASES
 from .qlik_cases import (
     CASES,
     COLUMNS,
@@ -275,7 +277,7 @@ def test_the_rendered_sql_of_first_and_later_runs_passes_sqlfluff(project: Consu
 def test_every_reason_and_report_is_explained_in_the_seed_under_its_status() -> None:
     with (REPOSITORY / "seeds/reference/reason_codes.csv").open(newline="") as file:
         explained = {(row["status"], row["code"]) for row in csv.DictReader(file) if row["meaning"] and row["remedy"]}
-    cases = [*CASES, *KAFKA_CASES, *TRAIL_CASES]
+    cases = [*CASES, *KAFKA_CASES, *TRAIL_CASES, *IDM_CASES, *OPENEDGE_CASES]
     given = {(status, code) for case in cases for status, code in case.reasons if code is not None}
     given |= {("reported", code) for case in cases for _, code in case.reported}
     assert given - explained == set()

@@ -429,6 +429,7 @@ MISTAKES_OF_COLUMNS: Mapping[str, tuple[Any, Mapping[str, str], Mapping[str, Map
 SESSION = {
     "spark.sql.session.timeZone": "America/Los_Angeles",
     "spark.sql.timestampType": "TIMESTAMP_NTZ",
+    "spark.sql.legacy.timeParserPolicy": "LEGACY",
     "spark.sql.parser.escapedStringLiterals": "true",
     "spark.sql.caseSensitive": "true",
 }
@@ -465,7 +466,7 @@ def test_a_right_entry_is_not_named_among_the_wrong_ones(said: str) -> None:
 
 
 def test_a_session_that_would_make_other_rows_is_refused_by_each_of_its_settings(said: str) -> None:
-    wanted = ["UTC", "TIMESTAMP_LTZ", "false", "false"]
+    wanted = ["UTC", "TIMESTAMP_LTZ", "EXCEPTION", "false", "false"]
     listed = zip(SESSION.items(), wanted, strict=True)
     mistakes = "; ".join(f"`{name}` must be {right}, got '{value}'" for (name, value), right in listed)
     assert (
