@@ -21,6 +21,8 @@ LONGEST_FIRST = [
     "test_idm_event_log",
     "test_semantics",
     "test_spec_changes",
+    "test_dbt_features",
+    "test_event_histories",
     "test_xds_documents",
     "test_qlik_kafka",
     "test_qlik_change_tables",
