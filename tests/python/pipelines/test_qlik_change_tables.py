@@ -269,6 +269,7 @@ def test_the_rendered_sql_of_first_and_later_runs_passes_sqlfluff(project: Consu
     rendered = {
         f"{file.stem}__{file.parent.name}": file.read_text()
         for file in sorted((project.folder / "rendered").glob("*/*.sql"))
+        if not file.name.startswith("stg_")  # a log holds all of its staging
     }
     assert '"run": "since"' in rendered["dedup_feed__truncated__1"]
     assert_lints(project.folder / "to_lint", rendered)
