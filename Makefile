@@ -1,6 +1,6 @@
 # Everything that people and CI run. `demo` and `test` do all they need on a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-kafka demo-postgres test test-slow test-all test-real test-long bench lint format server docs jars lock clean
+.PHONY: help demo demo-kafka demo-postgres test test-slow test-all test-real test-long bench lint golden format server docs jars lock clean
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 
@@ -8,6 +8,7 @@ BIN := .venv/bin
 PROOF_SEED ?= $(shell date +%Y%m%d)
 # two processes, each with a server of its own: while one plans, which takes one core, the other has the second
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+MACROS := $(BIN)/python -m pytest -q --no-header tests/python/macros
 READY := .venv/.ready
 PROFILES := .build/profiles/profiles.yml
 export DBT_PROFILES_DIR := $(CURDIR)/.build/profiles
@@ -52,6 +53,10 @@ lint: $(READY) jars $(PROFILES)  ## the checks that need no server
 	@$(BIN)/mypy
 	@$(BIN)/dbt --quiet --warn-error parse --no-partial-parse
 	@$(BIN)/python -m udfs.docs --check
+	@$(MACROS)
+
+golden: $(READY)  ## write what the macros render now into the golden files; read what git says has changed
+	@ACCEPT_GOLDEN=1 $(MACROS)/test_golden.py
 
 format: $(READY)  ## format the Python code
 	@$(BIN)/ruff check --fix

@@ -1,0 +1,59 @@
+-- change_tables run: {"run": "since", "mark_before": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}}, "mark": {"log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}}, "history": false, "folds": false, "moves": false, "has_floors": false, "ends_older_keys": false, "exchanges": false, "late": false, "replays": false, "follows_rows": false, "kept_step": null, "log_is_behind": false, "form": 0, "added": {}}
+with changes as (
+
+    select *
+    from lake.dedup_feed__full__state
+    where
+        _mark is null
+        and _change_op <> 'truncate'
+        and _batch_id > '20260130T120000000000_00000001'
+        and _batch_id <= '20260131T110000000000_00000009'
+
+),
+
+events as (
+
+    select
+        `order`, `it's`, `name with spaces`,
+        _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
+        array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op) as _precedence,
+        _change_op = 'delete' as _is_deleted
+    from changes
+
+),
+
+key_events as (
+
+    select
+        events.`order`, events.`it's`, events.`name with spaces`, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._precedence, events._is_deleted,
+        false as _is_replayed
+    from events
+
+),
+
+-- the latest event of a key
+ranked as (
+
+    select
+        *,
+        row_number() over (
+            partition by `order`, `it's`
+            order by _change_seq desc, _precedence desc, _change_id desc
+        ) as _rank
+    from key_events
+
+)
+
+select
+    cast(null as string) as _mark,
+    _change_seq,
+    _change_op,
+    _change_id,
+    _precedence,
+    _is_deleted,
+    _is_replayed,
+    _changed_at,
+    _transaction_id,
+    `order`, `it's`, `name with spaces`
+from ranked
+where _rank = 1

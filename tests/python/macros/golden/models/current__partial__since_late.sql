@@ -1,0 +1,263 @@
+-- change_tables run: {"run": "since", "mark_before": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "mark": {"log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "history": false, "folds": true, "moves": false, "has_floors": false, "ends_older_keys": false, "exchanges": false, "late": true, "replays": true, "follows_rows": false, "kept_step": "given_events", "log_is_behind": false, "form": 0, "added": {}}
+with changes as (
+
+    select *
+    from lake.dedup_feed__partial__state
+    where
+        _mark is null
+        and _change_op <> 'truncate'
+        and _batch_id > '20260130T120000000000_00000001'
+        and _batch_id <= '20260131T110000000000_00000009'
+
+),
+
+events as (
+
+    select
+        `order`, `it's`, `name with spaces`, fields,
+        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
+        array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op) as _precedence,
+        _change_op = 'delete' as _is_deleted
+    from changes
+
+),
+
+last_events as (
+
+    select *
+    from lake.current_feed__partial__state
+    where _mark is null
+
+),
+
+late_keys as (
+
+    select distinct events.`order`, events.`it's`
+    from events
+    inner join last_events
+        on events.`order` <=> last_events.`order` and events.`it's` <=> last_events.`it's`
+    where events._change_seq <= last_events._change_seq
+
+),
+
+replayed_keys as (
+
+    select `order`, `it's`
+    from late_keys
+
+),
+
+logged_changes as (
+
+    select *
+    from lake.dedup_feed__partial__state
+    where
+        _mark is null
+        and _change_op <> 'truncate'
+        and _batch_id <= '20260131T110000000000_00000009'
+
+),
+
+logged_events as (
+
+    select
+        `order`, `it's`, `name with spaces`, fields,
+        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
+        array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op) as _precedence,
+        _change_op = 'delete' as _is_deleted
+    from logged_changes
+
+),
+
+replayed_events as (
+
+    select logged_events.*
+    from logged_events
+    left semi join replayed_keys
+        on logged_events.`order` <=> replayed_keys.`order` and logged_events.`it's` <=> replayed_keys.`it's`
+
+),
+
+key_events as (
+
+    select
+        events.`order`, events.`it's`, events.`name with spaces`, events.fields, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._present_columns, events._precedence, events._is_deleted,
+        false as _is_replayed
+    from events
+    left anti join replayed_keys
+        on events.`order` <=> replayed_keys.`order` and events.`it's` <=> replayed_keys.`it's`
+    union all
+    select
+        replayed_events.`order`, replayed_events.`it's`, replayed_events.`name with spaces`, replayed_events.fields, replayed_events._change_op, replayed_events._change_seq, replayed_events._changed_at, replayed_events._transaction_id, replayed_events._change_id, replayed_events._present_columns, replayed_events._precedence, replayed_events._is_deleted,
+        true as _is_replayed
+    from replayed_events
+
+),
+
+known_keys as (
+
+    select distinct events.`order`, events.`it's`
+    from events
+    left anti join replayed_keys
+        on events.`order` <=> replayed_keys.`order` and events.`it's` <=> replayed_keys.`it's`
+
+),
+
+known_events as (
+
+    select
+        last_events.`order`, last_events.`it's`, last_events.`name with spaces`, last_events.fields,
+        last_events._change_op,
+        last_events._change_seq,
+        last_events._changed_at,
+        last_events._transaction_id,
+        last_events._change_id,
+        cast(null as array<string>) as _present_columns,
+        last_events._precedence,
+        last_events._is_deleted,
+        false as _is_replayed
+    from last_events
+    left semi join known_keys
+        on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
+
+),
+
+given_events as (
+
+    -- change_tables: kept in a table of its own, from here
+    select
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed,
+        false as _is_known
+    from key_events
+    union all
+    select
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed,
+        true as _is_known
+    from known_events
+    -- change_tables: to here
+
+),
+
+started_events as (
+
+    select
+        *,
+        not _is_deleted
+        and (_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _can_start
+    from given_events
+
+),
+
+judged_events as (
+
+    select
+        *,
+        coalesce(
+            last_value(
+                case
+                    when _is_deleted then false
+                    when _can_start then true
+                end,
+                true
+            ) over (
+                partition by `order`, `it's`
+                order by _change_seq, _precedence, _change_id
+                rows between unbounded preceding and 1 preceding
+            ),
+            false
+        ) as _has_lived
+    from started_events
+
+),
+
+borne_events as (
+
+    select
+        *,
+        not _is_deleted and (_can_start or _has_lived) as _lives,
+        not _has_lived or _is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _bears_all
+    from judged_events
+
+),
+
+overlaid_events as (
+
+    select
+        `order`,
+        `it's`,
+        if(
+            _lives,
+            last_value(
+                case
+                    when _lives and (_bears_all or array_contains(_present_columns, 'name with spaces'))
+                        then named_struct('value', `name with spaces`)
+                end,
+                true
+            ) over in_order.value,
+            null
+        ) as `name with spaces`,
+        if(
+            _lives,
+            last_value(
+                case
+                    when _lives and (_bears_all or array_contains(_present_columns, 'fields'))
+                        then named_struct('value', fields)
+                end,
+                true
+            ) over in_order.value,
+            null
+        ) as fields,
+        _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        _change_id,
+        _present_columns,
+        _precedence,
+        _is_replayed,
+        not _lives as _is_deleted,
+        _has_lived,
+        _is_known
+    from borne_events
+    window in_order as (
+        partition by `order`, `it's`
+        order by _change_seq, _precedence, _change_id
+    )
+
+),
+
+placed_events as (
+
+    select
+        *,
+        lead(_change_seq) over in_order as _next_seq
+    from overlaid_events
+    where (_has_lived or _is_known or _change_op <> 'truncate')
+    window in_order as (
+        partition by `order`, `it's`
+        order by _change_seq, _precedence, _change_id
+    )
+
+),
+
+folded as (
+
+    select *
+    from placed_events
+    where _next_seq is null or _next_seq <> _change_seq
+
+)
+
+select
+    cast(null as string) as _mark,
+    _change_seq,
+    _change_op,
+    _change_id,
+    _precedence,
+    _is_deleted,
+    _is_replayed,
+    _changed_at,
+    _transaction_id,
+    `order`, `it's`, `name with spaces`, fields
+from folded
+where _next_seq is null

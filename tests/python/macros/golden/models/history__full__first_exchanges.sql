@@ -1,0 +1,316 @@
+-- change_tables run: {"run": "first", "mark_before": null, "mark": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}}, "history": true, "folds": true, "moves": true, "has_floors": true, "ends_older_keys": false, "exchanges": true, "late": false, "replays": false, "follows_rows": false, "kept_step": null, "log_is_behind": false, "form": 0, "added": {}}
+with changes as (
+
+    select *
+    from lake.dedup_feed__full__state
+    where
+        _mark is null
+        and _change_op <> 'truncate'
+        and _batch_id <= '20260130T120000000000_00000001'
+
+),
+
+events as (
+
+    select
+        if(_departs, _key_before['order'], `order`) as `order`,
+        if(_departs, _key_before['it\'s'], `it's`) as `it's`,
+        if(_departs, null, `name with spaces`) as `name with spaces`,
+        _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
+        if(_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _departs as _enters
+    from changes
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _departs
+
+),
+
+moves_and_deletes as (
+
+    select *
+    from lake.dedup_feed__full__state
+    where
+        _mark is null
+        and (_key_before is not null or _change_op = 'delete')
+        and _batch_id <= '20260130T120000000000_00000001'
+
+),
+
+entries_and_ends as (
+
+    select
+        if(_departs, _key_before['order'], `order`) as `order`,
+        if(_departs, _key_before['it\'s'], `it's`) as `it's`,
+        if(_departs, null, `name with spaces`) as `name with spaces`,
+        _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
+        if(_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _departs as _enters
+    from moves_and_deletes
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _departs
+
+),
+
+exchanged_keys as (
+
+    select distinct entries.`order`, entries.`it's`
+    from entries_and_ends as entries
+    left semi join entries_and_ends as ends
+        on
+            entries._transaction_id = ends._transaction_id
+            and ends._is_deleted
+            and entries.`order` <=> ends.`order` and entries.`it's` <=> ends.`it's`
+    where entries._enters
+
+),
+
+truncates as (
+
+    select _change_seq, _changed_at, _transaction_id, _change_id
+    from lake.dedup_feed__full__state
+    where
+        _mark is null
+        and _change_op = 'truncate'
+        and _batch_id <= '20260130T120000000000_00000001'
+    union all
+    select
+        '' as _change_seq,
+        cast(null as timestamp) as _changed_at,
+        cast(null as string) as _transaction_id,
+        cast(null as string) as _change_id
+    union all
+    select
+        '20260131120000250000000000000000015' as _change_seq,
+        cast(null as timestamp) as _changed_at,
+        cast(null as string) as _transaction_id,
+        cast(null as string) as _change_id
+
+),
+
+floors as (
+
+    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _floors
+    from truncates
+
+),
+
+-- a move adds a row, a departure or a delete takes the first, any other change sets the newest; the end of a transaction
+-- leaves only that, a truncate none; a change without a transaction stands alone
+counted_rows as (
+
+    select
+        `order`, `it's`,
+        aggregate(
+            array_sort(collect_list(struct(
+                _change_seq, _precedence, _change_id, _transaction_id, _enters, _is_deleted
+            ))),
+            named_struct(
+                'transaction_id', cast(null as string),
+                'rows', 0,
+                'covered', cast(array() as array<struct<_change_id: string, _precedence: bigint>>)
+            ),
+            (held, event) -> named_struct(
+                'transaction_id', event._transaction_id,
+                'rows', case
+                    when event._is_deleted
+                        then greatest(if(event._transaction_id = held.transaction_id, held.rows, least(held.rows, 1)) - 1, 0)
+                    when event._enters
+                        then if(event._transaction_id = held.transaction_id, held.rows, least(held.rows, 1)) + 1
+                    else greatest(if(event._transaction_id = held.transaction_id, held.rows, least(held.rows, 1)), 1)
+                end,
+                'covered', if(
+                    event._is_deleted and event._transaction_id = held.transaction_id and held.rows > 1,
+                    concat(held.covered, array(named_struct('_change_id', event._change_id, '_precedence', event._precedence))),
+                    held.covered
+                )
+            )
+        ).covered as _covered
+    from events
+    left semi join exchanged_keys
+        on events.`order` <=> exchanged_keys.`order` and events.`it's` <=> exchanged_keys.`it's`
+    cross join floors
+    group by `order`, `it's`, size(filter(_floors, floor -> floor._change_seq <= events._change_seq))
+
+),
+
+covered_ends as (
+
+    select
+        `order`, `it's`,
+        _change_id,
+        _precedence
+    from counted_rows
+        lateral view inline(_covered) as _change_id, _precedence
+
+),
+
+key_events as (
+
+    select
+        events.`order`, events.`it's`, events.`name with spaces`, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._precedence, events._is_deleted,
+        false as _is_replayed
+    from events
+    left anti join covered_ends
+        on
+            events.`order` <=> covered_ends.`order` and events.`it's` <=> covered_ends.`it's`
+            and events._change_id = covered_ends._change_id
+            and events._precedence = covered_ends._precedence
+
+),
+
+given_events as (
+
+    select
+        `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _is_replayed,
+        cast(null as timestamp) as _valid_from,
+        cast(null as string) as _valid_from_seq,
+        cast(null as timestamp) as _latest_at,
+        false as _is_known
+    from key_events
+
+),
+
+spans as (
+
+    select
+        `order`, `it's`,
+        _is_replayed,
+        _change_seq as _span_seq,
+        _is_deleted as _is_ended,
+        lead(_change_seq) over (
+            partition by `order`, `it's`
+            order by _change_seq, _precedence, _change_id
+        ) as _span_next_seq
+    from given_events
+
+),
+
+key_floors as (
+
+    select
+        `order`, `it's`,
+        _is_replayed,
+        get(
+            filter(
+                _floors,
+                floor -> floor._change_seq > _span_seq and (_span_next_seq is null or floor._change_seq <= _span_next_seq)
+            ),
+            0
+        ) as _floor
+    from spans
+    cross join floors
+    where not _is_ended
+
+),
+
+ended_events as (
+
+    select *
+    from given_events
+    union all
+    select
+        `order`,
+        `it's`,
+        cast(null as string) as `name with spaces`,
+        'truncate' as _change_op,
+        _floor['_change_seq'] as _change_seq,
+        _floor['_changed_at'] as _changed_at,
+        _floor['_transaction_id'] as _transaction_id,
+        _floor['_change_id'] as _change_id,
+        1 as _precedence,
+        true as _is_deleted,
+        _is_replayed,
+        cast(null as timestamp) as _valid_from,
+        cast(null as string) as _valid_from_seq,
+        cast(null as timestamp) as _latest_at,
+        false as _is_known
+    from key_floors
+    where _floor is not null
+
+),
+
+placed_events as (
+
+    select
+        *,
+        max(coalesce(_latest_at, _changed_at)) over in_order as _running_at,
+        lead(_change_seq) over in_order as _next_seq
+    from ended_events
+    window in_order as (
+        partition by `order`, `it's`
+        order by _change_seq, _precedence, _change_id
+    )
+
+),
+
+folded as (
+
+    select *
+    from placed_events
+    where _next_seq is null or _next_seq <> _change_seq
+
+),
+
+-- a version begins where a key begins or ends to live, or a tracked column changes
+compared_events as (
+
+    select
+        *,
+        not coalesce(
+            _is_deleted = lag(_is_deleted) over in_order
+            and (_is_deleted or struct(`order`, `it's`, `name with spaces`) <=> lag(struct(`order`, `it's`, `name with spaces`)) over in_order),
+            false
+        ) as _begins
+    from folded
+    window in_order as (partition by `order`, `it's` order by _change_seq)
+
+),
+
+begun_events as (
+
+    select
+        *,
+        lead(_begins, 1, true) over in_order as _ends,
+        last_value(
+            case
+                when _begins
+                    then named_struct(
+                        'seq', if(_is_known, _valid_from_seq, _change_seq),
+                        'at', if(_is_known, _valid_from, _running_at)
+                    )
+            end,
+            true
+        ) over in_order as _beginning
+    from compared_events
+    window in_order as (partition by `order`, `it's` order by _change_seq)
+
+),
+
+versions as (
+
+    select
+        cast(null as string) as _mark,
+        false as _is_withdrawn,
+        _change_seq,
+        _change_op,
+        _change_id,
+        _precedence,
+        _is_deleted,
+        _is_replayed,
+        _changed_at,
+        _transaction_id,
+        _running_at as _latest_at,
+        _beginning['at'] as _valid_from,
+        lead(_beginning['at']) over in_order as _valid_to,
+        _beginning['seq'] as _valid_from_seq,
+        lead(_beginning['seq']) over in_order as _valid_to_seq,
+        lead(_beginning) over in_order is null and not _is_deleted as _is_current,
+        `order`, `it's`, `name with spaces`
+    from begun_events
+    where _ends
+    window in_order as (partition by `order`, `it's` order by _change_seq)
+
+)
+
+select *
+from versions

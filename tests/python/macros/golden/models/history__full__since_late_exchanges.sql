@@ -1,0 +1,463 @@
+-- change_tables run: {"run": "since", "mark_before": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}}, "mark": {"log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}}, "history": true, "folds": true, "moves": true, "has_floors": true, "ends_older_keys": true, "exchanges": true, "late": true, "replays": true, "follows_rows": false, "kept_step": "given_events", "log_is_behind": false, "form": 0, "added": {}}
+with changes as (
+
+    select *
+    from lake.dedup_feed__full__state
+    where
+        _mark is null
+        and _change_op <> 'truncate'
+        and _batch_id > '20260130T120000000000_00000001'
+        and _batch_id <= '20260131T110000000000_00000009'
+
+),
+
+events as (
+
+    select
+        if(_departs, _key_before['order'], `order`) as `order`,
+        if(_departs, _key_before['it\'s'], `it's`) as `it's`,
+        if(_departs, null, `name with spaces`) as `name with spaces`,
+        _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
+        if(_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _departs as _enters
+    from changes
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _departs
+
+),
+
+last_events as (
+
+    select *
+    from lake.history_feed__full__state
+    where _mark is null and _valid_to_seq is null
+
+),
+
+late_keys as (
+
+    select distinct events.`order`, events.`it's`
+    from events
+    inner join last_events
+        on events.`order` <=> last_events.`order` and events.`it's` <=> last_events.`it's`
+    where events._change_seq <= last_events._change_seq
+
+),
+
+moves_and_deletes as (
+
+    select *
+    from lake.dedup_feed__full__state
+    where
+        _mark is null
+        and (_key_before is not null or _change_op = 'delete')
+        and _batch_id <= '20260131T110000000000_00000009'
+
+),
+
+entries_and_ends as (
+
+    select
+        if(_departs, _key_before['order'], `order`) as `order`,
+        if(_departs, _key_before['it\'s'], `it's`) as `it's`,
+        if(_departs, null, `name with spaces`) as `name with spaces`,
+        _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
+        if(_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _departs as _enters
+    from moves_and_deletes
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _departs
+
+),
+
+exchanged_keys as (
+
+    select distinct entries.`order`, entries.`it's`
+    from entries_and_ends as entries
+    left semi join entries_and_ends as ends
+        on
+            entries._transaction_id = ends._transaction_id
+            and ends._is_deleted
+            and entries.`order` <=> ends.`order` and entries.`it's` <=> ends.`it's`
+    left semi join events
+        on entries.`order` <=> events.`order` and entries.`it's` <=> events.`it's`
+    where entries._enters
+
+),
+
+replayed_keys as (
+
+    select `order`, `it's`
+    from late_keys
+    union distinct
+    select `order`, `it's`
+    from exchanged_keys
+
+),
+
+logged_changes as (
+
+    select *
+    from lake.dedup_feed__full__state
+    where
+        _mark is null
+        and _change_op <> 'truncate'
+        and _batch_id <= '20260131T110000000000_00000009'
+
+),
+
+logged_events as (
+
+    select
+        if(_departs, _key_before['order'], `order`) as `order`,
+        if(_departs, _key_before['it\'s'], `it's`) as `it's`,
+        if(_departs, null, `name with spaces`) as `name with spaces`,
+        _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
+        if(_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _departs as _enters
+    from logged_changes
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _departs
+
+),
+
+replayed_events as (
+
+    select logged_events.*
+    from logged_events
+    left semi join replayed_keys
+        on logged_events.`order` <=> replayed_keys.`order` and logged_events.`it's` <=> replayed_keys.`it's`
+
+),
+
+truncates as (
+
+    select _change_seq, _changed_at, _transaction_id, _change_id
+    from lake.dedup_feed__full__state
+    where
+        _mark is null
+        and _change_op = 'truncate'
+        and _batch_id <= '20260131T110000000000_00000009'
+    union all
+    select
+        '' as _change_seq,
+        cast(null as timestamp) as _changed_at,
+        cast(null as string) as _transaction_id,
+        cast(null as string) as _change_id
+    union all
+    select
+        '20260131120000250000000000000000015' as _change_seq,
+        cast(null as timestamp) as _changed_at,
+        cast(null as string) as _transaction_id,
+        cast(null as string) as _change_id
+
+),
+
+floors as (
+
+    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _floors
+    from truncates
+
+),
+
+-- a move adds a row, a departure or a delete takes the first, any other change sets the newest; the end of a transaction
+-- leaves only that, a truncate none; a change without a transaction stands alone
+counted_rows as (
+
+    select
+        `order`, `it's`,
+        aggregate(
+            array_sort(collect_list(struct(
+                _change_seq, _precedence, _change_id, _transaction_id, _enters, _is_deleted
+            ))),
+            named_struct(
+                'transaction_id', cast(null as string),
+                'rows', 0,
+                'covered', cast(array() as array<struct<_change_id: string, _precedence: bigint>>)
+            ),
+            (held, event) -> named_struct(
+                'transaction_id', event._transaction_id,
+                'rows', case
+                    when event._is_deleted
+                        then greatest(if(event._transaction_id = held.transaction_id, held.rows, least(held.rows, 1)) - 1, 0)
+                    when event._enters
+                        then if(event._transaction_id = held.transaction_id, held.rows, least(held.rows, 1)) + 1
+                    else greatest(if(event._transaction_id = held.transaction_id, held.rows, least(held.rows, 1)), 1)
+                end,
+                'covered', if(
+                    event._is_deleted and event._transaction_id = held.transaction_id and held.rows > 1,
+                    concat(held.covered, array(named_struct('_change_id', event._change_id, '_precedence', event._precedence))),
+                    held.covered
+                )
+            )
+        ).covered as _covered
+    from replayed_events
+    cross join floors
+    group by `order`, `it's`, size(filter(_floors, floor -> floor._change_seq <= replayed_events._change_seq))
+
+),
+
+covered_ends as (
+
+    select
+        `order`, `it's`,
+        _change_id,
+        _precedence
+    from counted_rows
+        lateral view inline(_covered) as _change_id, _precedence
+
+),
+
+key_events as (
+
+    select
+        events.`order`, events.`it's`, events.`name with spaces`, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._precedence, events._is_deleted,
+        false as _is_replayed
+    from events
+    left anti join replayed_keys
+        on events.`order` <=> replayed_keys.`order` and events.`it's` <=> replayed_keys.`it's`
+    union all
+    select
+        replayed_events.`order`, replayed_events.`it's`, replayed_events.`name with spaces`, replayed_events._change_op, replayed_events._change_seq, replayed_events._changed_at, replayed_events._transaction_id, replayed_events._change_id, replayed_events._precedence, replayed_events._is_deleted,
+        true as _is_replayed
+    from replayed_events
+    left anti join covered_ends
+        on
+            replayed_events.`order` <=> covered_ends.`order` and replayed_events.`it's` <=> covered_ends.`it's`
+            and replayed_events._change_id = covered_ends._change_id
+            and replayed_events._precedence = covered_ends._precedence
+
+),
+
+known_keys as (
+
+    select distinct events.`order`, events.`it's`
+    from events
+    left anti join replayed_keys
+        on events.`order` <=> replayed_keys.`order` and events.`it's` <=> replayed_keys.`it's`
+
+),
+
+known_events as (
+
+    select
+        last_events.`order`, last_events.`it's`, last_events.`name with spaces`,
+        last_events._change_op,
+        last_events._change_seq,
+        last_events._changed_at,
+        last_events._transaction_id,
+        last_events._change_id,
+        last_events._precedence,
+        last_events._is_deleted,
+        false as _is_replayed,
+        last_events._valid_from,
+        last_events._valid_from_seq,
+        last_events._latest_at
+    from last_events
+    left semi join known_keys
+        on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
+    union all
+    select
+        last_events.`order`, last_events.`it's`, last_events.`name with spaces`,
+        last_events._change_op,
+        last_events._change_seq,
+        last_events._changed_at,
+        last_events._transaction_id,
+        last_events._change_id,
+        last_events._precedence,
+        last_events._is_deleted,
+        false as _is_replayed,
+        last_events._valid_from,
+        last_events._valid_from_seq,
+        last_events._latest_at
+    from last_events
+    left anti join events
+        on last_events.`order` <=> events.`order` and last_events.`it's` <=> events.`it's`
+    where not last_events._is_deleted and last_events._change_seq < '20260131120000250000000000000000015'
+
+),
+
+given_events as (
+
+    -- change_tables: kept in a table of its own, from here
+    select
+        `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _is_replayed,
+        cast(null as timestamp) as _valid_from,
+        cast(null as string) as _valid_from_seq,
+        cast(null as timestamp) as _latest_at,
+        false as _is_known
+    from key_events
+    union all
+    select
+        `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _is_replayed, _valid_from, _valid_from_seq, _latest_at,
+        true as _is_known
+    from known_events
+    -- change_tables: to here
+
+),
+
+spans as (
+
+    select
+        `order`, `it's`,
+        _is_replayed,
+        _change_seq as _span_seq,
+        _is_deleted as _is_ended,
+        lead(_change_seq) over (
+            partition by `order`, `it's`
+            order by _change_seq, _precedence, _change_id
+        ) as _span_next_seq
+    from given_events
+
+),
+
+key_floors as (
+
+    select
+        `order`, `it's`,
+        _is_replayed,
+        get(
+            filter(
+                _floors,
+                floor -> floor._change_seq > _span_seq and (_span_next_seq is null or floor._change_seq <= _span_next_seq)
+            ),
+            0
+        ) as _floor
+    from spans
+    cross join floors
+    where not _is_ended
+
+),
+
+ended_events as (
+
+    select *
+    from given_events
+    union all
+    select
+        `order`,
+        `it's`,
+        cast(null as string) as `name with spaces`,
+        'truncate' as _change_op,
+        _floor['_change_seq'] as _change_seq,
+        _floor['_changed_at'] as _changed_at,
+        _floor['_transaction_id'] as _transaction_id,
+        _floor['_change_id'] as _change_id,
+        1 as _precedence,
+        true as _is_deleted,
+        _is_replayed,
+        cast(null as timestamp) as _valid_from,
+        cast(null as string) as _valid_from_seq,
+        cast(null as timestamp) as _latest_at,
+        false as _is_known
+    from key_floors
+    where _floor is not null
+
+),
+
+placed_events as (
+
+    select
+        *,
+        max(coalesce(_latest_at, _changed_at)) over in_order as _running_at,
+        lead(_change_seq) over in_order as _next_seq
+    from ended_events
+    window in_order as (
+        partition by `order`, `it's`
+        order by _change_seq, _precedence, _change_id
+    )
+
+),
+
+folded as (
+
+    select *
+    from placed_events
+    where _next_seq is null or _next_seq <> _change_seq
+
+),
+
+-- a version begins where a key begins or ends to live, or a tracked column changes
+compared_events as (
+
+    select
+        *,
+        not coalesce(
+            _is_deleted = lag(_is_deleted) over in_order
+            and (_is_deleted or struct(`order`, `it's`, `name with spaces`) <=> lag(struct(`order`, `it's`, `name with spaces`)) over in_order),
+            false
+        ) as _begins
+    from folded
+    window in_order as (partition by `order`, `it's` order by _change_seq)
+
+),
+
+begun_events as (
+
+    select
+        *,
+        lead(_begins, 1, true) over in_order as _ends,
+        last_value(
+            case
+                when _begins
+                    then named_struct(
+                        'seq', if(_is_known, _valid_from_seq, _change_seq),
+                        'at', if(_is_known, _valid_from, _running_at)
+                    )
+            end,
+            true
+        ) over in_order as _beginning
+    from compared_events
+    window in_order as (partition by `order`, `it's` order by _change_seq)
+
+),
+
+versions as (
+
+    select
+        cast(null as string) as _mark,
+        false as _is_withdrawn,
+        _change_seq,
+        _change_op,
+        _change_id,
+        _precedence,
+        _is_deleted,
+        _is_replayed,
+        _changed_at,
+        _transaction_id,
+        _running_at as _latest_at,
+        _beginning['at'] as _valid_from,
+        lead(_beginning['at']) over in_order as _valid_to,
+        _beginning['seq'] as _valid_from_seq,
+        lead(_beginning['seq']) over in_order as _valid_to_seq,
+        lead(_beginning) over in_order is null and not _is_deleted as _is_current,
+        `order`, `it's`, `name with spaces`
+    from begun_events
+    where _ends
+    window in_order as (partition by `order`, `it's` order by _change_seq)
+
+),
+
+-- versions of replayed keys that are no more
+withdrawn_versions as (
+
+    select
+        stale_versions._mark,
+        true as _is_withdrawn,
+        stale_versions._change_seq, stale_versions._change_op, stale_versions._change_id, stale_versions._precedence, stale_versions._is_deleted, stale_versions._is_replayed, stale_versions._changed_at, stale_versions._transaction_id, stale_versions._latest_at, stale_versions._valid_from, stale_versions._valid_to, stale_versions._valid_from_seq, stale_versions._valid_to_seq, stale_versions._is_current, stale_versions.`order`, stale_versions.`it's`, stale_versions.`name with spaces`
+    from lake.history_feed__full__state as stale_versions
+    left semi join given_events
+        on stale_versions.`order` <=> given_events.`order` and stale_versions.`it's` <=> given_events.`it's` and given_events._is_replayed
+    left anti join versions
+        on
+            stale_versions.`order` <=> versions.`order` and stale_versions.`it's` <=> versions.`it's`
+            and stale_versions._valid_from_seq = versions._valid_from_seq
+    where stale_versions._mark is null
+
+)
+
+select *
+from versions
+union all
+select *
+from withdrawn_versions

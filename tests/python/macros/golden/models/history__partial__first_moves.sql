@@ -1,0 +1,448 @@
+-- change_tables run: {"run": "first", "mark_before": null, "mark": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "history": true, "folds": true, "moves": true, "has_floors": true, "ends_older_keys": false, "exchanges": false, "late": false, "replays": false, "follows_rows": true, "kept_step": "given_events", "log_is_behind": false, "form": 0, "added": {}}
+with changes as (
+
+    select *
+    from lake.dedup_feed__partial__state
+    where
+        _mark is null
+        and _change_op <> 'truncate'
+        and _batch_id <= '20260130T120000000000_00000001'
+
+),
+
+events as (
+
+    select
+        if(_departs, _key_before['order'], `order`) as `order`,
+        if(_departs, _key_before['it\'s'], `it's`) as `it's`,
+        if(_departs, null, `name with spaces`) as `name with spaces`,
+        if(_departs, null, fields) as fields,
+        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
+        if(_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _departs as _enters
+    from changes
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _departs
+
+),
+
+truncates as (
+
+    select _change_seq, _changed_at, _transaction_id, _change_id
+    from lake.dedup_feed__partial__state
+    where
+        _mark is null
+        and _change_op = 'truncate'
+        and _batch_id <= '20260130T120000000000_00000001'
+    union all
+    select
+        '' as _change_seq,
+        cast(null as timestamp) as _changed_at,
+        cast(null as string) as _transaction_id,
+        cast(null as string) as _change_id
+    union all
+    select
+        '20260131120000250000000000000000015' as _change_seq,
+        cast(null as timestamp) as _changed_at,
+        cast(null as string) as _transaction_id,
+        cast(null as string) as _change_id
+
+),
+
+floors as (
+
+    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _floors
+    from truncates
+
+),
+
+key_events as (
+
+    select
+        events.`order`, events.`it's`, events.`name with spaces`, events.fields, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._present_columns, events._precedence, events._is_deleted, events._enters,
+        false as _is_replayed
+    from events
+
+),
+
+given_events as (
+
+    -- change_tables: kept in a table of its own, from here
+    select
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _enters, _is_replayed,
+        cast(null as timestamp) as _valid_from,
+        cast(null as string) as _valid_from_seq,
+        cast(null as timestamp) as _latest_at,
+        false as _is_known
+    from key_events
+    -- change_tables: to here
+
+),
+
+spans as (
+
+    select
+        `order`, `it's`,
+        _is_replayed,
+        _change_seq as _span_seq,
+        lead(_change_seq) over (
+            partition by `order`, `it's`
+            order by _change_seq, _precedence, _change_id
+        ) as _span_next_seq
+    from given_events
+
+),
+
+key_floors as (
+
+    select
+        `order`, `it's`,
+        _is_replayed,
+        get(
+            filter(
+                _floors,
+                floor -> floor._change_seq > _span_seq and (_span_next_seq is null or floor._change_seq <= _span_next_seq)
+            ),
+            0
+        ) as _floor
+    from spans
+    cross join floors
+
+),
+
+ended_events as (
+
+    select *
+    from given_events
+    union all
+    select
+        `order`,
+        `it's`,
+        cast(null as string) as `name with spaces`,
+        cast(null as struct<a: int, b: int>) as fields,
+        'truncate' as _change_op,
+        _floor['_change_seq'] as _change_seq,
+        _floor['_changed_at'] as _changed_at,
+        _floor['_transaction_id'] as _transaction_id,
+        _floor['_change_id'] as _change_id,
+        cast(null as array<string>) as _present_columns,
+        1 as _precedence,
+        true as _is_deleted,
+        false as _enters,
+        _is_replayed,
+        cast(null as timestamp) as _valid_from,
+        cast(null as string) as _valid_from_seq,
+        cast(null as timestamp) as _latest_at,
+        false as _is_known
+    from key_floors
+    where _floor is not null
+
+),
+
+-- no join of keys with events: Spark would push it into every branch of the events
+marked_events as (
+
+    select
+        *,
+        max(_enters or _precedence = 3) over (
+            partition by `order`, `it's`
+        ) as _is_moved
+    from ended_events
+
+),
+
+replayed_tenancies as (
+
+    select
+        `order`, `it's`,
+        aggregate(
+            array_sort(collect_list(struct(
+                _change_seq, cast(_precedence as int) as _precedence, _change_id, _transaction_id, _enters, _is_deleted
+            ))),
+            named_struct(
+                'transaction_id', cast(null as string),
+                'queue', cast(array() as array<string>),
+                'told', cast(array() as array<struct<
+                    _change_seq: string, _precedence: int, _change_id: string, _enters: boolean,
+                    _tenancy: string, _is_covered: boolean
+                >>)
+            ),
+            (held, event) -> named_struct(
+                'transaction_id', event._transaction_id,
+                'queue', case
+                    when event._precedence = 1 then cast(array() as array<string>)
+                    when (event._is_deleted and event._precedence in (3, 7)) then slice(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), 2, size(held.queue))
+                    when event._enters or size(held.queue) = 0 then concat(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), array(event._change_id))
+                    else if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))
+                end,
+                'told', concat(held.told, array(named_struct(
+                    '_change_seq', event._change_seq,
+                    '_precedence', event._precedence,
+                    '_change_id', event._change_id,
+                    '_enters', event._enters,
+                    '_tenancy', case
+                        when event._precedence = 1 then get(held.queue, size(held.queue) - 1)
+                        when (event._is_deleted and event._precedence in (3, 7)) then get(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), 0)
+                        when event._enters or size(held.queue) = 0 then event._change_id
+                        else get(held.queue, size(held.queue) - 1)
+                    end,
+                    '_is_covered', (event._is_deleted and event._precedence in (3, 7)) and size(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))) > 1
+                )))
+            )
+        ).told as _told
+    from marked_events
+    where _is_moved
+    group by `order`, `it's`
+
+),
+
+tenancies as (
+
+    select
+        `order`, `it's`,
+        _change_seq,
+        _precedence,
+        _change_id,
+        _enters,
+        _tenancy,
+        _is_covered
+    from replayed_tenancies
+        lateral view inline(_told) as _change_seq, _precedence, _change_id, _enters, _tenancy, _is_covered
+
+),
+
+links as (
+
+    select
+        max(case when _enters then _tenancy end) as _tenancy,
+        max(case when _precedence = 3 then _tenancy end) as _tenancy_before
+    from tenancies
+    group by _change_id
+    having _tenancy is not null and _tenancy_before is not null
+
+),
+
+-- one row, of links alone: two ids a move
+collected_links as (
+
+    select
+        array_agg(_tenancy) as _tenancy,
+        array_agg(_tenancy_before) as _tenancy_before
+    from links
+
+),
+
+traced_links as (
+
+    select
+        _tenancy,
+        first_ancestors(_tenancy, _tenancy_before) as _first_tenancy
+    from collected_links
+
+),
+
+lineages as (
+
+    select inline(arrays_zip(_tenancy, _first_tenancy))
+    from traced_links
+
+),
+
+followed_events as (
+
+    select
+        marked_events.*,
+        coalesce(lineages._first_tenancy, tenancies._tenancy) as _lineage,
+        coalesce(tenancies._is_covered, false) as _is_covered
+    from marked_events
+    left join tenancies
+        on
+            marked_events.`order` <=> tenancies.`order` and marked_events.`it's` <=> tenancies.`it's`
+            and marked_events._change_seq = tenancies._change_seq
+            and marked_events._precedence = tenancies._precedence
+            and marked_events._change_id <=> tenancies._change_id
+    left join lineages
+        on tenancies._tenancy = lineages._tenancy
+
+),
+
+started_events as (
+
+    select
+        *,
+        not _is_deleted
+        and (_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _can_start
+    from followed_events
+
+),
+
+judged_events as (
+
+    select
+        *,
+        coalesce(
+            last_value(
+                case
+                    when _is_deleted and _lineage is not null and _precedence = 3 then null
+                    when _is_deleted then false
+                    when _can_start then true
+                end,
+                true
+            ) over (
+                partition by _lineage, if(_lineage is null, `order`, null), if(_lineage is null, `it's`, null)
+                order by _change_seq, _precedence, _change_id
+                rows between unbounded preceding and 1 preceding
+            ),
+            false
+        ) as _has_lived
+    from started_events
+
+),
+
+borne_events as (
+
+    select
+        *,
+        not _is_deleted and (_can_start or _has_lived) as _lives,
+        not _has_lived or _is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _bears_all
+    from judged_events
+
+),
+
+overlaid_events as (
+
+    select
+        `order`,
+        `it's`,
+        if(
+            _lives,
+            last_value(
+                case
+                    when _lives and (_bears_all or array_contains(_present_columns, 'name with spaces'))
+                        then named_struct('value', `name with spaces`)
+                end,
+                true
+            ) over in_order.value,
+            null
+        ) as `name with spaces`,
+        if(
+            _lives,
+            last_value(
+                case
+                    when _lives and (_bears_all or array_contains(_present_columns, 'fields'))
+                        then named_struct('value', fields)
+                end,
+                true
+            ) over in_order.value,
+            null
+        ) as fields,
+        _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        _change_id,
+        _present_columns,
+        _precedence,
+        _enters,
+        _is_replayed,
+        _valid_from,
+        _valid_from_seq,
+        _latest_at,
+        not _lives as _is_deleted,
+        _is_covered,
+        _has_lived,
+        _is_known
+    from borne_events
+    window in_order as (
+        partition by _lineage, if(_lineage is null, `order`, null), if(_lineage is null, `it's`, null)
+        order by _change_seq, _precedence, _change_id
+    )
+
+),
+
+placed_events as (
+
+    select
+        *,
+        max(coalesce(_latest_at, _changed_at)) over in_order as _running_at,
+        lead(_change_seq) over in_order as _next_seq
+    from overlaid_events
+    where not _is_covered and (_has_lived or _is_known or _change_op <> 'truncate')
+    window in_order as (
+        partition by `order`, `it's`
+        order by _change_seq, _precedence, _change_id
+    )
+
+),
+
+folded as (
+
+    select *
+    from placed_events
+    where _next_seq is null or _next_seq <> _change_seq
+
+),
+
+-- a version begins where a key begins or ends to live, or a tracked column changes
+compared_events as (
+
+    select
+        *,
+        not coalesce(
+            _is_deleted = lag(_is_deleted) over in_order
+            and (_is_deleted or struct(`name with spaces`) <=> lag(struct(`name with spaces`)) over in_order),
+            false
+        ) as _begins
+    from folded
+    window in_order as (partition by `order`, `it's` order by _change_seq)
+
+),
+
+begun_events as (
+
+    select
+        *,
+        lead(_begins, 1, true) over in_order as _ends,
+        last_value(
+            case
+                when _begins
+                    then named_struct(
+                        'seq', if(_is_known, _valid_from_seq, _change_seq),
+                        'at', if(_is_known, _valid_from, _running_at)
+                    )
+            end,
+            true
+        ) over in_order as _beginning
+    from compared_events
+    window in_order as (partition by `order`, `it's` order by _change_seq)
+
+),
+
+versions as (
+
+    select
+        cast(null as string) as _mark,
+        false as _is_withdrawn,
+        _change_seq,
+        _change_op,
+        _change_id,
+        _precedence,
+        _is_deleted,
+        _is_replayed,
+        _changed_at,
+        _transaction_id,
+        _running_at as _latest_at,
+        _beginning['at'] as _valid_from,
+        lead(_beginning['at']) over in_order as _valid_to,
+        _beginning['seq'] as _valid_from_seq,
+        lead(_beginning['seq']) over in_order as _valid_to_seq,
+        lead(_beginning) over in_order is null and not _is_deleted as _is_current,
+        `order`, `it's`, `name with spaces`, fields
+    from begun_events
+    where _ends
+    window in_order as (partition by `order`, `it's` order by _change_seq)
+
+)
+
+select *
+from versions

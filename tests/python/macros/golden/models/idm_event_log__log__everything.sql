@@ -1,0 +1,503 @@
+-- change_tables run: {"run": "everything", "mark_before": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": null, "settled": null, "edge": null, "key": ["order", "it's"], "order": {"future_events": true}, "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}, "marks": 1, "edge": null, "until": null, "is_whole": false, "is_late": true, "arrival": null, "settled_before": null}
+with landed as (
+
+    select
+        try_cast(record_id as bigint) as _record_id,
+        status as _logged_status,
+        event_type as _event_type,
+        try_cast(event_time as timestamp) as _event_time,
+        perpetrator as _perpetrator,
+        table_key as _table_key,
+        column_name as _logged_column,
+        old_value as _old_value,
+        new_value as _new_value,
+        case when event_type not in (4, 5, 6) then map('order', 'order', 'it\'s', 'it\'s', 'name with spaces', 'name with spaces', 'amount', 'amount', 'at', 'at', 'local', 'local', 'day', 'day', 'small', 'small', 'ratio', 'ratio', 'flag', 'flag', 'bytes', 'bytes', 'pk_order', 'order', 'pk_it\'s', 'it\'s')[lower(trim(column_name))] end as _column_name,
+        parse_table_key(table_key) as _parsed_key,
+        struct(record_id, status, event_type, event_time, perpetrator, table_name, table_key, column_name, old_value, new_value) as _landed_row
+    from lake_raw.events_ahead
+    where
+        table_name = 'usr'
+
+),
+
+keyed as (
+
+    select
+        *,
+        trim(get(filter(_parsed_key['pairs'], pair -> lower(trim(pair['name'])) in ('order', 'pk_order')), 0)['value']) as _key_1,
+        get(filter(_parsed_key['pairs'], pair -> lower(trim(pair['name'])) in ('it\'s', 'pk_it\'s')), 0)['value'] as _key_2,
+        transform(_parsed_key['pairs'], pair -> map('order', 'order', 'it\'s', 'it\'s', 'pk_order', 'order', 'pk_it\'s', 'it\'s')[lower(trim(pair['name']))]) as _named_keys
+    from landed
+
+),
+
+unpacked as (
+
+    select
+        *,
+        _key_1 as `order`,
+        _key_2 as `it's`,
+        case when _column_name = 'name with spaces' and _event_type in (1, 2, 3) then _new_value end as `name with spaces`,
+        case when _column_name = 'amount' and _event_type in (1, 2, 3) then _new_value end as amount,
+        case when _column_name = 'at' and _event_type in (1, 2, 3) then _new_value end as `at`,
+        case when _column_name = 'local' and _event_type in (1, 2, 3) then _new_value end as `local`,
+        case when _column_name = 'day' and _event_type in (1, 2, 3) then _new_value end as day,
+        case when _column_name = 'small' and _event_type in (1, 2, 3) then _new_value end as small,
+        case when _column_name = 'ratio' and _event_type in (1, 2, 3) then _new_value end as ratio,
+        case when _column_name = 'flag' and _event_type in (1, 2, 3) then _new_value end as flag,
+        case when _column_name = 'bytes' and _event_type in (1, 2, 3) then _new_value end as bytes,
+        case
+            when _table_key is null
+                then 'table_key is null'
+            when _parsed_key['error'] is not null
+                then _parsed_key['error']
+            when exists(_named_keys, name -> name is null)
+                then concat(
+                    get(transform(filter(_parsed_key['pairs'], (pair, place) -> _named_keys[place] is null), pair -> pair['name']), 0),
+                    ' is no key column'
+                )
+            when size(array_distinct(_named_keys)) < size(_named_keys)
+                then concat(
+                    get(filter(_named_keys, (name, place) -> array_position(_named_keys, name) <= place), 0),
+                    ' is named twice'
+                )
+            when size(_named_keys) < 2
+                then concat('the key column ', get(array_except(array('order', 'it\'s'), _named_keys), 0), ' is not named')
+        end as _key_fault
+    from keyed
+
+),
+
+typed as (
+
+    select
+        try_cast(`order` as bigint) as `order`,
+        `it's`,
+        `name with spaces`,
+        try_cast(amount as decimal(12, 2)) as amount,
+        try_cast(`at` as timestamp) as `at`,
+        try_cast(`local` as timestamp_ntz) as `local`,
+        try_cast(day as date) as day,
+        try_cast(small as smallint) as small,
+        try_cast(ratio as double) as ratio,
+        try_cast(flag as boolean) as flag,
+        try_to_binary(bytes, 'base64') as bytes,
+        coalesce(
+            case when `order` is not null and try_cast(`order` as bigint) is null then concat('column order: \'', cast(`order` as string), '\' is not bigint') end,
+            null
+        ) as _key_misfit,
+        coalesce(
+            case when amount is not null and (try_cast(amount as decimal(12, 2)) is null or case when cast(amount as string) rlike '[eE]' then try_cast(amount as double) <> cast(try_cast(amount as decimal(12, 2)) as double) else cast(amount as string) rlike '[.][0-9]{2}[0-9]*[1-9]' end) then concat('column amount: \'', cast(amount as string), '\' is not decimal(12, 2)') end,
+            case when `at` is not null and (try_cast(`at` as timestamp) is null or cast(`at` as string) rlike '^ *T?[0-9]+:' or cast(`at` as string) rlike '[.][0-9]{6}[0-9]*[1-9]') then concat('column at: \'', cast(`at` as string), '\' is not timestamp') end,
+            case when `local` is not null and (try_cast(`local` as timestamp_ntz) is null or cast(`local` as string) rlike '^ *T?[0-9]+:' or cast(`local` as string) rlike '[.][0-9]{6}[0-9]*[1-9]' or cast(`local` as string) rlike '[0-9]:[0-9][0-9.:]* *[-+A-Za-z]') then concat('column local: \'', cast(`local` as string), '\' is not timestamp_ntz') end,
+            case when day is not null and (try_cast(day as date) is null or not try_cast(day as timestamp) <=> try_cast(try_cast(day as date) as timestamp)) then concat('column day: \'', cast(day as string), '\' is not date') end,
+            case when small is not null and try_cast(small as smallint) is null then concat('column small: \'', cast(small as string), '\' is not smallint') end,
+            case when ratio is not null and (try_cast(ratio as double) is null or (abs(try_cast(ratio as double)) = double('infinity') and not cast(ratio as string) rlike '[iI][nN][fF]')) then concat('column ratio: \'', cast(ratio as string), '\' is not double') end,
+            case when flag is not null and try_cast(flag as boolean) is null then concat('column flag: \'', cast(flag as string), '\' is not boolean') end,
+            case when bytes is not null and try_to_binary(bytes, 'base64') is null then concat('column bytes: \'', cast(bytes as string), '\' is not binary') end,
+            null
+        ) as _column_misfit,
+        * except (`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes)
+    from unpacked
+
+),
+
+set_aside as (
+
+    select
+        *,
+        case
+            when _record_id is null or _record_id <= 0
+                then concat('position_missing: record_id is ', coalesce(cast(_landed_row['record_id'] as string), 'null'))
+            when _event_time is null
+                then concat('event_time_missing: event_time is ', coalesce(concat('\'', cast(_landed_row['event_time'] as string), '\''), 'null'))
+            when not unix_micros(_event_time) between -62135596800000000 and 253402300799999999
+                then concat('event_time_out_of_range: event_time is ', cast(_event_time as string), ', and events are ordered by times of the years 1 to 9999')
+            when not coalesce(_logged_status in ('N', 'S', 'W', 'E', 'F'), false)
+                then concat('reserved_status: status is ', coalesce(concat('\'', _logged_status, '\''), 'null'))
+            when not coalesce(_event_type between 1 and 8, false)
+                then concat('unknown_operation: event_type is ', coalesce(cast(_event_type as string), 'null'))
+        end as _header_fault,
+        case
+            when _logged_status <> 'N'
+                then concat('already_processed: status is ', _logged_status)
+        end as _set_aside,
+        _key_fault is null and _key_misfit is null as _has_key,
+        _event_time > current_timestamp() as _is_ahead
+    from typed
+
+),
+
+judged as (
+
+    select
+        *,
+        case
+            when _header_fault is not null
+                then _header_fault
+            when _set_aside is not null
+                then null
+            when _key_fault is not null
+                then concat('key_malformed: ', _key_fault)
+            when _key_misfit is not null
+                then concat('value_does_not_fit: table_key: ', _key_misfit)
+            when _event_type not in (4, 5, 6) and _column_name is null
+                then concat('column_not_declared: column_name is ', coalesce(concat('\'', _logged_column, '\''), 'null'))
+            when _event_type in (2, 3, 8) and _column_name in ('order', 'it\'s')
+                then concat('key_updated: an update of the key column ', _column_name, ' alone cannot be told from that of another row')
+            when _table_key rlike '[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]'
+                then concat('xml_forbidden_character: table_key: character ', length(regexp_extract(_table_key, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' must not stand in XML')
+            when _event_type = 2 and _old_value rlike '[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]'
+                then concat('xml_forbidden_character: old_value: character ', length(regexp_extract(_old_value, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' must not stand in XML')
+            when _event_type in (1, 2, 3) and _new_value rlike '[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]'
+                then concat('xml_forbidden_character: new_value: character ', length(regexp_extract(_new_value, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' must not stand in XML')
+            when _event_type in (1, 2, 3) and _column_misfit is not null
+                then concat('value_does_not_fit: new_value: ', _column_misfit)
+            when _event_type = 2 and _column_name in ('bytes') and _old_value is not null and try_to_binary(_old_value, 'base64') is null
+                then concat('value_does_not_fit: old_value: column ', _column_name, ': \'', _old_value, '\' is not binary')
+            when _event_type = 1 and _column_name = 'order' and _new_value is not null and not coalesce(try_cast(trim(_new_value) as bigint) = `order`, false)
+                then concat('key_contradicted: new_value of the key column ', _column_name, ' is not what table_key tells')
+            when _event_type = 1 and _column_name = 'it\'s' and _new_value is not null and not coalesce(try_cast(_new_value as string) = `it's`, false)
+                then concat('key_contradicted: new_value of the key column ', _column_name, ' is not what table_key tells')
+        end as _rejection
+    from set_aside
+
+),
+
+known_events as (
+
+    select _change_id
+    from lake.dedup_feed__events_ahead__state
+    where _mark is null and _event_type in (5, 6, 7, 8)
+
+),
+
+-- which events count for the places of others: those that tell their key and their own place, and are not yet to come
+told as (
+
+    select
+        judged.*,
+        judged._has_key and coalesce(judged._record_id > 0 and not judged._is_ahead, false) as _counts,
+        known_events._change_id is not null as _is_known
+    from judged
+    left join known_events
+        on lpad(cast(judged._record_id as string), 19, '0') = known_events._change_id
+
+),
+
+read_keys as (
+
+    select distinct `order`, `it's`
+    from told
+    where _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known
+
+),
+
+replica_rows as (
+
+    select
+        `order`,
+        `it's`,
+        `name with spaces`,
+        amount,
+        `at`,
+        `local`,
+        day,
+        small,
+        ratio,
+        flag,
+        bytes,
+        xxhash64(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null)) as _row_hash,
+        filter(cast(array() as array<struct<name: string, text: string>>), told -> told['text'] is not null) as _misfits,
+        filter(cast(array(struct('name with spaces' as name, case when `name with spaces` rlike '[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]' then concat('column ', 'name with spaces', ': character ', length(regexp_extract(`name with spaces`, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' must not stand in XML') end as text)) as array<struct<name: string, text: string>>), told -> told['text'] is not null) as _forbidden
+    from lake_raw.replica
+
+),
+
+-- of a key that the replica holds more than once, one row counts
+read_rows as (
+
+    select
+        replica_rows.`order`, replica_rows.`it's`,
+        max_by(struct(`name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _misfits, _forbidden), _row_hash) as _read
+    from replica_rows
+    left semi join read_keys
+        on replica_rows.`order` <=> read_keys.`order` and replica_rows.`it's` <=> read_keys.`it's`
+    group by replica_rows.`order`, replica_rows.`it's`
+
+),
+
+placed as (
+
+    select
+        *,
+        count_if(_event_type = 4) over (
+            partition by _counts, `order`, `it's`
+            order by _event_time, _record_id
+            rows between unbounded preceding and 1 preceding
+        ) as _deletes_before
+    from told
+
+),
+
+spans as (
+
+    select
+        *,
+        max(case when not _event_type <=> 4 then struct(_event_time, _record_id) end) over (
+            partition by _counts, `order`, `it's`, _deletes_before
+        ) as _last_of_span
+    from placed
+
+),
+
+answered as (
+
+    select
+        spans.* except (_rejection, _set_aside, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes),
+        case
+            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and (_event_type in (5, 6) or _column_name = 'name with spaces')
+                then _read['name with spaces']
+            when _event_type in (1, 2, 3)
+                then spans.`name with spaces`
+        end as `name with spaces`,
+        case
+            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and (_event_type in (5, 6) or _column_name = 'amount')
+                then _read['amount']
+            when _event_type in (1, 2, 3)
+                then spans.amount
+        end as amount,
+        case
+            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and (_event_type in (5, 6) or _column_name = 'at')
+                then _read['at']
+            when _event_type in (1, 2, 3)
+                then spans.`at`
+        end as `at`,
+        case
+            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and (_event_type in (5, 6) or _column_name = 'local')
+                then _read['local']
+            when _event_type in (1, 2, 3)
+                then spans.`local`
+        end as `local`,
+        case
+            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and (_event_type in (5, 6) or _column_name = 'day')
+                then _read['day']
+            when _event_type in (1, 2, 3)
+                then spans.day
+        end as day,
+        case
+            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and (_event_type in (5, 6) or _column_name = 'small')
+                then _read['small']
+            when _event_type in (1, 2, 3)
+                then spans.small
+        end as small,
+        case
+            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and (_event_type in (5, 6) or _column_name = 'ratio')
+                then _read['ratio']
+            when _event_type in (1, 2, 3)
+                then spans.ratio
+        end as ratio,
+        case
+            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and (_event_type in (5, 6) or _column_name = 'flag')
+                then _read['flag']
+            when _event_type in (1, 2, 3)
+                then spans.flag
+        end as flag,
+        case
+            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and (_event_type in (5, 6) or _column_name = 'bytes')
+                then _read['bytes']
+            when _event_type in (1, 2, 3)
+                then spans.bytes
+        end as bytes,
+        if(_event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known, _last_of_span, struct(_event_time, _record_id)) as _last_event,
+        if(_event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known, '20260131120000000000', '00000000000000000000') as _read_at,
+        case
+            when _set_aside is not null
+                then _set_aside
+            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and _read is null
+                then 'row_gone: the replica does not hold the row; it is looked for again while the event is new'
+            when _event_type in (5, 6, 7, 8) and _is_known and not _is_ahead and _rejection is null
+                then 'read_before: the log holds what the event read'
+        end as _set_aside,
+        case
+            when _rejection is not null
+                then _rejection
+            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and get(filter(_read['_misfits'], found -> _event_type in (5, 6) or found['name'] = _column_name), 0)['text'] is not null
+                then concat('value_does_not_fit: replica: ', get(filter(_read['_misfits'], found -> _event_type in (5, 6) or found['name'] = _column_name), 0)['text'])
+            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and get(filter(_read['_forbidden'], found -> _event_type in (5, 6) or found['name'] = _column_name), 0)['text'] is not null
+                then concat('xml_forbidden_character: replica: ', get(filter(_read['_forbidden'], found -> _event_type in (5, 6) or found['name'] = _column_name), 0)['text'])
+        end as _rejection
+    from spans
+    left join read_rows
+        on spans.`order` <=> read_rows.`order` and spans.`it's` <=> read_rows.`it's`
+
+),
+
+decided as (
+
+    select
+        *,
+        case
+            when _rejection is not null then 'rejected'
+            when _set_aside is not null then 'ignored'
+            when _is_ahead then 'waiting'
+            else 'accepted'
+        end as _status,
+        case
+            when _rejection is not null then _rejection
+            when _set_aside is not null then _set_aside
+            when _is_ahead then 'future_event: event_time is yet to come'
+        end as _status_reason
+    from answered
+
+),
+
+staged_rows as (
+
+    select
+        `order`,
+        `it's`,
+        `name with spaces`,
+        amount,
+        `at`,
+        `local`,
+        day,
+        small,
+        ratio,
+        flag,
+        bytes,
+        case
+            when _status <> 'accepted' then null
+            when _event_type = 4 then 'delete'
+            when _event_type = 5 then 'insert'
+            when _event_type in (1, 6, 7) then 'upsert'
+            else 'update'
+        end as _change_op,
+        concat(case when unix_micros(_last_event['_event_time']) between -62135596800000000 and 253402300799999999 then lpad(cast(unix_micros(_last_event['_event_time']) + 62135596800000000 as string), 18, '0') end, '/', lpad(cast(_last_event['_record_id'] as string), 19, '0'), '/', _read_at, '/', lpad(cast(_record_id as string), 19, '0')) as _change_seq,
+        _event_time as _changed_at,
+        cast(null as string) as _transaction_id,
+        case when _status = 'accepted' then lpad(cast(_record_id as string), 19, '0') end as _change_id,
+        case
+            when _status = 'accepted' and _event_type not in (4, 5, 6)
+                then nullif(
+                    array_union(
+                        array('order', 'it\'s'),
+                        array_intersect(
+                            array('order', 'it\'s', 'name with spaces', 'amount', 'at', 'local', 'day', 'small', 'ratio', 'flag', 'bytes'),
+                            array(_column_name)
+                        )
+                    ),
+                    array('order', 'it\'s', 'name with spaces', 'amount', 'at', 'local', 'day', 'small', 'ratio', 'flag', 'bytes')
+                )
+        end as _present_columns,
+        case when _status = 'accepted' and _event_type not in (4, 5, 6) then array(_column_name) end as _changed_columns,
+        cast(null as struct<`order`: bigint, `it's`: string>) as _key_before,
+        coalesce(cast(_record_id as string), lower(hex(xxhash64(to_json(_landed_row))))) as _raw_id,
+        case when _status <> 'accepted' then to_json(_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
+        _status,
+        _status_reason,
+        _event_type,
+        _column_name,
+        _old_value,
+        _new_value,
+        _table_key,
+        cast(null as string) as _report,
+        monotonically_increasing_id() as _place
+    from decided
+
+),
+
+staged as (
+
+    select *
+    from staged_rows
+
+),
+
+accepted as (
+
+    select
+        *,
+        xxhash64(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _event_type, _column_name, _old_value, _new_value, _table_key, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _raw_id is null, _event_type is null, _column_name is null, _old_value is null, _new_value is null, _table_key is null)) as _row_hash,
+        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _present_columns, _new_value, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, _present_columns is null, _new_value is null))) as _content_hash
+    from staged
+    where _status = 'accepted'
+
+),
+
+gathered as (
+
+    select
+        *,
+        count(*) over same_change as _copies,
+        count(_report) over same_change as _reports,
+        max(_report) over same_change as _known_report,
+        max(_key_before) over same_change as _known_key_before,
+        min(_content_hash) over same_change <> max(_content_hash) over same_change
+        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _contents_differ
+    from accepted
+    window same_change as (partition by _change_seq, _change_id)
+
+),
+
+-- copies that differ: the greater text wins, and what only one of them tells (the key before) is kept
+compared as (
+
+    select
+        *,
+        max(case when _copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _event_type, _column_name, _old_value, _new_value, _table_key, _place) end) over (partition by _change_seq, _change_id) as _highest_rank
+    from gathered
+
+),
+
+changes as (
+
+    select
+        cast(null as string) as _mark,
+        _change_seq,
+        _change_op,
+        _change_id,
+        '20260131T120000000000_00000000' as _batch_id,
+        _changed_at,
+        _transaction_id,
+        _present_columns,
+        _changed_columns,
+        _known_key_before as _key_before,
+        _raw_id,
+        case when _reports = _copies and not startswith(_known_report, 'conflicting_content') then _known_report end as _report,
+        _contents_differ or coalesce(startswith(_known_report, 'conflicting_content'), false) as _is_conflicting,
+        _row_hash,
+        0 as _form,
+        _event_type,
+        _column_name,
+        _old_value,
+        _new_value,
+        _table_key,
+        `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes
+    from compared
+    where _copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _event_type, _column_name, _old_value, _new_value, _table_key, _place) = _highest_rank
+
+),
+
+-- what the log does not hold yet, or holds otherwise
+new_changes as (
+
+    select
+        changes.*,
+        coalesce(known._key_before is not null and changes._key_before is not null and (known._key_before is null or changes._key_before > known._key_before), false)
+        or coalesce(known._change_id is not null and not (changes.`order` <=> known.`order` and changes.`it's` <=> known.`it's` and changes._change_op <=> known._change_op) and (struct(to_json(struct(changes.`order` as `order`, changes.`it's` as `it's`, changes.`name with spaces` as `name with spaces`, changes.amount as amount, changes.`at` as `at`, changes.`local` as `local`, changes.day as day, changes.small as small, changes.ratio as ratio, changes.flag as flag, changes.bytes as bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), changes._change_op, changes._present_columns, changes._changed_columns, changes._changed_at, changes._transaction_id, changes._raw_id, changes._event_type, changes._column_name, changes._old_value, changes._new_value, changes._table_key) > struct(to_json(struct(known.`order`, known.`it's`, known.`name with spaces`, known.amount, known.`at`, known.`local`, known.day, known.small, known.ratio, known.flag, known.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), known._change_op, known._present_columns, known._changed_columns, known._changed_at, known._transaction_id, known._raw_id, known._event_type, known._column_name, known._old_value, known._new_value, known._table_key)), false) as _overrules,
+        known._change_id is not null as _is_known
+    from changes
+    left join lake.dedup_feed__events_ahead__state as known
+        on changes._change_id = known._change_id and changes._change_seq = known._change_seq
+    where
+        known._change_id is null
+        or changes._row_hash <> known._row_hash
+        or (changes._key_before is not null and not changes._key_before <=> known._key_before)
+        or (changes._report is null and known._report is not null)
+        or (changes._is_conflicting and not known._is_conflicting)
+
+)
+
+select *
+from new_changes

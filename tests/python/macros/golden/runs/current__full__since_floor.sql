@@ -1,0 +1,68 @@
+select 0 as place, _mark from lake.dedup_feed__full__state where _mark is not null union all select 1 as place, _mark from lake.current_feed__full__state where _mark is not null
+;
+
+merge into lake.current_feed__full__state as target
+using (
+    with state_rows as (
+
+select * from the_model
+
+)
+
+select
+    _mark,
+    _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, `order`, `it's`, `name with spaces`
+from state_rows
+union all
+select
+    '{"log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string"}}' as _mark,
+    null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _is_replayed, null as _changed_at, null as _transaction_id, null as `order`, null as `it's`, null as `name with spaces`
+) as source
+    on
+        source.`order` <=> target.`order` and source.`it's` <=> target.`it's`
+        and (source._mark is null) = (target._mark is null)
+when matched and source._mark is not null then update set
+    _mark = case
+        when target._mark = '{"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string"}}' then source._mark
+        else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
+    end
+when matched and (
+    source._is_replayed
+    or struct(source._change_seq, source._precedence, source._change_id)
+    >= struct(target._change_seq, target._precedence, target._change_id)
+) then update set
+    _change_seq = source._change_seq,
+    _change_op = source._change_op,
+    _change_id = source._change_id,
+    _precedence = source._precedence,
+    _is_deleted = source._is_deleted,
+    _is_replayed = source._is_replayed,
+    _changed_at = source._changed_at,
+    _transaction_id = source._transaction_id,
+    `order` = source.`order`,
+    `it's` = source.`it's`,
+    `name with spaces` = source.`name with spaces`
+when not matched then insert (_mark, _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, `order`, `it's`, `name with spaces`)
+    values (source._mark, source._change_seq, source._change_op, source._change_id, source._precedence, source._is_deleted, source._is_replayed, source._changed_at, source._transaction_id, source.`order`, source.`it's`, source.`name with spaces`)
+;
+
+create or replace view lake.current_feed__full
+(
+    `order`,
+    `it's`,
+    `name with spaces`,
+    _change_op comment 'insert, update, upsert, delete, truncate, snapshot; null where the raw row is no change',
+    _change_seq comment 'sorts as text in the order of change; of snapshot rows snapshot_seq',
+    _changed_at comment 'when the source says it happened, approximate; never an order',
+    _transaction_id comment 'null where the feed has none'
+)
+as
+select
+    `order`, -- bigint
+    `it's`, -- string
+    `name with spaces`, -- string
+    _change_op, _change_seq, _changed_at, _transaction_id
+-- comments: 7e06365e2712293141401e7ccfd5f89b
+from lake.current_feed__full__state
+where _mark is null and not _is_deleted
+;

@@ -1,0 +1,44 @@
+select 0 as place, _mark from lake.dedup_feed__orphans_start_rows__state where _mark is not null
+;
+
+create or replace table lake.current_feed__orphans_start_rows__state
+    using delta
+    tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'true', 'delta.enableTypeWidening' = 'true')
+    
+    as
+    with state_rows as (
+
+select * from the_model
+
+)
+
+select
+    _mark,
+    _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, `order`, `it's`, `name with spaces`
+from state_rows
+union all
+select
+    '{"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string"}}' as _mark,
+    null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _is_replayed, null as _changed_at, null as _transaction_id, null as `order`, null as `it's`, null as `name with spaces`
+;
+
+create or replace view lake.current_feed__orphans_start_rows
+(
+    `order`,
+    `it's`,
+    `name with spaces`,
+    _change_op comment 'insert, update, upsert, delete, truncate, snapshot; null where the raw row is no change',
+    _change_seq comment 'sorts as text in the order of change; of snapshot rows snapshot_seq',
+    _changed_at comment 'when the source says it happened, approximate; never an order',
+    _transaction_id comment 'null where the feed has none'
+)
+as
+select
+    `order`, -- bigint
+    `it's`, -- string
+    `name with spaces`, -- string
+    _change_op, _change_seq, _changed_at, _transaction_id
+-- comments: 7e06365e2712293141401e7ccfd5f89b
+from lake.current_feed__orphans_start_rows__state
+where _mark is null and not _is_deleted
+;

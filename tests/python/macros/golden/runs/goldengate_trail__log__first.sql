@@ -1,0 +1,262 @@
+select cast(trail_name as string), cast(_last.trail_seqno as string), cast(_last.trail_rba as string), _copies from (select trail_name, max(struct(trail_seqno, trail_rba)) as _last, 1 as _copies from lake_raw.trail where not (trail_seqno is null or trail_rba is null) and true group by trail_name)
+;
+
+with landed as (
+
+    select
+        trail_name,
+        trail_seqno,
+        trail_rba,
+        hdr_ind,
+        io_type,
+        trans_ind,
+        continued,
+        before_after,
+        table_name,
+        io_time,
+        format_type,
+        audit_rba,
+        audit_pos,
+        before_data,
+        after_data,
+        coalesce(table_name = 'APP.ORDERS', false) as _is_own,
+        case
+            when trail_name = ''
+                then 'trail_name is empty'
+            when trail_name is null
+                then 'trail_name is null'
+            when trail_seqno not between 0 and 9999999999
+                then concat('trail_seqno is ', trail_seqno)
+            when trail_seqno is null
+                then 'trail_seqno is null'
+            when trail_rba not between 0 and 9223372036854775807
+                then concat('trail_rba is ', trail_rba)
+            when trail_rba is null
+                then 'trail_rba is null'
+        end is null as _has_position,
+        case when trans_ind in (0, 3) then coalesce(tokens['LOGCSN'], tokens['L']) end as _told_csn,
+        case when trans_ind in (0, 3) then coalesce(tokens['TRANID'], tokens['6']) end as _told_transaction_id,
+        struct(trail_name, struct(trail_seqno, trail_rba) as _position) as _arrival,
+        xxhash64(
+            hdr_ind, table_name, io_type, trans_ind, before_after, continued,
+            map_keys(before_data), map_values(before_data), map_keys(after_data), map_values(after_data)
+        ) as _content,
+        struct(trail_name, trail_seqno, trail_rba, hdr_ind, undo_flag, rec_length, io_type, trans_ind, syskey_len, audit_rba, audit_pos, continued, partition_ind, before_after, io_time, orig_node, format_type, incomplete, rec_count, table_name, before_data, after_data, tokens) as _landed_row
+    from lake_raw.trail
+    where
+        (
+            (trail_seqno is null or trail_rba is null)
+            or (trail_name <=> 'it\'s' and (trail_seqno < 3 or (trail_seqno = 3 and trail_rba <= 4100)))
+        )
+
+),
+
+kinds as (select * from the_model),
+
+headers as (select * from the_model),
+
+trails as (
+
+    select
+        trail_name,
+        max(case when _opens then struct(trail_seqno, trail_rba) end) as _last_start,
+        max(case when _closes then struct(trail_seqno, trail_rba) end) as _last_end
+    from headers
+    group by trail_name
+
+)
+
+select
+    trail_name,
+    _last_start['trail_seqno'] as trail_seqno,
+    _last_start['trail_rba'] as trail_rba
+from trails
+where _last_start is not null and (_last_end is null or _last_end < _last_start)
+;
+
+create or replace table lake.dedup_feed__trail__state
+    using delta
+    tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'true', 'delta.enableTypeWidening' = 'true')
+    
+    as
+    select * from the_model
+;
+
+select count_if(_mark is null) as changes, min(case when _mark is null then _change_seq end) as lowest_seq, max(case when _mark is null then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, 0 as overruled, 0 as known from lake.dedup_feed__trail__state
+;
+
+insert into lake.dedup_feed__trail__state (_mark)
+select '{"log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:trail_seqno,trail_rba", "settled": [{"group": ["it\'s"], "position": [3, 4100], "is_whole": true}], "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' as _mark
+where
+    case
+        when (select count_if(_mark is null and _batch_id = '20260131T120000000000_00000000') = 3 and count(*) = 3 from lake.dedup_feed__trail__state) then true
+        else raise_error('change_tables: another run has built this table at the same time; run again')
+    end
+;
+
+create or replace view lake.dedup_feed__trail
+(
+    `order`,
+    `it's`,
+    `name with spaces`,
+    amount,
+    `at`,
+    `local`,
+    day,
+    small,
+    ratio,
+    flag,
+    bytes,
+    _change_op comment 'insert, update, upsert, delete, truncate, snapshot; null where the raw row is no change',
+    _change_seq comment 'sorts as text in the order of change; of snapshot rows snapshot_seq',
+    _changed_at comment 'when the source says it happened, approximate; never an order',
+    _transaction_id comment 'null where the feed has none',
+    _change_id comment 'identity of the change within its table: raw rows with one id are one change delivered again',
+    _present_columns comment 'columns whose value this change bears; null = all that were declared when it was logged',
+    _changed_columns comment 'columns that the mask says were changed; null = it does not say',
+    _key_before comment 'the key before this change moved it; else null',
+    _raw_id comment 'where the raw row stands: topic, partition and offset, the position in a trail, the record id of an event, or the place in OpenEdge\'s index; of Qlik change tables a hash of the raw row, which rows that are the same share',
+    _batch_id comment 'the run that brought the change in or last revised it; sorts by the start of the run',
+    _report comment 'null, or code: detail of an accepted change that needs a look',
+    _is_conflicting comment 'this change was delivered with different contents, of which the greater stands',
+    _csn comment 'the commit\'s number',
+    _format_type comment 'R (read) or F (fetched)',
+    _audit_rba comment 'the place in the source\'s log: which log',
+    _audit_pos comment 'the place in the source\'s log: where in it'
+)
+as
+select
+    `order`, -- bigint
+    `it's`, -- string
+    `name with spaces`, -- string
+    amount, -- decimal(12,2)
+    `at`, -- timestamp
+    `local`, -- timestamp_ntz
+    day, -- date
+    small, -- smallint
+    ratio, -- double
+    flag, -- boolean
+    bytes, -- binary
+    _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _changed_columns, _key_before, _raw_id, _batch_id, _report, _is_conflicting, _csn, _format_type, _audit_rba, _audit_pos
+-- comments: 213b71c0f9d16e9464e6f50ca2f3948e
+from lake.dedup_feed__trail__state
+where _mark is null
+;
+
+create or replace view lake.dedup_feed__trail__reports as
+with changes as (
+
+    select *
+    from lake.dedup_feed__trail__state
+    where
+        _mark is null
+        and _change_op <> 'truncate'
+
+),
+
+events as (
+
+    select
+        `order`, `it's`,
+        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
+        array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op) as _precedence,
+        _change_op = 'delete' as _is_deleted
+    from changes
+
+),
+
+key_events as (
+
+    select
+        events.`order`, events.`it's`, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._present_columns, events._precedence, events._is_deleted,
+        false as _is_replayed
+    from events
+
+),
+
+given_events as (
+
+    select
+        `order`, `it's`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed,
+        false as _is_known
+    from key_events
+
+),
+
+started_events as (
+
+    select
+        *,
+        not _is_deleted
+        and (_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _can_start
+    from given_events
+
+),
+
+judged_events as (
+
+    select
+        *,
+        coalesce(
+            last_value(
+                case
+                    when _is_deleted then false
+                    when _can_start then true
+                end,
+                true
+            ) over (
+                partition by `order`, `it's`
+                order by _change_seq, _precedence, _change_id
+                rows between unbounded preceding and 1 preceding
+            ),
+            false
+        ) as _has_lived
+    from started_events
+
+),
+
+borne_events as (
+
+    select
+        *,
+        not _is_deleted and (_can_start or _has_lived) as _lives,
+        not _has_lived or _is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _bears_all
+    from judged_events
+
+),
+
+reports as (
+
+    select
+        _change_id,
+        _change_seq,
+        substring_index(_report, ':', 1) as code,
+        trim(substring(_report, instr(_report, ':') + 1)) as detail
+    from lake.dedup_feed__trail__state
+    where _report is not null
+    union all
+    select
+        _change_id,
+        _change_seq,
+        'conflicting_content' as code,
+        'delivered with different contents or before images; the greater ones stand' as detail
+    from lake.dedup_feed__trail__state
+    where _is_conflicting
+    union all
+    select
+        _change_id,
+        _change_seq,
+        'orphan' as code,
+        concat('no row lives at key ', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false')), ', and the update does not bear every column') as detail
+    from borne_events
+    where not _is_deleted and not _lives
+
+)
+
+select
+    _change_id,
+    _change_seq,
+    code,
+    detail
+from reports
+;

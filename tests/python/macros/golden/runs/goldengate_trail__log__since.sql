@@ -1,0 +1,343 @@
+select 0 as place, _mark from lake.dedup_feed__trail__state where _mark is not null
+;
+
+select cast(trail_name as string), cast(_last.trail_seqno as string), cast(_last.trail_rba as string), _copies from (select trail_name, max(struct(trail_seqno, trail_rba)) as _last, 1 as _copies from lake_raw.trail where not (trail_seqno is null or trail_rba is null) and (
+            (trail_seqno is null or trail_rba is null)
+            or (trail_name <=> 'it\'s' and (trail_seqno > 3 or (trail_seqno = 3 and trail_rba > 4100)))
+            or not (
+                (trail_name <=> 'it\'s')
+            )
+        ) group by trail_name)
+;
+
+create table lake.dedup_feed__trail__batch_20260131t120000000000_00000000
+    using parquet
+    as
+    select * from the_model
+;
+
+select count_if(_is_accepted) as changes, min(case when _is_accepted then _change_seq end) as lowest_seq, max(case when _is_accepted then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, 0 as overruled, 0 as known from lake.dedup_feed__trail__batch_20260131t120000000000_00000000
+;
+
+select cast(_first.trail_name as string), cast(_first._position.trail_seqno as string), cast(_first._position.trail_rba as string) from (select min(_waiting_since) as _first from lake.dedup_feed__trail__batch_20260131t120000000000_00000000 where _waiting_since is not null group by cast(_waiting_since.trail_name as string))
+;
+
+select count_if(target._change_id is null or ((struct(to_json(struct(source.`order` as `order`, source.`it's` as `it's`, source.`name with spaces` as `name with spaces`, source.amount as amount, source.`at` as `at`, source.`local` as `local`, source.day as day, source.small as small, source.ratio as ratio, source.flag as flag, source.bytes as bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id, source._csn, source._format_type, source._audit_rba, source._audit_pos) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id, target._csn, target._format_type, target._audit_rba, target._audit_pos))
+    or (source._key_before is not null and (target._key_before is null or source._key_before > target._key_before))
+    or (source._report is null and target._report is not null)
+    or (not target._is_conflicting and (source._is_conflicting
+    or (
+        (
+            not source._change_op <=> target._change_op
+            or coalesce(source._key_before <> target._key_before, false)
+            or (
+                source._change_op not in ('delete', 'truncate')
+                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._present_columns is null))
+                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._present_columns is null))
+            )
+        )
+    ))))) as new_changes, count(target._change_id) as known, count_if((target._key_before is not null and source._key_before is not null and (target._key_before is null or source._key_before > target._key_before)) or (target._change_id is not null and not (source.`order` <=> target.`order` and source.`it's` <=> target.`it's` and source._change_op <=> target._change_op) and (struct(to_json(struct(source.`order` as `order`, source.`it's` as `it's`, source.`name with spaces` as `name with spaces`, source.amount as amount, source.`at` as `at`, source.`local` as `local`, source.day as day, source.small as small, source.ratio as ratio, source.flag as flag, source.bytes as bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id, source._csn, source._format_type, source._audit_rba, source._audit_pos) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id, target._csn, target._format_type, target._audit_rba, target._audit_pos)))) as overruled from (select * from lake.dedup_feed__trail__batch_20260131t120000000000_00000000 where _is_accepted) as source left join lake.dedup_feed__trail__state as target on source._change_id = target._change_id and source._change_seq = target._change_seq and target._change_seq between '20260131120000250000000000000000020' and '20260131120000250000000000000000022'
+;
+
+merge into lake.dedup_feed__trail__state as target
+using (
+    select
+        _mark,
+        _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, _csn, _format_type, _audit_rba, _audit_pos, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes
+    from lake.dedup_feed__trail__batch_20260131t120000000000_00000000
+    where _is_accepted
+    union all
+    select
+        '{"log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:trail_seqno,trail_rba", "settled": [{"group": ["it\'s"], "position": [3, 4100], "is_whole": true}], "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' as _mark,
+        null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as _csn, null as _format_type, null as _audit_rba, null as _audit_pos, null as `order`, null as `it's`, null as `name with spaces`, null as amount, null as `at`, null as `local`, null as day, null as small, null as ratio, null as flag, null as bytes
+) as source
+    on
+        source._change_id <=> target._change_id
+        and source._change_seq <=> target._change_seq
+        and (source._mark is null) = (target._mark is null)
+        and (target._mark is not null or target._change_seq between '20260131120000250000000000000000020' and '20260131120000250000000000000000022')
+when matched and source._mark is not null then update set
+    _mark = case
+        when target._mark = '{"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:trail_seqno,trail_rba", "settled": [{"group": ["it\'s"], "position": [3, 4100], "is_whole": true}], "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' then source._mark
+        else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
+    end
+when matched and (struct(to_json(struct(source.`order` as `order`, source.`it's` as `it's`, source.`name with spaces` as `name with spaces`, source.amount as amount, source.`at` as `at`, source.`local` as `local`, source.day as day, source.small as small, source.ratio as ratio, source.flag as flag, source.bytes as bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id, source._csn, source._format_type, source._audit_rba, source._audit_pos) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id, target._csn, target._format_type, target._audit_rba, target._audit_pos)) then update set
+    _change_op = source._change_op,
+    _changed_at = source._changed_at,
+    _transaction_id = source._transaction_id,
+    _present_columns = source._present_columns,
+    _changed_columns = source._changed_columns,
+    _raw_id = source._raw_id,
+    _row_hash = source._row_hash,
+    _form = source._form,
+    _csn = source._csn,
+    _format_type = source._format_type,
+    _audit_rba = source._audit_rba,
+    _audit_pos = source._audit_pos,
+    `order` = source.`order`,
+    `it's` = source.`it's`,
+    `name with spaces` = source.`name with spaces`,
+    amount = source.amount,
+    `at` = source.`at`,
+    `local` = source.`local`,
+    day = source.day,
+    small = source.small,
+    ratio = source.ratio,
+    flag = source.flag,
+    bytes = source.bytes,
+    _batch_id = case
+        when
+            xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._csn, source._format_type, source._audit_rba, source._audit_pos, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._change_op is null, source._present_columns is null, source._changed_columns is null, source._changed_at is null, source._transaction_id is null, source._csn is null, source._format_type is null, source._audit_rba is null, source._audit_pos is null)) = xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._csn, target._format_type, target._audit_rba, target._audit_pos, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._change_op is null, target._present_columns is null, target._changed_columns is null, target._changed_at is null, target._transaction_id is null, target._csn is null, target._format_type is null, target._audit_rba is null, target._audit_pos is null))
+            and not ((source._key_before is not null and (target._key_before is null or source._key_before > target._key_before))
+    or (source._report is null and target._report is not null)
+    or (not target._is_conflicting and (source._is_conflicting
+    or (
+        (
+            not source._change_op <=> target._change_op
+            or coalesce(source._key_before <> target._key_before, false)
+            or (
+                source._change_op not in ('delete', 'truncate')
+                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._present_columns is null))
+                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._present_columns is null))
+            )
+        )
+    ))))
+            then target._batch_id
+        else source._batch_id
+    end,
+    _key_before = case when source._key_before is not null and (target._key_before is null or source._key_before > target._key_before) then source._key_before else target._key_before end,
+    _report = case when source._report is not null and target._report is not null then greatest(source._report, target._report) end,
+    _is_conflicting = target._is_conflicting or source._is_conflicting
+    or (
+        (
+            not source._change_op <=> target._change_op
+            or coalesce(source._key_before <> target._key_before, false)
+            or (
+                source._change_op not in ('delete', 'truncate')
+                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._present_columns is null))
+                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._present_columns is null))
+            )
+        )
+    )
+when matched and ((struct(to_json(struct(source.`order` as `order`, source.`it's` as `it's`, source.`name with spaces` as `name with spaces`, source.amount as amount, source.`at` as `at`, source.`local` as `local`, source.day as day, source.small as small, source.ratio as ratio, source.flag as flag, source.bytes as bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id, source._csn, source._format_type, source._audit_rba, source._audit_pos) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id, target._csn, target._format_type, target._audit_rba, target._audit_pos))
+    or (source._key_before is not null and (target._key_before is null or source._key_before > target._key_before))
+    or (source._report is null and target._report is not null)
+    or (not target._is_conflicting and (source._is_conflicting
+    or (
+        (
+            not source._change_op <=> target._change_op
+            or coalesce(source._key_before <> target._key_before, false)
+            or (
+                source._change_op not in ('delete', 'truncate')
+                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._present_columns is null))
+                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._present_columns is null))
+            )
+        )
+    )))) then update set
+    _batch_id = case
+        when
+            xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._csn, source._format_type, source._audit_rba, source._audit_pos, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._change_op is null, source._present_columns is null, source._changed_columns is null, source._changed_at is null, source._transaction_id is null, source._csn is null, source._format_type is null, source._audit_rba is null, source._audit_pos is null)) = xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._csn, target._format_type, target._audit_rba, target._audit_pos, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._change_op is null, target._present_columns is null, target._changed_columns is null, target._changed_at is null, target._transaction_id is null, target._csn is null, target._format_type is null, target._audit_rba is null, target._audit_pos is null))
+            and not ((source._key_before is not null and (target._key_before is null or source._key_before > target._key_before))
+    or (source._report is null and target._report is not null)
+    or (not target._is_conflicting and (source._is_conflicting
+    or (
+        (
+            not source._change_op <=> target._change_op
+            or coalesce(source._key_before <> target._key_before, false)
+            or (
+                source._change_op not in ('delete', 'truncate')
+                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._present_columns is null))
+                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._present_columns is null))
+            )
+        )
+    ))))
+            then target._batch_id
+        else source._batch_id
+    end,
+    _key_before = case when source._key_before is not null and (target._key_before is null or source._key_before > target._key_before) then source._key_before else target._key_before end,
+    _report = case when source._report is not null and target._report is not null then greatest(source._report, target._report) end,
+    _is_conflicting = target._is_conflicting or source._is_conflicting
+    or (
+        (
+            not source._change_op <=> target._change_op
+            or coalesce(source._key_before <> target._key_before, false)
+            or (
+                source._change_op not in ('delete', 'truncate')
+                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._present_columns is null))
+                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._present_columns is null))
+            )
+        )
+    )
+when not matched then insert (_mark, _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, _csn, _format_type, _audit_rba, _audit_pos, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes)
+    values (source._mark, source._change_seq, source._change_id, source._batch_id, source._key_before, source._report, source._is_conflicting, source._change_op, source._changed_at, source._transaction_id, source._present_columns, source._changed_columns, source._raw_id, source._row_hash, source._form, source._csn, source._format_type, source._audit_rba, source._audit_pos, source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes)
+;
+
+drop table if exists lake.dedup_feed__trail__batch_20260131t120000000000_00000000
+;
+
+create or replace view lake.dedup_feed__trail
+(
+    `order`,
+    `it's`,
+    `name with spaces`,
+    amount,
+    `at`,
+    `local`,
+    day,
+    small,
+    ratio,
+    flag,
+    bytes,
+    _change_op comment 'insert, update, upsert, delete, truncate, snapshot; null where the raw row is no change',
+    _change_seq comment 'sorts as text in the order of change; of snapshot rows snapshot_seq',
+    _changed_at comment 'when the source says it happened, approximate; never an order',
+    _transaction_id comment 'null where the feed has none',
+    _change_id comment 'identity of the change within its table: raw rows with one id are one change delivered again',
+    _present_columns comment 'columns whose value this change bears; null = all that were declared when it was logged',
+    _changed_columns comment 'columns that the mask says were changed; null = it does not say',
+    _key_before comment 'the key before this change moved it; else null',
+    _raw_id comment 'where the raw row stands: topic, partition and offset, the position in a trail, the record id of an event, or the place in OpenEdge\'s index; of Qlik change tables a hash of the raw row, which rows that are the same share',
+    _batch_id comment 'the run that brought the change in or last revised it; sorts by the start of the run',
+    _report comment 'null, or code: detail of an accepted change that needs a look',
+    _is_conflicting comment 'this change was delivered with different contents, of which the greater stands',
+    _csn comment 'the commit\'s number',
+    _format_type comment 'R (read) or F (fetched)',
+    _audit_rba comment 'the place in the source\'s log: which log',
+    _audit_pos comment 'the place in the source\'s log: where in it'
+)
+as
+select
+    `order`, -- bigint
+    `it's`, -- string
+    `name with spaces`, -- string
+    amount, -- decimal(12,2)
+    `at`, -- timestamp
+    `local`, -- timestamp_ntz
+    day, -- date
+    small, -- smallint
+    ratio, -- double
+    flag, -- boolean
+    bytes, -- binary
+    _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _changed_columns, _key_before, _raw_id, _batch_id, _report, _is_conflicting, _csn, _format_type, _audit_rba, _audit_pos
+-- comments: 213b71c0f9d16e9464e6f50ca2f3948e
+from lake.dedup_feed__trail__state
+where _mark is null
+;
+
+create or replace view lake.dedup_feed__trail__reports as
+with changes as (
+
+    select *
+    from lake.dedup_feed__trail__state
+    where
+        _mark is null
+        and _change_op <> 'truncate'
+
+),
+
+events as (
+
+    select
+        `order`, `it's`,
+        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
+        array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op) as _precedence,
+        _change_op = 'delete' as _is_deleted
+    from changes
+
+),
+
+key_events as (
+
+    select
+        events.`order`, events.`it's`, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._present_columns, events._precedence, events._is_deleted,
+        false as _is_replayed
+    from events
+
+),
+
+given_events as (
+
+    select
+        `order`, `it's`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed,
+        false as _is_known
+    from key_events
+
+),
+
+started_events as (
+
+    select
+        *,
+        not _is_deleted
+        and (_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _can_start
+    from given_events
+
+),
+
+judged_events as (
+
+    select
+        *,
+        coalesce(
+            last_value(
+                case
+                    when _is_deleted then false
+                    when _can_start then true
+                end,
+                true
+            ) over (
+                partition by `order`, `it's`
+                order by _change_seq, _precedence, _change_id
+                rows between unbounded preceding and 1 preceding
+            ),
+            false
+        ) as _has_lived
+    from started_events
+
+),
+
+borne_events as (
+
+    select
+        *,
+        not _is_deleted and (_can_start or _has_lived) as _lives,
+        not _has_lived or _is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _bears_all
+    from judged_events
+
+),
+
+reports as (
+
+    select
+        _change_id,
+        _change_seq,
+        substring_index(_report, ':', 1) as code,
+        trim(substring(_report, instr(_report, ':') + 1)) as detail
+    from lake.dedup_feed__trail__state
+    where _report is not null
+    union all
+    select
+        _change_id,
+        _change_seq,
+        'conflicting_content' as code,
+        'delivered with different contents or before images; the greater ones stand' as detail
+    from lake.dedup_feed__trail__state
+    where _is_conflicting
+    union all
+    select
+        _change_id,
+        _change_seq,
+        'orphan' as code,
+        concat('no row lives at key ', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false')), ', and the update does not bear every column') as detail
+    from borne_events
+    where not _is_deleted and not _lives
+
+)
+
+select
+    _change_id,
+    _change_seq,
+    code,
+    detail
+from reports
+;

@@ -1,0 +1,193 @@
+select 0 as place, _mark from lake.dedup_feed__openedge__state where _mark is not null
+;
+
+create table lake.dedup_feed__openedge__batch_20260131t120000000000_00000000
+    using parquet
+    as
+    select * from the_model
+;
+
+select count_if(_mark is null) as changes, min(case when _mark is null then _change_seq end) as lowest_seq, max(case when _mark is null then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, count_if(_overrules) as overruled, count_if(_is_known) as known from lake.dedup_feed__openedge__batch_20260131t120000000000_00000000
+;
+
+insert into lake.dedup_feed__openedge__state (_mark, _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, _parts, _has_tracking, `order`, `it's`, `name with spaces`, amount, day, tags, counts)
+select * from (
+    select
+        _mark,
+        _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, _parts, _has_tracking, `order`, `it's`, `name with spaces`, amount, day, tags, counts
+    from lake.dedup_feed__openedge__batch_20260131t120000000000_00000000
+    where _mark is null
+    union all
+    select
+        '{"log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "settled": null, "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "day": "date", "tags": "array<string>", "counts": "array<int>"}, "form": 0, "added": {}}' as _mark,
+        null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as _parts, null as _has_tracking, null as `order`, null as `it's`, null as `name with spaces`, null as amount, null as day, null as tags, null as counts
+)
+where
+    case
+        when
+            (select max_by(_mark, get_json_object(_mark, '$.batch')) from lake.dedup_feed__openedge__state where _mark is not null)
+            = '{"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "settled": null, "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "day": "date", "tags": "array<string>", "counts": "array<int>"}, "form": 0, "added": {}}'
+            then true
+        else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
+    end
+;
+
+drop table if exists lake.dedup_feed__openedge__batch_20260131t120000000000_00000000
+;
+
+create or replace view lake.dedup_feed__openedge
+(
+    `order`,
+    `it's`,
+    `name with spaces`,
+    amount,
+    day,
+    tags,
+    counts,
+    _change_op comment 'insert, update, upsert, delete, truncate, snapshot; null where the raw row is no change',
+    _change_seq comment 'sorts as text in the order of change; of snapshot rows snapshot_seq',
+    _changed_at comment 'when the source says it happened, approximate; never an order',
+    _transaction_id comment 'null where the feed has none',
+    _change_id comment 'identity of the change within its table: raw rows with one id are one change delivered again',
+    _present_columns comment 'columns whose value this change bears; null = all that were declared when it was logged',
+    _changed_columns comment 'columns that the mask says were changed; null = it does not say',
+    _key_before comment 'the key before this change moved it; else null',
+    _raw_id comment 'where the raw row stands: topic, partition and offset, the position in a trail, the record id of an event, or the place in OpenEdge\'s index; of Qlik change tables a hash of the raw row, which rows that are the same share',
+    _batch_id comment 'the run that brought the change in or last revised it; sorts by the start of the run',
+    _report comment 'null, or code: detail of an accepted change that needs a look',
+    _is_conflicting comment 'this change was delivered with different contents, of which the greater stands',
+    _parts comment 'how many change rows the change was read from',
+    _has_tracking comment 'whether the change was read with its tracking row'
+)
+as
+select
+    `order`, -- bigint
+    `it's`, -- string
+    `name with spaces`, -- string
+    amount, -- decimal(12,2)
+    day, -- date
+    tags, -- array<string>
+    counts, -- array<int>
+    _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _changed_columns, _key_before, _raw_id, _batch_id, _report, _is_conflicting, _parts, _has_tracking
+-- comments: 3b2466a0bea0383fbc870ba2085f4bab
+from lake.dedup_feed__openedge__state
+where _mark is null
+;
+
+create or replace view lake.dedup_feed__openedge__reports as
+with changes as (
+
+    select *
+    from lake.dedup_feed__openedge__state
+    where
+        _mark is null
+        and _change_op <> 'truncate'
+
+),
+
+events as (
+
+    select
+        `order`, `it's`,
+        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
+        array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op) as _precedence,
+        _change_op = 'delete' as _is_deleted
+    from changes
+
+),
+
+key_events as (
+
+    select
+        events.`order`, events.`it's`, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._present_columns, events._precedence, events._is_deleted,
+        false as _is_replayed
+    from events
+
+),
+
+given_events as (
+
+    select
+        `order`, `it's`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed,
+        false as _is_known
+    from key_events
+
+),
+
+started_events as (
+
+    select
+        *,
+        not _is_deleted
+        and (_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _can_start
+    from given_events
+
+),
+
+judged_events as (
+
+    select
+        *,
+        coalesce(
+            last_value(
+                case
+                    when _is_deleted then false
+                    when _can_start then true
+                end,
+                true
+            ) over (
+                partition by `order`, `it's`
+                order by _change_seq, _precedence, _change_id
+                rows between unbounded preceding and 1 preceding
+            ),
+            false
+        ) as _has_lived
+    from started_events
+
+),
+
+borne_events as (
+
+    select
+        *,
+        not _is_deleted and (_can_start or _has_lived) as _lives,
+        not _has_lived or _is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _bears_all
+    from judged_events
+
+),
+
+reports as (
+
+    select
+        _change_id,
+        _change_seq,
+        substring_index(_report, ':', 1) as code,
+        trim(substring(_report, instr(_report, ':') + 1)) as detail
+    from lake.dedup_feed__openedge__state
+    where _report is not null
+    union all
+    select
+        _change_id,
+        _change_seq,
+        'conflicting_content' as code,
+        'delivered with different contents or before images; the greater ones stand' as detail
+    from lake.dedup_feed__openedge__state
+    where _is_conflicting
+    union all
+    select
+        _change_id,
+        _change_seq,
+        'orphan' as code,
+        concat('no row lives at key ', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false')), ', and the update does not bear every column') as detail
+    from borne_events
+    where not _is_deleted and not _lives
+
+)
+
+select
+    _change_id,
+    _change_seq,
+    code,
+    detail
+from reports
+;

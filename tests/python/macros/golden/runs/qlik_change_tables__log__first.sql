@@ -1,0 +1,102 @@
+select cast(unix_micros(max(`landed at`)) as string) from lake_raw.qlik where `landed at` is not null
+;
+
+select cast(unix_micros(max(_arrival)) as string) as edge, max_by(_rows, _arrival) as edge_rows, max(case when _is_settled then _rows end) as settled_rows, min(_lowest_seq) as lowest_seq, min(case when not coalesce(_is_settled, false) then _lowest_seq end) as lowest_seq_above from (select _arrival, _arrival = timestamp_micros(500) as _is_settled, concat_ws(':', count(*), sum(shiftright(_hash, 32)), sum(_hash & 4294967295)) as _rows, min(_sequence) as _lowest_seq from (select `landed at` as _arrival, cast(header__change_seq as string) as _sequence, xxhash64(header__change_seq, header__change_oper, header__change_mask, header__stream_position, header__operation, header__transaction_id, header__timestamp, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, `landed at`, array(header__change_seq is null, header__change_oper is null, header__change_mask is null, header__stream_position is null, header__operation is null, header__transaction_id is null, header__timestamp is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, `landed at` is null)) as _hash from lake_raw.qlik where (`landed at` >= timestamp_micros(500) or `landed at` is null)) group by _arrival)
+;
+
+select 1 from lake_raw.qlik where header__change_oper = 'B' limit 1
+;
+
+create or replace table lake.dedup_feed__qlik__state
+    using delta
+    tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'true', 'delta.enableTypeWidening' = 'true')
+    
+    as
+    select * from the_model
+;
+
+select count_if(_mark is null) as changes, min(case when _mark is null then _change_seq end) as lowest_seq, max(case when _mark is null then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, 0 as overruled, 0 as known from lake.dedup_feed__qlik__state
+;
+
+insert into lake.dedup_feed__qlik__state (_mark)
+select '{"log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' as _mark
+where
+    case
+        when (select count_if(_mark is null and _batch_id = '20260131T120000000000_00000000') = 3 and count(*) = 3 from lake.dedup_feed__qlik__state) then true
+        else raise_error('change_tables: another run has built this table at the same time; run again')
+    end
+;
+
+create or replace view lake.dedup_feed__qlik
+(
+    `order`,
+    `it's`,
+    `name with spaces`,
+    amount,
+    `at`,
+    `local`,
+    day,
+    small,
+    ratio,
+    flag,
+    bytes,
+    _change_op comment 'insert, update, upsert, delete, truncate, snapshot; null where the raw row is no change',
+    _change_seq comment 'sorts as text in the order of change; of snapshot rows snapshot_seq',
+    _changed_at comment 'when the source says it happened, approximate; never an order',
+    _transaction_id comment 'null where the feed has none',
+    _change_id comment 'identity of the change within its table: raw rows with one id are one change delivered again',
+    _present_columns comment 'columns whose value this change bears; null = all that were declared when it was logged',
+    _changed_columns comment 'columns that the mask says were changed; null = it does not say',
+    _key_before comment 'the key before this change moved it; else null',
+    _raw_id comment 'where the raw row stands: topic, partition and offset, the position in a trail, the record id of an event, or the place in OpenEdge\'s index; of Qlik change tables a hash of the raw row, which rows that are the same share',
+    _batch_id comment 'the run that brought the change in or last revised it; sorts by the start of the run',
+    _report comment 'null, or code: detail of an accepted change that needs a look',
+    _is_conflicting comment 'this change was delivered with different contents, of which the greater stands'
+)
+as
+select
+    `order`, -- bigint
+    `it's`, -- string
+    `name with spaces`, -- string
+    amount, -- decimal(12,2)
+    `at`, -- timestamp
+    `local`, -- timestamp_ntz
+    day, -- date
+    small, -- smallint
+    ratio, -- double
+    flag, -- boolean
+    bytes, -- binary
+    _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _changed_columns, _key_before, _raw_id, _batch_id, _report, _is_conflicting
+-- comments: f1c3c59f05828a7f5ee63d6afe566c68
+from lake.dedup_feed__qlik__state
+where _mark is null
+;
+
+create or replace view lake.dedup_feed__qlik__reports as
+with reports as (
+
+    select
+        _change_id,
+        _change_seq,
+        substring_index(_report, ':', 1) as code,
+        trim(substring(_report, instr(_report, ':') + 1)) as detail
+    from lake.dedup_feed__qlik__state
+    where _report is not null
+    union all
+    select
+        _change_id,
+        _change_seq,
+        'conflicting_content' as code,
+        'delivered with different contents or before images; the greater ones stand' as detail
+    from lake.dedup_feed__qlik__state
+    where _is_conflicting
+
+)
+
+select
+    _change_id,
+    _change_seq,
+    code,
+    detail
+from reports
+;

@@ -1,0 +1,216 @@
+"""The shapes of runs that golden files show: which model runs, and what it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from .entries import FURTHER, LANDED
+from .rendering import Answers, Lake, Project, Rows, Run
+
+SCHEMA = "lake"
+Marks = dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A run of a model. `marks` has the models that are built, and how their marks differ from a first run's."""
+
+    model: str
+    marks: Marks = field(default_factory=dict)
+    answers: Answers = field(default_factory=dict)
+    variables: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _seq(number: int) -> str:
+    return f"2026013112000025{number:019d}"
+
+
+def _places(*places: tuple[str, ...]) -> Rows:
+    return [{f"place_{number}": text for number, text in enumerate(place)} | {"_copies": 1} for place in places]
+
+
+def _looked(**found: int) -> Rows:
+    return [found]
+
+
+ANSWERS: Answers = {
+    # what has landed: arrivals, and positions in a topic or a trail
+    r"^select cast\(.*max\(.* as string\) from \S+ where \S.* is not null$": [{"arrival": "500"}],
+    "as edge_rows": [
+        {
+            "edge": "600", "edge_rows": "2:3:4", "settled_rows": "1:2:3",
+            "lowest_seq": _seq(5), "lowest_seq_above": _seq(5),
+        }
+    ],
+    r"cast\(topic as string\).* _copies from": _places(("orders", "0", "41"), ("orders", "1", "7")),
+    r"cast\(trail_name as string\).* _copies from": _places(("it's", "3", "4100")),
+    # what it has settled, what waits, what is lost
+    "as settled,": [{"settled": "600", "waiting": None}],
+    r"_waiting_since is not null": [],
+    r"as _first|_holds_back|from trails\nwhere _last_start": [],
+    "^select 1 from .* limit 1$": [],
+    # what a batch holds, and what of it the log knows
+    "as changes,": [
+        {
+            "changes": 3, "lowest_seq": _seq(20), "highest_seq": _seq(22), "truncate_seq": None, "moves": 0,
+            "overruled": 0, "known": 0,
+        }
+    ],
+    "as new_changes,": [{"new_changes": 2, "known": 1, "overruled": 0}],
+    "as withdrawn,": [{"withdrawn": 0, "lowest_seq": None, "highest_seq": None}],
+    r"order by (place|source\._raw_id) limit 3$": [],
+    r"^select coalesce\(min\(record_id\)": [{"first": 10, "last": 19}],
+}  # fmt: skip
+"""What a run finds where its shape says nothing else: rows have landed, none waits, and their changes are new."""
+
+NOTHING_LATE = {"_is_late|exchanged_keys": _looked(late=0, rebuild=0, late_moves=0, open_exchanges=0)}
+
+
+def _log(name: str) -> str:
+    return f"dedup_feed__{name}"
+
+
+def _since(name: str, **mark: Any) -> Marks:
+    return {_log(name): mark}
+
+
+def _state(kind: str, name: str, log: dict[str, Any] | None = None, **looked: int) -> Shape:
+    """A first run of a state over a log whose mark is as `log` has it."""
+    answers = {"exchanged_keys|met_events": [looked]} if looked else {}
+    return Shape(f"{kind}_feed__{name}", {_log(name): log or {}}, answers)
+
+
+def _state_since(kind: str, name: str, log: dict[str, Any] | None = None, **looked: int) -> Shape:
+    """A later run, over a log that has taken in more since."""
+    model = f"{kind}_feed__{name}"
+    batch = "20260131T110000000000_00000009"
+    answers = {"exchanged_keys|met_events": [looked]} if looked else {}
+    return Shape(model, {_log(name): {"batch": batch} | (log or {}), model: {}}, answers)
+
+
+MOVES = {"moves": True}
+FLOOR = {"floor": _seq(15), "loads": ["", _seq(15)]}
+ADDED = {"form": 1, "added": {"name with spaces": 1}}
+_LATE_ARRIVALS = {
+    "as edge_rows": [
+        {
+            "edge": "600",
+            "edge_rows": "2:3:4",
+            "settled_rows": "1:2:3",
+            "lowest_seq": _seq(99),
+            "lowest_seq_above": _seq(99),
+        }
+    ]
+}
+_HAS_ROWS = {"^select 1 from .* limit 1$": [{"1": 1}]}
+_KNOWN = {
+    "as changes,": [{**ANSWERS["as changes,"][0]} | {"known": 2, "overruled": 1, "moves": 1, "truncate_seq": _seq(21)}]
+}
+
+SHAPES: Mapping[str, Shape] = {
+    # logs, by feed
+    "qlik_change_tables__log__first": Shape(_log("qlik")),
+    "qlik_change_tables__log__since": Shape(_log("qlik"), _since("qlik")),
+    "qlik_change_tables__log__since_in_time": Shape(_log("qlik"), _since("qlik"), _LATE_ARRIVALS),
+    "qlik_change_tables__log__everything": Shape(_log("qlik_plain"), _since("qlik_plain"), _KNOWN),
+    "qlik_change_tables__log__column_added": Shape(_log("qlik_plain"), _since("qlik_plain", **ADDED)),
+    "qlik_change_tables__log__rescan_column_added": Shape(
+        _log("qlik_plain"), _since("qlik_plain", **ADDED), _KNOWN, {"change_tables_rescan": True}
+    ),
+    "qlik_change_tables__staging__masks_as_text": Shape("stg_feed__qlik_masks"),
+    "qlik_kafka__log__first": Shape(_log("kafka")),
+    "qlik_kafka__log__since": Shape(_log("kafka"), _since("kafka")),
+    "qlik_kafka__log__everything": Shape(_log("kafka_read_whole"), _since("kafka_read_whole")),
+    "qlik_kafka__staging__avro": Shape("stg_feed__kafka_avro"),
+    "qlik_kafka__staging__table_in_a_column": Shape("stg_feed__kafka_by_column"),
+    "qlik_kafka__schemas": Shape("kafka_schemas"),
+    "qlik_kafka__unclaimed": Shape("unclaimed_kafka"),
+    "qlik_kafka__unclaimed__table_in_a_column": Shape("unclaimed_kafka_by_column"),
+    "goldengate_trail__log__first": Shape(_log("trail")),
+    "goldengate_trail__log__since": Shape(_log("trail"), _since("trail")),
+    "goldengate_trail__log__everything": Shape(_log("trail_full_images"), _since("trail_full_images")),
+    "goldengate_trail__staging__ignore_case": Shape("stg_feed__trail_cased"),
+    "goldengate_trail__unclaimed": Shape("unclaimed_trail"),
+    "idm_event_log__log__first": Shape(_log("events_multi_valued")),
+    "idm_event_log__log__since": Shape(_log("events"), _since("events")),
+    "idm_event_log__log__everything": Shape(_log("events_ahead"), _since("events_ahead")),
+    "idm_event_log__current__multi_valued": _state("current", "events_multi_valued"),
+    "idm_event_log__unclaimed": Shape("unclaimed_events"),
+    "idm_event_log__documents__first": Shape("documents", _since("events") | _since("events_multi_valued")),
+    "idm_event_log__documents__since": Shape(
+        "documents",
+        {_log(name): {"batch": "20260131T110000000000_00000009"} for name in ("events", "events_multi_valued")}
+        | {"documents": {}},
+    ),
+    "openedge_cdc__log__first": Shape(_log("openedge")),
+    "openedge_cdc__log__since": Shape(_log("openedge_arriving"), _since("openedge_arriving")),
+    "openedge_cdc__log__everything": Shape(_log("openedge"), _since("openedge"), _KNOWN),
+    "openedge_cdc__log__level_0": Shape(_log("openedge_level_0")),
+    "openedge_cdc__staging__by_recid": Shape("stg_feed__openedge_by_recid"),
+    "openedge_cdc__staging__spelt_otherwise": Shape("stg_feed__openedge_spelt"),
+    "openedge_cdc__staging__level_1": Shape("stg_feed__openedge_level_1"),
+    "openedge_cdc__events": Shape("openedge_events"),
+    "openedge_cdc__unclaimed": Shape("unclaimed_openedge"),
+    # states, by their images
+    "current__full__first": _state("current", "full"),
+    "current__full__first_exchanges": _state("current", "full", MOVES | FLOOR, exchanges=1),
+    "current__full__since": _state_since("current", "full"),
+    "current__full__since_floor": _state_since("current", "full", FLOOR),
+    "current__full__since_moves": _state_since("current", "full", MOVES, exchanges=0),
+    "current__full__since_exchanges": _state_since("current", "full", MOVES | FLOOR, exchanges=1, rebuild=0),
+    "current__partial__first": _state("current", "partial"),
+    "current__partial__first_moves": _state("current", "partial", MOVES | FLOOR),
+    "current__partial__since": _state_since("current", "partial", late=0, rebuild=0),
+    "current__partial__since_late": _state_since("current", "partial", late=1, rebuild=0),
+    "current__partial__since_floor": _state_since("current", "partial", FLOOR, late=0, rebuild=0),
+    "current__partial__since_moves": _state_since(
+        "current", "partial", MOVES, late=1, rebuild=0, late_moves=0, open_exchanges=0
+    ),
+    "current__partial__since_column_added": _state_since("current", "partial", ADDED, late=0, rebuild=0),
+    "current__partial__orphans_start_rows": _state("current", "orphans_start_rows"),
+    "history__full__first": _state("history", "full"),
+    "history__full__first_exchanges": _state("history", "full", MOVES | FLOOR, exchanges=1),
+    "history__full__since": _state_since("history", "full", late=0, rebuild=0),
+    "history__full__since_floor": _state_since("history", "full", FLOOR, late=0, rebuild=0),
+    "history__full__since_late_exchanges": _state_since(
+        "history", "full", MOVES | FLOOR, late=1, rebuild=0, exchanges=1
+    ),
+    "history__partial__first": _state("history", "partial"),
+    "history__partial__first_moves": _state("history", "partial", MOVES | FLOOR),
+    "history__partial__since_late_floor": _state_since("history", "partial", FLOOR, late=1, rebuild=0),
+    "history__partial__since_moves": _state_since(
+        "history", "partial", MOVES | FLOOR, late=0, rebuild=0, late_moves=0, open_exchanges=0
+    ),
+    "history__as_of": Shape("as_of"),
+    # models over many tables
+    "rejected": Shape("rejected"),
+    "reported": Shape("reported"),
+}
+"""Name of the golden file -> the run that it shows."""
+
+
+class Shapes:
+    """Runs shapes in one project."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self._first_mark = cache(self._first_mark_of)
+
+    def run(self, shape: Shape, run: int = 0) -> Run:
+        """Run a shape; `run` counts back from now."""
+        return self.project.run(shape.model, self.lake(shape), run=run, variables=shape.variables)
+
+    def lake(self, shape: Shape) -> Lake:
+        """What the run of a shape finds."""
+        columns = {f"{SCHEMA}_raw.{entry.raw_table}": landed for entry, landed in LANDED if landed is not None}
+        columns |= {f"{SCHEMA}_raw.{name}": landed for name, landed in FURTHER.items()}
+        marks = {f"{SCHEMA}.{model}__state": self._first_mark(model) | told for model, told in shape.marks.items()}
+        return Lake(columns, marks, {**shape.answers, **ANSWERS})
+
+    def _first_mark_of(self, model: str) -> dict[str, Any]:
+        logs = {"documents": ("events", "events_multi_valued")}.get(model, (model.split("__", 1)[-1],))
+        first = Shape(model, {} if model.startswith("dedup_") else {_log(log): {} for log in logs})
+        return self.run(first, run=1).mark

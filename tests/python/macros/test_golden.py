@@ -1,0 +1,61 @@
+"""What runs send to Spark, held against golden files: one for each shape of run.
+
+`golden/models` has the SQL that a model renders to. `golden/runs` has all that its run sends, in order; `the_model`
+stands for that SQL, or for a step of it. A file that is not what is rendered now fails with what differs; `make golden`
+writes them all anew.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from .rendering import NOT_ASKED, Run
+from .shapes import SHAPES, Shapes
+
+GOLDEN = Path(__file__).with_name("golden")
+IS_ACCEPTED = "ACCEPT_GOLDEN" in os.environ
+_STEP = re.compile(r"^(\w+ as) \(\n.*?^\)", re.MULTILINE | re.DOTALL)
+
+
+def _texts(name: str, run: Run) -> dict[Path, str]:
+    """What the golden files of a run hold; nothing where a run sends its model alone."""
+    model = run.rendered.strip()
+    sent = [
+        _STEP.sub(
+            lambda step: f"{step[1]} (select * from the_model)" if step[0] in model else step[0],
+            sql.replace(model, "select * from the_model"),
+        )
+        for sql in run.sent
+        if not any(re.search(asked, sql) for asked in NOT_ASKED)
+    ]
+    return {
+        GOLDEN / f"models/{name}.sql": f"{model}\n",
+        GOLDEN / f"runs/{name}.sql": "\n;\n\n".join(sent) + "\n;\n" if len(sent) > 1 else "",
+    }
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_run_sends_what_its_golden_file_has(shapes: Shapes, name: str) -> None:
+    differences: list[str] = []
+    for file, text in _texts(name, shapes.run(SHAPES[name])).items():
+        if IS_ACCEPTED and text:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        held, place = file.read_text() if file.exists() else "", str(file.relative_to(GOLDEN))
+        differences += difflib.unified_diff(
+            held.splitlines(), text.splitlines(), place, f"{place}, now", lineterm="", n=8
+        )
+    assert not differences, "\n".join(["where this is meant, `make golden` accepts it:", *differences])
+
+
+def test_no_golden_file_is_of_a_shape_that_is_no_more() -> None:
+    stale = [file for file in GOLDEN.glob("*/*.sql") if file.stem not in SHAPES]
+    if IS_ACCEPTED:
+        for file in stale:
+            file.unlink()
+    assert not stale or IS_ACCEPTED, f"where this is meant, `make golden` removes {stale}"
