@@ -7,7 +7,8 @@ SHELL := bash
 BIN := .venv/bin
 PROOF_SEED ?= $(shell date +%Y%m%d)
 # two processes, each with a server of its own: while one plans, which takes one core, the other has the second
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --ignore=tests/python/macros
+# need no server, and are part of `lint`
 MACROS := $(BIN)/python -m pytest -q --no-header tests/python/macros
 READY := .venv/.ready
 PROFILES := .build/profiles/profiles.yml
@@ -47,7 +48,7 @@ test-long: lint  ## the proof with ten times the histories, other ones each day;
 	@CHANGE_TABLES_PROOF_SCALE=10 CHANGE_TABLES_PROOF_SEED=$(PROOF_SEED) \
 	    $(BIN)/python -m pytest tests/python/pipelines/test_random_histories.py tests/python/pipelines/test_event_histories.py
 
-lint: $(READY) jars $(PROFILES)  ## the checks that need no server
+lint: $(READY) jars $(PROFILES)  ## the checks that need no server, with the macros: what each shape of run sends, and sqlfluff over it
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy

@@ -13,8 +13,9 @@ from tests.python.pipelines.consumer import Entry
 
 KEY = ["order", "it's"]
 NAMES = {"order": "bigint", "it's": "string", "name with spaces": "string"}
-COLUMNS = NAMES | {
-    "amount": "decimal(12, 2)",
+# enough to see what settings make of it; one entry of each feed has all types
+FEW = NAMES | {"amount": "decimal(12, 2)"}
+COLUMNS = FEW | {
     "at": "timestamp",
     "local": "timestamp_ntz",
     "day": "date",
@@ -52,7 +53,7 @@ def _headers(*names: str, prefix: str = "header__", **types: str) -> dict[str, s
 def _entry(
     name: str,
     spec: Mapping[str, Any],
-    columns: Mapping[str, str] = COLUMNS,
+    columns: Mapping[str, str] = FEW,
     models: Sequence[str] = ("stg", "dedup"),
     **given: Any,
 ) -> Entry:
@@ -62,7 +63,7 @@ def _entry(
 LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
     # Qlik change tables
     (
-        _entry("qlik", QLIK | {"arrival": "landed at", "snapshot": "qlik_load"}),
+        _entry("qlik", QLIK | {"arrival": "landed at", "snapshot": "qlik_load"}, COLUMNS),
         _headers() | AS_TEXT | {"landed at": "timestamp"},
     ),
     (
@@ -87,7 +88,7 @@ LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
             },
         ),
         _headers(*qlik_cases.HEADERS, "partition_name", prefix="", change_mask="string", timestamp="string")
-        | COLUMNS
+        | FEW
         | {"batch": "decimal(38,38)"},
     ),
     # states do not know what feed they follow
@@ -115,6 +116,7 @@ LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
         _entry(
             "kafka",
             KAFKA | {"topic": "it's orders", "table": "app.orders", "hold_open_transactions": True},
+            COLUMNS,
             identifier="kafka_shared",
         ),
         kafka_cases.RECORD,
@@ -126,7 +128,7 @@ LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
     ),
     (_entry("kafka_read_whole", KAFKA | {"arrival": "none", "images": "full"}), kafka_cases.RECORD),
     # GoldenGate trails
-    (_entry("trail", TRAIL), trail_cases.RECORD),
+    (_entry("trail", TRAIL, COLUMNS), trail_cases.RECORD),
     (
         _entry("trail_cased", TRAIL | {"column_names": "ignore_case", "snapshot": "trail_load"}),
         trail_cases.RECORD,
@@ -137,6 +139,7 @@ LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
         _entry(
             "events",
             EVENTS | {"driver_user": "it's me", "replica": "replica", "arrival": "landed_at"},
+            COLUMNS,
             models=("stg", "dedup", "current"),
         ),
         idm_cases.EVENT | {"landed_at": "int"},
@@ -145,7 +148,7 @@ LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
         _entry(
             "events_multi_valued",
             EVENTS | {"replica": "replica_as_text", "table_name": "multi", "allow_loopback": True},
-            COLUMNS | {"usr_phone.phoneno": "string", "usr_card.scan": "binary"},
+            FEW | {"usr_phone.phoneno": "string", "usr_card.scan": "binary"},
             ("stg", "dedup", "current"),
             column_meta={name: {"multi_valued": True} for name in ("usr_phone.phoneno", "usr_card.scan")},
             identifier="events",

@@ -19,17 +19,19 @@ from .shapes import SHAPES, Shapes
 
 GOLDEN = Path(__file__).with_name("golden")
 IS_ACCEPTED = "ACCEPT_GOLDEN" in os.environ
-_STEP = re.compile(r"^(\w+ as) \(\n.*?^\)", re.MULTILINE | re.DOTALL)
+STEP = re.compile(r"^(?P<with>with )?(?P<name>\w+) as \(\n.*?^\)", re.MULTILINE | re.DOTALL)
 
 
 def _texts(name: str, run: Run) -> dict[Path, str]:
     """What the golden files of a run hold; nothing where a run sends its model alone."""
     model = run.rendered.strip()
+
+    def without_step(step: re.Match[str]) -> str:
+        is_known = step[0] in model
+        return f"{step['with'] or ''}{step['name']} as (select * from the_model)" if is_known else step[0]
+
     sent = [
-        _STEP.sub(
-            lambda step: f"{step[1]} (select * from the_model)" if step[0] in model else step[0],
-            sql.replace(model, "select * from the_model"),
-        )
+        STEP.sub(without_step, sql.replace(model, "select * from the_model"))
         for sql in run.sent
         if not any(re.search(asked, sql) for asked in NOT_ASKED)
     ]

@@ -416,13 +416,6 @@ unpacked as (
         if(map_contains_key(_row, 'it\'s'), _row['it\'s'], _row_before['it\'s']) as `it's`,
         _row['name with spaces'] as `name with spaces`,
         _row['amount'] as amount,
-        if(length(_row['at']) > 26, regexp_replace(if(substring(_row['at'], 11, 1) = ':', overlay(_row['at'] placing ' ' from 11), _row['at']), '([.][0-9]{6})[0-9]+', '$1'), if(substring(_row['at'], 11, 1) = ':', overlay(_row['at'] placing ' ' from 11), _row['at'])) as `at`,
-        if(length(_row['local']) > 26, regexp_replace(if(substring(_row['local'], 11, 1) = ':', overlay(_row['local'] placing ' ' from 11), _row['local']), '([.][0-9]{6})[0-9]+', '$1'), if(substring(_row['local'], 11, 1) = ':', overlay(_row['local'] placing ' ' from 11), _row['local'])) as `local`,
-        if(length(_row['day']) > 26, regexp_replace(if(substring(_row['day'], 11, 1) = ':', overlay(_row['day'] placing ' ' from 11), _row['day']), '([.][0-9]{6})[0-9]+', '$1'), if(substring(_row['day'], 11, 1) = ':', overlay(_row['day'] placing ' ' from 11), _row['day'])) as day,
-        _row['small'] as small,
-        _row['ratio'] as ratio,
-        _row['flag'] as flag,
-        _row['bytes'] as bytes,
         if(map_contains_key(_row_before, 'order'), _row_before['order'], _row['order']) as _before_1,
         if(map_contains_key(_row_before, 'it\'s'), _row_before['it\'s'], _row['it\'s']) as _before_2,
         case
@@ -447,13 +440,6 @@ typed as (
         `it's`,
         `name with spaces`,
         try_cast(amount as decimal(12, 2)) as amount,
-        try_cast(`at` as timestamp) as `at`,
-        try_cast(`local` as timestamp_ntz) as `local`,
-        try_cast(day as date) as day,
-        try_cast(small as smallint) as small,
-        try_cast(ratio as double) as ratio,
-        try_cast(flag as boolean) as flag,
-        unhex(bytes) as bytes,
         try_cast(_before_1 as bigint) as _before_1,
         _before_2,
         coalesce(
@@ -466,18 +452,11 @@ typed as (
         ) as _key_before_misfit,
         coalesce(
             case when amount is not null and (try_cast(amount as decimal(12, 2)) is null or case when cast(amount as string) rlike '[eE]' then try_cast(amount as double) <> cast(try_cast(amount as decimal(12, 2)) as double) else cast(amount as string) rlike '[.][0-9]{2}[0-9]*[1-9]' end) then concat('column amount: \'', cast(amount as string), '\' is not decimal(12, 2)') end,
-            case when `at` is not null and (try_cast(`at` as timestamp) is null or cast(`at` as string) rlike '^ *T?[0-9]+:' or cast(`at` as string) rlike '[.][0-9]{6}[0-9]*[1-9]') then concat('column at: \'', cast(`at` as string), '\' is not timestamp') end,
-            case when `local` is not null and (try_cast(`local` as timestamp_ntz) is null or cast(`local` as string) rlike '^ *T?[0-9]+:' or cast(`local` as string) rlike '[.][0-9]{6}[0-9]*[1-9]' or cast(`local` as string) rlike '[0-9]:[0-9][0-9.:]* *[-+A-Za-z]') then concat('column local: \'', cast(`local` as string), '\' is not timestamp_ntz') end,
-            case when day is not null and (try_cast(day as date) is null or not try_cast(day as timestamp) <=> try_cast(try_cast(day as date) as timestamp)) then concat('column day: \'', cast(day as string), '\' is not date') end,
-            case when small is not null and try_cast(small as smallint) is null then concat('column small: \'', cast(small as string), '\' is not smallint') end,
-            case when ratio is not null and (try_cast(ratio as double) is null or (abs(try_cast(ratio as double)) = double('infinity') and not cast(ratio as string) rlike '[iI][nN][fF]')) then concat('column ratio: \'', cast(ratio as string), '\' is not double') end,
-            case when flag is not null and try_cast(flag as boolean) is null then concat('column flag: \'', cast(flag as string), '\' is not boolean') end,
-            case when bytes rlike '[^0-9A-Fa-f]' or length(bytes) % 2 = 1 then concat('column bytes: \'', cast(bytes as string), '\' is not binary') end,
             null
         ) as _column_misfit,
         _missing_key,
         size(array_distinct(transform(map_keys(_row), name -> lower(name)))) < size(_row) as _names_collide,
-        * except (_missing_key, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _before_1, _before_2)
+        * except (_missing_key, `order`, `it's`, `name with spaces`, amount, _before_1, _before_2)
     from unpacked
 
 ),
@@ -557,13 +536,6 @@ staged_rows as (
         `it's`,
         `name with spaces`,
         amount,
-        `at`,
-        `local`,
-        day,
-        small,
-        ratio,
-        flag,
-        bytes,
         case when _rejection is null and _other_status is null then _kind end as _change_op,
         _first_position as _change_seq,
         _io_time as _changed_at,
@@ -575,11 +547,11 @@ staged_rows as (
                     array_union(
                         array('order', 'it\'s'),
                         array_intersect(
-                            array('order', 'it\'s', 'name with spaces', 'amount', 'at', 'local', 'day', 'small', 'ratio', 'flag', 'bytes'),
-                            filter(array('order', 'it\'s', 'name with spaces', 'amount', 'at', 'local', 'day', 'small', 'ratio', 'flag', 'bytes'), name -> map_contains_key(_row, lower(name)))
+                            array('order', 'it\'s', 'name with spaces', 'amount'),
+                            filter(array('order', 'it\'s', 'name with spaces', 'amount'), name -> map_contains_key(_row, lower(name)))
                         )
                     ),
-                    array('order', 'it\'s', 'name with spaces', 'amount', 'at', 'local', 'day', 'small', 'ratio', 'flag', 'bytes')
+                    array('order', 'it\'s', 'name with spaces', 'amount')
                 )
         end as _present_columns,
         cast(null as array<string>) as _changed_columns,
@@ -628,25 +600,12 @@ loaded as (
         `it's`,
         `name with spaces`,
         try_cast(amount as decimal(12, 2)) as amount,
-        try_cast(`at` as timestamp) as `at`,
-        try_cast(`local` as timestamp_ntz) as `local`,
-        try_cast(day as date) as day,
-        try_cast(small as smallint) as small,
-        try_cast(ratio as double) as ratio,
-        try_cast(flag as boolean) as flag,
-        bytes,
         coalesce(
             case when `order` is not null and try_cast(`order` as bigint) is null then concat('column order: \'', cast(`order` as string), '\' is not bigint') end,
             case when amount is not null and (try_cast(amount as decimal(12, 2)) is null or case when cast(amount as string) rlike '[eE]' then try_cast(amount as double) <> cast(try_cast(amount as decimal(12, 2)) as double) else cast(amount as string) rlike '[.][0-9]{2}[0-9]*[1-9]' end) then concat('column amount: \'', cast(amount as string), '\' is not decimal(12, 2)') end,
-            case when `at` is not null and (try_cast(`at` as timestamp) is null or cast(`at` as string) rlike '^ *T?[0-9]+:' or cast(`at` as string) rlike '[.][0-9]{6}[0-9]*[1-9]') then concat('column at: \'', cast(`at` as string), '\' is not timestamp') end,
-            case when `local` is not null and (try_cast(`local` as timestamp_ntz) is null or cast(`local` as string) rlike '^ *T?[0-9]+:' or cast(`local` as string) rlike '[.][0-9]{6}[0-9]*[1-9]' or cast(`local` as string) rlike '[0-9]:[0-9][0-9.:]* *[-+A-Za-z]') then concat('column local: \'', cast(`local` as string), '\' is not timestamp_ntz') end,
-            case when day is not null and (try_cast(day as date) is null or not try_cast(day as timestamp) <=> try_cast(try_cast(day as date) as timestamp)) then concat('column day: \'', cast(day as string), '\' is not date') end,
-            case when small is not null and try_cast(small as smallint) is null then concat('column small: \'', cast(small as string), '\' is not smallint') end,
-            case when ratio is not null and (try_cast(ratio as double) is null or (abs(try_cast(ratio as double)) = double('infinity') and not cast(ratio as string) rlike '[iI][nN][fF]')) then concat('column ratio: \'', cast(ratio as string), '\' is not double') end,
-            case when flag is not null and try_cast(flag as boolean) is null then concat('column flag: \'', cast(flag as string), '\' is not boolean') end,
             null
         ) as _column_misfit,
-        lower(hex(xxhash64(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null)))) as _raw_id,
+        lower(hex(xxhash64(`order`, `it's`, `name with spaces`, amount, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null)))) as _raw_id,
         struct(*) as _landed_row
     from lake_raw.trail_load
 
@@ -673,13 +632,6 @@ staged_snapshot as (
         `it's`,
         `name with spaces`,
         amount,
-        `at`,
-        `local`,
-        day,
-        small,
-        ratio,
-        flag,
-        bytes,
         case when _rejection is null then 'snapshot' end as _change_op,
         '' as _change_seq,
         cast(null as timestamp) as _changed_at,
@@ -719,13 +671,6 @@ select
     `it's`,
     `name with spaces`,
     amount,
-    `at`,
-    `local`,
-    day,
-    small,
-    ratio,
-    flag,
-    bytes,
     _change_op,
     _change_seq,
     _changed_at,

@@ -1,4 +1,4 @@
--- change_tables run: {"run": "first", "mark_before": null, "mark": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}}, "history": false, "folds": true, "moves": false, "has_floors": false, "ends_older_keys": false, "exchanges": false, "late": false, "replays": false, "follows_rows": false, "kept_step": null, "log_is_behind": false, "form": 0, "added": {}}
+-- change_tables run: {"run": "first", "mark_before": null, "mark": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "amount": "decimal(12,2)"}}, "history": false, "folds": true, "moves": false, "has_floors": false, "ends_older_keys": false, "exchanges": false, "late": false, "replays": false, "follows_rows": false, "kept_step": null, "log_is_behind": false, "form": 0, "added": {}}
 with changes as (
 
     select *
@@ -14,7 +14,7 @@ with changes as (
 events as (
 
     select
-        `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes,
+        `order`, `it's`, `name with spaces`, amount,
         _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
         array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op) as _precedence,
         _change_op = 'delete' as _is_deleted
@@ -25,7 +25,7 @@ events as (
 key_events as (
 
     select
-        events.`order`, events.`it's`, events.`name with spaces`, events.amount, events.`at`, events.`local`, events.day, events.small, events.ratio, events.flag, events.bytes, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._present_columns, events._precedence, events._is_deleted,
+        events.`order`, events.`it's`, events.`name with spaces`, events.amount, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._present_columns, events._precedence, events._is_deleted,
         false as _is_replayed
     from events
 
@@ -34,7 +34,7 @@ key_events as (
 given_events as (
 
     select
-        `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed,
+        `order`, `it's`, `name with spaces`, amount, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed,
         false as _is_known
     from key_events
 
@@ -109,83 +109,6 @@ overlaid_events as (
             ) over in_order.value,
             null
         ) as amount,
-        if(
-            _lives,
-            last_value(
-                case
-                    when _lives and (_bears_all or array_contains(_present_columns, 'at'))
-                        then named_struct('value', `at`)
-                end,
-                true
-            ) over in_order.value,
-            null
-        ) as `at`,
-        if(
-            _lives,
-            last_value(
-                case
-                    when _lives and (_bears_all or array_contains(_present_columns, 'local'))
-                        then named_struct('value', `local`)
-                end,
-                true
-            ) over in_order.value,
-            null
-        ) as `local`,
-        if(
-            _lives,
-            last_value(
-                case
-                    when _lives and (_bears_all or array_contains(_present_columns, 'day'))
-                        then named_struct('value', day)
-                end,
-                true
-            ) over in_order.value,
-            null
-        ) as day,
-        if(
-            _lives,
-            last_value(
-                case
-                    when _lives and (_bears_all or array_contains(_present_columns, 'small'))
-                        then named_struct('value', small)
-                end,
-                true
-            ) over in_order.value,
-            null
-        ) as small,
-        if(
-            _lives,
-            last_value(
-                case
-                    when _lives and (_bears_all or array_contains(_present_columns, 'ratio'))
-                        then named_struct('value', ratio)
-                end,
-                true
-            ) over in_order.value,
-            null
-        ) as ratio,
-        if(
-            _lives,
-            last_value(
-                case
-                    when _lives and (_bears_all or array_contains(_present_columns, 'flag'))
-                        then named_struct('value', flag)
-                end,
-                true
-            ) over in_order.value,
-            null
-        ) as flag,
-        if(
-            _lives,
-            last_value(
-                case
-                    when _lives and (_bears_all or array_contains(_present_columns, 'bytes'))
-                        then named_struct('value', bytes)
-                end,
-                true
-            ) over in_order.value,
-            null
-        ) as bytes,
         _change_op,
         _change_seq,
         _changed_at,
@@ -237,6 +160,6 @@ select
     _is_replayed,
     _changed_at,
     _transaction_id,
-    `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes
+    `order`, `it's`, `name with spaces`, amount
 from folded
 where _next_seq is null

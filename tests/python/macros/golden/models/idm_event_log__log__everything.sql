@@ -1,4 +1,4 @@
--- change_tables run: {"run": "everything", "mark_before": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": null, "settled": null, "edge": null, "key": ["order", "it's"], "order": {"future_events": true}, "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}, "marks": 1, "edge": null, "until": null, "is_whole": false, "is_late": true, "arrival": null, "settled_before": null}
+-- change_tables run: {"run": "everything", "mark_before": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": null, "settled": null, "edge": null, "key": ["order", "it's"], "order": {"future_events": true}, "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "form": 0, "added": {}}, "marks": 1, "edge": null, "until": null, "is_whole": false, "is_late": true, "arrival": null, "settled_before": null}
 with landed as (
 
     select
@@ -11,7 +11,7 @@ with landed as (
         column_name as _logged_column,
         old_value as _old_value,
         new_value as _new_value,
-        case when event_type not in (4, 5, 6) then map('order', 'order', 'it\'s', 'it\'s', 'name with spaces', 'name with spaces', 'amount', 'amount', 'at', 'at', 'local', 'local', 'day', 'day', 'small', 'small', 'ratio', 'ratio', 'flag', 'flag', 'bytes', 'bytes', 'pk_order', 'order', 'pk_it\'s', 'it\'s')[lower(trim(column_name))] end as _column_name,
+        case when event_type not in (4, 5, 6) then map('order', 'order', 'it\'s', 'it\'s', 'name with spaces', 'name with spaces', 'amount', 'amount', 'pk_order', 'order', 'pk_it\'s', 'it\'s')[lower(trim(column_name))] end as _column_name,
         parse_table_key(table_key) as _parsed_key,
         struct(record_id, status, event_type, event_time, perpetrator, table_name, table_key, column_name, old_value, new_value) as _landed_row
     from lake_raw.events_ahead
@@ -39,13 +39,6 @@ unpacked as (
         _key_2 as `it's`,
         case when _column_name = 'name with spaces' and _event_type in (1, 2, 3) then _new_value end as `name with spaces`,
         case when _column_name = 'amount' and _event_type in (1, 2, 3) then _new_value end as amount,
-        case when _column_name = 'at' and _event_type in (1, 2, 3) then _new_value end as `at`,
-        case when _column_name = 'local' and _event_type in (1, 2, 3) then _new_value end as `local`,
-        case when _column_name = 'day' and _event_type in (1, 2, 3) then _new_value end as day,
-        case when _column_name = 'small' and _event_type in (1, 2, 3) then _new_value end as small,
-        case when _column_name = 'ratio' and _event_type in (1, 2, 3) then _new_value end as ratio,
-        case when _column_name = 'flag' and _event_type in (1, 2, 3) then _new_value end as flag,
-        case when _column_name = 'bytes' and _event_type in (1, 2, 3) then _new_value end as bytes,
         case
             when _table_key is null
                 then 'table_key is null'
@@ -75,29 +68,15 @@ typed as (
         `it's`,
         `name with spaces`,
         try_cast(amount as decimal(12, 2)) as amount,
-        try_cast(`at` as timestamp) as `at`,
-        try_cast(`local` as timestamp_ntz) as `local`,
-        try_cast(day as date) as day,
-        try_cast(small as smallint) as small,
-        try_cast(ratio as double) as ratio,
-        try_cast(flag as boolean) as flag,
-        try_to_binary(bytes, 'base64') as bytes,
         coalesce(
             case when `order` is not null and try_cast(`order` as bigint) is null then concat('column order: \'', cast(`order` as string), '\' is not bigint') end,
             null
         ) as _key_misfit,
         coalesce(
             case when amount is not null and (try_cast(amount as decimal(12, 2)) is null or case when cast(amount as string) rlike '[eE]' then try_cast(amount as double) <> cast(try_cast(amount as decimal(12, 2)) as double) else cast(amount as string) rlike '[.][0-9]{2}[0-9]*[1-9]' end) then concat('column amount: \'', cast(amount as string), '\' is not decimal(12, 2)') end,
-            case when `at` is not null and (try_cast(`at` as timestamp) is null or cast(`at` as string) rlike '^ *T?[0-9]+:' or cast(`at` as string) rlike '[.][0-9]{6}[0-9]*[1-9]') then concat('column at: \'', cast(`at` as string), '\' is not timestamp') end,
-            case when `local` is not null and (try_cast(`local` as timestamp_ntz) is null or cast(`local` as string) rlike '^ *T?[0-9]+:' or cast(`local` as string) rlike '[.][0-9]{6}[0-9]*[1-9]' or cast(`local` as string) rlike '[0-9]:[0-9][0-9.:]* *[-+A-Za-z]') then concat('column local: \'', cast(`local` as string), '\' is not timestamp_ntz') end,
-            case when day is not null and (try_cast(day as date) is null or not try_cast(day as timestamp) <=> try_cast(try_cast(day as date) as timestamp)) then concat('column day: \'', cast(day as string), '\' is not date') end,
-            case when small is not null and try_cast(small as smallint) is null then concat('column small: \'', cast(small as string), '\' is not smallint') end,
-            case when ratio is not null and (try_cast(ratio as double) is null or (abs(try_cast(ratio as double)) = double('infinity') and not cast(ratio as string) rlike '[iI][nN][fF]')) then concat('column ratio: \'', cast(ratio as string), '\' is not double') end,
-            case when flag is not null and try_cast(flag as boolean) is null then concat('column flag: \'', cast(flag as string), '\' is not boolean') end,
-            case when bytes is not null and try_to_binary(bytes, 'base64') is null then concat('column bytes: \'', cast(bytes as string), '\' is not binary') end,
             null
         ) as _column_misfit,
-        * except (`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes)
+        * except (`order`, `it's`, `name with spaces`, amount)
     from unpacked
 
 ),
@@ -153,8 +132,6 @@ judged as (
                 then concat('xml_forbidden_character: new_value: character ', length(regexp_extract(_new_value, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' must not stand in XML')
             when _event_type in (1, 2, 3) and _column_misfit is not null
                 then concat('value_does_not_fit: new_value: ', _column_misfit)
-            when _event_type = 2 and _column_name in ('bytes') and _old_value is not null and try_to_binary(_old_value, 'base64') is null
-                then concat('value_does_not_fit: old_value: column ', _column_name, ': \'', _old_value, '\' is not binary')
             when _event_type = 1 and _column_name = 'order' and _new_value is not null and not coalesce(try_cast(trim(_new_value) as bigint) = `order`, false)
                 then concat('key_contradicted: new_value of the key column ', _column_name, ' is not what table_key tells')
             when _event_type = 1 and _column_name = 'it\'s' and _new_value is not null and not coalesce(try_cast(_new_value as string) = `it's`, false)
@@ -200,14 +177,7 @@ replica_rows as (
         `it's`,
         `name with spaces`,
         amount,
-        `at`,
-        `local`,
-        day,
-        small,
-        ratio,
-        flag,
-        bytes,
-        xxhash64(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null)) as _row_hash,
+        xxhash64(`order`, `it's`, `name with spaces`, amount, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null)) as _row_hash,
         filter(cast(array() as array<struct<name: string, text: string>>), told -> told['text'] is not null) as _misfits,
         filter(cast(array(struct('name with spaces' as name, case when `name with spaces` rlike '[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]' then concat('column ', 'name with spaces', ': character ', length(regexp_extract(`name with spaces`, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' must not stand in XML') end as text)) as array<struct<name: string, text: string>>), told -> told['text'] is not null) as _forbidden
     from lake_raw.replica
@@ -219,7 +189,7 @@ read_rows as (
 
     select
         replica_rows.`order`, replica_rows.`it's`,
-        max_by(struct(`name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _misfits, _forbidden), _row_hash) as _read
+        max_by(struct(`name with spaces`, amount, _misfits, _forbidden), _row_hash) as _read
     from replica_rows
     left semi join read_keys
         on replica_rows.`order` <=> read_keys.`order` and replica_rows.`it's` <=> read_keys.`it's`
@@ -254,7 +224,7 @@ spans as (
 answered as (
 
     select
-        spans.* except (_rejection, _set_aside, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes),
+        spans.* except (_rejection, _set_aside, `name with spaces`, amount),
         case
             when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and (_event_type in (5, 6) or _column_name = 'name with spaces')
                 then _read['name with spaces']
@@ -267,48 +237,6 @@ answered as (
             when _event_type in (1, 2, 3)
                 then spans.amount
         end as amount,
-        case
-            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and (_event_type in (5, 6) or _column_name = 'at')
-                then _read['at']
-            when _event_type in (1, 2, 3)
-                then spans.`at`
-        end as `at`,
-        case
-            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and (_event_type in (5, 6) or _column_name = 'local')
-                then _read['local']
-            when _event_type in (1, 2, 3)
-                then spans.`local`
-        end as `local`,
-        case
-            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and (_event_type in (5, 6) or _column_name = 'day')
-                then _read['day']
-            when _event_type in (1, 2, 3)
-                then spans.day
-        end as day,
-        case
-            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and (_event_type in (5, 6) or _column_name = 'small')
-                then _read['small']
-            when _event_type in (1, 2, 3)
-                then spans.small
-        end as small,
-        case
-            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and (_event_type in (5, 6) or _column_name = 'ratio')
-                then _read['ratio']
-            when _event_type in (1, 2, 3)
-                then spans.ratio
-        end as ratio,
-        case
-            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and (_event_type in (5, 6) or _column_name = 'flag')
-                then _read['flag']
-            when _event_type in (1, 2, 3)
-                then spans.flag
-        end as flag,
-        case
-            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and (_event_type in (5, 6) or _column_name = 'bytes')
-                then _read['bytes']
-            when _event_type in (1, 2, 3)
-                then spans.bytes
-        end as bytes,
         if(_event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known, _last_of_span, struct(_event_time, _record_id)) as _last_event,
         if(_event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known, '20260131120000000000', '00000000000000000000') as _read_at,
         case
@@ -359,13 +287,6 @@ staged_rows as (
         `it's`,
         `name with spaces`,
         amount,
-        `at`,
-        `local`,
-        day,
-        small,
-        ratio,
-        flag,
-        bytes,
         case
             when _status <> 'accepted' then null
             when _event_type = 4 then 'delete'
@@ -383,11 +304,11 @@ staged_rows as (
                     array_union(
                         array('order', 'it\'s'),
                         array_intersect(
-                            array('order', 'it\'s', 'name with spaces', 'amount', 'at', 'local', 'day', 'small', 'ratio', 'flag', 'bytes'),
+                            array('order', 'it\'s', 'name with spaces', 'amount'),
                             array(_column_name)
                         )
                     ),
-                    array('order', 'it\'s', 'name with spaces', 'amount', 'at', 'local', 'day', 'small', 'ratio', 'flag', 'bytes')
+                    array('order', 'it\'s', 'name with spaces', 'amount')
                 )
         end as _present_columns,
         case when _status = 'accepted' and _event_type not in (4, 5, 6) then array(_column_name) end as _changed_columns,
@@ -418,8 +339,8 @@ accepted as (
 
     select
         *,
-        xxhash64(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _event_type, _column_name, _old_value, _new_value, _table_key, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _raw_id is null, _event_type is null, _column_name is null, _old_value is null, _new_value is null, _table_key is null)) as _row_hash,
-        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _present_columns, _new_value, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, _present_columns is null, _new_value is null))) as _content_hash
+        xxhash64(`order`, `it's`, `name with spaces`, amount, _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _event_type, _column_name, _old_value, _new_value, _table_key, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _raw_id is null, _event_type is null, _column_name is null, _old_value is null, _new_value is null, _table_key is null)) as _row_hash,
+        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, _present_columns, _new_value, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, _present_columns is null, _new_value is null))) as _content_hash
     from staged
     where _status = 'accepted'
 
@@ -445,7 +366,7 @@ compared as (
 
     select
         *,
-        max(case when _copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _event_type, _column_name, _old_value, _new_value, _table_key, _place) end) over (partition by _change_seq, _change_id) as _highest_rank
+        max(case when _copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _event_type, _column_name, _old_value, _new_value, _table_key, _place) end) over (partition by _change_seq, _change_id) as _highest_rank
     from gathered
 
 ),
@@ -473,9 +394,9 @@ changes as (
         _old_value,
         _new_value,
         _table_key,
-        `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes
+        `order`, `it's`, `name with spaces`, amount
     from compared
-    where _copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _event_type, _column_name, _old_value, _new_value, _table_key, _place) = _highest_rank
+    where _copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _event_type, _column_name, _old_value, _new_value, _table_key, _place) = _highest_rank
 
 ),
 
@@ -485,7 +406,7 @@ new_changes as (
     select
         changes.*,
         coalesce(known._key_before is not null and changes._key_before is not null and (known._key_before is null or changes._key_before > known._key_before), false)
-        or coalesce(known._change_id is not null and not (changes.`order` <=> known.`order` and changes.`it's` <=> known.`it's` and changes._change_op <=> known._change_op) and (struct(to_json(struct(changes.`order` as `order`, changes.`it's` as `it's`, changes.`name with spaces` as `name with spaces`, changes.amount as amount, changes.`at` as `at`, changes.`local` as `local`, changes.day as day, changes.small as small, changes.ratio as ratio, changes.flag as flag, changes.bytes as bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), changes._change_op, changes._present_columns, changes._changed_columns, changes._changed_at, changes._transaction_id, changes._raw_id, changes._event_type, changes._column_name, changes._old_value, changes._new_value, changes._table_key) > struct(to_json(struct(known.`order`, known.`it's`, known.`name with spaces`, known.amount, known.`at`, known.`local`, known.day, known.small, known.ratio, known.flag, known.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), known._change_op, known._present_columns, known._changed_columns, known._changed_at, known._transaction_id, known._raw_id, known._event_type, known._column_name, known._old_value, known._new_value, known._table_key)), false) as _overrules,
+        or coalesce(known._change_id is not null and not (changes.`order` <=> known.`order` and changes.`it's` <=> known.`it's` and changes._change_op <=> known._change_op) and (struct(to_json(struct(changes.`order` as `order`, changes.`it's` as `it's`, changes.`name with spaces` as `name with spaces`, changes.amount as amount), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), changes._change_op, changes._present_columns, changes._changed_columns, changes._changed_at, changes._transaction_id, changes._raw_id, changes._event_type, changes._column_name, changes._old_value, changes._new_value, changes._table_key) > struct(to_json(struct(known.`order`, known.`it's`, known.`name with spaces`, known.amount), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), known._change_op, known._present_columns, known._changed_columns, known._changed_at, known._transaction_id, known._raw_id, known._event_type, known._column_name, known._old_value, known._new_value, known._table_key)), false) as _overrules,
         known._change_id is not null as _is_known
     from changes
     left join lake.dedup_feed__events_ahead__state as known

@@ -11,7 +11,7 @@ with landed as (
         column_name as _logged_column,
         old_value as _old_value,
         new_value as _new_value,
-        case when event_type not in (4, 5, 6) then map('order', 'order', 'it\'s', 'it\'s', 'name with spaces', 'name with spaces', 'amount', 'amount', 'at', 'at', 'local', 'local', 'day', 'day', 'small', 'small', 'ratio', 'ratio', 'flag', 'flag', 'bytes', 'bytes', 'usr_phone.phoneno', 'usr_phone.phoneno', 'usr_card.scan', 'usr_card.scan', 'pk_order', 'order', 'pk_it\'s', 'it\'s')[lower(trim(column_name))] end as _column_name,
+        case when event_type not in (4, 5, 6) then map('order', 'order', 'it\'s', 'it\'s', 'name with spaces', 'name with spaces', 'amount', 'amount', 'usr_phone.phoneno', 'usr_phone.phoneno', 'usr_card.scan', 'usr_card.scan', 'pk_order', 'order', 'pk_it\'s', 'it\'s')[lower(trim(column_name))] end as _column_name,
         parse_table_key(table_key) as _parsed_key,
         struct(record_id, status, event_type, event_time, perpetrator, table_name, table_key, column_name, old_value, new_value) as _landed_row
     from lake_raw.events
@@ -39,13 +39,6 @@ unpacked as (
         _key_2 as `it's`,
         case when _column_name = 'name with spaces' and _event_type in (1, 2, 3) then _new_value end as `name with spaces`,
         case when _column_name = 'amount' and _event_type in (1, 2, 3) then _new_value end as amount,
-        case when _column_name = 'at' and _event_type in (1, 2, 3) then _new_value end as `at`,
-        case when _column_name = 'local' and _event_type in (1, 2, 3) then _new_value end as `local`,
-        case when _column_name = 'day' and _event_type in (1, 2, 3) then _new_value end as day,
-        case when _column_name = 'small' and _event_type in (1, 2, 3) then _new_value end as small,
-        case when _column_name = 'ratio' and _event_type in (1, 2, 3) then _new_value end as ratio,
-        case when _column_name = 'flag' and _event_type in (1, 2, 3) then _new_value end as flag,
-        case when _column_name = 'bytes' and _event_type in (1, 2, 3) then _new_value end as bytes,
         case
             when _table_key is null
                 then 'table_key is null'
@@ -75,29 +68,15 @@ typed as (
         `it's`,
         `name with spaces`,
         try_cast(amount as decimal(12, 2)) as amount,
-        try_cast(`at` as timestamp) as `at`,
-        try_cast(`local` as timestamp_ntz) as `local`,
-        try_cast(day as date) as day,
-        try_cast(small as smallint) as small,
-        try_cast(ratio as double) as ratio,
-        try_cast(flag as boolean) as flag,
-        try_to_binary(bytes, 'base64') as bytes,
         coalesce(
             case when `order` is not null and try_cast(`order` as bigint) is null then concat('column order: \'', cast(`order` as string), '\' is not bigint') end,
             null
         ) as _key_misfit,
         coalesce(
             case when amount is not null and (try_cast(amount as decimal(12, 2)) is null or case when cast(amount as string) rlike '[eE]' then try_cast(amount as double) <> cast(try_cast(amount as decimal(12, 2)) as double) else cast(amount as string) rlike '[.][0-9]{2}[0-9]*[1-9]' end) then concat('column amount: \'', cast(amount as string), '\' is not decimal(12, 2)') end,
-            case when `at` is not null and (try_cast(`at` as timestamp) is null or cast(`at` as string) rlike '^ *T?[0-9]+:' or cast(`at` as string) rlike '[.][0-9]{6}[0-9]*[1-9]') then concat('column at: \'', cast(`at` as string), '\' is not timestamp') end,
-            case when `local` is not null and (try_cast(`local` as timestamp_ntz) is null or cast(`local` as string) rlike '^ *T?[0-9]+:' or cast(`local` as string) rlike '[.][0-9]{6}[0-9]*[1-9]' or cast(`local` as string) rlike '[0-9]:[0-9][0-9.:]* *[-+A-Za-z]') then concat('column local: \'', cast(`local` as string), '\' is not timestamp_ntz') end,
-            case when day is not null and (try_cast(day as date) is null or not try_cast(day as timestamp) <=> try_cast(try_cast(day as date) as timestamp)) then concat('column day: \'', cast(day as string), '\' is not date') end,
-            case when small is not null and try_cast(small as smallint) is null then concat('column small: \'', cast(small as string), '\' is not smallint') end,
-            case when ratio is not null and (try_cast(ratio as double) is null or (abs(try_cast(ratio as double)) = double('infinity') and not cast(ratio as string) rlike '[iI][nN][fF]')) then concat('column ratio: \'', cast(ratio as string), '\' is not double') end,
-            case when flag is not null and try_cast(flag as boolean) is null then concat('column flag: \'', cast(flag as string), '\' is not boolean') end,
-            case when bytes is not null and try_to_binary(bytes, 'base64') is null then concat('column bytes: \'', cast(bytes as string), '\' is not binary') end,
             null
         ) as _column_misfit,
-        * except (`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes)
+        * except (`order`, `it's`, `name with spaces`, amount)
     from unpacked
 
 ),
@@ -151,7 +130,7 @@ judged as (
                 then concat('xml_forbidden_character: new_value: character ', length(regexp_extract(_new_value, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' must not stand in XML')
             when _event_type in (1, 2, 3) and _column_misfit is not null
                 then concat('value_does_not_fit: new_value: ', _column_misfit)
-            when _event_type = 2 and _column_name in ('bytes', 'usr_card.scan') and _old_value is not null and try_to_binary(_old_value, 'base64') is null
+            when _event_type = 2 and _column_name in ('usr_card.scan') and _old_value is not null and try_to_binary(_old_value, 'base64') is null
                 then concat('value_does_not_fit: old_value: column ', _column_name, ': \'', _old_value, '\' is not binary')
             when _event_type in (1, 2, 3) and _column_name in ('usr_card.scan') and _new_value is not null and try_to_binary(_new_value, 'base64') is null
                 then concat('value_does_not_fit: new_value: column ', _column_name, ': \'', _new_value, '\' is not binary')
@@ -192,34 +171,9 @@ replica_rows as (
         `it's`,
         `name with spaces`,
         try_cast(amount as decimal(12, 2)) as amount,
-        try_cast(`at` as timestamp) as `at`,
-        try_cast(`local` as timestamp_ntz) as `local`,
-        try_cast(day as date) as day,
-        try_cast(small as smallint) as small,
-        try_cast(ratio as double) as ratio,
-        try_cast(flag as boolean) as flag,
-        bytes,
-        xxhash64(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null)) as _row_hash,
+        xxhash64(`order`, `it's`, `name with spaces`, amount, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null)) as _row_hash,
         filter(cast(array(struct('amount' as name, coalesce(
             case when amount is not null and (try_cast(amount as decimal(12, 2)) is null or case when cast(amount as string) rlike '[eE]' then try_cast(amount as double) <> cast(try_cast(amount as decimal(12, 2)) as double) else cast(amount as string) rlike '[.][0-9]{2}[0-9]*[1-9]' end) then concat('column amount: \'', cast(amount as string), '\' is not decimal(12, 2)') end,
-            null
-        ) as text), struct('at' as name, coalesce(
-            case when `at` is not null and (try_cast(`at` as timestamp) is null or cast(`at` as string) rlike '^ *T?[0-9]+:' or cast(`at` as string) rlike '[.][0-9]{6}[0-9]*[1-9]') then concat('column at: \'', cast(`at` as string), '\' is not timestamp') end,
-            null
-        ) as text), struct('local' as name, coalesce(
-            case when `local` is not null and (try_cast(`local` as timestamp_ntz) is null or cast(`local` as string) rlike '^ *T?[0-9]+:' or cast(`local` as string) rlike '[.][0-9]{6}[0-9]*[1-9]' or cast(`local` as string) rlike '[0-9]:[0-9][0-9.:]* *[-+A-Za-z]') then concat('column local: \'', cast(`local` as string), '\' is not timestamp_ntz') end,
-            null
-        ) as text), struct('day' as name, coalesce(
-            case when day is not null and (try_cast(day as date) is null or not try_cast(day as timestamp) <=> try_cast(try_cast(day as date) as timestamp)) then concat('column day: \'', cast(day as string), '\' is not date') end,
-            null
-        ) as text), struct('small' as name, coalesce(
-            case when small is not null and try_cast(small as smallint) is null then concat('column small: \'', cast(small as string), '\' is not smallint') end,
-            null
-        ) as text), struct('ratio' as name, coalesce(
-            case when ratio is not null and (try_cast(ratio as double) is null or (abs(try_cast(ratio as double)) = double('infinity') and not cast(ratio as string) rlike '[iI][nN][fF]')) then concat('column ratio: \'', cast(ratio as string), '\' is not double') end,
-            null
-        ) as text), struct('flag' as name, coalesce(
-            case when flag is not null and try_cast(flag as boolean) is null then concat('column flag: \'', cast(flag as string), '\' is not boolean') end,
             null
         ) as text)) as array<struct<name: string, text: string>>), told -> told['text'] is not null) as _misfits,
         filter(cast(array(struct('name with spaces' as name, case when `name with spaces` rlike '[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]' then concat('column ', 'name with spaces', ': character ', length(regexp_extract(`name with spaces`, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' must not stand in XML') end as text)) as array<struct<name: string, text: string>>), told -> told['text'] is not null) as _forbidden
@@ -233,7 +187,7 @@ read_rows as (
 
     select
         replica_rows.`order`, replica_rows.`it's`,
-        max_by(struct(`name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _misfits, _forbidden), _row_hash) as _read
+        max_by(struct(`name with spaces`, amount, _misfits, _forbidden), _row_hash) as _read
     from replica_rows
     left semi join read_keys
         on replica_rows.`order` <=> read_keys.`order` and replica_rows.`it's` <=> read_keys.`it's`
@@ -268,7 +222,7 @@ spans as (
 answered as (
 
     select
-        spans.* except (_rejection, _set_aside, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes),
+        spans.* except (_rejection, _set_aside, `name with spaces`, amount),
         case
             when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and (_event_type in (5, 6) or _column_name = 'name with spaces')
                 then _read['name with spaces']
@@ -281,48 +235,6 @@ answered as (
             when _event_type in (1, 2, 3)
                 then spans.amount
         end as amount,
-        case
-            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and (_event_type in (5, 6) or _column_name = 'at')
-                then _read['at']
-            when _event_type in (1, 2, 3)
-                then spans.`at`
-        end as `at`,
-        case
-            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and (_event_type in (5, 6) or _column_name = 'local')
-                then _read['local']
-            when _event_type in (1, 2, 3)
-                then spans.`local`
-        end as `local`,
-        case
-            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and (_event_type in (5, 6) or _column_name = 'day')
-                then _read['day']
-            when _event_type in (1, 2, 3)
-                then spans.day
-        end as day,
-        case
-            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and (_event_type in (5, 6) or _column_name = 'small')
-                then _read['small']
-            when _event_type in (1, 2, 3)
-                then spans.small
-        end as small,
-        case
-            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and (_event_type in (5, 6) or _column_name = 'ratio')
-                then _read['ratio']
-            when _event_type in (1, 2, 3)
-                then spans.ratio
-        end as ratio,
-        case
-            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and (_event_type in (5, 6) or _column_name = 'flag')
-                then _read['flag']
-            when _event_type in (1, 2, 3)
-                then spans.flag
-        end as flag,
-        case
-            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and (_event_type in (5, 6) or _column_name = 'bytes')
-                then _read['bytes']
-            when _event_type in (1, 2, 3)
-                then spans.bytes
-        end as bytes,
         if(_event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known, _last_of_span, struct(_record_id, _event_time)) as _last_event,
         if(_event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known, '20260131120000000000', '00000000000000000000') as _read_at,
         case
@@ -373,13 +285,6 @@ staged_rows as (
         `it's`,
         `name with spaces`,
         amount,
-        `at`,
-        `local`,
-        day,
-        small,
-        ratio,
-        flag,
-        bytes,
         case
             when _status <> 'accepted' then null
             when _event_type = 4 then 'delete'
@@ -399,11 +304,11 @@ staged_rows as (
                     array_union(
                         array('order', 'it\'s'),
                         array_intersect(
-                            array('order', 'it\'s', 'name with spaces', 'amount', 'at', 'local', 'day', 'small', 'ratio', 'flag', 'bytes'),
+                            array('order', 'it\'s', 'name with spaces', 'amount'),
                             array(_column_name)
                         )
                     ),
-                    array('order', 'it\'s', 'name with spaces', 'amount', 'at', 'local', 'day', 'small', 'ratio', 'flag', 'bytes')
+                    array('order', 'it\'s', 'name with spaces', 'amount')
                 )
         end as _present_columns,
         case when _status = 'accepted' and _event_type not in (4, 5, 6) then array(_column_name) end as _changed_columns,
@@ -434,8 +339,8 @@ accepted as (
 
     select
         *,
-        xxhash64(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _event_type, _column_name, _old_value, _new_value, _table_key, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _raw_id is null, _event_type is null, _column_name is null, _old_value is null, _new_value is null, _table_key is null)) as _row_hash,
-        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _present_columns, _new_value, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, _present_columns is null, _new_value is null))) as _content_hash
+        xxhash64(`order`, `it's`, `name with spaces`, amount, _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _event_type, _column_name, _old_value, _new_value, _table_key, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _raw_id is null, _event_type is null, _column_name is null, _old_value is null, _new_value is null, _table_key is null)) as _row_hash,
+        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, _present_columns, _new_value, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, _present_columns is null, _new_value is null))) as _content_hash
     from staged
     where _status = 'accepted'
 
@@ -461,7 +366,7 @@ compared as (
 
     select
         *,
-        max(case when _copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _event_type, _column_name, _old_value, _new_value, _table_key, _place) end) over (partition by _change_seq, _change_id) as _highest_rank
+        max(case when _copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _event_type, _column_name, _old_value, _new_value, _table_key, _place) end) over (partition by _change_seq, _change_id) as _highest_rank
     from gathered
 
 ),
@@ -489,9 +394,9 @@ changes as (
         _old_value,
         _new_value,
         _table_key,
-        `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes
+        `order`, `it's`, `name with spaces`, amount
     from compared
-    where _copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _event_type, _column_name, _old_value, _new_value, _table_key, _place) = _highest_rank
+    where _copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _event_type, _column_name, _old_value, _new_value, _table_key, _place) = _highest_rank
 
 )
 

@@ -14,13 +14,6 @@ typed as (
         `it's`,
         `name with spaces`,
         amount,
-        `at`,
-        `local`,
-        day,
-        small,
-        ratio,
-        flag,
-        bytes,
         change_seq as _change_seq,
         case
             when operation = 'TRUNCATE' then 'T'
@@ -37,7 +30,7 @@ typed as (
         decode_change_mask(change_mask, 'most_significant_first', 9) as _mask_ordinals,
         cast(null as string) as _key_misfit,
         cast(null as string) as _column_misfit,
-        lower(hex(xxhash64(change_seq, change_oper, change_mask, stream_position, operation, transaction_id, `timestamp`, partition_name, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, array(change_seq is null, change_oper is null, change_mask is null, stream_position is null, operation is null, transaction_id is null, `timestamp` is null, partition_name is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null)))) as _raw_id,
+        lower(hex(xxhash64(change_seq, change_oper, change_mask, stream_position, operation, transaction_id, `timestamp`, partition_name, `order`, `it's`, `name with spaces`, amount, array(change_seq is null, change_oper is null, change_mask is null, stream_position is null, operation is null, transaction_id is null, `timestamp` is null, partition_name is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null)))) as _raw_id,
         _landed_row
     from landed
 
@@ -94,13 +87,6 @@ staged_rows as (
         `it's`,
         `name with spaces`,
         amount,
-        `at`,
-        `local`,
-        day,
-        small,
-        ratio,
-        flag,
-        bytes,
         case
             when _rejection is null
                 then element_at(map('I', 'insert', 'U', 'update', 'D', 'delete', 'T', 'truncate'), _operation_code)
@@ -126,44 +112,16 @@ staged_rows as (
                         case
                             when amount is not null or array_contains(_mask_ordinals, 4)
                                 then 'amount'
-                        end,
-                        case
-                            when `at` is not null or array_contains(_mask_ordinals, 5)
-                                then 'at'
-                        end,
-                        case
-                            when `local` is not null or array_contains(_mask_ordinals, 6)
-                                then 'local'
-                        end,
-                        case
-                            when day is not null or array_contains(_mask_ordinals, 7)
-                                then 'day'
-                        end,
-                        case
-                            when small is not null or array_contains(_mask_ordinals, 8)
-                                then 'small'
-                        end,
-                        case
-                            when ratio is not null or array_contains(_mask_ordinals, 9)
-                                then 'ratio'
-                        end,
-                        case
-                            when flag is not null or array_contains(_mask_ordinals, 10)
-                                then 'flag'
-                        end,
-                        case
-                            when bytes is not null or array_contains(_mask_ordinals, 11)
-                                then 'bytes'
                         end
                     )),
-                    array('order', 'it\'s', 'name with spaces', 'amount', 'at', 'local', 'day', 'small', 'ratio', 'flag', 'bytes')
+                    array('order', 'it\'s', 'name with spaces', 'amount')
                 )
         end as _present_columns,
         case
             when _operation_code in ('I', 'U') and _rejection is null
                 then transform(
-                    filter(_mask_ordinals, ordinal -> ordinal <= 11),
-                    ordinal -> element_at(array('order', 'it\'s', 'name with spaces', 'amount', 'at', 'local', 'day', 'small', 'ratio', 'flag', 'bytes'), ordinal)
+                    filter(_mask_ordinals, ordinal -> ordinal <= 4),
+                    ordinal -> element_at(array('order', 'it\'s', 'name with spaces', 'amount'), ordinal)
                 )
         end as _changed_columns,
         case
@@ -224,13 +182,6 @@ select
     `it's`,
     `name with spaces`,
     amount,
-    `at`,
-    `local`,
-    day,
-    small,
-    ratio,
-    flag,
-    bytes,
     _change_op,
     _change_seq,
     _changed_at,

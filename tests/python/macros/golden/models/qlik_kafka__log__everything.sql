@@ -1,4 +1,4 @@
--- change_tables run: {"run": "everything", "mark_before": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "settled": null, "edge": null, "key": ["order", "it's"], "order": {}, "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}, "marks": 1, "edge": null, "until": null, "is_whole": false, "is_late": true, "arrival": null, "settled_before": null}
+-- change_tables run: {"run": "everything", "mark_before": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "settled": null, "edge": null, "key": ["order", "it's"], "order": {}, "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "form": 0, "added": {}}, "marks": 1, "edge": null, "until": null, "is_whole": false, "is_late": true, "arrival": null, "settled_before": null}
 with landed as (
 
     select
@@ -205,13 +205,6 @@ unpacked as (
                 then coalesce(try_variant_get(try_parse_json(_text), '$.message.data["amount"]', 'string'), try_variant_get(try_parse_json(_text), '$.data["amount"]', 'string'), try_variant_get(try_parse_json(_text), '$.message.beforeData["amount"]', 'string'), try_variant_get(try_parse_json(_text), '$.beforeData["amount"]', 'string'), _row['amount'])
             else _row['amount']
         end as amount,
-        _row['at'] as `at`,
-        _row['local'] as `local`,
-        _row['day'] as day,
-        _row['small'] as small,
-        _row['ratio'] as ratio,
-        _row['flag'] as flag,
-        _row['bytes'] as bytes,
         if(map_contains_key(_row_before, 'order'), _row_before['order'], _row['order']) as _before_1,
         if(map_contains_key(_row_before, 'it\'s'), _row_before['it\'s'], _row['it\'s']) as _before_2,
         case
@@ -242,7 +235,7 @@ unpacked as (
         decode_change_mask(_headers['changeMask'], 'most_significant_first', 1) as _mask_ordinals,
         _headers['columnMask'] as _landed_column_mask,
         decode_change_mask(_headers['columnMask'], 'most_significant_first', 1) as _column_ordinals,
-        coalesce(_column_names, map(1, 'order', 2, 'it\'s', 3, 'name with spaces', 4, 'amount', 5, 'at', 6, 'local', 7, 'day', 8, 'small', 9, 'ratio', 10, 'flag', 11, 'bytes')) as _column_names,
+        coalesce(_column_names, map(1, 'order', 2, 'it\'s', 3, 'name with spaces', 4, 'amount')) as _column_names,
         _row,
         _row_before is not null as _has_before,
         _raw_id,
@@ -259,13 +252,6 @@ typed as (
         `it's`,
         `name with spaces`,
         try_cast(amount as decimal(12, 2)) as amount,
-        try_cast(`at` as timestamp) as `at`,
-        try_cast(`local` as timestamp_ntz) as `local`,
-        try_cast(day as date) as day,
-        try_cast(small as smallint) as small,
-        try_cast(ratio as double) as ratio,
-        try_cast(flag as boolean) as flag,
-        unhex(bytes) as bytes,
         try_cast(_before_1 as bigint) as _before_1,
         _before_2,
         coalesce(
@@ -278,13 +264,6 @@ typed as (
         ) as _key_before_misfit,
         coalesce(
             case when amount is not null and (try_cast(amount as decimal(12, 2)) is null or case when cast(amount as string) rlike '[eE]' then try_cast(amount as double) <> cast(try_cast(amount as decimal(12, 2)) as double) else cast(amount as string) rlike '[.][0-9]{2}[0-9]*[1-9]' end) then concat('column amount: \'', cast(amount as string), '\' is not decimal(12, 2)') end,
-            case when `at` is not null and (try_cast(`at` as timestamp) is null or cast(`at` as string) rlike '^ *T?[0-9]+:' or cast(`at` as string) rlike '[.][0-9]{6}[0-9]*[1-9]') then concat('column at: \'', cast(`at` as string), '\' is not timestamp') end,
-            case when `local` is not null and (try_cast(`local` as timestamp_ntz) is null or cast(`local` as string) rlike '^ *T?[0-9]+:' or cast(`local` as string) rlike '[.][0-9]{6}[0-9]*[1-9]' or cast(`local` as string) rlike '[0-9]:[0-9][0-9.:]* *[-+A-Za-z]') then concat('column local: \'', cast(`local` as string), '\' is not timestamp_ntz') end,
-            case when day is not null and (try_cast(day as date) is null or not try_cast(day as timestamp) <=> try_cast(try_cast(day as date) as timestamp)) then concat('column day: \'', cast(day as string), '\' is not date') end,
-            case when small is not null and try_cast(small as smallint) is null then concat('column small: \'', cast(small as string), '\' is not smallint') end,
-            case when ratio is not null and (try_cast(ratio as double) is null or (abs(try_cast(ratio as double)) = double('infinity') and not cast(ratio as string) rlike '[iI][nN][fF]')) then concat('column ratio: \'', cast(ratio as string), '\' is not double') end,
-            case when flag is not null and try_cast(flag as boolean) is null then concat('column flag: \'', cast(flag as string), '\' is not boolean') end,
-            case when bytes rlike '[^0-9A-Fa-f]' or length(bytes) % 2 = 1 then concat('column bytes: \'', cast(bytes as string), '\' is not binary') end,
             null
         ) as _column_misfit,
         _missing_key,
@@ -359,13 +338,6 @@ staged_rows as (
         `it's`,
         `name with spaces`,
         amount,
-        `at`,
-        `local`,
-        day,
-        small,
-        ratio,
-        flag,
-        bytes,
         case
             when _rejection is null
                 then element_at(map('R', 'snapshot', 'I', 'insert', 'U', 'update', 'D', 'delete'), _operation_code)
@@ -381,7 +353,7 @@ staged_rows as (
         cast(null as array<string>) as _present_columns,
         case
             when _rejection is null and _operation_code in ('I', 'U')
-                then array_intersect(array('order', 'it\'s', 'name with spaces', 'amount', 'at', 'local', 'day', 'small', 'ratio', 'flag', 'bytes'), _masked_names)
+                then array_intersect(array('order', 'it\'s', 'name with spaces', 'amount'), _masked_names)
         end as _changed_columns,
         case
             when _rejection is null and _operation_code = 'U' and _has_before and not struct(`order`, `it's`) <=> _told_key_before
@@ -428,8 +400,8 @@ accepted as (
 
     select
         *,
-        xxhash64(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _raw_id is null)) as _row_hash,
-        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _present_columns, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, _present_columns is null))) as _content_hash
+        xxhash64(`order`, `it's`, `name with spaces`, amount, _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _raw_id is null)) as _row_hash,
+        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, _present_columns, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, _present_columns is null))) as _content_hash
     from staged
     where _status = 'accepted'
 
@@ -455,7 +427,7 @@ compared as (
 
     select
         *,
-        max(case when _copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _place) end) over (partition by _change_seq, _change_id) as _highest_rank
+        max(case when _copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _place) end) over (partition by _change_seq, _change_id) as _highest_rank
     from gathered
 
 ),
@@ -478,9 +450,9 @@ changes as (
         _contents_differ or coalesce(startswith(_known_report, 'conflicting_content'), false) as _is_conflicting,
         _row_hash,
         0 as _form,
-        `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes
+        `order`, `it's`, `name with spaces`, amount
     from compared
-    where _copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _place) = _highest_rank
+    where _copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _place) = _highest_rank
 
 ),
 
@@ -490,7 +462,7 @@ new_changes as (
     select
         changes.*,
         coalesce(known._key_before is not null and changes._key_before is not null and (known._key_before is null or changes._key_before > known._key_before), false)
-        or coalesce(known._change_id is not null and not (changes.`order` <=> known.`order` and changes.`it's` <=> known.`it's` and changes._change_op <=> known._change_op) and (struct(to_json(struct(changes.`order` as `order`, changes.`it's` as `it's`, changes.`name with spaces` as `name with spaces`, changes.amount as amount, changes.`at` as `at`, changes.`local` as `local`, changes.day as day, changes.small as small, changes.ratio as ratio, changes.flag as flag, changes.bytes as bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), changes._change_op, changes._present_columns, changes._changed_columns, changes._changed_at, changes._transaction_id, changes._raw_id) > struct(to_json(struct(known.`order`, known.`it's`, known.`name with spaces`, known.amount, known.`at`, known.`local`, known.day, known.small, known.ratio, known.flag, known.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), known._change_op, known._present_columns, known._changed_columns, known._changed_at, known._transaction_id, known._raw_id)), false) as _overrules,
+        or coalesce(known._change_id is not null and not (changes.`order` <=> known.`order` and changes.`it's` <=> known.`it's` and changes._change_op <=> known._change_op) and (struct(to_json(struct(changes.`order` as `order`, changes.`it's` as `it's`, changes.`name with spaces` as `name with spaces`, changes.amount as amount), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), changes._change_op, changes._present_columns, changes._changed_columns, changes._changed_at, changes._transaction_id, changes._raw_id) > struct(to_json(struct(known.`order`, known.`it's`, known.`name with spaces`, known.amount), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), known._change_op, known._present_columns, known._changed_columns, known._changed_at, known._transaction_id, known._raw_id)), false) as _overrules,
         known._change_id is not null as _is_known
     from changes
     left join lake.dedup_feed__kafka_read_whole__state as known

@@ -204,13 +204,6 @@ unpacked as (
                 then coalesce(try_variant_get(try_parse_json(_text), '$.message.data["amount"]', 'string'), try_variant_get(try_parse_json(_text), '$.data["amount"]', 'string'), try_variant_get(try_parse_json(_text), '$.message.beforeData["amount"]', 'string'), try_variant_get(try_parse_json(_text), '$.beforeData["amount"]', 'string'), _row['amount'])
             else _row['amount']
         end as amount,
-        _row['at'] as `at`,
-        _row['local'] as `local`,
-        _row['day'] as day,
-        _row['small'] as small,
-        _row['ratio'] as ratio,
-        _row['flag'] as flag,
-        _row['bytes'] as bytes,
         if(map_contains_key(_row_before, 'order'), _row_before['order'], _row['order']) as _before_1,
         if(map_contains_key(_row_before, 'it\'s'), _row_before['it\'s'], _row['it\'s']) as _before_2,
         case
@@ -241,7 +234,7 @@ unpacked as (
         decode_change_mask(_headers['changeMask'], 'most_significant_first', 1) as _mask_ordinals,
         _headers['columnMask'] as _landed_column_mask,
         decode_change_mask(_headers['columnMask'], 'most_significant_first', 1) as _column_ordinals,
-        coalesce(_column_names, map(1, 'order', 2, 'it\'s', 3, 'name with spaces', 4, 'amount', 5, 'at', 6, 'local', 7, 'day', 8, 'small', 9, 'ratio', 10, 'flag', 11, 'bytes')) as _column_names,
+        coalesce(_column_names, map(1, 'order', 2, 'it\'s', 3, 'name with spaces', 4, 'amount')) as _column_names,
         _row,
         _row_before is not null as _has_before,
         _raw_id,
@@ -258,13 +251,6 @@ typed as (
         `it's`,
         `name with spaces`,
         try_cast(amount as decimal(12, 2)) as amount,
-        try_cast(`at` as timestamp) as `at`,
-        try_cast(`local` as timestamp_ntz) as `local`,
-        try_cast(day as date) as day,
-        try_cast(small as smallint) as small,
-        try_cast(ratio as double) as ratio,
-        try_cast(flag as boolean) as flag,
-        unhex(bytes) as bytes,
         try_cast(_before_1 as bigint) as _before_1,
         _before_2,
         coalesce(
@@ -277,13 +263,6 @@ typed as (
         ) as _key_before_misfit,
         coalesce(
             case when amount is not null and (try_cast(amount as decimal(12, 2)) is null or case when cast(amount as string) rlike '[eE]' then try_cast(amount as double) <> cast(try_cast(amount as decimal(12, 2)) as double) else cast(amount as string) rlike '[.][0-9]{2}[0-9]*[1-9]' end) then concat('column amount: \'', cast(amount as string), '\' is not decimal(12, 2)') end,
-            case when `at` is not null and (try_cast(`at` as timestamp) is null or cast(`at` as string) rlike '^ *T?[0-9]+:' or cast(`at` as string) rlike '[.][0-9]{6}[0-9]*[1-9]') then concat('column at: \'', cast(`at` as string), '\' is not timestamp') end,
-            case when `local` is not null and (try_cast(`local` as timestamp_ntz) is null or cast(`local` as string) rlike '^ *T?[0-9]+:' or cast(`local` as string) rlike '[.][0-9]{6}[0-9]*[1-9]' or cast(`local` as string) rlike '[0-9]:[0-9][0-9.:]* *[-+A-Za-z]') then concat('column local: \'', cast(`local` as string), '\' is not timestamp_ntz') end,
-            case when day is not null and (try_cast(day as date) is null or not try_cast(day as timestamp) <=> try_cast(try_cast(day as date) as timestamp)) then concat('column day: \'', cast(day as string), '\' is not date') end,
-            case when small is not null and try_cast(small as smallint) is null then concat('column small: \'', cast(small as string), '\' is not smallint') end,
-            case when ratio is not null and (try_cast(ratio as double) is null or (abs(try_cast(ratio as double)) = double('infinity') and not cast(ratio as string) rlike '[iI][nN][fF]')) then concat('column ratio: \'', cast(ratio as string), '\' is not double') end,
-            case when flag is not null and try_cast(flag as boolean) is null then concat('column flag: \'', cast(flag as string), '\' is not boolean') end,
-            case when bytes rlike '[^0-9A-Fa-f]' or length(bytes) % 2 = 1 then concat('column bytes: \'', cast(bytes as string), '\' is not binary') end,
             null
         ) as _column_misfit,
         _missing_key,
@@ -358,13 +337,6 @@ staged_rows as (
         `it's`,
         `name with spaces`,
         amount,
-        `at`,
-        `local`,
-        day,
-        small,
-        ratio,
-        flag,
-        bytes,
         case
             when _rejection is null
                 then element_at(map('R', 'snapshot', 'I', 'insert', 'U', 'update', 'D', 'delete'), _operation_code)
@@ -383,7 +355,7 @@ staged_rows as (
                     array_union(
                         array('order', 'it\'s'),
                         array_intersect(
-                            array('order', 'it\'s', 'name with spaces', 'amount', 'at', 'local', 'day', 'small', 'ratio', 'flag', 'bytes'),
+                            array('order', 'it\'s', 'name with spaces', 'amount'),
                             if(
                                 coalesce(_landed_column_mask, '') = '',
                                 map_keys(_row),
@@ -394,12 +366,12 @@ staged_rows as (
                             )
                         )
                     ),
-                    array('order', 'it\'s', 'name with spaces', 'amount', 'at', 'local', 'day', 'small', 'ratio', 'flag', 'bytes')
+                    array('order', 'it\'s', 'name with spaces', 'amount')
                 )
         end as _present_columns,
         case
             when _rejection is null and _operation_code in ('I', 'U')
-                then array_intersect(array('order', 'it\'s', 'name with spaces', 'amount', 'at', 'local', 'day', 'small', 'ratio', 'flag', 'bytes'), _masked_names)
+                then array_intersect(array('order', 'it\'s', 'name with spaces', 'amount'), _masked_names)
         end as _changed_columns,
         case
             when _rejection is null and _operation_code = 'U' and _has_before and not struct(`order`, `it's`) <=> _told_key_before
@@ -442,15 +414,8 @@ loaded as (
         `it's`,
         `name with spaces`,
         amount,
-        `at`,
-        `local`,
-        day,
-        small,
-        ratio,
-        flag,
-        bytes,
         cast(null as string) as _column_misfit,
-        lower(hex(xxhash64(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null)))) as _raw_id,
+        lower(hex(xxhash64(`order`, `it's`, `name with spaces`, amount, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null)))) as _raw_id,
         struct(*) as _landed_row
     from lake_raw.kafka_load
 
@@ -477,13 +442,6 @@ staged_snapshot as (
         `it's`,
         `name with spaces`,
         amount,
-        `at`,
-        `local`,
-        day,
-        small,
-        ratio,
-        flag,
-        bytes,
         case when _rejection is null then 'snapshot' end as _change_op,
         '' as _change_seq,
         cast(null as timestamp) as _changed_at,
@@ -519,13 +477,6 @@ select
     `it's`,
     `name with spaces`,
     amount,
-    `at`,
-    `local`,
-    day,
-    small,
-    ratio,
-    flag,
-    bytes,
     _change_op,
     _change_seq,
     _changed_at,

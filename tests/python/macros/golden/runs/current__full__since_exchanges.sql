@@ -1,17 +1,7 @@
 select 0 as place, _mark from lake.dedup_feed__full__state where _mark is not null union all select 1 as place, _mark from lake.current_feed__full__state where _mark is not null
 ;
 
-with changes as (
-
-    select *
-    from lake.dedup_feed__full__state
-    where
-        _mark is null
-        and _change_op <> 'truncate'
-        and _batch_id > '20260130T120000000000_00000001'
-        and _batch_id <= '20260131T110000000000_00000009'
-
-),
+with changes as (select * from the_model),
 
 events as (select * from the_model), moves_and_deletes as (
 
@@ -33,17 +23,7 @@ create table lake.current_feed__full__batch_20260131t120000000000_00000000
     using parquet
     as
     -- change_tables run: {"run": "since", "mark_before": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}}, "mark": {"log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}}, "history": false, "folds": false, "moves": true, "has_floors": true, "ends_older_keys": true, "exchanges": true, "late": false, "replays": true, "follows_rows": false, "kept_step": "key_events", "log_is_behind": false, "form": 0, "added": {}}
-with changes as (
-
-    select *
-    from lake.dedup_feed__full__state
-    where
-        _mark is null
-        and _change_op <> 'truncate'
-        and _batch_id > '20260130T120000000000_00000001'
-        and _batch_id <= '20260131T110000000000_00000009'
-
-),
+with changes as (select * from the_model),
 
 events as (select * from the_model),
 
@@ -97,17 +77,7 @@ using (
     with state_rows as (
 
 -- change_tables run: {"run": "since", "mark_before": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}}, "mark": {"log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}}, "history": false, "folds": false, "moves": true, "has_floors": true, "ends_older_keys": true, "exchanges": true, "late": false, "replays": true, "follows_rows": false, "kept_step": "key_events", "log_is_behind": false, "form": 0, "added": {}}
-with changes as (
-
-    select *
-    from lake.dedup_feed__full__state
-    where
-        _mark is null
-        and _change_op <> 'truncate'
-        and _batch_id > '20260130T120000000000_00000001'
-        and _batch_id <= '20260131T110000000000_00000009'
-
-),
+with changes as (select * from the_model),
 
 events as (select * from the_model),
 

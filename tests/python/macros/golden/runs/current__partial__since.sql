@@ -1,17 +1,7 @@
 select 0 as place, _mark from lake.dedup_feed__partial__state where _mark is not null union all select 1 as place, _mark from lake.current_feed__partial__state where _mark is not null
 ;
 
-with changes as (
-
-    select *
-    from lake.dedup_feed__partial__state
-    where
-        _mark is null
-        and _change_op <> 'truncate'
-        and _batch_id > '20260130T120000000000_00000001'
-        and _batch_id <= '20260131T110000000000_00000009'
-
-),
+with changes as (select * from the_model),
 
 events as (select * from the_model), last_events as (
 

@@ -1,17 +1,7 @@
 select 0 as place, _mark from lake.dedup_feed__partial__state where _mark is not null union all select 1 as place, _mark from lake.current_feed__partial__state where _mark is not null
 ;
 
-with changes as (
-
-    select *
-    from lake.dedup_feed__partial__state
-    where
-        _mark is null
-        and _change_op <> 'truncate'
-        and _batch_id > '20260130T120000000000_00000001'
-        and _batch_id <= '20260131T110000000000_00000009'
-
-),
+with changes as (select * from the_model),
 
 events as (select * from the_model), last_events as (
 
@@ -97,17 +87,7 @@ create table lake.current_feed__partial__batch_20260131t120000000000_00000000
     using parquet
     as
     -- change_tables run: {"run": "since", "mark_before": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "mark": {"log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "history": false, "folds": true, "moves": true, "has_floors": false, "ends_older_keys": false, "exchanges": false, "late": true, "replays": true, "follows_rows": true, "kept_step": "given_events", "log_is_behind": false, "form": 0, "added": {}}
-with changes as (
-
-    select *
-    from lake.dedup_feed__partial__state
-    where
-        _mark is null
-        and _change_op <> 'truncate'
-        and _batch_id > '20260130T120000000000_00000001'
-        and _batch_id <= '20260131T110000000000_00000009'
-
-),
+with changes as (select * from the_model),
 
 events as (select * from the_model),
 
@@ -152,17 +132,7 @@ using (
     with state_rows as (
 
 -- change_tables run: {"run": "since", "mark_before": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "mark": {"log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "history": false, "folds": true, "moves": true, "has_floors": false, "ends_older_keys": false, "exchanges": false, "late": true, "replays": true, "follows_rows": true, "kept_step": "given_events", "log_is_behind": false, "form": 0, "added": {}}
-with changes as (
-
-    select *
-    from lake.dedup_feed__partial__state
-    where
-        _mark is null
-        and _change_op <> 'truncate'
-        and _batch_id > '20260130T120000000000_00000001'
-        and _batch_id <= '20260131T110000000000_00000009'
-
-),
+with changes as (select * from the_model),
 
 events as (select * from the_model),
 

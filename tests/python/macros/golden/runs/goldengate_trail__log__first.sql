@@ -1,55 +1,7 @@
 select cast(trail_name as string), cast(_last.trail_seqno as string), cast(_last.trail_rba as string), _copies from (select trail_name, max(struct(trail_seqno, trail_rba)) as _last, 1 as _copies from lake_raw.trail where not (trail_seqno is null or trail_rba is null) and true group by trail_name)
 ;
 
-with landed as (
-
-    select
-        trail_name,
-        trail_seqno,
-        trail_rba,
-        hdr_ind,
-        io_type,
-        trans_ind,
-        continued,
-        before_after,
-        table_name,
-        io_time,
-        format_type,
-        audit_rba,
-        audit_pos,
-        before_data,
-        after_data,
-        coalesce(table_name = 'APP.ORDERS', false) as _is_own,
-        case
-            when trail_name = ''
-                then 'trail_name is empty'
-            when trail_name is null
-                then 'trail_name is null'
-            when trail_seqno not between 0 and 9999999999
-                then concat('trail_seqno is ', trail_seqno)
-            when trail_seqno is null
-                then 'trail_seqno is null'
-            when trail_rba not between 0 and 9223372036854775807
-                then concat('trail_rba is ', trail_rba)
-            when trail_rba is null
-                then 'trail_rba is null'
-        end is null as _has_position,
-        case when trans_ind in (0, 3) then coalesce(tokens['LOGCSN'], tokens['L']) end as _told_csn,
-        case when trans_ind in (0, 3) then coalesce(tokens['TRANID'], tokens['6']) end as _told_transaction_id,
-        struct(trail_name, struct(trail_seqno, trail_rba) as _position) as _arrival,
-        xxhash64(
-            hdr_ind, table_name, io_type, trans_ind, before_after, continued,
-            map_keys(before_data), map_values(before_data), map_keys(after_data), map_values(after_data)
-        ) as _content,
-        struct(trail_name, trail_seqno, trail_rba, hdr_ind, undo_flag, rec_length, io_type, trans_ind, syskey_len, audit_rba, audit_pos, continued, partition_ind, before_after, io_time, orig_node, format_type, incomplete, rec_count, table_name, before_data, after_data, tokens) as _landed_row
-    from lake_raw.trail
-    where
-        (
-            (trail_seqno is null or trail_rba is null)
-            or (trail_name <=> 'it\'s' and (trail_seqno < 3 or (trail_seqno = 3 and trail_rba <= 4100)))
-        )
-
-),
+with landed as (select * from the_model),
 
 kinds as (select * from the_model),
 

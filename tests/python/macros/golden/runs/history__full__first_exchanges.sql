@@ -1,16 +1,7 @@
 select 0 as place, _mark from lake.dedup_feed__full__state where _mark is not null
 ;
 
-with changes as (
-
-    select *
-    from lake.dedup_feed__full__state
-    where
-        _mark is null
-        and _change_op <> 'truncate'
-        and _batch_id <= '20260130T120000000000_00000001'
-
-),
+with changes as (select * from the_model),
 
 events as (select * from the_model), moves_and_deletes as (
 

@@ -14,12 +14,12 @@ select * from the_model
 
 select
     _mark,
-    _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes
+    _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, `order`, `it's`, `name with spaces`, amount
 from state_rows
 union all
 select
-    '{"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}}' as _mark,
-    null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _is_replayed, null as _changed_at, null as _transaction_id, null as `order`, null as `it's`, null as `name with spaces`, null as amount, null as `at`, null as `local`, null as day, null as small, null as ratio, null as flag, null as bytes
+    '{"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}}' as _mark,
+    null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _is_replayed, null as _changed_at, null as _transaction_id, null as `order`, null as `it's`, null as `name with spaces`, null as amount
 ;
 
 create or replace view lake.current_feed__events_multi_valued
@@ -28,13 +28,6 @@ create or replace view lake.current_feed__events_multi_valued
     `it's`,
     `name with spaces`,
     amount,
-    `at`,
-    `local`,
-    day,
-    small,
-    ratio,
-    flag,
-    bytes,
     _change_op comment 'insert, update, upsert, delete, truncate, snapshot; null where the raw row is no change',
     _change_seq comment 'sorts as text in the order of change; of snapshot rows snapshot_seq',
     _changed_at comment 'when the source says it happened, approximate; never an order',
@@ -46,15 +39,8 @@ select
     `it's`, -- string
     `name with spaces`, -- string
     amount, -- decimal(12,2)
-    `at`, -- timestamp
-    `local`, -- timestamp_ntz
-    day, -- date
-    small, -- smallint
-    ratio, -- double
-    flag, -- boolean
-    bytes, -- binary
     _change_op, _change_seq, _changed_at, _transaction_id
--- comments: f40088afb51ea552bb7fb04d3c891280
+-- comments: 6949d7d5734e1e95df48b1ceb46d9d88
 from lake.current_feed__events_multi_valued__state
 where _mark is null and not _is_deleted
 ;

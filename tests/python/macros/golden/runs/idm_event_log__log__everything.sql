@@ -10,23 +10,23 @@ create table lake.dedup_feed__events_ahead__batch_20260131t120000000000_00000000
 select count_if(_mark is null) as changes, min(case when _mark is null then _change_seq end) as lowest_seq, max(case when _mark is null then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, count_if(_overrules) as overruled, count_if(_is_known) as known from lake.dedup_feed__events_ahead__batch_20260131t120000000000_00000000
 ;
 
-insert into lake.dedup_feed__events_ahead__state (_mark, _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, _event_type, _column_name, _old_value, _new_value, _table_key, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes)
+insert into lake.dedup_feed__events_ahead__state (_mark, _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, _event_type, _column_name, _old_value, _new_value, _table_key, `order`, `it's`, `name with spaces`, amount)
 select * from (
     select
         _mark,
-        _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, _event_type, _column_name, _old_value, _new_value, _table_key, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes
+        _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, _event_type, _column_name, _old_value, _new_value, _table_key, `order`, `it's`, `name with spaces`, amount
     from lake.dedup_feed__events_ahead__batch_20260131t120000000000_00000000
     where _mark is null
     union all
     select
-        '{"log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": null, "settled": null, "edge": null, "key": ["order", "it\'s"], "order": {"future_events": true}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' as _mark,
-        null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as _event_type, null as _column_name, null as _old_value, null as _new_value, null as _table_key, null as `order`, null as `it's`, null as `name with spaces`, null as amount, null as `at`, null as `local`, null as day, null as small, null as ratio, null as flag, null as bytes
+        '{"log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": null, "settled": null, "edge": null, "key": ["order", "it\'s"], "order": {"future_events": true}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "form": 0, "added": {}}' as _mark,
+        null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as _event_type, null as _column_name, null as _old_value, null as _new_value, null as _table_key, null as `order`, null as `it's`, null as `name with spaces`, null as amount
 )
 where
     case
         when
             (select max_by(_mark, get_json_object(_mark, '$.batch')) from lake.dedup_feed__events_ahead__state where _mark is not null)
-            = '{"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": null, "settled": null, "edge": null, "key": ["order", "it\'s"], "order": {"future_events": true}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}'
+            = '{"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": null, "settled": null, "edge": null, "key": ["order", "it\'s"], "order": {"future_events": true}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "form": 0, "added": {}}'
             then true
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
@@ -41,13 +41,6 @@ create or replace view lake.dedup_feed__events_ahead
     `it's`,
     `name with spaces`,
     amount,
-    `at`,
-    `local`,
-    day,
-    small,
-    ratio,
-    flag,
-    bytes,
     _change_op comment 'insert, update, upsert, delete, truncate, snapshot; null where the raw row is no change',
     _change_seq comment 'sorts as text in the order of change; of snapshot rows snapshot_seq',
     _changed_at comment 'when the source says it happened, approximate; never an order',
@@ -72,15 +65,8 @@ select
     `it's`, -- string
     `name with spaces`, -- string
     amount, -- decimal(12,2)
-    `at`, -- timestamp
-    `local`, -- timestamp_ntz
-    day, -- date
-    small, -- smallint
-    ratio, -- double
-    flag, -- boolean
-    bytes, -- binary
     _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _changed_columns, _key_before, _raw_id, _batch_id, _report, _is_conflicting, _event_type, _column_name, _old_value, _new_value, _table_key
--- comments: d9b6067c603ddfb68cb207b17b914951
+-- comments: fcd69a2438e96dee6888511f2a13b5cf
 from lake.dedup_feed__events_ahead__state
 where _mark is null
 ;

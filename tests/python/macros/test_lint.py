@@ -1,0 +1,37 @@
+"""The SQL of models, as sqlfluff sees it: each step once, whichever models have it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+from tests.python.pipelines.consumer import REPOSITORY
+
+from .test_golden import GOLDEN, STEP
+
+
+def test_what_models_render_to_passes_sqlfluff(tmp_path: Path) -> None:
+    seen: set[str] = set()
+    # long files first, since two processes share them
+    for file in sorted(GOLDEN.glob("models/*.sql"), key=lambda file: (-file.stat().st_size, file.name)):
+        text = file.read_text()
+        names = [step["name"] for step in STEP.finditer(text)]
+        (tmp_path / file.name).write_text(STEP.sub(partial(_once, names, seen), text))
+    sqlfluff = str(Path(sys.executable).with_name("sqlfluff"))
+    options = ["--processes", "2", "--disable-progress-bar", "--config", str(REPOSITORY / ".sqlfluff")]
+    linted = subprocess.run([sqlfluff, "lint", *options, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert linted.returncode == 0, linted.stdout + linted.stderr
+
+
+def _once(names: list[str], seen: set[str], step: re.Match[str]) -> str:
+    """A step; one that another model has as well reads the same steps, and does no more."""
+    if step[0] not in seen:
+        seen.add(step[0])
+        return step[0]
+    before = names[: names.index(step["name"])]
+    reads = [name for name in before if re.search(rf"\b{name}\b", step[0])]
+    union = "\n    union all\n".join(f"    select *\n    from {name}" for name in reads or ["raw_table"])
+    return f"{step['with'] or ''}{step['name']} as (\n\n{union}\n\n)"
