@@ -48,7 +48,7 @@ test-long: lint  ## the proof with ten times the histories, other ones each day;
 	@CHANGE_TABLES_PROOF_SCALE=10 CHANGE_TABLES_PROOF_SEED=$(PROOF_SEED) \
 	    $(BIN)/python -m pytest tests/python/pipelines/test_random_histories.py tests/python/pipelines/test_event_histories.py
 
-lint: $(READY) jars $(PROFILES)  ## the checks that need no server, with the macros: what each shape of run sends, and sqlfluff over it
+lint: $(READY) jars $(PROFILES)  ## the checks that need no server, the macros and their SQL among them
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy

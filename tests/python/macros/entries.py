@@ -123,7 +123,10 @@ LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
     ),
     (_entry("kafka_avro", KAFKA | {"serialization": "avro"}), kafka_cases.RECORD),
     (
-        _entry("kafka_by_column", KAFKA | {"table": "t1", "table_column": "tbl", "snapshot": "kafka_load"}),
+        _entry(
+            "kafka_by_column",
+            KAFKA | {"table": "t1", "table_column": "tbl", "snapshot": "kafka_load", "arrival": "offset"},
+        ),
         kafka_cases.TEXT_RECORD,
     ),
     (_entry("kafka_read_whole", KAFKA | {"arrival": "none", "images": "full"}), kafka_cases.RECORD),
@@ -162,7 +165,7 @@ LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
     # OpenEdge CDC
     (
         _entry("openedge", OPENEDGE | {"policy_level": 3}, ARRAYS, column_meta={"tags": {"extent": 3}}),
-        openedge_cases.HEADERS | dict.fromkeys(ARRAYS, "string"),
+        openedge_cases.HEADERS | dict.fromkeys(ARRAYS, "string") | {"order": "bigint"},
     ),
     (
         _entry(
@@ -185,7 +188,7 @@ LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
     (
         _entry(
             "openedge_spelt",
-            OPENEDGE | {"key": ["cust_num"], "tracking": "spelt_tracking"},
+            OPENEDGE | {"key": ["cust_num"], "tracking": "spelt_tracking", "policy_level": 3},
             openedge_cases.SPELT_COLUMNS,
         ),
         openedge_cases.SPELT,
@@ -200,7 +203,7 @@ FURTHER: Mapping[str, Mapping[str, str]] = {
     "kafka_load": COLUMNS,
     "trail_load": AS_TEXT,
     "events_load": COLUMNS,
-    "openedge_load": ARRAYS | {"tags": "string", "counts": "string"},
+    "openedge_load": ARRAYS | {"amount": "string", "tags": "string", "counts": "string"},
     "replica": COLUMNS | {"not declared": "int"},
     "replica_as_text": AS_TEXT,
     "tracking": openedge_cases.TRACKING,
@@ -219,6 +222,7 @@ MODELS = {
     "documents": (
         "{{ change_tables.xds_documents([ref('dedup_feed__events'), ref('dedup_feed__events_multi_valued')]) }}"
     ),
+    "documents_ahead": "{{ change_tables.xds_documents([ref('dedup_feed__events_ahead')]) }}",
     "as_of": "{{ change_tables.as_of(ref('history_feed__full'), \"timestamp '2026-01-31 12:00:00'\") }}",
 }
 """Models that are not made of one entry."""

@@ -120,12 +120,15 @@ SHAPES: Mapping[str, Shape] = {
     "qlik_change_tables__log__rescan_column_added": Shape(
         _log("qlik_plain"), _since("qlik_plain", **ADDED), _KNOWN, {"change_tables_rescan": True}
     ),
+    "qlik_change_tables__log__rescan_column_added_full_images": Shape(
+        _log("full"), _since("full", **ADDED), _KNOWN, {"change_tables_rescan": True}
+    ),
     "qlik_change_tables__staging__masks_as_text": Shape("stg_feed__qlik_masks"),
     "qlik_kafka__log__first": Shape(_log("kafka")),
     "qlik_kafka__log__since": Shape(_log("kafka"), _since("kafka")),
     "qlik_kafka__log__everything": Shape(_log("kafka_read_whole"), _since("kafka_read_whole")),
     "qlik_kafka__staging__avro": Shape("stg_feed__kafka_avro"),
-    "qlik_kafka__staging__table_in_a_column": Shape("stg_feed__kafka_by_column"),
+    "qlik_kafka__log__first_table_in_a_column": Shape(_log("kafka_by_column")),
     "qlik_kafka__schemas": Shape("kafka_schemas"),
     "qlik_kafka__unclaimed": Shape("unclaimed_kafka"),
     "qlik_kafka__unclaimed__table_in_a_column": Shape("unclaimed_kafka_by_column"),
@@ -145,10 +148,12 @@ SHAPES: Mapping[str, Shape] = {
         {_log(name): {"batch": "20260131T110000000000_00000009"} for name in ("events", "events_multi_valued")}
         | {"documents": {}},
     ),
+    "idm_event_log__documents__first_events_ahead": Shape("documents_ahead", _since("events_ahead")),
     "openedge_cdc__log__first": Shape(_log("openedge")),
     "openedge_cdc__log__since": Shape(_log("openedge_arriving"), _since("openedge_arriving")),
     "openedge_cdc__log__everything": Shape(_log("openedge"), _since("openedge"), _KNOWN),
-    "openedge_cdc__log__level_0": Shape(_log("openedge_level_0")),
+    "openedge_cdc__log__level_0": Shape(_log("openedge_level_0"), _since("openedge_level_0")),
+    "openedge_cdc__staging__loaded": Shape("stg_feed__openedge_arriving"),
     "openedge_cdc__staging__by_recid": Shape("stg_feed__openedge_by_recid"),
     "openedge_cdc__staging__spelt_otherwise": Shape("stg_feed__openedge_spelt"),
     "openedge_cdc__staging__level_1": Shape("stg_feed__openedge_level_1"),
@@ -184,6 +189,7 @@ SHAPES: Mapping[str, Shape] = {
     "history__partial__since_moves": _state_since(
         "history", "partial", MOVES | FLOOR, late=0, rebuild=0, late_moves=0, open_exchanges=0
     ),
+    "history__partial__since_column_added": _state_since("history", "partial", ADDED, late=0, rebuild=0),
     "history__as_of": Shape("as_of"),
     # models over many tables
     "rejected": Shape("rejected"),

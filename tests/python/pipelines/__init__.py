@@ -2,4 +2,4 @@
 
 import pytest
 
-pytest.register_assert_rewrite(f"{__name__}.cases", f"{__name__}.rendered")
+pytest.register_assert_rewrite(f"{__name__}.cases")

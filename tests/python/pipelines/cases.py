@@ -84,12 +84,6 @@ def _read(project: Consumer, raw: Raw, cases: Sequence[Case], found: Results) ->
         found[case.entry.name].append(current_rows(raw, project.schema, case.entry.name, case.shown))
 
 
-def rendered_models(project: Consumer) -> dict[str, str]:
-    """The models as they were rendered for each batch, by `<model>__<number of the batch>`."""
-    files = sorted((project.folder / "rendered").glob("*/*.sql"))
-    return {f"{file.stem}__{file.parent.name}": file.read_text() for file in files}
-
-
 def current_rows(raw: Raw, schema: str, entry: str, shown: str) -> set[tuple[Any, ...]]:
     """The rows of an entry's current model, each of which stands there once."""
     rows = raw.query(f"select {shown} from {schema}.current_feed__{entry}")

@@ -15,11 +15,9 @@ from .cases import (
     assert_reported,
     assert_statuses,
     build_batches,
-    rendered_models,
 )
 from .consumer import Consumer
 from .landing import Raw
-from .rendered import assert_lints
 from .trail_cases import CASES, COLUMNS, LOADED, STORIES, UNCLAIMED, Story, Trail, position
 
 pytestmark = pytest.mark.slow
@@ -168,14 +166,3 @@ def test_a_start_that_lands_late_is_healed_by_a_rescan(project: Consumer, raw: R
     assert raw.query(names) == []
     project.dbt("run", *selected, "--vars", "{change_tables_rescan: true}")
     assert sorted(raw.query(names)) == [(89, "the start"), (90, "no start"), (91, "no start")]
-
-
-@pytest.mark.usefixtures("results")
-def test_the_rendered_sql_of_first_and_later_runs_passes_sqlfluff(project: Consumer) -> None:
-    rendered = rendered_models(project)
-    assert '"run": "since"' in rendered["dedup_feed__orders__1"]
-    # what the settings alter, once each: a log holds all of its staging
-    wanted = ["stg_feed__orders__0", "dedup_feed__orders__0", "dedup_feed__orders__1", "unclaimed__0"]
-    wanted += [f"dedup_feed__{name}__0" for name in ("cased", "behind_a_load", "full_images")]
-    rendered = {name: rendered[name] for name in wanted}
-    assert_lints(project.folder / "to_lint", rendered)

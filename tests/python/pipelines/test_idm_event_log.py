@@ -15,12 +15,10 @@ from .cases import (
     assert_reported,
     assert_statuses,
     build_batches,
-    rendered_models,
 )
 from .consumer import Consumer
 from .idm_cases import CASES, REPLICAS, UNCLAIMED
 from .landing import Raw
-from .rendered import assert_lints
 
 pytestmark = pytest.mark.slow
 
@@ -177,21 +175,6 @@ def test_what_became_of_an_event_in_the_log_changes_nothing_that_was_applied(pro
     assert sorted(raw.query(f"select * from {SCHEMA}.current_feed__reading")) == sorted(kept)
     refused = project.dbt("run", "--full-refresh", *selected, must_succeed=False)
     assert "a full refresh would lose" in project.errors(refused)
-
-
-@pytest.mark.usefixtures("results")
-def test_the_rendered_sql_of_first_and_later_runs_passes_sqlfluff(project: Consumer) -> None:
-    rendered = rendered_models(project)
-    assert '"run": "since"' in rendered["dedup_feed__arriving__1"]
-    wanted = [
-        "stg_feed__usr__0",
-        "stg_feed__values__0",
-        "dedup_feed__multi__0",
-        "current_feed__multi__0",
-        "unclaimed__0",
-    ]
-    wanted += ["dedup_feed__future__1", "dedup_feed__reading__1", "dedup_feed__arriving__1", "stg_feed__textual__0"]
-    assert_lints(project.folder / "to_lint", {name: rendered[name] for name in wanted})
 
 
 @pytest.mark.usefixtures("results")

@@ -16,7 +16,6 @@ from .cases import (
     assert_reported,
     assert_statuses,
     build_batches,
-    rendered_models,
 )
 from .consumer import Consumer
 from .landing import Raw
@@ -31,7 +30,6 @@ from .openedge_cases import (
     Story,
     seq,
 )
-from .rendered import assert_lints
 
 pytestmark = pytest.mark.slow
 
@@ -225,13 +223,3 @@ def test_a_part_that_was_purged_takes_nothing_back(project: Consumer, raw: Raw) 
     reason = f"select _status_reason from {SCHEMA}.stg_feed__orders where _raw_id = '{seq(6008)}/1/0'"
     assert raw.query(reason)[0][0].startswith("value_does_not_fit: column tags: 'x'")
     assert sorted(raw.query(f"select * from {SCHEMA}.current_feed__orders")) == sorted(kept)
-
-
-@pytest.mark.usefixtures("results")
-def test_the_rendered_sql_of_first_and_later_runs_passes_sqlfluff(project: Consumer) -> None:
-    rendered = rendered_models(project)
-    assert '"run": "everything"' in rendered["dedup_feed__orders__1"]
-    wanted = ["stg_feed__orders__0", "dedup_feed__orders__1", "dedup_feed__arrived__1", "dedup_feed__applied__1"]
-    wanted += [f"stg_feed__{name}__0" for name in ("by_recid", "level_1", "spelt", "covered")]
-    wanted += ["dedup_feed__level_0__0", "unclaimed__0", "events__0"]
-    assert_lints(project.folder / "to_lint", {name: rendered[name] for name in wanted})

@@ -15,7 +15,6 @@ from .cases import (
     assert_reported,
     assert_statuses,
     build_batches,
-    rendered_models,
 )
 from .consumer import Consumer
 from .kafka_cases import (
@@ -35,7 +34,6 @@ from .kafka_cases import (
     seq,
 )
 from .landing import Raw
-from .rendered import assert_lints
 
 SCHEMA = "kafka_pages"
 
@@ -162,12 +160,3 @@ def test_a_topic_that_is_made_anew_stops_the_run_until_the_old_records_are_remov
     project.dbt("run", "--select", *selected)
     for model in current:
         assert sorted(raw.query(f"select id, name from {SCHEMA}.{model}")) == [(1, "new"), (2, "new")]
-
-
-@pytest.mark.usefixtures("results")
-def test_the_rendered_sql_of_first_and_later_runs_passes_sqlfluff(project: Consumer) -> None:
-    rendered = rendered_models(project)
-    assert '"run": "since"' in rendered["dedup_feed__whole_topic__1"]
-    # a log holds all of its staging
-    rendered = {name: sql for name, sql in rendered.items() if not name.startswith(("stg_", "current_"))}
-    assert_lints(project.folder / "to_lint", rendered)

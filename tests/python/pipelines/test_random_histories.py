@@ -36,7 +36,6 @@ from .histories import (
 )
 from .interpreter import Table
 from .landing import Raw
-from .rendered import assert_lints
 from .smallest_form import smallest_form
 
 BATCHES = 3
@@ -212,18 +211,8 @@ def test_state_and_history_are_functions_of_the_set_of_changes(
             assert '"run": "since"' in project.compiled("history_feed__exchanged")
 
     names = [proof.entry.name for proof in PROOFS]
-    rendered = {
-        model: project.compiled(model)
-        for model in (
-            "current_feed__full",
-            "history_feed__full",
-            "history_feed__partial",
-            "history_feed__partial_in_time",
-        )
-    }
-    assert '"run": "since"' in rendered["history_feed__full"]
-    assert '"run": "since"' in rendered["history_feed__partial_in_time"]
-    assert_lints(project.folder / "to_lint", rendered)
+    for model in ("history_feed__full", "history_feed__partial_in_time"):
+        assert '"run": "since"' in project.compiled(model)
     kinds = ("dedup", "current", "history")
     states = [f"{project.schema}.{kind}_feed__{name}__state" for kind in kinds for name in names]
     versions = [raw.version(table) for table in states]

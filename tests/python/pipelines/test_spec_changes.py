@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -14,7 +13,6 @@ import pytest
 from .consumer import Consumer, Entry
 from .landing import Raw
 from .qlik_cases import SPEC, TWO_HEADERS, WITH_HISTORY, bare, seq
-from .rendered import assert_lints
 
 pytestmark = pytest.mark.slow
 
@@ -414,7 +412,7 @@ def results(project: Consumer, raw: Raw) -> Results:
     land(2)
     project.write([table.entry(changed=True) for table in CHANGED])
     project.dbt("build", "--exclude", "reason_codes")
-    shutil.copytree(project.folder / "target/compiled/consumer/models", project.folder / "rendered/ordinary")
+    assert "known._form < 1" in project.compiled("dedup_feed__noted")
     _read(raw, found)
     found.columns = _columns(raw)
     found.reported = raw.query(f"select table_name, _change_seq, code from {SCHEMA}.reported")
@@ -425,7 +423,6 @@ def results(project: Consumer, raw: Raw) -> Results:
 
     before = dict(_batches(raw)["noted"])
     project.dbt("build", "--select", "dedup_feed__noted+", "--exclude", "reported", *RESCAN)
-    shutil.copytree(project.folder / "target/compiled/consumer/models", project.folder / "rendered/rescan")
     found.revised_by_rescan = {change for change, batch in _batches(raw)["noted"] if before[change] != batch}
     _read(raw, found)
 
@@ -515,12 +512,3 @@ def test_a_state_whose_log_has_not_followed_the_spec_says_so(results: Results) -
         "change_tables: model 'current_feed__noted': source 'feed.noted' has changed since the log that the model"
         " follows was built; build that first"
     ) in results.said_of_state
-
-
-@pytest.mark.usefixtures("results")
-def test_the_rendered_sql_after_a_change_passes_sqlfluff(project: Consumer) -> None:
-    files = [f"ordinary/{kind}_feed__sparse" for kind in ("dedup", "current", "history")]
-    files += ["ordinary/dedup_feed__noted", "rescan/dedup_feed__noted"]
-    rendered = {name.replace("/", "__"): (project.folder / f"rendered/{name}.sql").read_text() for name in files}
-    assert "known._form < 1" in rendered["ordinary__dedup_feed__noted"]
-    assert_lints(project.folder / "to_lint", rendered)

@@ -16,7 +16,6 @@ from udfs.catalog import sql_literal
 from .consumer import Consumer, Entry
 from .idm_cases import DELETE, EVENT, INSERT_FIELD, event
 from .landing import Raw
-from .rendered import assert_lints
 from .statements import before, intercepted
 from .xds_cases import (
     BARE,
@@ -285,19 +284,6 @@ def test_a_text_that_xml_cannot_hold_yields_no_document(channels: Channels) -> N
         none(20, "id=5", f"document_unwritable: {found}"),
         one([21], "delete", "id=5"),
     ]
-
-
-def test_the_rendered_sql_of_first_and_later_runs_passes_sqlfluff(channels: Channels) -> None:
-    channels.land("log", [event(99, DELETE, "idu=1")])
-    channels.take_in("usr")
-    channels.project.dbt("compile", "--select", "xds")
-    later = channels.project.compiled("xds")
-    channels.project.dbt("compile", "--full-refresh", "--select", "xds", "xds_later")
-    first = channels.project.compiled("xds")
-    assert '"run": "since"' in later
-    assert '"run": "first"' in first
-    texts = {"xds__1": later, "xds__0": first, "xds_later": channels.project.compiled("xds_later")}
-    assert_lints(channels.project.folder / "to_lint", texts)
 
 
 REFUSED = {

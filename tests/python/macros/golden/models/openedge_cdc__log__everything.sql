@@ -175,7 +175,6 @@ clashes as (
             when _after_second is null then null
             when
                 _after_first['values']['order'] <> _after_second['values']['order']
-                and not (_after_last_field = 0 and _after_is_fragment)
                 then 'order'
             when
                 _after_first['values']['it\'s'] <> _after_second['values']['it\'s']
@@ -206,7 +205,6 @@ clashes as (
             when _before_second is null then null
             when
                 _before_first['values']['order'] <> _before_second['values']['order']
-                and not (_before_last_field = 0 and _before_is_fragment)
                 then 'order'
             when
                 _before_first['values']['it\'s'] <> _before_second['values']['it\'s']
@@ -289,7 +287,7 @@ judged_records as (
 joined as (
 
     select
-        coalesce(if(_after_last_field = 0 and _after_is_fragment and _after_first['values']['order'] is not null and _after_second['values']['order'] is not null, concat(_after_first['values']['order'], _after_second['values']['order']), coalesce(_after_first['values']['order'], _after_second['values']['order'])), if(coalesce(arrays_overlap(_field_map, array('order')), false) or _before_state <> 'whole', null, if(_before_last_field = 0 and _before_is_fragment and _before_first['values']['order'] is not null and _before_second['values']['order'] is not null, concat(_before_first['values']['order'], _before_second['values']['order']), coalesce(_before_first['values']['order'], _before_second['values']['order'])))) as `order`,
+        coalesce(coalesce(_after_first['values']['order'], _after_second['values']['order']), if(coalesce(arrays_overlap(_field_map, array('order')), false) or _before_state <> 'whole', null, coalesce(_before_first['values']['order'], _before_second['values']['order']))) as `order`,
         coalesce(if(_after_last_field = 1 and _after_is_fragment and _after_first['values']['it\'s'] is not null and _after_second['values']['it\'s'] is not null, concat(_after_first['values']['it\'s'], _after_second['values']['it\'s']), coalesce(_after_first['values']['it\'s'], _after_second['values']['it\'s'])), if(coalesce(arrays_overlap(_field_map, array('it\'s')), false) or _before_state <> 'whole', null, if(_before_last_field = 1 and _before_is_fragment and _before_first['values']['it\'s'] is not null and _before_second['values']['it\'s'] is not null, concat(_before_first['values']['it\'s'], _before_second['values']['it\'s']), coalesce(_before_first['values']['it\'s'], _before_second['values']['it\'s'])))) as `it's`,
         if(_after_last_field = 2 and _after_is_fragment and _after_first['values']['name with spaces'] is not null and _after_second['values']['name with spaces'] is not null, concat(_after_first['values']['name with spaces'], _after_second['values']['name with spaces']), coalesce(_after_first['values']['name with spaces'], _after_second['values']['name with spaces'])) as `name with spaces`,
         if(_after_last_field = 3 and _after_is_fragment and _after_first['values']['amount'] is not null and _after_second['values']['amount'] is not null, concat(_after_first['values']['amount'], _after_second['values']['amount']), coalesce(_after_first['values']['amount'], _after_second['values']['amount'])) as amount,
@@ -298,7 +296,7 @@ joined as (
         if(_after_last_field = 6 and (_after_is_fragment or _after_index > 0) and _after_first['values']['counts'] is not null and _after_second['values']['counts'] is not null, concat(_after_first['values']['counts'], if(_after_is_fragment, '', ';'), _after_second['values']['counts']), coalesce(_after_first['values']['counts'], _after_second['values']['counts'])) as _text_7,
         if(
             _before_state = 'whole',
-            coalesce(if(_before_last_field = 0 and _before_is_fragment and _before_first['values']['order'] is not null and _before_second['values']['order'] is not null, concat(_before_first['values']['order'], _before_second['values']['order']), coalesce(_before_first['values']['order'], _before_second['values']['order'])), if(coalesce(arrays_overlap(_field_map, array('order')), false), null, if(_after_last_field = 0 and _after_is_fragment and _after_first['values']['order'] is not null and _after_second['values']['order'] is not null, concat(_after_first['values']['order'], _after_second['values']['order']), coalesce(_after_first['values']['order'], _after_second['values']['order'])))),
+            coalesce(coalesce(_before_first['values']['order'], _before_second['values']['order']), if(coalesce(arrays_overlap(_field_map, array('order')), false), null, coalesce(_after_first['values']['order'], _after_second['values']['order']))),
             null
         ) as _before_1,
         if(
@@ -356,23 +354,17 @@ records as (
 typed as (
 
     select
-        try_cast(`order` as bigint) as `order`,
+        `order`,
         `it's`,
         `name with spaces`,
         try_cast(amount as decimal(12, 2)) as amount,
         try_cast(day as date) as day,
         tags,
         transform(counts, element -> try_cast(element as int)) as counts,
-        try_cast(_before_1 as bigint) as _before_1,
+        _before_1,
         _before_2,
-        coalesce(
-            case when _before_1 is not null and try_cast(_before_1 as bigint) is null then concat('column order: \'', cast(_before_1 as string), '\' is not bigint') end,
-            null
-        ) as _key_before_misfit,
-        coalesce(
-            case when `order` is not null and try_cast(`order` as bigint) is null then concat('column order: \'', cast(`order` as string), '\' is not bigint') end,
-            null
-        ) as _key_misfit,
+        cast(null as string) as _key_before_misfit,
+        cast(null as string) as _key_misfit,
         coalesce(
             case when amount is not null and (try_cast(amount as decimal(12, 2)) is null or case when cast(amount as string) rlike '[eE]' then try_cast(amount as double) <> cast(try_cast(amount as decimal(12, 2)) as double) else cast(amount as string) rlike '[.][0-9]{2}[0-9]*[1-9]' end) then concat('column amount: \'', cast(amount as string), '\' is not decimal(12, 2)') end,
             case when day is not null and (try_cast(day as date) is null or not try_cast(day as timestamp) <=> try_cast(try_cast(day as date) as timestamp)) then concat('column day: \'', cast(day as string), '\' is not date') end,

@@ -1,4 +1,4 @@
--- change_tables run: {"run": "first", "mark_before": null, "marks": 0, "edge": null, "until": null, "is_whole": false, "is_late": false, "arrival": null, "settled_before": null}
+-- change_tables run: {"run": "everything", "mark_before": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "settled": null, "edge": null, "key": ["_partition_id", "_recid"], "order": {}, "columns": {"_partition_id": "bigint", "_recid": "bigint"}, "form": 0, "added": {}}, "marks": 1, "edge": null, "until": null, "is_whole": false, "is_late": true, "arrival": null, "settled_before": null}
 with tracking_rows as (
 
     select
@@ -157,7 +157,31 @@ changes as (
     from compared
     where _copies = 1 or struct(to_json(struct(_partition_id, _recid), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _parts, _has_tracking, _place) = _highest_rank
 
+),
+
+-- what the log does not hold yet, or holds otherwise
+new_changes as (
+
+    select
+        changes.*,
+        coalesce(known._key_before is not null and case
+            when struct(changes._parts, changes._has_tracking) > struct(known._parts, known._has_tracking) then not changes._key_before <=> known._key_before
+            when struct(changes._parts, changes._has_tracking) = struct(known._parts, known._has_tracking) then changes._key_before is not null and (known._key_before is null or changes._key_before > known._key_before)
+            else false
+        end, false)
+        or coalesce(known._change_id is not null and not (changes._partition_id <=> known._partition_id and changes._recid <=> known._recid and changes._change_op <=> known._change_op) and (struct(changes._parts, changes._has_tracking, to_json(struct(changes._partition_id as _partition_id, changes._recid as _recid), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), changes._change_op, changes._present_columns, changes._changed_columns, changes._changed_at, changes._transaction_id, changes._raw_id, changes._parts, changes._has_tracking) > struct(known._parts, known._has_tracking, to_json(struct(known._partition_id, known._recid), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), known._change_op, known._present_columns, known._changed_columns, known._changed_at, known._transaction_id, known._raw_id, known._parts, known._has_tracking)), false) as _overrules,
+        known._change_id is not null as _is_known
+    from changes
+    left join lake.dedup_feed__openedge_level_0__state as known
+        on changes._change_id = known._change_id and changes._change_seq = known._change_seq
+    where
+        known._change_id is null
+        or changes._row_hash <> known._row_hash
+        or (changes._key_before is not null and not changes._key_before <=> known._key_before)
+        or (changes._report is null and known._report is not null)
+        or (changes._is_conflicting and not known._is_conflicting)
+
 )
 
 select *
-from changes
+from new_changes

@@ -1,21 +1,38 @@
-create or replace table lake.dedup_feed__openedge_level_0__state
-    using delta
-    tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'true', 'delta.enableTypeWidening' = 'true')
-    
+select 0 as place, _mark from lake.dedup_feed__openedge_level_0__state where _mark is not null
+;
+
+create table lake.dedup_feed__openedge_level_0__batch_20260131t120000000000_00000000
+    using parquet
     as
     select * from the_model
 ;
 
-select count_if(_mark is null) as changes, min(case when _mark is null then _change_seq end) as lowest_seq, max(case when _mark is null then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, 0 as overruled, 0 as known from lake.dedup_feed__openedge_level_0__state
+select count_if(_mark is null) as changes, min(case when _mark is null then _change_seq end) as lowest_seq, max(case when _mark is null then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, count_if(_overrules) as overruled, count_if(_is_known) as known from lake.dedup_feed__openedge_level_0__batch_20260131t120000000000_00000000
 ;
 
-insert into lake.dedup_feed__openedge_level_0__state (_mark)
-select '{"log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "settled": null, "edge": null, "key": ["_partition_id", "_recid"], "order": {}, "columns": {"_partition_id": "bigint", "_recid": "bigint"}, "form": 0, "added": {}}' as _mark
+insert into lake.dedup_feed__openedge_level_0__state (_mark, _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, _parts, _has_tracking, _partition_id, _recid)
+select * from (
+    select
+        _mark,
+        _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, _parts, _has_tracking, _partition_id, _recid
+    from lake.dedup_feed__openedge_level_0__batch_20260131t120000000000_00000000
+    where _mark is null
+    union all
+    select
+        '{"log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "settled": null, "edge": null, "key": ["_partition_id", "_recid"], "order": {}, "columns": {"_partition_id": "bigint", "_recid": "bigint"}, "form": 0, "added": {}}' as _mark,
+        null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as _parts, null as _has_tracking, null as _partition_id, null as _recid
+)
 where
     case
-        when (select count_if(_mark is null and _batch_id = '20260131T120000000000_00000000') = 3 and count(*) = 3 from lake.dedup_feed__openedge_level_0__state) then true
-        else raise_error('change_tables: another run has built this table at the same time; run again')
+        when
+            (select max_by(_mark, get_json_object(_mark, '$.batch')) from lake.dedup_feed__openedge_level_0__state where _mark is not null)
+            = '{"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "settled": null, "edge": null, "key": ["_partition_id", "_recid"], "order": {}, "columns": {"_partition_id": "bigint", "_recid": "bigint"}, "form": 0, "added": {}}'
+            then true
+        else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
+;
+
+drop table if exists lake.dedup_feed__openedge_level_0__batch_20260131t120000000000_00000000
 ;
 
 create or replace view lake.dedup_feed__openedge_level_0

@@ -1,3 +1,4 @@
+-- change_tables run: {"run": "first", "mark_before": null, "marks": 0, "edge": {"arrival": "600", "rows": "2:3:4"}, "until": null, "is_whole": false, "is_late": false, "arrival": {"name": "offset", "kind": "whole_number", "type": "bigint"}, "settled_before": null}
 with landed as (
 
     select
@@ -167,6 +168,7 @@ messages as (
 
     select /*+ broadcast(schemas) */
         read.*,
+        `offset` as _arrival,
         case
             when _headers['table'] is null or _headers['schema'] is not null
                 then coalesce(_headers['schema'], _lineage['schema'], schemas._schema_name)
@@ -238,9 +240,10 @@ unpacked as (
         _row,
         _row_before is not null as _has_before,
         _raw_id,
+        _arrival,
         _landed_row
     from own
-    where _is_own
+    where _is_own or _is_open or _is_untold
 
 ),
 
@@ -284,6 +287,7 @@ typed as (
         _row,
         _has_before,
         _raw_id,
+        _arrival,
         _landed_row
     from unpacked
 
@@ -402,7 +406,9 @@ staged_rows as (
                 and arrays_overlap(_masked_names, array('order', 'it\'s'))
                 then 'key_move_without_before: the mask says that the key changed, and no beforeData tells the key before'
         end as _report,
-        monotonically_increasing_id() as _place
+        monotonically_increasing_id() as _place,
+        _arrival,
+        _holds_back
     from judged
 
 ),
@@ -457,7 +463,9 @@ staged_snapshot as (
         case when _rejection is null then 'accepted' else 'rejected' end as _status,
         _rejection as _status_reason,
         cast(null as string) as _report,
-        monotonically_increasing_id() as _place
+        monotonically_increasing_id() as _place,
+        null as _arrival,
+        false as _holds_back
     from judged_load
 
 ),
@@ -470,24 +478,67 @@ staged as (
     select *
     from staged_snapshot
 
+),
+
+accepted as (
+
+    select
+        *,
+        xxhash64(`order`, `it's`, `name with spaces`, amount, _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _raw_id is null)) as _row_hash,
+        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, _present_columns, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, _present_columns is null))) as _content_hash
+    from staged
+    where _status = 'accepted'
+
+),
+
+gathered as (
+
+    select
+        *,
+        count(*) over same_change as _copies,
+        count(_report) over same_change as _reports,
+        max(_report) over same_change as _known_report,
+        max(_key_before) over same_change as _known_key_before,
+        min(_content_hash) over same_change <> max(_content_hash) over same_change
+        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _contents_differ
+    from accepted
+    window same_change as (partition by _change_seq, _change_id)
+
+),
+
+-- copies that differ: the greater text wins, and what only one of them tells (the key before) is kept
+compared as (
+
+    select
+        *,
+        max(case when _copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _place) end) over (partition by _change_seq, _change_id) as _highest_rank
+    from gathered
+
+),
+
+changes as (
+
+    select
+        cast(null as string) as _mark,
+        _change_seq,
+        _change_op,
+        _change_id,
+        '20260131T120000000000_00000000' as _batch_id,
+        _changed_at,
+        _transaction_id,
+        _present_columns,
+        _changed_columns,
+        _known_key_before as _key_before,
+        _raw_id,
+        case when _reports = _copies and not startswith(_known_report, 'conflicting_content') then _known_report end as _report,
+        _contents_differ or coalesce(startswith(_known_report, 'conflicting_content'), false) as _is_conflicting,
+        _row_hash,
+        0 as _form,
+        `order`, `it's`, `name with spaces`, amount
+    from compared
+    where _copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _place) = _highest_rank
+
 )
 
-select
-    `order`,
-    `it's`,
-    `name with spaces`,
-    amount,
-    _change_op,
-    _change_seq,
-    _changed_at,
-    _transaction_id,
-    _change_id,
-    _present_columns,
-    _changed_columns,
-    _key_before,
-    _raw_id,
-    _raw_row,
-    _status,
-    _status_reason,
-    _report
-from staged
+select *
+from changes

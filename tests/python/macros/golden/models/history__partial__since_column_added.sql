@@ -1,0 +1,266 @@
+-- change_tables run: {"run": "since", "mark_before": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "mark": {"log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "history": true, "folds": true, "moves": false, "has_floors": false, "ends_older_keys": false, "exchanges": false, "late": false, "replays": false, "follows_rows": false, "kept_step": null, "log_is_behind": false, "form": 1, "added": {"name with spaces": 1}}
+with changes as (
+
+    select *
+    from lake.dedup_feed__partial__state
+    where
+        _mark is null
+        and _change_op <> 'truncate'
+        and _batch_id > '20260130T120000000000_00000001'
+        and _batch_id <= '20260131T110000000000_00000009'
+
+),
+
+events as (
+
+    select
+        `order`, `it's`, `name with spaces`, fields,
+        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _form,
+        array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op) as _precedence,
+        _change_op = 'delete' as _is_deleted
+    from changes
+
+),
+
+last_events as (
+
+    select *
+    from lake.history_feed__partial__state
+    where _mark is null and _valid_to_seq is null
+
+),
+
+key_events as (
+
+    select
+        events.`order`, events.`it's`, events.`name with spaces`, events.fields, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._present_columns, events._form, events._precedence, events._is_deleted,
+        false as _is_replayed
+    from events
+
+),
+
+known_keys as (
+
+    select distinct events.`order`, events.`it's`
+    from events
+
+),
+
+known_events as (
+
+    select
+        last_events.`order`, last_events.`it's`, last_events.`name with spaces`, last_events.fields,
+        last_events._change_op,
+        last_events._change_seq,
+        last_events._changed_at,
+        last_events._transaction_id,
+        last_events._change_id,
+        cast(null as array<string>) as _present_columns,
+        1 as _form,
+        last_events._precedence,
+        last_events._is_deleted,
+        false as _is_replayed,
+        last_events._valid_from,
+        last_events._valid_from_seq,
+        last_events._latest_at
+    from last_events
+    left semi join known_keys
+        on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
+
+),
+
+given_events as (
+
+    select
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _form, _precedence, _is_deleted, _is_replayed,
+        cast(null as timestamp) as _valid_from,
+        cast(null as string) as _valid_from_seq,
+        cast(null as timestamp) as _latest_at,
+        false as _is_known
+    from key_events
+    union all
+    select
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _form, _precedence, _is_deleted, _is_replayed, _valid_from, _valid_from_seq, _latest_at,
+        true as _is_known
+    from known_events
+
+),
+
+started_events as (
+
+    select
+        *,
+        not _is_deleted
+        and (_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _can_start
+    from given_events
+
+),
+
+judged_events as (
+
+    select
+        *,
+        coalesce(
+            last_value(
+                case
+                    when _is_deleted then false
+                    when _can_start then true
+                end,
+                true
+            ) over (
+                partition by `order`, `it's`
+                order by _change_seq, _precedence, _change_id
+                rows between unbounded preceding and 1 preceding
+            ),
+            false
+        ) as _has_lived
+    from started_events
+
+),
+
+borne_events as (
+
+    select
+        *,
+        not _is_deleted and (_can_start or _has_lived) as _lives,
+        not _has_lived or _is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _bears_all
+    from judged_events
+
+),
+
+overlaid_events as (
+
+    select
+        `order`,
+        `it's`,
+        if(
+            _lives,
+            last_value(
+                case
+                    when _lives and ((_bears_all and (_form >= 1 or not _has_lived or _change_op in ('insert', 'snapshot'))) or array_contains(_present_columns, 'name with spaces'))
+                        then named_struct('value', `name with spaces`)
+                end,
+                true
+            ) over in_order.value,
+            null
+        ) as `name with spaces`,
+        if(
+            _lives,
+            last_value(
+                case
+                    when _lives and (_bears_all or array_contains(_present_columns, 'fields'))
+                        then named_struct('value', fields)
+                end,
+                true
+            ) over in_order.value,
+            null
+        ) as fields,
+        _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        _change_id,
+        _present_columns,
+        _form,
+        _precedence,
+        _is_replayed,
+        _valid_from,
+        _valid_from_seq,
+        _latest_at,
+        not _lives as _is_deleted,
+        _has_lived,
+        _is_known
+    from borne_events
+    window in_order as (
+        partition by `order`, `it's`
+        order by _change_seq, _precedence, _change_id
+    )
+
+),
+
+placed_events as (
+
+    select
+        *,
+        max(coalesce(_latest_at, _changed_at)) over in_order as _running_at,
+        lead(_change_seq) over in_order as _next_seq
+    from overlaid_events
+    where (_has_lived or _is_known or _change_op <> 'truncate')
+    window in_order as (
+        partition by `order`, `it's`
+        order by _change_seq, _precedence, _change_id
+    )
+
+),
+
+folded as (
+
+    select *
+    from placed_events
+    where _next_seq is null or _next_seq <> _change_seq
+
+),
+
+-- a version begins where a key begins or ends to live, or a tracked column changes
+compared_events as (
+
+    select
+        *,
+        not coalesce(
+            _is_deleted = lag(_is_deleted) over in_order
+            and (_is_deleted or struct(`name with spaces`) <=> lag(struct(`name with spaces`)) over in_order),
+            false
+        ) as _begins
+    from folded
+    window in_order as (partition by `order`, `it's` order by _change_seq)
+
+),
+
+begun_events as (
+
+    select
+        *,
+        lead(_begins, 1, true) over in_order as _ends,
+        last_value(
+            case
+                when _begins
+                    then named_struct(
+                        'seq', if(_is_known, _valid_from_seq, _change_seq),
+                        'at', if(_is_known, _valid_from, _running_at)
+                    )
+            end,
+            true
+        ) over in_order as _beginning
+    from compared_events
+    window in_order as (partition by `order`, `it's` order by _change_seq)
+
+),
+
+versions as (
+
+    select
+        cast(null as string) as _mark,
+        false as _is_withdrawn,
+        _change_seq,
+        _change_op,
+        _change_id,
+        _precedence,
+        _is_deleted,
+        _is_replayed,
+        _changed_at,
+        _transaction_id,
+        _running_at as _latest_at,
+        _beginning['at'] as _valid_from,
+        lead(_beginning['at']) over in_order as _valid_to,
+        _beginning['seq'] as _valid_from_seq,
+        lead(_beginning['seq']) over in_order as _valid_to_seq,
+        lead(_beginning) over in_order is null and not _is_deleted as _is_current,
+        `order`, `it's`, `name with spaces`, fields
+    from begun_events
+    where _ends
+    window in_order as (partition by `order`, `it's` order by _change_seq)
+
+)
+
+select *
+from versions

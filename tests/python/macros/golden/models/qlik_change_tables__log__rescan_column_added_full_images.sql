@@ -1,0 +1,246 @@
+-- change_tables run: {"run": "everything", "mark_before": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "settled": null, "edge": null, "key": ["order", "it's"], "order": {}, "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "form": 1, "added": {"name with spaces": 1}}, "marks": 1, "edge": null, "until": null, "is_whole": false, "is_late": true, "arrival": null, "settled_before": null}
+with landed as (
+
+    select
+        *,
+        struct(*) as _landed_row
+    from lake_raw.full
+
+),
+
+typed as (
+
+    select
+        `order`,
+        `it's`,
+        `name with spaces`,
+        header__change_seq as _change_seq,
+        case
+            when header__change_oper in ('I', 'U', 'D', 'B', 'T') then header__change_oper
+        end as _operation_code,
+        header__change_oper as _landed_code,
+        try_cast(null as timestamp) as _changed_at,
+        cast(null as string) as _timestamp_misfit,
+        cast(null as string) as _transaction_id,
+        null as _landed_mask,
+        cast(null as array<int>) as _mask_ordinals,
+        cast(null as string) as _key_misfit,
+        cast(null as string) as _column_misfit,
+        lower(hex(xxhash64(header__change_seq, header__change_oper, `order`, `it's`, `name with spaces`, array(header__change_seq is null, header__change_oper is null, `order` is null, `it's` is null, `name with spaces` is null)))) as _raw_id,
+        _landed_row
+    from landed
+
+),
+
+judged as (
+
+    select
+        *,
+        case
+            when _operation_code is null
+                then concat('unknown_operation: change_oper is ', coalesce(concat('\'', _landed_code, '\''), 'null'))
+            when _change_seq is null
+                then 'change_seq_missing: change_seq is null'
+            when length(_change_seq) <> 35 or _change_seq rlike '[^0-9]'
+                then concat('change_seq_malformed: \'', _change_seq, '\' is not 35 digits')
+            when _timestamp_misfit is not null
+                then concat('value_does_not_fit: ', _timestamp_misfit)
+            when _operation_code = 'T'
+                then null
+            when _key_misfit is not null
+                then concat('value_does_not_fit: ', _key_misfit)
+            when `order` is null and `it's` is null
+                then 'key_missing: every key column is null: order, it\'s'
+            when _operation_code in ('I', 'U') and _column_misfit is not null
+                then concat('value_does_not_fit: ', _column_misfit)
+        end as _rejection
+    from typed
+
+),
+
+-- every row beside the before images and updates of its change_seq; of either kind two differ only by mistake
+paired as (
+
+    select
+        *,
+        min(case when _operation_code = 'B' and _rejection is null then struct(`order`, `it's`) end) over same_sequence as _lowest_before_key,
+        max(case when _operation_code = 'B' and _rejection is null then struct(`order`, `it's`) end) over same_sequence as _highest_before_key,
+        min(case when _operation_code = 'U' and _rejection is null then struct(`order`, `it's`) end) over same_sequence as _lowest_update_key,
+        max(case when _operation_code = 'U' and _rejection is null then struct(`order`, `it's`) end) over same_sequence as _highest_update_key,
+        bool_or(_operation_code = 'U' and _rejection is null) over same_sequence as _has_update,
+        bool_or(_operation_code = 'U') over same_sequence as _has_landed_update
+    from judged
+    window same_sequence as (partition by _change_seq)
+
+),
+
+staged_rows as (
+
+    select
+        `order`,
+        `it's`,
+        `name with spaces`,
+        case
+            when _rejection is null
+                then element_at(map('I', 'insert', 'U', 'update', 'D', 'delete', 'T', 'truncate'), _operation_code)
+        end as _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        case
+            when _rejection is null and _operation_code = 'T' then concat_ws(':', _change_seq, 'T')
+            when _rejection is null and _operation_code <> 'B'
+                then concat_ws(':', _change_seq, _operation_code, to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')))
+        end as _change_id,
+        cast(null as array<string>) as _present_columns,
+        case
+            when _operation_code in ('I', 'U') and _rejection is null
+                then transform(
+                    filter(_mask_ordinals, ordinal -> ordinal <= 3),
+                    ordinal -> element_at(array('order', 'it\'s', 'name with spaces'), ordinal)
+                )
+        end as _changed_columns,
+        case
+            when _operation_code <> 'U' or _rejection is not null then null
+            when not struct(`order`, `it's`) <=> _highest_before_key then _highest_before_key
+            when not struct(`order`, `it's`) <=> _lowest_before_key then _lowest_before_key
+        end as _key_before,
+        _raw_id,
+        case
+            when _rejection is not null or _operation_code = 'B'
+                then to_json(_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
+        end as _raw_row,
+        case
+            when _rejection is not null then 'rejected'
+            when _operation_code <> 'B' then 'accepted'
+            when _has_update then 'merged'
+            else 'waiting'
+        end as _status,
+        case
+            when _rejection is not null then _rejection
+            when _operation_code <> 'B' then null
+            when _has_update then 'before_image: part of the update with the same change_seq'
+            when _has_landed_update then 'after_image_rejected: the update with the same change_seq is rejected'
+            else 'after_image_missing: no update with the same change_seq has landed'
+        end as _status_reason,
+        case
+            when
+                _operation_code = 'U' and _rejection is null and _highest_before_key is null
+                and arrays_overlap(_mask_ordinals, array(1, 2))
+                then 'key_move_without_before: the mask says that the key changed, and no before image tells the key before'
+            when _operation_code = 'U' and _rejection is null and not _lowest_before_key <=> _highest_before_key
+                then concat(
+                    'conflicting_content: two before images with the same change_seq, keys ',
+                    to_json(_lowest_before_key), ' and ', to_json(_highest_before_key)
+                )
+            when
+                _operation_code = 'U' and _rejection is null and _highest_before_key is not null
+                and not _lowest_update_key <=> _highest_update_key
+                then concat(
+                    'conflicting_content: a before image and two updates with the same change_seq, keys ',
+                    to_json(_lowest_update_key), ' and ', to_json(_highest_update_key)
+                )
+        end as _report,
+        monotonically_increasing_id() as _place
+    from paired
+
+),
+
+staged as (
+
+    select *
+    from staged_rows
+
+),
+
+accepted as (
+
+    select
+        *,
+        xxhash64(`order`, `it's`, `name with spaces`, _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, array(`order` is null, `it's` is null, `name with spaces` is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _raw_id is null)) as _row_hash,
+        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, _present_columns, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, _present_columns is null))) as _content_hash
+    from staged
+    where _status = 'accepted'
+
+),
+
+gathered as (
+
+    select
+        *,
+        count(*) over same_change as _copies,
+        count(_report) over same_change as _reports,
+        max(_report) over same_change as _known_report,
+        max(_key_before) over same_change as _known_key_before,
+        min(_content_hash) over same_change <> max(_content_hash) over same_change
+        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _contents_differ
+    from accepted
+    window same_change as (partition by _change_seq, _change_id)
+
+),
+
+-- copies that differ: the greater text wins, and what only one of them tells (the key before) is kept
+compared as (
+
+    select
+        *,
+        max(case when _copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _place) end) over (partition by _change_seq, _change_id) as _highest_rank
+    from gathered
+
+),
+
+changes as (
+
+    select
+        cast(null as string) as _mark,
+        _change_seq,
+        _change_op,
+        _change_id,
+        '20260131T120000000000_00000000' as _batch_id,
+        _changed_at,
+        _transaction_id,
+        _present_columns,
+        _changed_columns,
+        _known_key_before as _key_before,
+        _raw_id,
+        case when _reports = _copies and not startswith(_known_report, 'conflicting_content') then _known_report end as _report,
+        _contents_differ or coalesce(startswith(_known_report, 'conflicting_content'), false) as _is_conflicting,
+        _row_hash,
+        1 as _form,
+        `order`, `it's`, `name with spaces`
+    from compared
+    where _copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _place) = _highest_rank
+
+),
+
+-- what the log does not hold yet, or holds otherwise
+new_changes as (
+
+    select
+        changes.*,
+        coalesce(known._key_before is not null and changes._key_before is not null and (known._key_before is null or changes._key_before > known._key_before), false)
+        or coalesce(known._change_id is not null and not (changes.`order` <=> known.`order` and changes.`it's` <=> known.`it's` and changes._change_op <=> known._change_op) and (struct(to_json(struct(changes.`order` as `order`, changes.`it's` as `it's`, if(known._form < 1, known.`name with spaces`, changes.`name with spaces`) as `name with spaces`), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), changes._change_op, if(known._form < 1, known._present_columns, changes._present_columns), if(known._form < 1, known._changed_columns, changes._changed_columns), changes._changed_at, changes._transaction_id, if(known._form < 1, known._raw_id, changes._raw_id)) > struct(to_json(struct(known.`order`, known.`it's`, known.`name with spaces`), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), known._change_op, known._present_columns, known._changed_columns, known._changed_at, known._transaction_id, known._raw_id) or ((known._form < 1 and changes.`name with spaces` is not null) and xxhash64(changes.`order`, changes.`it's`, if(known._form < 1, known.`name with spaces`, changes.`name with spaces`), if(known._form < 1, known._present_columns, changes._present_columns), array(changes.`order` is null, changes.`it's` is null, if(known._form < 1, known.`name with spaces`, changes.`name with spaces`) is null, if(known._form < 1, known._present_columns, changes._present_columns) is null)) = xxhash64(known.`order`, known.`it's`, known.`name with spaces`, known._present_columns, array(known.`order` is null, known.`it's` is null, known.`name with spaces` is null, known._present_columns is null)))), false) as _overrules,
+        known._change_id is not null as _is_known
+    from changes
+    left join lake.dedup_feed__full__state as known
+        on changes._change_id = known._change_id and changes._change_seq = known._change_seq
+    where
+        known._change_id is null
+        or case
+            when known._form = 1
+                then changes._row_hash <> known._row_hash
+            else
+                xxhash64(changes.`order`, changes.`it's`, if(known._form < 1, known.`name with spaces`, changes.`name with spaces`), changes._change_op, if(known._form < 1, known._present_columns, changes._present_columns), if(known._form < 1, known._changed_columns, changes._changed_columns), changes._changed_at, changes._transaction_id, if(known._form < 1, known._raw_id, changes._raw_id), array(changes.`order` is null, changes.`it's` is null, if(known._form < 1, known.`name with spaces`, changes.`name with spaces`) is null, changes._change_op is null, if(known._form < 1, known._present_columns, changes._present_columns) is null, if(known._form < 1, known._changed_columns, changes._changed_columns) is null, changes._changed_at is null, changes._transaction_id is null, if(known._form < 1, known._raw_id, changes._raw_id) is null))
+                <> xxhash64(known.`order`, known.`it's`, known.`name with spaces`, known._change_op, known._present_columns, known._changed_columns, known._changed_at, known._transaction_id, known._raw_id, array(known.`order` is null, known.`it's` is null, known.`name with spaces` is null, known._change_op is null, known._present_columns is null, known._changed_columns is null, known._changed_at is null, known._transaction_id is null, known._raw_id is null))
+        end
+        or (changes._key_before is not null and not changes._key_before <=> known._key_before)
+        or (changes._report is null and known._report is not null)
+        or (changes._is_conflicting and not known._is_conflicting and not known._form < 1)
+        or (
+            (known._form < 1 and changes.`name with spaces` is not null) and xxhash64(changes.`order`, changes.`it's`, if(known._form < 1, known.`name with spaces`, changes.`name with spaces`), if(known._form < 1, known._present_columns, changes._present_columns), array(changes.`order` is null, changes.`it's` is null, if(known._form < 1, known.`name with spaces`, changes.`name with spaces`) is null, if(known._form < 1, known._present_columns, changes._present_columns) is null)) = xxhash64(known.`order`, known.`it's`, known.`name with spaces`, known._present_columns, array(known.`order` is null, known.`it's` is null, known.`name with spaces` is null, known._present_columns is null))
+        )
+
+)
+
+select *
+from new_changes

@@ -1,0 +1,229 @@
+select cast(max(`offset`) as string) from lake_raw.kafka_by_column where `offset` is not null
+;
+
+select cast(max(_arrival) as string) as edge, max_by(_rows, _arrival) as edge_rows, max(case when _is_settled then _rows end) as settled_rows, min(_lowest_seq) as lowest_seq, min(case when not coalesce(_is_settled, false) then _lowest_seq end) as lowest_seq_above from (select _arrival, _arrival = 500 as _is_settled, concat_ws(':', count(*), sum(shiftright(_hash, 32)), sum(_hash & 4294967295)) as _rows, min(_sequence) as _lowest_seq from (select `offset` as _arrival, cast(null as string) as _sequence, xxhash64(topic, `partition`, `offset`, `timestamp`, key, value, array(topic is null, `partition` is null, `offset` is null, `timestamp` is null, key is null, value is null)) as _hash from lake_raw.kafka_by_column where (`offset` >= 500 or `offset` is null)) group by _arrival)
+;
+
+select concat_ws(':', topic, `partition`, `offset`) as place from (select topic, `partition`, `offset`, xxhash64(key, value, array(key is null, value is null)) as _hash from lake_raw.kafka_by_column where not (`offset` is null) and true) group by topic, `partition`, `offset` having min(_hash) <> max(_hash) order by place limit 3
+;
+
+select cast(least(max(_last_arrival), min(_waiting_since)) as string) as settled, cast(min(_waiting_since) as string) as waiting from (with landed as (
+
+    select
+        *,
+        concat_ws(':', topic, `partition`, `offset`) as _raw_id,
+        cast(`offset` as string) as _offset,
+        cast(value as string) as _text,
+        struct(
+            topic, `partition`, `offset`, `timestamp`, if(is_valid_utf8(cast(key as string)), cast(key as string), hex(key)) as key, if(is_valid_utf8(cast(value as string)), cast(value as string), hex(value)) as value
+        ) as _landed_row
+    from lake_raw.kafka_by_column
+
+),
+
+metadata_messages as (select * from the_model),
+
+metadata_bodies as (select * from the_model),
+
+schema_versions as (select * from the_model),
+
+-- one that is sent again tells the same
+latest_versions as (select * from the_model),
+
+schemas as (select * from the_model),
+
+-- exploded, so that Spark reads each message once, whatever is asked of it
+parsed as (select * from the_model),
+
+bodies as (select * from the_model),
+
+read as (select * from the_model),
+
+messages as (select * from the_model),
+
+own as (select * from the_model),
+
+unpacked as (select * from the_model),
+
+typed as (select * from the_model),
+
+judged as (select * from the_model),
+
+staged_rows as (select * from the_model),
+
+staged as (
+
+    select *
+    from staged_rows
+
+) select _arrival as _last_arrival, case when _holds_back then _arrival end as _waiting_since from staged)
+;
+
+create or replace table lake.dedup_feed__kafka_by_column__state
+    using delta
+    tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'true', 'delta.enableTypeWidening' = 'true')
+    
+    as
+    select * from the_model
+;
+
+select count_if(_mark is null) as changes, min(case when _mark is null then _change_seq end) as lowest_seq, max(case when _mark is null then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, 0 as overruled, 0 as known from lake.dedup_feed__kafka_by_column__state
+;
+
+insert into lake.dedup_feed__kafka_by_column__state (_mark)
+select '{"log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "whole_number:offset", "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "form": 0, "added": {}}' as _mark
+where
+    case
+        when (select count_if(_mark is null and _batch_id = '20260131T120000000000_00000000') = 3 and count(*) = 3 from lake.dedup_feed__kafka_by_column__state) then true
+        else raise_error('change_tables: another run has built this table at the same time; run again')
+    end
+;
+
+create or replace view lake.dedup_feed__kafka_by_column
+(
+    `order`,
+    `it's`,
+    `name with spaces`,
+    amount,
+    _change_op comment 'insert, update, upsert, delete, truncate, snapshot; null where the raw row is no change',
+    _change_seq comment 'sorts as text in the order of change; of snapshot rows snapshot_seq',
+    _changed_at comment 'when the source says it happened, approximate; never an order',
+    _transaction_id comment 'null where the feed has none',
+    _change_id comment 'identity of the change within its table: raw rows with one id are one change delivered again',
+    _present_columns comment 'columns whose value this change bears; null = all that were declared when it was logged',
+    _changed_columns comment 'columns that the mask says were changed; null = it does not say',
+    _key_before comment 'the key before this change moved it; else null',
+    _raw_id comment 'where the raw row stands: topic, partition and offset, the position in a trail, the record id of an event, or the place in OpenEdge\'s index; of Qlik change tables a hash of the raw row, which rows that are the same share',
+    _batch_id comment 'the run that brought the change in or last revised it; sorts by the start of the run',
+    _report comment 'null, or code: detail of an accepted change that needs a look',
+    _is_conflicting comment 'this change was delivered with different contents, of which the greater stands'
+)
+as
+select
+    `order`, -- bigint
+    `it's`, -- string
+    `name with spaces`, -- string
+    amount, -- decimal(12,2)
+    _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _changed_columns, _key_before, _raw_id, _batch_id, _report, _is_conflicting
+-- comments: 43fe17404cb3415761b5ccb9fade8fd3
+from lake.dedup_feed__kafka_by_column__state
+where _mark is null
+;
+
+create or replace view lake.dedup_feed__kafka_by_column__reports as
+with changes as (
+
+    select *
+    from lake.dedup_feed__kafka_by_column__state
+    where
+        _mark is null
+        and _change_op <> 'truncate'
+
+),
+
+events as (
+
+    select
+        `order`, `it's`,
+        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
+        array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op) as _precedence,
+        _change_op = 'delete' as _is_deleted
+    from changes
+
+),
+
+key_events as (
+
+    select
+        events.`order`, events.`it's`, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._present_columns, events._precedence, events._is_deleted,
+        false as _is_replayed
+    from events
+
+),
+
+given_events as (
+
+    select
+        `order`, `it's`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed,
+        false as _is_known
+    from key_events
+
+),
+
+started_events as (
+
+    select
+        *,
+        not _is_deleted
+        and (_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _can_start
+    from given_events
+
+),
+
+judged_events as (
+
+    select
+        *,
+        coalesce(
+            last_value(
+                case
+                    when _is_deleted then false
+                    when _can_start then true
+                end,
+                true
+            ) over (
+                partition by `order`, `it's`
+                order by _change_seq, _precedence, _change_id
+                rows between unbounded preceding and 1 preceding
+            ),
+            false
+        ) as _has_lived
+    from started_events
+
+),
+
+borne_events as (
+
+    select
+        *,
+        not _is_deleted and (_can_start or _has_lived) as _lives,
+        not _has_lived or _is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _bears_all
+    from judged_events
+
+),
+
+reports as (
+
+    select
+        _change_id,
+        _change_seq,
+        substring_index(_report, ':', 1) as code,
+        trim(substring(_report, instr(_report, ':') + 1)) as detail
+    from lake.dedup_feed__kafka_by_column__state
+    where _report is not null
+    union all
+    select
+        _change_id,
+        _change_seq,
+        'conflicting_content' as code,
+        'delivered with different contents or before images; the greater ones stand' as detail
+    from lake.dedup_feed__kafka_by_column__state
+    where _is_conflicting
+    union all
+    select
+        _change_id,
+        _change_seq,
+        'orphan' as code,
+        concat('no row lives at key ', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false')), ', and the update does not bear every column') as detail
+    from borne_events
+    where not _is_deleted and not _lives
+
+)
+
+select
+    _change_id,
+    _change_seq,
+    code,
+    detail
+from reports
+;
