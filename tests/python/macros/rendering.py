@@ -112,6 +112,11 @@ class Run:
     sent: Sequence[str]
 
     @property
+    def note(self) -> dict[str, Any]:
+        """Which run it is, as the model itself tells its materialization."""
+        return dict(json.loads(self.rendered.split("-- change_tables run: ", 1)[1].split("\n", 1)[0]))
+
+    @property
     def mark(self) -> dict[str, Any]:
         """The mark that the run wrote."""
         found = [mark for sql in self.sent for mark in _WRITTEN_MARK.findall(sql)]
@@ -148,28 +153,24 @@ class Project:
         )
         return context
 
+    def render(self, model: str, lake: Lake, **given: Any) -> Run:
+        """Render a model, with what it asks for that."""
+        node = self._manifest.nodes[f"model.consumer.{model}"]
+        node.compiled_code = get_rendered(node.raw_code, self.context(model, lake, **given), node)
+        return Run(node.compiled_code, self._adapter.sent)
+
     def run(self, model: str, lake: Lake, **given: Any) -> Run:
         """Run a model as dbt does: render it, then its materialization."""
-        context = self.context(model, lake, **given)
-        node = context["model"]
-        node = self._manifest.nodes[node["unique_id"]]
-        rendered = node.compiled_code = get_rendered(node.raw_code, context, node)
-        sent = self._adapter.sent
-        context = self.context(model, lake, **given)
-        context["sql"] = rendered
-        self._adapter.sent = sent
+        run = self.render(model, lake, **given)
+        node = self._manifest.nodes[f"model.consumer.{model}"]
+        context = self.context(model, lake, **given) | {"sql": run.rendered}
         materialization = self._manifest.find_materialization_macro_by_name(
             "consumer", node.get_materialization(), "spark"
         )
         MacroGenerator(materialization, context, stack=context["context_macro_stack"])()
-        return Run(rendered, sent)
+        return Run(run.rendered, [*run.sent, *self._adapter.sent])
 
     def macros(self, model: str, lake: Lake | None = None, **given: Any) -> Callable[..., Any]:
         """Calls a macro of the package by its name, as a model would."""
         context = self.context(model, lake or Lake({}), **given)
         return lambda name, *arguments, **named: context["change_tables"][name](*arguments, **named)
-
-    @property
-    def sent(self) -> Sequence[str]:
-        """What was sent since a context was made last."""
-        return self._adapter.sent

@@ -83,7 +83,7 @@ def _state(kind: str, name: str, log: dict[str, Any] | None = None, **looked: in
     return Shape(f"{kind}_feed__{name}", {_log(name): log or {}}, answers)
 
 
-def _state_since(kind: str, name: str, log: dict[str, Any] | None = None, **looked: int) -> Shape:
+def state_since(kind: str, name: str, log: dict[str, Any] | None = None, **looked: int) -> Shape:
     """A later run, over a log that has taken in more since."""
     model = f"{kind}_feed__{name}"
     batch = "20260131T110000000000_00000009"
@@ -162,34 +162,34 @@ SHAPES: Mapping[str, Shape] = {
     # states, by their images
     "current__full__first": _state("current", "full"),
     "current__full__first_exchanges": _state("current", "full", MOVES | FLOOR, exchanges=1),
-    "current__full__since": _state_since("current", "full"),
-    "current__full__since_floor": _state_since("current", "full", FLOOR),
-    "current__full__since_moves": _state_since("current", "full", MOVES, exchanges=0),
-    "current__full__since_exchanges": _state_since("current", "full", MOVES | FLOOR, exchanges=1, rebuild=0),
+    "current__full__since": state_since("current", "full"),
+    "current__full__since_floor": state_since("current", "full", FLOOR),
+    "current__full__since_moves": state_since("current", "full", MOVES, exchanges=0),
+    "current__full__since_exchanges": state_since("current", "full", MOVES | FLOOR, exchanges=1, rebuild=0),
     "current__partial__first": _state("current", "partial"),
     "current__partial__first_moves": _state("current", "partial", MOVES | FLOOR),
-    "current__partial__since": _state_since("current", "partial", late=0, rebuild=0),
-    "current__partial__since_late": _state_since("current", "partial", late=1, rebuild=0),
-    "current__partial__since_floor": _state_since("current", "partial", FLOOR, late=0, rebuild=0),
-    "current__partial__since_moves": _state_since(
+    "current__partial__since": state_since("current", "partial", late=0, rebuild=0),
+    "current__partial__since_late": state_since("current", "partial", late=1, rebuild=0),
+    "current__partial__since_floor": state_since("current", "partial", FLOOR, late=0, rebuild=0),
+    "current__partial__since_moves": state_since(
         "current", "partial", MOVES, late=1, rebuild=0, late_moves=0, open_exchanges=0
     ),
-    "current__partial__since_column_added": _state_since("current", "partial", ADDED, late=0, rebuild=0),
+    "current__partial__since_column_added": state_since("current", "partial", ADDED, late=0, rebuild=0),
     "current__partial__orphans_start_rows": _state("current", "orphans_start_rows"),
     "history__full__first": _state("history", "full"),
     "history__full__first_exchanges": _state("history", "full", MOVES | FLOOR, exchanges=1),
-    "history__full__since": _state_since("history", "full", late=0, rebuild=0),
-    "history__full__since_floor": _state_since("history", "full", FLOOR, late=0, rebuild=0),
-    "history__full__since_late_exchanges": _state_since(
+    "history__full__since": state_since("history", "full", late=0, rebuild=0),
+    "history__full__since_floor": state_since("history", "full", FLOOR, late=0, rebuild=0),
+    "history__full__since_late_exchanges": state_since(
         "history", "full", MOVES | FLOOR, late=1, rebuild=0, exchanges=1
     ),
     "history__partial__first": _state("history", "partial"),
     "history__partial__first_moves": _state("history", "partial", MOVES | FLOOR),
-    "history__partial__since_late_floor": _state_since("history", "partial", FLOOR, late=1, rebuild=0),
-    "history__partial__since_moves": _state_since(
+    "history__partial__since_late_floor": state_since("history", "partial", FLOOR, late=1, rebuild=0),
+    "history__partial__since_moves": state_since(
         "history", "partial", MOVES | FLOOR, late=0, rebuild=0, late_moves=0, open_exchanges=0
     ),
-    "history__partial__since_column_added": _state_since("history", "partial", ADDED, late=0, rebuild=0),
+    "history__partial__since_column_added": state_since("history", "partial", ADDED, late=0, rebuild=0),
     "history__as_of": Shape("as_of"),
     # models over many tables
     "rejected": Shape("rejected"),
