@@ -47,7 +47,7 @@ class Lake:
     """
 
     columns: Mapping[str, Mapping[str, str]]
-    marks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    marks: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     answers: Answers = field(default_factory=dict)
     views: Mapping[str, str] = field(default_factory=dict)
 
@@ -71,12 +71,12 @@ class SparkWithoutRows(SparkAdapter):  # type: ignore[misc]  # dbt's classes are
         asked = _MARKS.findall(sql)
         if asked:
             return [
-                {"place": int(place), "_mark": json.dumps(self.lake.marks[table])}
+                {"place": int(place), "_mark": json.dumps(mark)}
                 for place, table in asked
-                if table in self.lake.marks
+                for mark in self.lake.marks.get(table, [])
             ]
         for pattern, rows in {**self.lake.answers, **NOT_ASKED}.items():
-            if re.search(pattern, sql):
+            if re.search(pattern, sql, re.DOTALL):
                 return rows
         raise AssertionError(f"no answer is given for:\n{sql}")
 

@@ -22,6 +22,8 @@ class Shape:
     marks: Marks = field(default_factory=dict)
     answers: Answers = field(default_factory=dict)
     variables: Mapping[str, Any] = field(default_factory=dict)
+    flags: Mapping[str, Any] = field(default_factory=dict)
+    older_marks: int = 0
 
 
 def _seq(number: int) -> str:
@@ -59,14 +61,13 @@ ANSWERS: Answers = {
             "overruled": 0, "known": 0,
         }
     ],
+    r"^with .* select count\(\*\) from \S+ as known left anti join": [{"lost": 0}],
     "as new_changes,": [{"new_changes": 2, "known": 1, "overruled": 0}],
     "as withdrawn,": [{"withdrawn": 0, "lowest_seq": None, "highest_seq": None}],
     r"order by (place|source\._raw_id) limit 3$": [],
     r"^select coalesce\(min\(record_id\)": [{"first": 10, "last": 19}],
 }  # fmt: skip
 """What a run finds where its shape says nothing else: rows have landed, none waits, and their changes are new."""
-
-NOTHING_LATE = {"_is_late|exchanged_keys": _looked(late=0, rebuild=0, late_moves=0, open_exchanges=0)}
 
 
 def _log(name: str) -> str:
@@ -94,27 +95,23 @@ def state_since(kind: str, name: str, log: dict[str, Any] | None = None, **looke
 MOVES = {"moves": True}
 FLOOR = {"floor": _seq(15), "loads": ["", _seq(15)]}
 ADDED = {"form": 1, "added": {"name with spaces": 1}}
-_LATE_ARRIVALS = {
-    "as edge_rows": [
-        {
-            "edge": "600",
-            "edge_rows": "2:3:4",
-            "settled_rows": "1:2:3",
-            "lowest_seq": _seq(99),
-            "lowest_seq_above": _seq(99),
-        }
-    ]
+_IN_TIME = {
+    "as edge_rows": [{**ANSWERS["as edge_rows"][0], "lowest_seq": _seq(30), "lowest_seq_above": _seq(30)}],
+    "as changes,": [{**ANSWERS["as changes,"][0], "lowest_seq": _seq(30), "highest_seq": _seq(32)}],
 }
-_HAS_ROWS = {"^select 1 from .* limit 1$": [{"1": 1}]}
 _KNOWN = {
-    "as changes,": [{**ANSWERS["as changes,"][0]} | {"known": 2, "overruled": 1, "moves": 1, "truncate_seq": _seq(21)}]
+    "as changes,": [{**ANSWERS["as changes,"][0], "known": 2, "overruled": 1, "moves": 1, "truncate_seq": _seq(21)}],
 }
 
 SHAPES: Mapping[str, Shape] = {
     # logs, by feed
     "qlik_change_tables__log__first": Shape(_log("qlik")),
     "qlik_change_tables__log__since": Shape(_log("qlik"), _since("qlik")),
-    "qlik_change_tables__log__since_in_time": Shape(_log("qlik"), _since("qlik"), _LATE_ARRIVALS),
+    "qlik_change_tables__log__since_in_time": Shape(_log("qlik"), _since("qlik"), _IN_TIME),
+    "qlik_change_tables__log__since_many_marks": Shape(_log("qlik"), _since("qlik"), _IN_TIME, older_marks=30),
+    "qlik_change_tables__log__full_refresh": Shape(
+        _log("qlik"), _since("qlik"), {"^select 1 from lake.dedup": [{"1": 1}]}, flags={"FULL_REFRESH": True}
+    ),
     "qlik_change_tables__log__everything": Shape(_log("qlik_plain"), _since("qlik_plain"), _KNOWN),
     "qlik_change_tables__log__column_added": Shape(_log("qlik_plain"), _since("qlik_plain", **ADDED)),
     "qlik_change_tables__log__rescan_column_added": Shape(
@@ -203,18 +200,22 @@ class Shapes:
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        self._first_mark = cache(self._first_mark_of)
+        self.first_mark = cache(self._first_mark_of)
 
     def run(self, shape: Shape, run: int = 0) -> Run:
         """Run a shape; `run` counts back from now."""
-        return self.project.run(shape.model, self.lake(shape), run=run, variables=shape.variables)
+        return self.project.run(shape.model, self.lake(shape), run=run, variables=shape.variables, flags=shape.flags)
 
     def lake(self, shape: Shape) -> Lake:
         """What the run of a shape finds."""
         columns = {f"{SCHEMA}_raw.{entry.raw_table}": landed for entry, landed in LANDED if landed is not None}
         columns |= {f"{SCHEMA}_raw.{name}": landed for name, landed in FURTHER.items()}
-        marks = {f"{SCHEMA}.{model}__state": self._first_mark(model) | told for model, told in shape.marks.items()}
-        return Lake(columns, marks, {**shape.answers, **ANSWERS})
+        marks = {}
+        for model, told in shape.marks.items():
+            first = self.first_mark(model)
+            marks[f"{SCHEMA}.{model}__state"] = [first | {"batch": "2025"}] * shape.older_marks + [first | told]
+        other = {asked: rows for asked, rows in ANSWERS.items() if asked not in shape.answers}
+        return Lake(columns, marks, {**shape.answers, **other})
 
     def _first_mark_of(self, model: str) -> dict[str, Any]:
         logs = {"documents": ("events", "events_multi_valued")}.get(model, (model.split("__", 1)[-1],))

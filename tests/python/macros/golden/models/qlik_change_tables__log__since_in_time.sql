@@ -1,38 +1,11 @@
--- change_tables run: {"run": "since", "mark_before": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "settled": "600", "edge": "2:3:4", "key": ["order", "it's"], "order": {}, "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}, "marks": 1, "edge": {"arrival": "600", "rows": "2:3:4"}, "until": null, "is_whole": false, "is_late": true, "arrival": {"name": "landed at", "kind": "timestamp", "type": "timestamp"}, "settled_before": "600"}
-with landed_since as (
+-- change_tables run: {"run": "since", "mark_before": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "settled": "600", "edge": "2:3:4", "key": ["order", "it's"], "order": {}, "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}, "marks": 1, "edge": {"arrival": "600", "rows": "2:3:4"}, "until": null, "is_whole": false, "is_late": false, "arrival": {"name": "landed at", "kind": "timestamp", "type": "timestamp"}, "settled_before": "600"}
+with landed as (
 
     select
         *,
         struct(*) as _landed_row
     from lake_raw.qlik
     where (`landed at` >= timestamp_micros(600) or `landed at` is null)
-
-),
-
--- sequences that the log reaches: rows of theirs may have landed before
-late_sequences as (
-
-    select distinct header__change_seq as _change_seq
-    from landed_since
-    where header__change_seq <= '20260131120000250000000000000000022'
-
-),
-
-landed as (
-
-    select *
-    from landed_since
-    union all
-    select /*+ broadcast(late_sequences) */
-        raw_rows.*,
-        struct(raw_rows.*) as _landed_row
-    from lake_raw.qlik as raw_rows
-    left semi join late_sequences
-        on raw_rows.header__change_seq = late_sequences._change_seq
-    where
-        raw_rows.header__change_oper in ('U', 'B')
-        and raw_rows.header__change_seq between '20260131120000250000000000000000005' and '20260131120000250000000000000000022'
-        and not coalesce((`landed at` >= timestamp_micros(600) or `landed at` is null), false)
 
 ),
 

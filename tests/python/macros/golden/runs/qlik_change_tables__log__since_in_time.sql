@@ -16,25 +16,8 @@ select count_if(_is_accepted) as changes, min(case when _is_accepted then _chang
 select cast(unix_micros(least(max(_last_arrival), min(_waiting_since))) as string) as settled, cast(min(_waiting_since) as string) as waiting from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
 ;
 
-select count_if(target._change_id is null or ((struct(to_json(struct(source.`order` as `order`, source.`it's` as `it's`, source.`name with spaces` as `name with spaces`, source.amount as amount, source.`at` as `at`, source.`local` as `local`, source.day as day, source.small as small, source.ratio as ratio, source.flag as flag, source.bytes as bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id))
-    or (source._key_before is not null and (target._key_before is null or source._key_before > target._key_before))
-    or (source._report is null and target._report is not null)
-    or (not target._is_conflicting and (source._is_conflicting
-    or (
-        (
-            not source._change_op <=> target._change_op
-            or coalesce(source._key_before <> target._key_before, false)
-            or (
-                source._change_op not in ('delete', 'truncate')
-                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._present_columns is null))
-                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._present_columns is null))
-            )
-        )
-    ))))) as new_changes, count(target._change_id) as known, count_if((target._key_before is not null and source._key_before is not null and (target._key_before is null or source._key_before > target._key_before)) or (target._change_id is not null and not (source.`order` <=> target.`order` and source.`it's` <=> target.`it's` and source._change_op <=> target._change_op) and (struct(to_json(struct(source.`order` as `order`, source.`it's` as `it's`, source.`name with spaces` as `name with spaces`, source.amount as amount, source.`at` as `at`, source.`local` as `local`, source.day as day, source.small as small, source.ratio as ratio, source.flag as flag, source.bytes as bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id)))) as overruled from (select * from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000 where _is_accepted) as source left join lake.dedup_feed__qlik__state as target on source._change_id = target._change_id and source._change_seq = target._change_seq and target._change_seq between '20260131120000250000000000000000020' and '20260131120000250000000000000000022'
-;
-
-merge into lake.dedup_feed__qlik__state as target
-using (
+insert into lake.dedup_feed__qlik__state (_mark, _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes)
+select * from (
     select
         _mark,
         _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes
@@ -42,124 +25,17 @@ using (
     where _is_accepted
     union all
     select
-        '{"log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' as _mark,
+        '{"log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000032", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' as _mark,
         null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as `order`, null as `it's`, null as `name with spaces`, null as amount, null as `at`, null as `local`, null as day, null as small, null as ratio, null as flag, null as bytes
-) as source
-    on
-        source._change_id <=> target._change_id
-        and source._change_seq <=> target._change_seq
-        and (source._mark is null) = (target._mark is null)
-        and (target._mark is not null or target._change_seq between '20260131120000250000000000000000020' and '20260131120000250000000000000000022')
-when matched and source._mark is not null then update set
-    _mark = case
-        when target._mark = '{"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' then source._mark
+)
+where
+    case
+        when
+            (select max_by(_mark, get_json_object(_mark, '$.batch')) from lake.dedup_feed__qlik__state where _mark is not null)
+            = '{"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}'
+            then true
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
-when matched and (struct(to_json(struct(source.`order` as `order`, source.`it's` as `it's`, source.`name with spaces` as `name with spaces`, source.amount as amount, source.`at` as `at`, source.`local` as `local`, source.day as day, source.small as small, source.ratio as ratio, source.flag as flag, source.bytes as bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id)) then update set
-    _change_op = source._change_op,
-    _changed_at = source._changed_at,
-    _transaction_id = source._transaction_id,
-    _present_columns = source._present_columns,
-    _changed_columns = source._changed_columns,
-    _raw_id = source._raw_id,
-    _row_hash = source._row_hash,
-    _form = source._form,
-    `order` = source.`order`,
-    `it's` = source.`it's`,
-    `name with spaces` = source.`name with spaces`,
-    amount = source.amount,
-    `at` = source.`at`,
-    `local` = source.`local`,
-    day = source.day,
-    small = source.small,
-    ratio = source.ratio,
-    flag = source.flag,
-    bytes = source.bytes,
-    _batch_id = case
-        when
-            xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._change_op is null, source._present_columns is null, source._changed_columns is null, source._changed_at is null, source._transaction_id is null)) = xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._change_op is null, target._present_columns is null, target._changed_columns is null, target._changed_at is null, target._transaction_id is null))
-            and not ((source._key_before is not null and (target._key_before is null or source._key_before > target._key_before))
-    or (source._report is null and target._report is not null)
-    or (not target._is_conflicting and (source._is_conflicting
-    or (
-        (
-            not source._change_op <=> target._change_op
-            or coalesce(source._key_before <> target._key_before, false)
-            or (
-                source._change_op not in ('delete', 'truncate')
-                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._present_columns is null))
-                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._present_columns is null))
-            )
-        )
-    ))))
-            then target._batch_id
-        else source._batch_id
-    end,
-    _key_before = case when source._key_before is not null and (target._key_before is null or source._key_before > target._key_before) then source._key_before else target._key_before end,
-    _report = case when source._report is not null and target._report is not null then greatest(source._report, target._report) end,
-    _is_conflicting = target._is_conflicting or source._is_conflicting
-    or (
-        (
-            not source._change_op <=> target._change_op
-            or coalesce(source._key_before <> target._key_before, false)
-            or (
-                source._change_op not in ('delete', 'truncate')
-                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._present_columns is null))
-                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._present_columns is null))
-            )
-        )
-    )
-when matched and ((struct(to_json(struct(source.`order` as `order`, source.`it's` as `it's`, source.`name with spaces` as `name with spaces`, source.amount as amount, source.`at` as `at`, source.`local` as `local`, source.day as day, source.small as small, source.ratio as ratio, source.flag as flag, source.bytes as bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id))
-    or (source._key_before is not null and (target._key_before is null or source._key_before > target._key_before))
-    or (source._report is null and target._report is not null)
-    or (not target._is_conflicting and (source._is_conflicting
-    or (
-        (
-            not source._change_op <=> target._change_op
-            or coalesce(source._key_before <> target._key_before, false)
-            or (
-                source._change_op not in ('delete', 'truncate')
-                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._present_columns is null))
-                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._present_columns is null))
-            )
-        )
-    )))) then update set
-    _batch_id = case
-        when
-            xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._change_op is null, source._present_columns is null, source._changed_columns is null, source._changed_at is null, source._transaction_id is null)) = xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._change_op is null, target._present_columns is null, target._changed_columns is null, target._changed_at is null, target._transaction_id is null))
-            and not ((source._key_before is not null and (target._key_before is null or source._key_before > target._key_before))
-    or (source._report is null and target._report is not null)
-    or (not target._is_conflicting and (source._is_conflicting
-    or (
-        (
-            not source._change_op <=> target._change_op
-            or coalesce(source._key_before <> target._key_before, false)
-            or (
-                source._change_op not in ('delete', 'truncate')
-                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._present_columns is null))
-                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._present_columns is null))
-            )
-        )
-    ))))
-            then target._batch_id
-        else source._batch_id
-    end,
-    _key_before = case when source._key_before is not null and (target._key_before is null or source._key_before > target._key_before) then source._key_before else target._key_before end,
-    _report = case when source._report is not null and target._report is not null then greatest(source._report, target._report) end,
-    _is_conflicting = target._is_conflicting or source._is_conflicting
-    or (
-        (
-            not source._change_op <=> target._change_op
-            or coalesce(source._key_before <> target._key_before, false)
-            or (
-                source._change_op not in ('delete', 'truncate')
-                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._present_columns is null))
-                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._present_columns is null))
-            )
-        )
-    )
-when not matched then insert (_mark, _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes)
-    values (source._mark, source._change_seq, source._change_id, source._batch_id, source._key_before, source._report, source._is_conflicting, source._change_op, source._changed_at, source._transaction_id, source._present_columns, source._changed_columns, source._raw_id, source._row_hash, source._form, source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes)
 ;
 
 drop table if exists lake.dedup_feed__qlik__batch_20260131t120000000000_00000000

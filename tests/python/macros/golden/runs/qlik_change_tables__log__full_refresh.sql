@@ -1,0 +1,278 @@
+select cast(unix_micros(max(`landed at`)) as string) from lake_raw.qlik where `landed at` is not null
+;
+
+select cast(unix_micros(max(_arrival)) as string) as edge, max_by(_rows, _arrival) as edge_rows, max(case when _is_settled then _rows end) as settled_rows, min(_lowest_seq) as lowest_seq, min(case when not coalesce(_is_settled, false) then _lowest_seq end) as lowest_seq_above from (select _arrival, _arrival = timestamp_micros(500) as _is_settled, concat_ws(':', count(*), sum(shiftright(_hash, 32)), sum(_hash & 4294967295)) as _rows, min(_sequence) as _lowest_seq from (select `landed at` as _arrival, cast(header__change_seq as string) as _sequence, xxhash64(header__change_seq, header__change_oper, header__change_mask, header__stream_position, header__operation, header__transaction_id, header__timestamp, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, `landed at`, array(header__change_seq is null, header__change_oper is null, header__change_mask is null, header__stream_position is null, header__operation is null, header__transaction_id is null, header__timestamp is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, `landed at` is null)) as _hash from lake_raw.qlik where (`landed at` >= timestamp_micros(500) or `landed at` is null)) group by _arrival)
+;
+
+select 1 from lake_raw.qlik where header__change_oper = 'B' limit 1
+;
+
+select 1 from lake.dedup_feed__qlik__state where _mark is null limit 1
+;
+
+with landed as (select * from the_model),
+
+typed as (
+
+    select
+        try_cast(`order` as bigint) as `order`,
+        `it's`,
+        `name with spaces`,
+        try_cast(amount as decimal(12, 2)) as amount,
+        try_cast(`at` as timestamp) as `at`,
+        try_cast(`local` as timestamp_ntz) as `local`,
+        try_cast(day as date) as day,
+        try_cast(small as smallint) as small,
+        try_cast(ratio as double) as ratio,
+        try_cast(flag as boolean) as flag,
+        bytes,
+        header__change_seq as _change_seq,
+        case
+            when header__operation = 'TRUNCATE' then 'T'
+            when header__change_oper in ('I', 'U', 'D', 'B', 'T') then header__change_oper
+        end as _operation_code,
+        header__change_oper as _landed_code,
+        try_cast(header__timestamp as timestamp) as _changed_at,
+        cast(null as string) as _timestamp_misfit,
+        cast(header__transaction_id as string) as _transaction_id,
+        header__change_mask as _landed_mask,
+        decode_change_mask(header__change_mask, 'least_significant_first', 8) as _mask_ordinals,
+        coalesce(
+            case when `order` is not null and try_cast(`order` as bigint) is null then concat('column order: \'', cast(`order` as string), '\' is not bigint') end,
+            null
+        ) as _key_misfit,
+        coalesce(
+            case when amount is not null and (try_cast(amount as decimal(12, 2)) is null or case when cast(amount as string) rlike '[eE]' then try_cast(amount as double) <> cast(try_cast(amount as decimal(12, 2)) as double) else cast(amount as string) rlike '[.][0-9]{2}[0-9]*[1-9]' end) then concat('column amount: \'', cast(amount as string), '\' is not decimal(12, 2)') end,
+            case when `at` is not null and (try_cast(`at` as timestamp) is null or cast(`at` as string) rlike '^ *T?[0-9]+:' or cast(`at` as string) rlike '[.][0-9]{6}[0-9]*[1-9]') then concat('column at: \'', cast(`at` as string), '\' is not timestamp') end,
+            case when `local` is not null and (try_cast(`local` as timestamp_ntz) is null or cast(`local` as string) rlike '^ *T?[0-9]+:' or cast(`local` as string) rlike '[.][0-9]{6}[0-9]*[1-9]' or cast(`local` as string) rlike '[0-9]:[0-9][0-9.:]* *[-+A-Za-z]') then concat('column local: \'', cast(`local` as string), '\' is not timestamp_ntz') end,
+            case when day is not null and (try_cast(day as date) is null or not try_cast(day as timestamp) <=> try_cast(try_cast(day as date) as timestamp)) then concat('column day: \'', cast(day as string), '\' is not date') end,
+            case when small is not null and try_cast(small as smallint) is null then concat('column small: \'', cast(small as string), '\' is not smallint') end,
+            case when ratio is not null and (try_cast(ratio as double) is null or (abs(try_cast(ratio as double)) = double('infinity') and not cast(ratio as string) rlike '[iI][nN][fF]')) then concat('column ratio: \'', cast(ratio as string), '\' is not double') end,
+            case when flag is not null and try_cast(flag as boolean) is null then concat('column flag: \'', cast(flag as string), '\' is not boolean') end,
+            null
+        ) as _column_misfit,
+        lower(hex(xxhash64(header__change_seq, header__change_oper, header__change_mask, header__stream_position, header__operation, header__transaction_id, header__timestamp, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, array(header__change_seq is null, header__change_oper is null, header__change_mask is null, header__stream_position is null, header__operation is null, header__transaction_id is null, header__timestamp is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null)))) as _raw_id,
+        _landed_row
+    from landed
+
+),
+
+judged as (select * from the_model),
+
+-- every row beside the before images and updates of its change_seq; of either kind two differ only by mistake
+paired as (select * from the_model),
+
+staged_rows as (
+
+    select
+        `order`,
+        `it's`,
+        `name with spaces`,
+        amount,
+        `at`,
+        `local`,
+        day,
+        small,
+        ratio,
+        flag,
+        bytes,
+        case
+            when _rejection is null
+                then element_at(map('I', 'insert', 'U', 'update', 'D', 'delete', 'T', 'truncate'), _operation_code)
+        end as _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        case
+            when _rejection is null and _operation_code = 'T' then concat_ws(':', _change_seq, 'T')
+            when _rejection is null and _operation_code <> 'B'
+                then concat_ws(':', _change_seq, _operation_code, to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')))
+        end as _change_id,
+        cast(null as array<string>) as _present_columns,
+        case
+            when _operation_code in ('I', 'U') and _rejection is null
+                then transform(
+                    filter(_mask_ordinals, ordinal -> ordinal <= 11),
+                    ordinal -> element_at(array('order', 'it\'s', 'name with spaces', 'amount', 'at', 'local', 'day', 'small', 'ratio', 'flag', 'bytes'), ordinal)
+                )
+        end as _changed_columns,
+        case
+            when _operation_code <> 'U' or _rejection is not null then null
+            when not struct(`order`, `it's`) <=> _highest_before_key then _highest_before_key
+            when not struct(`order`, `it's`) <=> _lowest_before_key then _lowest_before_key
+        end as _key_before,
+        _raw_id,
+        case
+            when _rejection is not null or _operation_code = 'B'
+                then to_json(_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
+        end as _raw_row,
+        case
+            when _rejection is not null then 'rejected'
+            when _operation_code <> 'B' then 'accepted'
+            when _has_update then 'merged'
+            else 'waiting'
+        end as _status,
+        case
+            when _rejection is not null then _rejection
+            when _operation_code <> 'B' then null
+            when _has_update then 'before_image: part of the update with the same change_seq'
+            when _has_landed_update then 'after_image_rejected: the update with the same change_seq is rejected'
+            else 'after_image_missing: no update with the same change_seq has landed'
+        end as _status_reason,
+        case
+            when
+                _operation_code = 'U' and _rejection is null and _highest_before_key is null
+                and arrays_overlap(_mask_ordinals, array(1, 2))
+                then 'key_move_without_before: the mask says that the key changed, and no before image tells the key before'
+            when _operation_code = 'U' and _rejection is null and not _lowest_before_key <=> _highest_before_key
+                then concat(
+                    'conflicting_content: two before images with the same change_seq, keys ',
+                    to_json(_lowest_before_key), ' and ', to_json(_highest_before_key)
+                )
+            when
+                _operation_code = 'U' and _rejection is null and _highest_before_key is not null
+                and not _lowest_update_key <=> _highest_update_key
+                then concat(
+                    'conflicting_content: a before image and two updates with the same change_seq, keys ',
+                    to_json(_lowest_update_key), ' and ', to_json(_highest_update_key)
+                )
+        end as _report,
+        monotonically_increasing_id() as _place
+    from paired
+
+),
+
+loaded as (select * from the_model),
+
+judged_load as (select * from the_model),
+
+staged_snapshot as (
+
+    select
+        `order`,
+        `it's`,
+        `name with spaces`,
+        amount,
+        `at`,
+        `local`,
+        day,
+        small,
+        ratio,
+        flag,
+        bytes,
+        case when _rejection is null then 'snapshot' end as _change_op,
+        '' as _change_seq,
+        cast(null as timestamp) as _changed_at,
+        cast(null as string) as _transaction_id,
+        case
+            when _rejection is null then concat_ws(':', 'snapshot', '', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')))
+        end as _change_id,
+        cast(null as array<string>) as _present_columns,
+        cast(null as array<string>) as _changed_columns,
+        cast(null as struct<`order`: bigint, `it's`: string>) as _key_before,
+        _raw_id,
+        case when _rejection is not null then to_json(_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
+        case when _rejection is null then 'accepted' else 'rejected' end as _status,
+        _rejection as _status_reason,
+        cast(null as string) as _report,
+        monotonically_increasing_id() as _place
+    from judged_load
+
+),
+
+staged as (select * from the_model) select count(*) from lake.dedup_feed__qlik__state as known left anti join (select _change_id from staged where _status = 'accepted') as raw_changes on known._change_id = raw_changes._change_id where known._mark is null
+;
+
+create or replace table lake.dedup_feed__qlik__state
+    using delta
+    tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'true', 'delta.enableTypeWidening' = 'true')
+    
+    as
+    select * from the_model
+;
+
+select count_if(_mark is null) as changes, min(case when _mark is null then _change_seq end) as lowest_seq, max(case when _mark is null then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, 0 as overruled, 0 as known from lake.dedup_feed__qlik__state
+;
+
+insert into lake.dedup_feed__qlik__state (_mark)
+select '{"log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' as _mark
+where
+    case
+        when (select count_if(_mark is null and _batch_id = '20260131T120000000000_00000000') = 3 and count(*) = 3 from lake.dedup_feed__qlik__state) then true
+        else raise_error('change_tables: another run has built this table at the same time; run again')
+    end
+;
+
+create or replace view lake.dedup_feed__qlik
+(
+    `order`,
+    `it's`,
+    `name with spaces`,
+    amount,
+    `at`,
+    `local`,
+    day,
+    small,
+    ratio,
+    flag,
+    bytes,
+    _change_op comment 'insert, update, upsert, delete, truncate, snapshot; null where the raw row is no change',
+    _change_seq comment 'sorts as text in the order of change; of snapshot rows snapshot_seq',
+    _changed_at comment 'when the source says it happened, approximate; never an order',
+    _transaction_id comment 'null where the feed has none',
+    _change_id comment 'identity of the change within its table: raw rows with one id are one change delivered again',
+    _present_columns comment 'columns whose value this change bears; null = all that were declared when it was logged',
+    _changed_columns comment 'columns that the mask says were changed; null = it does not say',
+    _key_before comment 'the key before this change moved it; else null',
+    _raw_id comment 'where the raw row stands: topic, partition and offset, the position in a trail, the record id of an event, or the place in OpenEdge\'s index; of Qlik change tables a hash of the raw row, which rows that are the same share',
+    _batch_id comment 'the run that brought the change in or last revised it; sorts by the start of the run',
+    _report comment 'null, or code: detail of an accepted change that needs a look',
+    _is_conflicting comment 'this change was delivered with different contents, of which the greater stands'
+)
+as
+select
+    `order`, -- bigint
+    `it's`, -- string
+    `name with spaces`, -- string
+    amount, -- decimal(12,2)
+    `at`, -- timestamp
+    `local`, -- timestamp_ntz
+    day, -- date
+    small, -- smallint
+    ratio, -- double
+    flag, -- boolean
+    bytes, -- binary
+    _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _changed_columns, _key_before, _raw_id, _batch_id, _report, _is_conflicting
+-- comments: f1c3c59f05828a7f5ee63d6afe566c68
+from lake.dedup_feed__qlik__state
+where _mark is null
+;
+
+create or replace view lake.dedup_feed__qlik__reports as
+with reports as (
+
+    select
+        _change_id,
+        _change_seq,
+        substring_index(_report, ':', 1) as code,
+        trim(substring(_report, instr(_report, ':') + 1)) as detail
+    from lake.dedup_feed__qlik__state
+    where _report is not null
+    union all
+    select
+        _change_id,
+        _change_seq,
+        'conflicting_content' as code,
+        'delivered with different contents or before images; the greater ones stand' as detail
+    from lake.dedup_feed__qlik__state
+    where _is_conflicting
+
+)
+
+select
+    _change_id,
+    _change_seq,
+    code,
+    detail
+from reports
+;

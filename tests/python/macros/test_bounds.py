@@ -1,0 +1,373 @@
+"""How far raw has settled, which raw rows a run of a log reads for that, and what its mark keeps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from dbt_common.exceptions import CompilationError
+
+from .rendering import Answers, Lake, Rows
+from .shapes import ANSWERS, Shape, Shapes
+
+OFFSETS: dict[str, Any] = {"kind": "positions", "group": ["topic", "partition"], "columns": ["offset"]}
+TRAIL: dict[str, Any] = {"kind": "positions", "group": ["trail_name"], "columns": ["trail_seqno", "trail_rba"]}
+LANDED_AT: dict[str, Any] = {"name": "landed at", "kind": "timestamp", "type": "timestamp"}
+
+
+def _place(group: list[str | None], *position: int, is_whole: bool = True) -> dict[str, Any]:
+    return {"group": group, "position": list(position), "is_whole": is_whole}
+
+
+# ---- which rows a bound takes
+
+
+@pytest.mark.parametrize(
+    ("type_", "kind"),
+    [
+        ("tinyint", "whole_number"),
+        ("bigint", "whole_number"),
+        ("decimal(38,0)", "decimal"),
+        ("string", "text"),
+        ("varchar(5)", "text"),
+        ("char(5)", "text"),
+        ("date", "date"),
+        ("timestamp", "timestamp"),
+        ("timestamp_ntz", "timestamp_ntz"),
+        ("float", None),
+        ("double", None),
+        ("boolean", None),
+        ("binary", None),
+        ("struct<a:int>", None),
+    ],
+)
+def test_only_types_whose_values_have_one_text_are_arrivals(shapes: Shapes, type_: str, kind: str | None) -> None:
+    assert shapes.project.macros("dedup_feed__qlik")("_arrival_kind", type_) == kind
+
+
+@pytest.mark.parametrize(
+    ("kind", "type_", "text", "lookback", "expected"),
+    [
+        ("whole_number", "int", "7", 0, "7"),
+        ("whole_number", "int", "7", 10, "-3"),
+        ("decimal", "decimal(5,2)", "1.50", 0, "cast('1.50' as decimal(5, 2))"),
+        (
+            "decimal",
+            "decimal(5,2)",
+            "1.50",
+            2,
+            "coalesce(try_subtract(cast('1.50' as decimal(5, 2)), 2), cast('-999.99' as decimal(5, 2)))",
+        ),
+        ("date", "date", "20", 0, "date_from_unix_date(20)"),
+        ("date", "date", "20", 1, "date_from_unix_date(19)"),
+        ("date", "date", "20", 0.5, "date_from_unix_date(19)"),
+        ("date", "date", "-2147483648", 1, "date_from_unix_date(-2147483648)"),
+        ("timestamp", "timestamp", "86400000001", 0, "timestamp_micros(86400000001)"),
+        ("timestamp", "timestamp", "86400000001", 1, "timestamp_micros(1)"),
+        ("timestamp", "timestamp", "86400000001", 0.5, "timestamp_micros(43200000001)"),
+        ("timestamp", "timestamp", "-9223372036854775807", 1, "timestamp_micros(-9223372036854775808)"),
+        ("timestamp_ntz", "timestamp_ntz", "5", 0, "timestampadd(microsecond, 5, timestamp_ntz '1970-01-01')"),
+        ("text", "string", "it's", 0, r"'it\'s'"),
+    ],
+)
+def test_a_bound_lies_so_much_below_an_arrival_and_never_below_what_its_type_holds(
+    shapes: Shapes, kind: str, type_: str, text: str, lookback: float, expected: str
+) -> None:
+    arrival = {"name": "a", "kind": kind, "type": type_}
+    assert shapes.project.macros("dedup_feed__qlik")("_arrival_below", arrival, text, lookback) == expected
+
+
+def _in_one_line(sql: str) -> str:
+    return " ".join(sql.split())
+
+
+@pytest.mark.parametrize(
+    ("arrival", "settled", "lookback", "expected"),
+    [
+        (OFFSETS, [], 0, "true"),
+        (
+            OFFSETS,
+            [_place(["t", "0"], 41)],
+            0,
+            "( (`offset` is null) or (topic <=> 't' and `partition` <=> '0' and `offset` > 41)"
+            " or not ( (topic <=> 't' and `partition` <=> '0') ) )",
+        ),
+        (
+            OFFSETS,
+            [_place(["t", "0"], 41, is_whole=False), _place([None, "1"], 7)],
+            0,
+            "( (`offset` is null) or (topic <=> 't' and `partition` <=> '0' and `offset` >= 41)"
+            " or (topic <=> null and `partition` <=> '1' and `offset` > 7)"
+            " or not ( (topic <=> 't' and `partition` <=> '0') or (topic <=> null and `partition` <=> '1') ) )",
+        ),
+        (
+            OFFSETS,
+            [_place(["t", "0"], 41)],
+            5,
+            "( (`offset` is null) or (topic <=> 't' and `partition` <=> '0' and `offset` >= 41 - 5)"
+            " or not ( (topic <=> 't' and `partition` <=> '0') ) )",
+        ),
+        (
+            TRAIL,
+            [_place(["it's"], 3, 4100)],
+            0,
+            "( (trail_seqno is null or trail_rba is null)"
+            r" or (trail_name <=> 'it\'s' and (trail_seqno > 3 or (trail_seqno = 3 and trail_rba > 4100)))"
+            r" or not ( (trail_name <=> 'it\'s') ) )",
+        ),
+        (
+            TRAIL,
+            [_place(["aa"], 3, 4100, is_whole=False)],
+            0,
+            "( (trail_seqno is null or trail_rba is null)"
+            " or (trail_name <=> 'aa' and (trail_seqno > 3 or (trail_seqno = 3 and trail_rba >= 4100)))"
+            " or not ( (trail_name <=> 'aa') ) )",
+        ),
+    ],
+)
+def test_rows_behind_their_position_and_of_groups_that_are_not_known_are_read(
+    shapes: Shapes, arrival: dict[str, Any], settled: list[dict[str, Any]], lookback: int, expected: str
+) -> None:
+    predicate = shapes.project.macros("dedup_feed__kafka")("_positions_since", arrival, settled, lookback)
+    assert _in_one_line(predicate) == expected
+
+
+@pytest.mark.parametrize(
+    ("arrival", "edge", "expected"),
+    [
+        (OFFSETS, [], "( (`offset` is null) )"),
+        (
+            OFFSETS,
+            [_place(["t", "0"], 41), _place(["t", "1"], 7)],
+            "( (`offset` is null) or (topic <=> 't' and `partition` <=> '0' and `offset` <= 41)"
+            " or (topic <=> 't' and `partition` <=> '1' and `offset` <= 7) )",
+        ),
+        (
+            TRAIL,
+            [_place(["aa"], 3, 4100)],
+            "( (trail_seqno is null or trail_rba is null)"
+            " or (trail_name <=> 'aa' and (trail_seqno < 3 or (trail_seqno = 3 and trail_rba <= 4100))) )",
+        ),
+    ],
+)
+def test_a_run_reads_no_further_than_what_had_landed(
+    shapes: Shapes, arrival: dict[str, Any], edge: list[dict[str, Any]], expected: str
+) -> None:
+    assert _in_one_line(shapes.project.macros("dedup_feed__kafka")("_positions_until", arrival, edge)) == expected
+
+
+# ---- the bound of a run
+
+# the log's mark against that of a first run, what has landed, what the spec says -> the bound
+BOUNDS: dict[str, tuple[str, dict[str, Any] | None, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+    "a first run": (
+        "qlik", None, {}, {}, {"predicate": None, "snapshot": True, "is_late": False, "settled_before": None},
+    ),
+    "rows that arrived since": (
+        "qlik", {}, {"lowest_seq": "2", "lowest_seq_above": "2"}, {},
+        {
+            "predicate": "(`landed at` >= timestamp_micros(600) or `landed at` is null)",
+            "snapshot": False, "is_whole": False,
+        },
+    ),
+    "rows at the edge that were read, all of them": (
+        "qlik", {"edge": "1:2:3"}, {"lowest_seq": "2", "lowest_seq_above": "2"}, {},
+        {"predicate": "(`landed at` > timestamp_micros(600) or `landed at` is null)", "is_whole": True},
+    ),
+    "more rows at the edge": ("qlik", {"edge": "9:9:9"}, {}, {}, {"is_whole": False}),
+    "sequences that the log does not reach": (
+        "qlik", {"highest_seq": "5"}, {"lowest_seq": "6", "lowest_seq_above": "6"}, {},
+        {"is_late": False, "lowest_seq": "6"},
+    ),
+    "the highest sequence of the log": (
+        "qlik", {"highest_seq": "5"}, {"lowest_seq": "5", "lowest_seq_above": "6"}, {},
+        {"is_late": True, "lowest_seq": "5"},
+    ),
+    "the same, in rows that are passed over": (
+        "qlik", {"highest_seq": "5", "edge": "1:2:3"}, {"lowest_seq": "5", "lowest_seq_above": "6"}, {},
+        {"is_late": False, "lowest_seq": "6"},
+    ),
+    "rows that tell no sequence": (
+        "qlik", {"highest_seq": "5"}, {"lowest_seq": None, "lowest_seq_above": None}, {},
+        {"is_late": False, "lowest_seq": None},
+    ),
+    "another arrival than before": (
+        "qlik", {"arrival": "whole_number:batch"}, {}, {}, {"predicate": None, "settled_before": None, "is_late": True},
+    ),
+    "no arrival": (
+        "qlik", {}, {}, {"arrival": "none"}, {"predicate": None, "arrival": None, "edge": None, "is_late": True},
+    ),
+    "a lookback": (
+        "qlik", {}, {}, {"lookback": 1},
+        {
+            "predicate": "(`landed at` >= timestamp_micros(-86399999400) or `landed at` is null)",
+            "edge": None, "is_whole": False, "is_late": True,
+        },
+    ),
+    "a load that is newer": ("qlik", {}, {}, {"snapshot_seq": "7"}, {"snapshot": True}),
+    "a load where none was": ("qlik", {"snapshot_seq": None}, {}, {}, {"snapshot": True}),
+    "the load that is known": ("qlik", {"snapshot_seq": "7"}, {}, {"snapshot_seq": "7"}, {"snapshot": False}),
+    "no load any more": ("qlik", {"snapshot_seq": "7"}, {}, {"snapshot": None}, {"snapshot": False}),
+}  # fmt: skip
+
+
+def _bound(
+    shapes: Shapes, entry: str, mark: dict[str, Any] | None, answers: Answers, spec: dict[str, Any], **given: Any
+) -> dict[str, Any]:
+    log = f"dedup_feed__{entry}"
+    first = shapes.first_mark(log)
+    lake = shapes.lake(Shape(log, {}, answers))
+    call = shapes.project.macros(log, lake, **given)
+    bound: dict[str, Any] = call(
+        "_raw_bound", call("table_spec", "feed", entry) | spec, None if mark is None else first | mark
+    )
+    return bound
+
+
+def _landed(**landed: Any) -> Answers:
+    return {"as edge_rows": [{**ANSWERS["as edge_rows"][0], **landed}]}
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_a_run_reads_from_where_the_runs_before_have_settled(shapes: Shapes, name: str) -> None:
+    entry, mark, landed, spec, expected = BOUNDS[name]
+    bound = _bound(shapes, entry, mark, _landed(**landed), spec)
+    assert {key: bound[key] for key in expected} == expected
+
+
+def test_a_rescan_reads_every_row_and_keeps_what_had_settled(shapes: Shapes) -> None:
+    bound = _bound(shapes, "qlik", {}, {}, {}, variables={"change_tables_rescan": True})
+    assert (bound["predicate"], bound["snapshot"], bound["settled_before"]) == (None, True, "600")
+
+
+def test_a_load_that_falls_back_stops_the_run(shapes: Shapes) -> None:
+    with pytest.raises(CompilationError, match="`snapshot_seq` must not fall below the one that"):
+        _bound(shapes, "qlik", {"snapshot_seq": "7"}, {}, {"snapshot_seq": "6"})
+
+
+def test_positions_of_groups_that_have_nothing_new_stay_as_they_were(shapes: Shapes) -> None:
+    settled = [_place(["orders", "0"], 30), _place(["orders", "2"], 5, is_whole=False)]
+    bound = _bound(shapes, "kafka", {"settled": settled}, {}, {})
+    assert bound["edge"] == [_place(["orders", "0"], 41), _place(["orders", "1"], 7), settled[1]]
+    assert "`offset` > 30" in bound["predicate"]
+    assert "`offset` >= 5" in bound["predicate"]
+    assert "`offset` <= 41" in bound["until"]
+
+
+# ---- what has settled, after a run
+
+NOW: dict[str, Any] = {"arrival": "9", "rows": "2:3:4"}
+
+
+def _run(edge: Any = NOW, before: str | None = "5", is_whole: bool = False) -> dict[str, Any]:
+    return {"edge": edge, "settled_before": before, "is_whole": is_whole, "mark_before": {"edge": "1:2:3"}}
+
+
+@pytest.mark.parametrize(
+    ("run", "settled", "waiting", "expected"),
+    [
+        # no row tells an arrival
+        (_run(before=None), None, [], (None, None)),
+        (_run(), None, [], ("5", "1:2:3")),
+        # up to the edge, of which all rows were read
+        (_run(), "9", [], ("9", "2:3:4")),
+        # a row waits at the edge, or below
+        (_run(), "9", [["9"]], ("9", None)),
+        (_run(), "7", [["7"]], ("7", None)),
+        # more has landed behind the edge, or no edge was looked for
+        (_run(), "10", [], ("10", None)),
+        (_run(edge=None), "9", [], ("9", None)),
+        # rows at what had settled were passed over, and more of them can have landed beside the next
+        (_run(edge=NOW | {"arrival": "5"}, is_whole=True), "9", [], ("5", None)),
+        (_run(edge=NOW | {"arrival": "5"}, is_whole=True), "5", [], ("5", "2:3:4")),
+        (_run(is_whole=True), "9", [], ("9", "2:3:4")),
+    ],
+)
+def test_an_arrival_has_settled_up_to_the_first_row_that_waits(
+    shapes: Shapes, run: dict[str, Any], settled: str | None, waiting: Rows, expected: tuple[Any, Any]
+) -> None:
+    found = shapes.project.macros("dedup_feed__qlik")("_settled_at", run, LANDED_AT, settled, waiting)
+    assert (found["arrival"], found["edge"]) == expected
+
+
+EDGE = [_place(["t", "0"], 41), _place(["t", "1"], 7)]
+
+
+@pytest.mark.parametrize(
+    ("edge", "before", "waiting", "expected"),
+    [
+        (None, None, [], []),
+        (EDGE, None, [], EDGE),
+        (EDGE, None, [["t", "1", "6"]], [EDGE[0], _place(["t", "1"], 6, is_whole=False)]),
+        # of a group that has not landed before this run looked, nothing has settled
+        (EDGE, None, [["t", "9", "6"]], EDGE),
+        # a row that lookback reads again holds nothing back
+        (EDGE, [_place(["t", "0"], 30)], [["t", "0", "12"]], [_place(["t", "0"], 30), EDGE[1]]),
+        (
+            EDGE,
+            [_place(["t", "0"], 30, is_whole=False)],
+            [["t", "0", "30"]],
+            [_place(["t", "0"], 30, is_whole=False), EDGE[1]],
+        ),
+    ],
+)
+def test_positions_have_settled_up_to_what_had_landed_or_the_first_row_that_waits(
+    shapes: Shapes, edge: Any, before: Any, waiting: Any, expected: list[dict[str, Any]]
+) -> None:
+    run = {"edge": edge, "settled_before": before, "is_whole": False}
+    found = shapes.project.macros("dedup_feed__kafka")("_settled_at", run, OFFSETS, None, waiting)
+    assert found == {"arrival": expected, "edge": None}
+
+
+# ---- the mark of a log
+
+BEFORE: dict[str, Any] = {
+    "log": "0", "batch": "1", "floor": "300", "highest_seq": "500", "loads": ["300"], "moves": False, "rebuild": "",
+    "snapshot_seq": "300",
+}  # fmt: skip
+FOUND = {"changes": 0, "highest_seq": None, "truncate_seq": "", "moves": False, "overruled": False}
+NO_LOAD = {"snapshot": None}
+LOAD = {"snapshot": "qlik_load", "snapshot_seq": "300"}
+
+# the mark before, what was found, what the spec says -> what the mark says
+MARKS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+    "an empty first build": (
+        None, FOUND, NO_LOAD,
+        {"log": "2", "batch": "2", "floor": "", "highest_seq": "", "loads": [], "snapshot_seq": None, "rebuild": ""},
+    ),
+    "a first build with a load": (None, FOUND, LOAD, {"floor": "300", "loads": ["300"], "snapshot_seq": "300"}),
+    "a load that stands before every change": (
+        None, FOUND, LOAD | {"snapshot_seq": ""}, {"floor": "", "loads": [], "snapshot_seq": ""},
+    ),
+    "nothing found": (BEFORE, FOUND, LOAD, BEFORE),
+    "changes": (
+        BEFORE, FOUND | {"changes": 1, "highest_seq": "600"}, LOAD, BEFORE | {"batch": "2", "highest_seq": "600"},
+    ),
+    "late changes": (BEFORE, FOUND | {"changes": 1, "highest_seq": "400"}, LOAD, BEFORE | {"batch": "2"}),
+    "a truncate": (
+        BEFORE, FOUND | {"changes": 1, "highest_seq": "600", "truncate_seq": "600"}, LOAD,
+        {"floor": "600", "loads": ["300"]},
+    ),
+    "a late truncate": (BEFORE, FOUND | {"changes": 1, "truncate_seq": "200"}, LOAD, {"floor": "300"}),
+    "a load at a higher sequence, without a row": (
+        BEFORE, FOUND, LOAD | {"snapshot_seq": "700"},
+        {"batch": "2", "floor": "700", "loads": ["300", "700"], "snapshot_seq": "700"},
+    ),
+    "no load any more": (BEFORE, FOUND, NO_LOAD, BEFORE),
+    "moves": (BEFORE, FOUND | {"changes": 1, "moves": True}, LOAD, {"moves": True}),
+    "no moves after moves": (BEFORE | {"moves": True}, FOUND | {"changes": 1}, LOAD, {"moves": True}),
+    "a change withdrawn": (BEFORE, FOUND | {"changes": 1, "overruled": True}, LOAD, {"batch": "2", "rebuild": "2"}),
+    "none withdrawn after one was": (BEFORE | {"rebuild": "1"}, FOUND | {"changes": 1}, LOAD, {"rebuild": "1"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MARKS)
+def test_a_mark_keeps_what_the_states_behind_the_log_go_by(shapes: Shapes, name: str) -> None:
+    before, found, given, expected = MARKS[name]
+    call = shapes.project.macros("dedup_feed__qlik", Lake({}))
+    spec = call("table_spec", "feed", "qlik") | given | {"form": 1, "added": {"day": 1}}
+    run = {"mark_before": before, "arrival": LANDED_AT}
+    mark = call("_log_mark", spec, run, "2", found, {"arrival": "9", "edge": "2:3:4"})
+    assert {key: mark[key] for key in expected} == expected
+    assert (mark["arrival"], mark["settled"], mark["edge"]) == ("timestamp:landed at", "9", "2:3:4")
+    assert (mark["key"], mark["form"], mark["added"]) == (spec["key"], 1, {"day": 1})
