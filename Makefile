@@ -1,6 +1,6 @@
 # Everything that people and CI run. `demo` and `test` do all they need on a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-kafka demo-postgres test test-slow test-all test-real test-long bench lint golden format server docs jars lock clean
+.PHONY: help demo demo-kafka demo-postgres test test-slow test-all test-real test-long bench cost lint golden format server docs jars lock clean
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 
@@ -68,6 +68,9 @@ server: $(READY) jars  ## a Thrift server on port 10000 until Ctrl-C, its tables
 
 bench: $(READY) jars  ## the models beside SQL by hand: make bench, make bench BENCH='--changes 500000 --keys 50000'
 	@$(BIN)/python -m benchmarks $(BENCH)
+
+cost: $(READY) jars $(PROFILES)  ## processor time of runs by kind of node: make cost, make cost COST='--tables 20 --against HEAD~1'
+	@$(BIN)/python -m benchmarks.cost $(COST)
 
 docs: $(READY) jars $(PROFILES)  ## dbt's documentation of the demo, in target/static_index.html
 	@$(BIN)/python -m udfs.docs

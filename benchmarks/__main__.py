@@ -8,15 +8,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import shutil
 import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +34,7 @@ from .data import (
     insert_changes,
     write_avro_messages,
 )
+from .machine import machine_of
 
 HERE = Path(__file__).resolve().parent
 FOLDER = HERE.parent / ".build" / "bench"
@@ -457,7 +455,7 @@ def _run(options: argparse.Namespace) -> tuple[list[Figure], dict[str, Any]]:
         _make_schemas(bench)
         for name in wanted:
             SCENARIOS[name](bench)
-        return bench.figures, _machine(server)
+        return bench.figures, machine_of(server)
 
 
 def _make_schemas(bench: Bench) -> None:
@@ -474,33 +472,6 @@ def _install() -> None:
     result = dbtRunner().invoke(["deps", *folders, "--log-level", "none"])
     if not result.success:
         raise BenchmarkError(f"dbt deps: {result.exception}")
-
-
-def _machine(server: LocalServer) -> dict[str, Any]:
-    models = [
-        line.partition(":")[2].strip()
-        for line in Path("/proc/cpuinfo").read_text().splitlines()
-        if "model name" in line
-    ]
-    return {
-        "when": datetime.now(UTC).isoformat(timespec="seconds"),
-        "processor": f"{os.cpu_count()} x {models[0] if models else platform.processor()}",
-        "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
-        "peak_memory_of_server_mib": _peak_memory(server.folder),
-        "versions": {name: version(name) for name in ("pyspark", "dbt-core", "dbt-spark", "duckdb", "pyarrow")},
-    }
-
-
-def _peak_memory(folder: Path) -> int | None:
-    """The most that the server's JVM has held, in MiB; None where there is no /proc."""
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if os.fsencode(folder / "metastore") in (process / "cmdline").read_bytes():
-                status = (process / "status").read_text()
-                return int(status.partition("VmHWM:")[2].split()[0]) // 1024
-        except (OSError, IndexError):
-            continue  # it has ended meanwhile
-    return None
 
 
 def _line(figure: Figure) -> str:

@@ -40,7 +40,7 @@ _SPARSE = ((2, 6), (3, 4, 6), (9,), (2, 9, 10), (7,), (3, 8), (4,))
 """What the updates of partial images bear besides the key, by place in COLUMNS; change n has the one at n modulo 7."""
 _CDC_HEADERS = ("n", "operation", "header__timestamp")
 
-_TYPES = (
+TYPES = (
     "bigint",
     "bigint",
     "string",
@@ -53,7 +53,7 @@ _TYPES = (
     "boolean",
     "double",
 )
-_TABLE = Table("messages", tuple(map(Column, COLUMNS, _TYPES)), ("id",))
+_TABLE = Table("messages", tuple(map(Column, COLUMNS, TYPES)), ("id",))
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 
 _VALUES = {
@@ -331,3 +331,17 @@ from (
     )
 )
 lateral view explode(if(pmod(xxhash64(n, 9), 20) = 0, array(1, 2), array(1))) as delivery"""
+
+
+def insert_moves(table: str, batch: int, first: int, last: int) -> str:
+    """The statement that lands moves: change n, from `first` to before `last`, takes key n - first to a new one.
+
+    Each is a before image with the old key and an update with the new one.
+    """
+    return f"""
+insert into {table}
+select
+    concat('2026010100000000', lpad(cast(2 * n as string), 19, '0')), oper, null, '0000:1', null,
+    lpad(hex(n div 20), 32, '0'), timestamp_seconds(1767225600 + n), id, {", ".join(_VALUES.values())}, {batch}
+from (select id as n from range({first}, {last}))
+lateral view stack(2, 'B', n - {first}, 'U', n + 1000000000) as oper, id"""

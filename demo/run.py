@@ -82,12 +82,12 @@ def run_demo(folder: Path, seed: int, scale: int) -> bool:
     beside = ThreadPoolExecutor(1)
     parsed = beside.submit(DbtProject, folder)
     with local_server(folder) as server, server.connect() as connection:
-        _create_raw_tables(connection, writers)
+        create_raw_tables(connection, writers)
         project = parsed.result()
         mistakes: list[str] = []
         for batch in range(1, BATCHES + 1):
             transactions = list(workload.play_round())
-            raw_rows = _land(connection, writers, transactions, loaded if batch == 1 else (), last=batch == BATCHES)
+            raw_rows = land(connection, writers, transactions, loaded if batch == 1 else (), last=batch == BATCHES)
             progress.say(f"batch {batch} of {BATCHES}: {len(transactions)} transactions landed as {raw_rows} raw rows")
             project.build(server)
             progress.say(f"batch {batch} of {BATCHES}: models built")
@@ -115,14 +115,15 @@ def _empty(folder: Path) -> None:
     folder.mkdir()
 
 
-def _create_raw_tables(connection: Connection, writers: Sequence[FeedWriter]) -> None:
+def create_raw_tables(connection: Connection, writers: Sequence[FeedWriter]) -> None:
+    """Makes the raw tables of every feed, empty."""
     execute(connection, f"create schema if not exists {RAW_SCHEMA}")
     for writer in writers:
         for table in writer.raw_tables:
             create_table(connection, f"{RAW_SCHEMA}.{quoted(table.name)}", table.columns)
 
 
-def _land(
+def land(
     connection: Connection,
     writers: Sequence[FeedWriter],
     transactions: Sequence[Transaction],

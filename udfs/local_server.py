@@ -50,6 +50,7 @@ class LocalServer:
     host: str
     port: int
     folder: Path
+    pid: int = 0
 
     def connect(self) -> Any:
         """A new PyHive connection: a session of its own."""
@@ -61,21 +62,30 @@ class LocalServer:
 
 
 @contextmanager
-def local_server(folder: Path, conf: Mapping[str, str] = SHORT_LIVED) -> Iterator[LocalServer]:
+def local_server(
+    folder: Path, conf: Mapping[str, str] = SHORT_LIVED, checkout: Path | None = None
+) -> Iterator[LocalServer]:
     """Start a server on a free port, its tables in `folder`; stop it when the block ends, also by an error.
 
-    `conf` are Spark settings, which overrule the server's own.
+    `conf` are Spark settings, which overrule the server's own. The server is that of another `checkout`, where one is
+    given.
 
     Raises:
         LocalServerError: it does not come up.
     """
-    command = [sys.executable, "-m", "udfs.thrift_server", "--port", "0", "--warehouse", str(folder)]
+    command = [sys.executable, "-m", "udfs.thrift_server", "--port", "0", "--warehouse", str(folder.resolve())]
     for key, value in conf.items():
         command += ["--conf", f"{key}={value}"]
-    root = Path(__file__).resolve().parents[1]
+    root = checkout or Path(__file__).resolve().parents[1]
     environment = os.environ | {"PYTHONPATH": f"{root}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
     process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        cwd=checkout,  # Python looks for modules there first
     )
     try:
         yield _wait_until_ready(process, folder)
@@ -99,7 +109,7 @@ def _wait_until_ready(process: subprocess.Popen[str], folder: Path) -> LocalServ
         process.wait()
         said = _read(stderr) or f"no word within {_PATIENCE:.0f} s; see {folder / 'server.log'}"
         raise LocalServerError(f"the Thrift server did not start: {said}")
-    return LocalServer(found.group(1), int(found.group(2)), folder)
+    return LocalServer(found.group(1), int(found.group(2)), folder, process.pid)
 
 
 def _read(stream: IO[str]) -> str:
