@@ -354,7 +354,7 @@ def _dump(file: Path, content: Any) -> None:
 
 
 def run_demo(sides: Sequence[Side]) -> None:
-    """The demo's own runs: every feed, three batches, each followed by a whole `dbt build`, and one with nothing new."""
+    """The demo's own runs: every feed, a whole `dbt build` after each of three batches, and one with nothing new."""
     seed = 1
     writers = {side.name: [writer(seed) for writer in WRITERS.values()] for side in sides}
     workload = Workload(seed, 1, swaps=all(writer(seed).swaps for writer in WRITERS.values()))
