@@ -26,6 +26,7 @@ LONGEST_FIRST = [
     "test_xds_documents",
     "test_qlik_kafka",
     "test_qlik_change_tables",
+    "test_run_counts",
     "test_integration_project",
     "test_thrift_server",
 ]

@@ -19,6 +19,7 @@ Rule = Callable[[str], str]
 _PATIENCE = 600.0  # seconds for a statement to be reached
 _AN_HOUR = 3_600_000  # milliseconds, longer than any test waits
 _MARK = re.compile(r"('\{.*\}') as _mark")
+_NODE = re.compile(r'"node_id": "[^".]+\.[^".]+\.([^".]+)')
 _NO_MARK = re.compile(r"(cast\(null as string\)) as _mark")
 
 
@@ -62,6 +63,12 @@ def run_with_hanging(statements: Sequence[str], milliseconds: int, arguments: Se
     """Run dbt in this process, with these statements hanging: for a process of its own, which is killed."""
     with intercepted(*(hanging(statement, milliseconds) for statement in statements)):
         dbtRunner().invoke(list(arguments))
+
+
+def node_of(sql: str) -> str:
+    """The name of the node that dbt sends a statement for, by the comment that it puts before it; empty for none."""
+    found = _NODE.search(sql)
+    return found[1] if found else ""
 
 
 def before(statement: str, act: Callable[[], object]) -> Rule:
