@@ -9,14 +9,16 @@ import argparse
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -34,12 +36,14 @@ from udfs.local_server import SHORT_LIVED, LocalServer, LocalServerError, local_
 from . import by_hand
 from .data import COLUMNS, TYPES, create_raw_table, insert_changes, insert_moves
 from .machine import machine_of
+from .plans import DELTA_LOG, event_log, read_executed
 from .processes import Usage, read_usage
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / ".build" / "cost"
 HERE, BY_HAND = "this checkout", "by hand"
 RAW, HAND, OURS = "cost_raw", "cost_by_hand", "cost"
+_RUN = re.compile(r"select 'run (-?\d+) begins'")
 AROUND, WHOLE = "around the nodes", "whole run"
 KINDS = {"stg": "staging view", "dedup": "log", "current": "current", "history": "history"}
 _HEALTH = ("rejected", "reported", "unclaimed")
@@ -66,6 +70,8 @@ class Cost:
     name: str
     usage: Usage
     statements: int
+    scans: int | None = None
+    scans_of_log: int | None = None
 
 
 def kind_of(resource_type: str, name: str) -> str:
@@ -127,10 +133,12 @@ class Side:
     server: LocalServer
     project: Path
     profiles: Path
+    events: Path | None = None
     costs: list[Cost] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Connect."""
+        self._runs: list[slice] = []
         self.connection = self.server.connect()
         self._cursor = self.connection.cursor()
 
@@ -150,6 +158,8 @@ class Side:
             CostError: it failed.
         """
         os.environ.update(self.server.environment())
+        if self.events is not None:
+            self.sql(f"select 'run {len(self._runs) if shape else -1} begins'")
         ledger = Ledger(self.name, shape or "", self.used)
         execute = PyhiveConnectionWrapper.execute
 
@@ -169,7 +179,26 @@ class Side:
             said = [f"{node.node.name}: {node.message}" for node in nodes if node.status in ("error", "fail")]
             raise CostError(f"{self.name}: dbt {arguments[0]}: " + ("\n".join(said) or str(result.exception)))
         if shape:
-            self.costs += ledger.end()
+            costs = ledger.end()
+            self._runs.append(slice(len(self.costs), len(self.costs) + len(costs)))
+            self.costs += costs
+
+    def add_scans(self) -> None:
+        """Add what the plans of each run hold to its costs, out of the event log of the server, which has ended."""
+        if self.events is None:
+            return
+        found: dict[tuple[int, str], Counter[str]] = {}
+        number = -1
+        for executed in read_executed(self.events):
+            mark = _RUN.search(executed.statement)
+            number = int(mark[1]) if mark else number
+            found.setdefault((number, executed.node), Counter()).update(executed.scans)
+        for number, run in enumerate(self._runs):
+            for place in range(run.start, run.stop):
+                cost = self.costs[place]
+                scans = found.get((number, cost.name), Counter())
+                tables = sum(times for name, times in scans.items() if "." in name)
+                self.costs[place] = replace(cost, scans=tables, scans_of_log=scans[DELTA_LOG])
 
     def by_hand(self, shape: str, kind: str, table: str, statement: str) -> None:
         """Run a statement by hand, and keep what it took."""
@@ -199,7 +228,6 @@ class PlainTables:
         self._bare = {f"bare_{name}": name for name in self._names[: max(self.tables // 5, 1)]}
         self._landed = 0
         self._turn = 0
-        self._is_warm = False
 
     def run(self, *, is_cold: bool = False) -> None:
         """Go through the shapes, each on every side and by hand before the next."""
@@ -387,6 +415,8 @@ class Line:
     nodes: int
     statements: float
     usage: Usage
+    scans: float | None = None
+    scans_of_log: float | None = None
 
 
 def summed(costs: Sequence[Cost]) -> list[Line]:
@@ -408,26 +438,37 @@ def _line(costs: Sequence[Cost], kind: str, share: int) -> Line:
     used = sum((cost.usage for cost in costs), Usage())
     mean = Usage(used.server / share, used.workers / share, used.client / share)
     statements = sum(cost.statements for cost in costs) / share
-    return Line(costs[0].side, costs[0].shape, kind, share, statements, mean)
+    scans, scans_of_log = None, None
+    if costs[0].scans is not None:
+        scans = sum(cost.scans or 0 for cost in costs) / share
+        scans_of_log = sum(cost.scans_of_log or 0 for cost in costs) / share
+    return Line(costs[0].side, costs[0].shape, kind, share, statements, mean, scans, scans_of_log)
 
 
 def table_of(lines: Sequence[Line], other: str | None = None) -> str:
     """The lines of this checkout, beside those by hand and of another commit: seconds of processor time a node."""
     found = {(line.side, line.shape, line.kind): line for line in lines}
-    header = ["shape of run: kind of node", "nodes", "statements", "server", "workers", "dbt", "all", BY_HAND, "ratio"]
-    rows = [header + ([f"{other}: statements", "all", "ratio"] if other else [])]
+    has_scans = any(line.scans is not None for line in lines)
+    counts = ["statements", *(["scans", DELTA_LOG] if has_scans else [])]
+    header = ["shape of run: kind of node", "nodes", *counts, "server", "workers", "dbt", "all", BY_HAND, "ratio"]
+    rows = [header + ([f"{other}: {counts[0]}", *counts[1:], "all", "ratio"] if other else [])]
     for line in lines:
         if line.side != HERE:
             continue
         used, hand = line.usage, found.get((BY_HAND, line.shape, line.kind))
-        row = [f"{line.shape}: {line.kind}", str(line.nodes), f"{line.statements:.1f}"]
+        row = [f"{line.shape}: {line.kind}", str(line.nodes), *_counts(line, has_scans)]
         row += [f"{seconds:.2f}" for seconds in (used.server, used.workers, used.client, used.total)]
         row += _beside(line, None if line.kind == WHOLE and not by_hand_is_whole(lines, line.shape) else hand)
         if other:
             beside = found.get((other, line.shape, line.kind))
-            row += [f"{beside.statements:.1f}" if beside else "", *_beside(line, beside)]
+            row += [*_counts(beside, has_scans), *_beside(line, beside)]
         rows.append(row)
     return aligned(rows)
+
+
+def _counts(line: Line | None, has_scans: bool) -> list[str]:
+    told = (line.statements, line.scans, line.scans_of_log) if line else (None, None, None)
+    return ["" if count is None else f"{count:.1f}" for count in (told if has_scans else told[:1])]
 
 
 def by_hand_is_whole(lines: Sequence[Line], shape: str) -> bool:
@@ -456,6 +497,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--build", action="store_true", help="dbt build, with data tests and health views")
     parser.add_argument("--demo", action="store_true", help="the demo instead: all feeds, dbt build; short-lived, cold")
     parser.add_argument("--against", metavar="COMMIT", help="the same with the package of this commit, in turn")
+    parser.add_argument("--plans", action="store_true", help="count scans, too; the event log for it costs some itself")
     parser.add_argument("--short-lived", action="store_true", help="servers with the settings of demo and tests")
     parser.add_argument("--cold", action="store_true", help="no table is built before the clock runs")
     options = parser.parse_args(arguments)
@@ -465,14 +507,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     began = time.perf_counter()
     try:
         other = _revision(options.against) if options.against else None
-        with _sides(other, SHORT_LIVED if options.short_lived else {}) as sides:
+        conf = SHORT_LIVED if options.short_lived else {}
+        with _sides(other, conf, with_plans=options.plans) as sides:
             if options.demo:
                 run_demo(sides)
             else:
                 sizes = (options.tables, options.changes, options.batches)
                 PlainTables(sides, *sizes, options.history, options.build).run(is_cold=options.cold)
-            lines = summed([cost for side in sides for cost in side.costs])
             machine = machine_of(sides[0].server)
+        for side in sides:
+            side.add_scans()
+        lines = summed([cost for side in sides for cost in side.costs])
     except (CostError, LocalServerError) as error:
         print(f"cost: {error}", file=sys.stderr)
         return 1
@@ -491,15 +536,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 @contextmanager
-def _sides(other: str | None, conf: dict[str, str]) -> Iterator[list[Side]]:
+def _sides(other: str | None, conf: dict[str, str], *, with_plans: bool) -> Iterator[list[Side]]:
     checkouts = {HERE: ROOT} | ({other: _checked_out(other)} if other else {})
+    shutil.rmtree(FOLDER / "dbt", ignore_errors=True)
     with ExitStack() as stack:
         sides = []
         for name, checkout in checkouts.items():
             folder = FOLDER / ("here" if name == HERE else "other")
             shutil.rmtree(folder, ignore_errors=True)
-            server = stack.enter_context(local_server(folder / "server", conf, checkout))
-            sides.append(Side(name, checkout, server, folder / "project", folder / "project"))
+            events = folder / "events" if with_plans else None
+            logged = {}
+            if events is not None:
+                events.mkdir(parents=True)
+                logged = event_log(events)
+            server = stack.enter_context(local_server(folder / "server", conf | logged, checkout))
+            sides.append(Side(name, checkout, server, folder / "project", folder / "project", events))
         yield sides
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from benchmarks.cost import AROUND, BY_HAND, HERE, WHOLE, Cost, Ledger, kind_of, summed, table_of
+from benchmarks.plans import DELTA_LOG, executed, steps_of
 from benchmarks.processes import Process, Usage, parse_stat, read_usage, usage_of
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -121,3 +123,63 @@ def test_a_whole_run_has_no_whole_beside_it_where_a_kind_is_not_done_by_hand() -
     both.append(cost(BY_HAND, "current", 2.0, 1))
     whole = next(line for line in table_of(summed(both)).splitlines() if WHOLE in line)
     assert whole.split()[-3:] == ["12.00", "6.00", "2.00"]
+
+
+def test_scans_are_told_where_they_were_counted() -> None:
+    costs = [replace(cost(HERE, "log", 4.0, 13), scans=scans, scans_of_log=2) for scans in (3, 6)]
+    lines = table_of(summed([*costs, cost(BY_HAND, "log", 2.0, 1)])).splitlines()
+    told = next(line for line in lines if line.startswith("first build: log"))
+    assert told.split()[4:] == ["13.0", "4.5", "2.0", "4.00", "2.00", "0.00", "6.00", "3.00", "2.00"]
+
+
+def started(number: int, description: str, plan: Any, root: int | None = None) -> dict[str, Any]:
+    return {
+        "Event": "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart",
+        "executionId": number,
+        "rootExecutionId": number if root is None else root,
+        "description": description,
+        "sparkPlanInfo": plan,
+    }
+
+
+def plan(name: str, *children: Any, **metadata: str) -> dict[str, Any]:
+    return {"nodeName": name, "children": list(children), "metadata": metadata}
+
+
+def test_the_scans_of_a_statement_are_those_of_the_plans_that_ran_in_it() -> None:
+    raw = plan("Scan parquet spark_catalog.raw.orders")
+    log = plan("Scan ExistingRDD Delta Table State #1 - file:/lake/orders/_delta_log")
+    update = {
+        "Event": "org.apache.spark.sql.execution.ui.SparkListenerSQLAdaptiveExecutionUpdate",
+        "executionId": 7,
+        "sparkPlanInfo": plan("AdaptiveSparkPlan", plan("Union", raw, raw)),
+    }
+    events = [
+        started(5, '/* {"node_id": "model.shop.dedup_orders"} */ merge', plan("Execute MergeIntoCommand")),
+        started(6, "Delta: filtering", plan("Project", log), root=5),
+        started(7, "Delta: merge", plan("AdaptiveSparkPlan", plan("Union", raw, raw, raw)), root=5),
+        update,
+        started(8, "select 1", plan("Project", plan("Scan OneRowRelation"))),
+    ]
+    merge, select = executed(events)
+    assert (merge.node, dict(merge.scans)) == ("dedup_orders", {DELTA_LOG: 1, "spark_catalog.raw.orders": 2})
+    assert (select.node, dict(select.scans)) == ("", {})
+
+
+TWICE = "select * from a join a on true"
+
+
+@pytest.mark.parametrize(
+    ("statement", "steps"),
+    [
+        ("select 1", {}),
+        ("with a as (select 1) select * from a", {"a": 1}),
+        (f"with a as (select 1), b as ({TWICE}) select * from b, (select * from b)", {"a": 4, "b": 2}),
+        ("with a as (select '(from a)' from a.b /* from a */) -- from a\nselect * from a", {"a": 1}),
+        ("with a as (select if((x), max(y), 1)) select 1 where exists (select 1 from a)", {"a": 1}),
+        ("with a as (select 1), b as (select 1) select * from a", {"a": 1, "b": 0}),
+        (f"merge into t using (with r as (with a as (select 1) {TWICE}) select * from r)", {"r": 1, "a": 2}),
+    ],
+)
+def test_a_step_stands_in_a_plan_as_often_as_it_is_read(statement: str, steps: dict[str, int]) -> None:
+    assert steps_of(statement) == steps
