@@ -242,30 +242,31 @@ class PlainTables:
         self._without_arrival()
 
     def _shapes(self, names: Sequence[str], *, is_kept: bool = True) -> None:
-        kept = is_kept
+        def build(shape: str) -> None:
+            self._build(names, shape if is_kept else None)
+
         self._landed = 0
-        self._land(names, 1, 0.0, 0)
-        self._build(names, "first build" if kept else None)
-        self._hand(names, "first build", 1, kept)
-        for batch in range(2, 2 + (self.batches if kept else 1)):
-            self._land(names, batch, 0.0, 0)
-            self._build(names, "plain batch" if kept else None)
-            self._hand(names, "plain batch", batch, kept)
+        plain_batches = self.batches if is_kept else 1
+        for batch in range(1, 2 + plain_batches):
+            shape = "first build" if batch == 1 else "plain batch"
+            self._land(names, batch)
+            build(shape)
+            self._hand(names, shape, batch, is_kept)
         batch += 1
-        self._land(names, batch, 0.1, 0)
-        self._build(names, "late batch" if kept else None)
-        self._hand(names, "late batch", batch, kept)
+        self._land(names, batch, late=0.1)
+        build("late batch")
+        self._hand(names, "late batch", batch, is_kept)
         self._compare(names)
-        self._build(names, "nothing new" if kept else None)
-        self._land(names, batch + 1, 0.0, self._keys)
-        self._build(names, "batch with moves" if kept else None)
+        build("nothing new")
+        self._land(names, batch + 1, moves=self._keys)
+        build("batch with moves")
 
     def _without_arrival(self) -> None:
         bare = list(self._bare)
         self._build(bare, None)
         self._build(bare, "nothing new, no arrival")
 
-    def _land(self, names: Sequence[str], batch: int, late: float, moves: int) -> None:
+    def _land(self, names: Sequence[str], batch: int, late: float = 0.0, moves: int = 0) -> None:
         first, last = self._landed, self._landed + self.changes
         for side in self.sides:
             for name in names:
@@ -296,10 +297,8 @@ class PlainTables:
         side = self.sides[0]
         kept = len(side.costs)
         for name in names:
-            raw, log, state, history = (
-                f"{RAW}.{name}",
-                *(f"{HAND}.{kind}_{name}" for kind in ("log", "state", "history")),
-            )
+            raw = f"{RAW}.{name}"
+            log, state, history = (f"{HAND}.{kind}_{name}" for kind in ("log", "state", "history"))
             low, high = side.sql(
                 f"select min(header__change_seq), max(header__change_seq) from {raw} where batch = {batch}"
             )[0]
