@@ -92,7 +92,10 @@ LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
         | {"batch": "decimal(38,38)"},
     ),
     # states do not know what feed they follow
-    (_entry("full", QLIK | TWO_HEADERS, NAMES, WITH_HISTORY), _headers("change_seq", "change_oper") | NAMES),
+    (
+        _entry("full", QLIK | TWO_HEADERS, NAMES, WITH_HISTORY, identifier="full_rows"),
+        _headers("change_seq", "change_oper") | NAMES,
+    ),
     (
         _entry(
             "partial",

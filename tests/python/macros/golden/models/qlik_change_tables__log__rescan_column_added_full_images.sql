@@ -4,7 +4,7 @@ with landed as (
     select
         *,
         struct(*) as _landed_row
-    from lake_raw.full
+    from lake_raw.full_rows
 
 ),
 
