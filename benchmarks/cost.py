@@ -37,7 +37,7 @@ from . import by_hand
 from .data import COLUMNS, TYPES, create_raw_table, insert_changes, insert_moves
 from .machine import machine_of
 from .plans import DELTA_LOG, event_log, read_executed
-from .processes import Usage, read_usage
+from .processes import Meter, Usage
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / ".build" / "cost"
@@ -139,6 +139,7 @@ class Side:
     def __post_init__(self) -> None:
         """Connect."""
         self._runs: list[slice] = []
+        self._meter = Meter(self.server.pid)
         self.connection = self.server.connect()
         self._cursor = self.connection.cursor()
 
@@ -149,7 +150,7 @@ class Side:
 
     def used(self) -> Usage:
         """What has been used until now."""
-        return read_usage(self.server.pid)
+        return self._meter.used()
 
     def dbt(self, *arguments: str, shape: str | None = None) -> None:
         """Run a command of dbt, node by node; what it took is kept where the run has a shape.

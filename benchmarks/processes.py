@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
@@ -82,8 +82,27 @@ def _is_below(known: Mapping[int, Process], pid: int, root: int) -> bool:
     return pid == root
 
 
+class Meter:
+    """Reads what a server, its workers and this process have used until now, again and again.
+
+    A worker may end without anybody being told what it has used: what was read of it before is not taken back.
+    """
+
+    def __init__(self, server: int, read: Callable[[int], Usage] | None = None) -> None:
+        """Take the server's process id."""
+        self._server, self._read = server, read or read_usage
+        self._last, self._lost = Usage(), 0.0
+
+    def used(self) -> Usage:
+        """What has been used until now."""
+        now = self._read(self._server)
+        self._lost += max(self._last.workers - now.workers, 0.0)
+        self._last = now
+        return now + Usage(workers=self._lost)
+
+
 def read_usage(server: int) -> Usage:
-    """What the server of this process id, its workers and this process have used until now."""
+    """What the server of this process id, its workers and this process have used, by the processes that there are."""
     processes = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.cost import AROUND, BY_HAND, HERE, WHOLE, Cost, Ledger, kind_of, summed, table_of
 from benchmarks.plans import DELTA_LOG, executed, steps_of
-from benchmarks.processes import Process, Usage, parse_stat, read_usage, usage_of
+from benchmarks.processes import Meter, Process, Usage, parse_stat, read_usage, usage_of
 
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -38,6 +38,12 @@ def test_workers_are_told_apart_from_the_server_also_when_they_have_ended() -> N
     ]
     assert usage_of(processes, server=5, client=9) == Usage(11.0, 6.75, 3.0)
     assert usage_of([], server=5, client=9) == Usage()
+
+
+def test_what_a_worker_used_is_not_taken_back_when_it_ends_untold() -> None:
+    readings = iter(Usage(server, workers) for server, workers in ((1, 5), (2, 1), (2, 2), (3, 0.5), (3, 4)))
+    meter = Meter(5, lambda _: next(readings))
+    assert [meter.used() for _ in range(5)] == [Usage(1, 5), Usage(2, 5), Usage(2, 6), Usage(3, 6), Usage(3, 9.5)]
 
 
 def test_this_process_is_found() -> None:
