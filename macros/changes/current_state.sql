@@ -13,7 +13,7 @@
         {%- set spec = change_tables.table_spec_of_model(model) -%}
         {%- set log = change_tables.state_relation(dedup) -%}
         {%- set state = change_tables.state_relation(this) -%}
-        {%- set run = change_tables.state_run(spec, log, state, folds=spec.images == 'partial') -%}
+        {%- set run = change_tables.state_run(spec, dedup, folds=spec.images == 'partial') -%}
 {{ change_tables.run_note(run) }}
         {%- if run.folds %}
 with {{ change_tables._folded_steps(spec, run, log, state) }}

@@ -13,16 +13,17 @@
     {%- elif execute -%}
         {%- set spec = change_tables.table_spec_of_model(model) -%}
         {%- set state = change_tables.state_relation(this) -%}
-        {%- set marks = [] if change_tables.is_rebuild() else change_tables.read_all_marks([state])[0] -%}
-        {%- set mark = marks | last or none -%}
+        {%- set found = change_tables.read_marks([] if change_tables.is_rebuild() else [this]) | first | default({}, true) -%}
+        {%- set mark = found.mark or none -%}
         {%- do change_tables.refuse_changed_columns(spec, mark, state) -%}
         {%- do spec.update(change_tables.log_form(spec, mark)) -%}
         {%- set bound = change_tables._raw_bound(spec, mark) -%}
         {%- do bound.update({'log': state if mark is not none else none, 'read_at': run_started_at.strftime('%Y%m%d%H%M%S%f')}) -%}
         {%- set run = {
-            'run': 'first' if mark is none else ('everything' if bound.predicate is none else 'since'),
+            'run': change_tables._log_run(spec, mark, bound),
             'mark_before': mark,
-            'marks': marks | length,
+            'marks': found.number or 0,
+            'is_cached': found.is_cached or false,
             'edge': bound.edge,
             'until': bound.until,
             'is_whole': bound.is_whole,
@@ -31,7 +32,7 @@
             'settled_before': bound.settled_before,
         } -%}
         {#- rows that are no change tell as well how far the raw table has settled -#}
-        {%- set with_others = run.run == 'since' -%}
+        {%- set with_others = run.run in ['since', 'nothing new'] -%}
         {#- rows that are no change stand alone, also where a change bears the same position -#}
         {%- set same_change = '_change_seq, ' ~ ('coalesce(_change_id, _raw_id), _change_id is null' if with_others else '_change_id') -%}
         {#- of changes that the log may have to give up -#}
@@ -162,6 +163,20 @@ from changes
     {%- else -%}
 select 1 as placeholder
     {%- endif -%}
+{% endmacro %}
+
+
+{#-
+    What a run of the log does: first (build whole), everything (compare all raw rows with it), since (add what has landed since
+    the runs before), nothing new. Only where no raw row has landed since, and nothing else is to be written in the mark.
+-#}
+{% macro _log_run(spec, mark, bound) %}
+    {% if mark is none %}
+        {% do return('first') %}
+    {% elif bound.predicate is none %}
+        {% do return('everything') %}
+    {% endif %}
+    {% do return('nothing new' if bound.is_read and not change_tables.columns_have_changed(spec, mark) else 'since') %}
 {% endmacro %}
 
 

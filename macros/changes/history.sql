@@ -18,7 +18,7 @@
         {%- set spec = change_tables.table_spec_of_model(model) -%}
         {%- set log = change_tables.state_relation(dedup) -%}
         {%- set state = change_tables.state_relation(this) -%}
-        {%- set run = change_tables.state_run(spec, log, state, folds=true, history=true) -%}
+        {%- set run = change_tables.state_run(spec, dedup, folds=true, history=true) -%}
         {%- set columns = change_tables._state_columns(spec, history=true) -%}
         {%- set tracked = change_tables._tracked_values(spec) -%}
 {{ change_tables.run_note(run) }}

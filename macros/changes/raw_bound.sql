@@ -14,6 +14,7 @@
     is_late     whether rows that the run reads may have a sequence that the log reaches, so that rows which landed before
                 can belong to the same change
     lowest_seq  the lowest sequence of such rows where that is known, else none
+    is_read     whether no row that a run reads by the predicate has landed: none of the raw table, which is all that it reads
     settled_before  how far the raw table had settled by the runs before; none where nothing had, by this arrival
 -#}
 {% macro _raw_bound(spec, mark) %}
@@ -29,14 +30,15 @@
     {% endif %}
     {% set bound = {
         'predicate': none, 'snapshot': true, 'arrival': arrival, 'edge': none, 'until': none, 'is_whole': false,
-        'highest_seq': mark.highest_seq if mark else none, 'is_late': mark is not none, 'lowest_seq': none,
+        'highest_seq': mark.highest_seq if mark else none, 'is_late': mark is not none, 'lowest_seq': none, 'is_read': false,
     } %}
     {#- what has settled by another arrival tells nothing of this one: everything is read again -#}
     {% do bound.update({'settled_before': mark.settled if mark and mark.arrival == change_tables.arrival_in_mark(arrival) else none}) %}
     {% set settled = none if rescan else bound.settled_before %}
     {% set landed = {} %}
     {% if arrival and arrival.kind == 'positions' %}
-        {% do bound.update({'edge': change_tables._landed_positions(spec, arrival, settled)}) %}
+        {% do landed.update(change_tables._landed_positions(spec, arrival, settled)) %}
+        {% do bound.update({'edge': landed.positions}) %}
         {% do bound.update({'until': change_tables._positions_until(arrival, bound.edge)}) %}
     {% elif arrival and spec.lookback == 0 %}
         {% do landed.update(change_tables._landed_edge(spec, arrival, settled)) %}
@@ -46,9 +48,13 @@
         {% do bound.update({'snapshot': wanted is not none and (loaded is none or wanted > loaded)}) %}
         {% if arrival and arrival.kind == 'positions' %}
             {% do bound.update({'predicate': change_tables._positions_since(arrival, settled or [], spec.lookback)}) %}
+            {% set has_landed = spec.lookback != 0 or bound.edge != settled or landed.unplaced %}
+            {% do bound.update({'is_read': change_tables._reads_one_table(spec, bound) and not has_landed}) %}
         {% elif arrival and settled is not none %}
             {% set is_whole = mark.edge is not none and landed.settled_rows == mark.edge %}
             {% do bound.update({'is_whole': is_whole, 'predicate': change_tables._arrived_since(arrival, settled, spec.lookback, is_whole)}) %}
+            {% set has_landed = not is_whole or landed.edge.arrival != settled or landed.unplaced %}
+            {% do bound.update({'is_read': change_tables._reads_one_table(spec, bound) and not has_landed}) %}
             {% if 'lowest_seq' in landed %}
                 {% set lowest_seq = landed.lowest_seq_above if is_whole else landed.lowest_seq %}
                 {% do bound.update({'lowest_seq': lowest_seq, 'is_late': lowest_seq is not none and lowest_seq <= bound.highest_seq}) %}
@@ -65,12 +71,19 @@
 {% endmacro %}
 
 
+{#- Whether a run reads no other table than the raw one: neither a load, nor another entry of the source. -#}
+{% macro _reads_one_table(spec, bound) %}
+    {% do return(not (bound.snapshot or spec.get('tracking') or spec.get('replica') or spec.get('metadata'))) %}
+{% endmacro %}
+
+
 {#-
     What had landed before a run reads, by one scan of the rows from `settled` on:
 
     edge              {arrival, rows} of the rows with the highest arrival; none where no row has an arrival
     settled_rows      the rows at `settled`, likewise: a run that finds what the mark has (`edge`) has read these rows, and need
                       not read them again; others may have landed there meanwhile
+    unplaced          whether there are rows without an arrival, which are read every time
     lowest_seq        the lowest sequence of all these rows, `lowest_seq_above` without those at `settled`; none where no row has
                       one. Only where the format says what the sequence of a landed row is (`<format>_landed_sequence`)
 
@@ -94,6 +107,7 @@
     {% set sequence = sequence_of_format(spec) if sequence_of_format else 'cast(null as string)' %}
     {% set row = run_query(
         "select " ~ change_tables._arrival_as_text("max(_arrival)", arrival) ~ " as edge, max_by(_rows, _arrival) as edge_rows,"
+        ~ " count_if(_arrival is null) as unplaced,"
         ~ " max(case when _is_settled then _rows end) as settled_rows, min(_lowest_seq) as lowest_seq,"
         ~ " min(case when not coalesce(_is_settled, false) then _lowest_seq end) as lowest_seq_above"
         ~ " from (select _arrival, _arrival = " ~ change_tables._arrival_literal(arrival, from) ~ " as _is_settled,"
@@ -104,6 +118,7 @@
     {% set landed = {
         'edge': none if row['edge'] is none else {'arrival': row['edge'], 'rows': row['edge_rows']},
         'settled_rows': row['settled_rows'],
+        'unplaced': row['unplaced'] | int > 0,
     } %}
     {% if sequence_of_format %}
         {% do landed.update({'lowest_seq': row['lowest_seq'], 'lowest_seq_above': row['lowest_seq_above']}) %}
@@ -122,43 +137,53 @@
 
 
 {#-
-    Positions up to which rows have landed, a list of {group: [value…], position: [number…], is_whole}, as `settled` has it:
-    that of each group which has rows behind what the runs before have settled, and those of the others as they were. Stops the
-    run where two records that differ have landed at one position, and the format says that it names one (see `_refuse_two_records`).
+    positions   up to which rows have landed, a list of {group: [value…], position: [number…], is_whole}, as `settled` has it:
+                that of each group which has rows after what the runs before have settled, and those of the others as they were
+    unplaced    whether there are rows that tell no position, which are read every time
+
+    Stops the run where two records that differ have landed at one position, and the format says that it names one (see `_refuse_two_records`).
 -#}
 {% macro _landed_positions(spec, arrival, settled) %}
     {% set groups = change_tables.column_list(arrival.group) %}
     {% set told = change_tables._as_texts(arrival.group) + change_tables._as_texts(arrival.columns, '_last') %}
     {% set since = change_tables._positions_since(arrival, settled, 0) if settled else 'true' %}
     {% set positions = {} %}
+    {% set unplaced = [] %}
     {% for known in settled or [] %}
         {% do positions.update({tojson(known.group): known}) %}
     {% endfor %}
     {% if change_tables.landed_columns(spec, spec.relation, arrival.group + arrival.columns, '') %}
-        {% set landed = spec.relation ~ " where not " ~ change_tables._tells_no_position(arrival) ~ " and " ~ since %}
+        {#- one row a group, or of positions that name one record, a row each at first -#}
+        {% set position = "case when not " ~ change_tables._tells_no_position(arrival) ~ " then " ~ change_tables._position_of_row(arrival) ~ " end" %}
+        {% set landed = "select " ~ groups ~ ", " ~ position ~ " as _position, 1 as _copies from " ~ spec.relation ~ " where " ~ since %}
         {% if arrival.record %}
-            {% set place = change_tables.column_list(arrival.group + arrival.columns) %}
-            {% set landed = "(select " ~ place ~ ", count(*) as _copies from " ~ landed ~ " group by " ~ place ~ ")" %}
+            {% set landed = "select " ~ groups ~ ", _position, count(*) as _copies from (" ~ landed ~ ") group by " ~ groups ~ ", _position" %}
         {% endif %}
         {% set rows = run_query(
-            "select " ~ told | join(', ') ~ ", _copies from (select " ~ groups ~ ", max(" ~ change_tables._position_of_row(arrival) ~ ") as _last, "
-            ~ ("max(_copies)" if arrival.record else "1") ~ " as _copies from " ~ landed ~ " group by " ~ groups ~ ")"
+            "select " ~ told | join(', ') ~ ", _copies, _unplaced from (select " ~ groups ~ ", max(_position) as _last,"
+            ~ " max(case when _position is not null then _copies end) as _copies, count_if(_position is null) as _unplaced from ("
+            ~ landed ~ ") group by " ~ groups ~ ")"
         ).rows %}
-        {% if rows | selectattr('_copies', 'gt', 1) | list %}
-            {% do change_tables._refuse_two_records(spec, arrival, since) %}
-        {% endif %}
         {% for row in rows %}
-            {% set group = change_tables._group_of(row, arrival) %}
-            {% do positions.update({
-                tojson(group): {'group': group, 'position': change_tables._position_of(row, arrival), 'is_whole': true}
-            }) %}
+            {% if row['_unplaced'] | int > 0 %}
+                {% do unplaced.append(row) %}
+            {% endif %}
+            {% if row['_copies'] is not none %}
+                {% set group = change_tables._group_of(row, arrival) %}
+                {% do positions.update({
+                    tojson(group): {'group': group, 'position': change_tables._position_of(row, arrival), 'is_whole': true}
+                }) %}
+            {% endif %}
+            {% if (row['_copies'] or 0) > 1 %}
+                {% do change_tables._refuse_two_records(spec, arrival, since) %}
+            {% endif %}
         {% endfor %}
     {% endif %}
     {% set sorted = [] %}
     {% for name in positions | sort(case_sensitive=true) %}
         {% do sorted.append(positions[name]) %}
     {% endfor %}
-    {% do return(sorted) %}
+    {% do return({'positions': sorted, 'unplaced': unplaced | length > 0}) %}
 {% endmacro %}
 
 

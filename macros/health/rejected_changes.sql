@@ -4,7 +4,7 @@
     stgs   the relations of the tables' staging models
 -#}
 {% macro rejected_changes(stgs) %}
-    {{- config(materialized='view') -}}
+    {{- config(materialized='change_view') -}}
     {%- if execute -%}
         {%- set specs = change_tables.table_specs_of_references(stgs) -%}
         {%- for stg in stgs %}

@@ -4,7 +4,7 @@
     dedups   the relations of the tables' deduplicated models
 -#}
 {% macro reported_changes(dedups) %}
-    {{- config(materialized='view') -}}
+    {{- config(materialized='change_view') -}}
     {%- if execute -%}
         {%- set specs = change_tables.table_specs_of_references(dedups) -%}
         {%- for dedup in dedups %}

@@ -4,7 +4,7 @@
     source_name, table_names   the entries that share the raw table, all of them; of some formats a table beside their own
 -#}
 {% macro unclaimed_rows(source_name, table_names) %}
-    {{- config(materialized='view') -}}
+    {{- config(materialized='change_view') -}}
     {%- do change_tables.refer_to_seeds() -%}
     {%- for table_name in table_names -%}
         {%- do source(source_name, table_name) -%}

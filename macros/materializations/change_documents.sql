@@ -11,11 +11,15 @@
     {%- for entry in run.behind -%}
         {%- do change_tables._refuse_log_of_other_columns(entry, {'log_is_behind': true}) -%}
     {%- endfor -%}
-    {%- do change_tables.prepare_session() -%}
 
     {{ run_hooks(pre_hooks) }}
 
+    {%- set mark = run.mark_before -%}
     {%- set is_shown = true -%}
+    {%- if run.run in ['first', 'since'] -%}
+        {%- do change_tables.prepare_session() -%}
+        {%- do change_tables.take_cached_mark_back(view) -%}
+    {%- endif -%}
     {%- if run.run == 'empty' -%}
         {%- set is_shown = change_tables.make_empty_table(view, state, sql) -%}
     {%- elif run.run == 'first' -%}
@@ -23,19 +27,21 @@
         {%- call statement('main') -%}
             {{ change_tables.create_state_table(state, change_tables._documents_with_mark(sql, run.mark)) }}
         {%- endcall -%}
+        {%- set mark = run.mark -%}
     {%- elif run.run == 'since' and run.mark_before.batch < run.mark.batch -%}
         {%- call statement('main') -%}
             {{ change_tables.add_documents(state, sql, run) }}
         {%- endcall -%}
+        {%- set mark = run.mark -%}
     {%- else -%}
         {%- if run.run == 'since' -%}
             {%- do log(this ~ ' was written by a run that began later; what it has not published, the next run publishes', info=true) -%}
         {%- endif -%}
-        {%- call statement('main') -%} select 1 {%- endcall -%}
+        {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
     {%- endif -%}
 
     {%- if is_shown -%}
-        {%- do change_tables.ensure_view(view, state, change_tables._document_spec(), ['_batch_id', '_position'], '_mark is null') -%}
+        {%- do change_tables.ensure_state_view(view, state, change_tables._document_spec(), ['_batch_id', '_position'], '_mark is null', mark) -%}
     {%- endif -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.run == 'first')) -%}
 

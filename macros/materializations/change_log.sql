@@ -9,22 +9,26 @@
 
     {%- do change_tables.refuse_foreign_table(view) -%}
     {%- do change_tables.refuse_other_contract(spec, change_tables._log_view_columns(spec)) -%}
-    {%- do change_tables.prepare_session() -%}
 
     {{ run_hooks(pre_hooks) }}
 
     {%- set mark = run.mark_before -%}
+    {%- set number_of_marks = run.marks -%}
     {%- set is_shown = true -%}
     {%- if run.run == 'empty' -%}
         {%- set is_shown = change_tables.make_empty_table(view, state, sql, anew=true) -%}
-        {%- set mark = change_tables.mark_of_unbuilt_log() -%}
+        {%- set mark = none -%}
+    {%- elif run.run == 'nothing new' -%}
+        {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
     {%- elif run.run != 'first' and run.mark_before.batch >= batch -%}
         {%- do log(this ~ ' was written by a run that began later; it has taken in what this run would', info=true) -%}
-        {%- call statement('main') -%} select 1 {%- endcall -%}
+        {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
     {%- else -%}
+        {%- do change_tables.prepare_session() -%}
         {%- set settled = none if run.run == 'since' else change_tables._look_how_far_it_settled(spec, run) -%}
         {%- if run.run == 'first' -%}
             {%- do change_tables._refuse_loss(spec, state) -%}
+            {%- do change_tables.take_cached_mark_back(view) -%}
             {%- call statement('main') -%}
                 {{ change_tables.create_state_table(state, sql) }}
             {%- endcall -%}
@@ -33,10 +37,12 @@
             {%- call statement('mark') -%}
                 {{ change_tables.first_mark(state, mark, found.changes) }}
             {%- endcall -%}
+            {%- set number_of_marks = 1 -%}
         {%- else -%}
+            {%- do change_tables.take_cached_mark_back(view) -%}
             {%- if change_tables.columns_have_changed(spec, run.mark_before) -%}
                 {%- do change_tables.follow_spec(spec, state, nested=['_key_before']) -%}
-                {%- do change_tables.ensure_view(view, state, spec, change_tables._log_view_columns(spec), '_mark is null') -%}
+                {%- do change_tables.ensure_state_view(view, state, spec, change_tables._log_view_columns(spec), '_mark is null') -%}
             {%- endif -%}
             {%- set new_changes = change_tables._batch_relation(this, batch) -%}
             {%- call statement('batch') -%}
@@ -49,8 +55,8 @@
                     {%- do change_tables._compare_with_log(spec, state, new_changes, found) -%}
                 {%- endif -%}
             {%- else -%}
-                {%- set found = change_tables._probe_changes(new_changes, with_others=true) -%}
-                {%- set settled = change_tables._settled_by_batch(spec, run, new_changes) -%}
+                {%- set found = change_tables._probe_changes(new_changes, arrival=run.arrival) -%}
+                {%- set settled = change_tables._settled_by_batch(run, new_changes, found) -%}
                 {%- if found.changes > 0 and not found.lowest_seq > run.mark_before.highest_seq -%}
                     {%- do change_tables._compare_with_log(spec, state, new_changes, found) -%}
                 {%- endif -%}
@@ -65,9 +71,10 @@
                 {%- set mark = change_tables._log_mark(spec, run, batch, found, settled) -%}
             {%- endif -%}
             {%- if mark == run.mark_before -%}
-                {%- call statement('main') -%} select 1 {%- endcall -%}
+                {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
             {%- else -%}
                 {%- set adds_only = found.changes > 0 and found.known == 0 and run.marks < change_tables._most_marks() -%}
+                {%- set number_of_marks = run.marks + 1 if adds_only else 1 -%}
                 {%- call statement('main') -%}
                     {%- if adds_only -%}
                     {{ change_tables.insert_changes(spec, state, new_changes, run.mark_before, mark, found) }}
@@ -75,15 +82,20 @@
                     {{ change_tables.merge_changes(spec, state, new_changes, run, mark, found) }}
                     {%- endif -%}
                 {%- endcall -%}
-                {%- do change_tables._drop_stale_batches(this, batch) -%}
+                {#- a run that died has taken the cached mark back before it made its batch -#}
+                {%- if not run.is_cached -%}
+                    {%- do change_tables._drop_stale_batches(this, batch) -%}
+                {%- endif -%}
             {%- endif -%}
             {%- do adapter.drop_relation(new_changes) -%}
         {%- endif -%}
     {%- endif -%}
 
     {%- if is_shown -%}
-        {%- do change_tables.ensure_view(view, state, spec, change_tables._log_view_columns(spec), '_mark is null') -%}
-        {%- do change_tables._ensure_reports(spec, this, state, mark) -%}
+        {%- do change_tables.ensure_state_view(view, state, spec, change_tables._log_view_columns(spec), '_mark is null', mark, number_of_marks) -%}
+        {%- do change_tables.ensure_view(
+            change_tables.reports_relation(this), change_tables.reports_of_log(spec, state, mark or change_tables.mark_of_unbuilt_log())
+        ) -%}
     {%- endif -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.run == 'first')) -%}
 
@@ -106,20 +118,6 @@ where
         else raise_error('change_tables: another run has built this table at the same time; run again')
     end
 {%- endmacro %}
-
-
-{#- See reports_of_log. -#}
-{% macro _ensure_reports(spec, relation, log, mark) %}
-    {% set reports = change_tables.reports_relation(relation) %}
-    {% set existing = load_cached_relation(reports) %}
-    {% set query = change_tables.reports_of_log(spec, log, mark) | trim %}
-    {% if existing is none or query not in (existing.information or '') %}
-        {% call statement('reports') %}
-create or replace view {{ reports }} as
-{{ query }}
-        {% endcall %}
-    {% endif %}
-{% endmacro %}
 
 
 {% macro _log_view_columns(spec) %}
@@ -162,17 +160,21 @@ create or replace view {{ reports }} as
 
 {#-
     What the mark and the merge need to know of a set of changes; `known` counts those that the log may hold, none before
-    `_compare_with_log` has counted them. `compared`: they have been held against the log. `with_others`: rows that are no
-    changes are among them.
+    `_compare_with_log` has counted them.
+
+    compared   they have been held against the log
+    arrival    of a run that reads on from where the runs before have settled: rows that are no changes are among them, and
+               tell how far the raw table has settled (`settled`), and whether rows wait (`waiting`)
 -#}
-{% macro _probe_changes(changes, compared=false, with_others=false) %}
-    {% set is_change = '_is_accepted' if with_others else '_mark is null' %}
+{% macro _probe_changes(changes, compared=false, arrival=none) %}
+    {% set is_change = '_is_accepted' if arrival else '_mark is null' %}
     {% set row = run_query(
         "select count_if(" ~ is_change ~ ") as changes,"
         ~ " min(case when " ~ is_change ~ " then _change_seq end) as lowest_seq,"
         ~ " max(case when " ~ is_change ~ " then _change_seq end) as highest_seq,"
         ~ " max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves,"
         ~ (" count_if(_overrules) as overruled, count_if(_is_known)" if compared else " 0 as overruled, 0") ~ " as known"
+        ~ (", " ~ change_tables._settled_columns(arrival) if arrival else "")
         ~ " from " ~ changes
     ).rows[0] %}
     {% do return({
@@ -180,6 +182,7 @@ create or replace view {{ reports }} as
         'lowest_seq': row['lowest_seq'], 'highest_seq': row['highest_seq'],
         'truncate_seq': row['truncate_seq'] or '', 'moves': row['moves'] | int > 0,
         'overruled': row['overruled'] | int > 0, 'is_change': is_change,
+        'settled': row['settled'] if arrival else none, 'waiting': (row['waiting'] | int) > 0 if arrival else none,
     }) %}
 {% endmacro %}
 
@@ -233,7 +236,8 @@ create or replace view {{ reports }} as
     (truncate or load), the highest that it holds, the loads that ended keys, whether keys have moved, the load it holds, what
     has settled of the raw table by which arrival and what had landed there (see `_landed_edge`), and the last run after which
     states must be built anew, because a change was withdrawn, or a key before was overruled and the move it told of is. Then
-    what was declared, and the form of the log (see `log_form`).
+    what was declared, and the form of the log (see `log_form`). `late` is the last run that took in changes which the log
+    reached already: all that later runs took in comes after all that was there, which spares states a look.
 -#}
 {% macro _log_mark(spec, run, batch, found, settled) %}
     {% set mark_before = run.mark_before %}
@@ -242,8 +246,11 @@ create or replace view {{ reports }} as
     } %}
     {% set snapshot_seq = spec.snapshot_seq if spec.snapshot else none %}
     {% set writes = mark_before is none or found.changes > 0 or (snapshot_seq is not none and snapshot_seq != mark_before.snapshot_seq) %}
+    {% set is_late = mark_before is not none and found.lowest_seq is not none and found.lowest_seq <= mark_before.highest_seq %}
     {% do return({
+        'layout': change_tables.layout(),
         'log': before.log,
+        'late': batch if is_late else before.get('late', before.batch),
         'batch': batch if writes else before.batch,
         'floor': [before.floor, found.truncate_seq, snapshot_seq or ''] | max(case_sensitive=true),
         'highest_seq': [before.highest_seq, found.highest_seq or ''] | max(case_sensitive=true),
@@ -281,30 +288,40 @@ create or replace view {{ reports }} as
     {% endif %}
     {% set rows = "(with " ~ change_tables._staging_steps(spec, bound)
         ~ " select _arrival as _last_arrival, case when " ~ change_tables._holds_back(spec) ~ " then _arrival end as _waiting_since from staged)" %}
-    {% do return(change_tables._settled_by_rows(run, bound.arrival, rows)) %}
-{% endmacro %}
-
-
-{#- The same by the batch itself of a run that reads on from where the runs before have settled. -#}
-{% macro _settled_by_batch(spec, run, batch) %}
-    {% do return(change_tables._settled_by_rows(run, run.arrival, batch)) %}
-{% endmacro %}
-
-
-{% macro _settled_by_rows(run, arrival, rows) %}
-    {% if arrival.kind == 'positions' %}
-        {% set told = change_tables._as_texts(arrival.group, '_first') + change_tables._as_texts(arrival.columns, '_first._position') %}
-        {% set waiting = run_query(
-            "select " ~ told | join(', ') ~ " from (select min(_waiting_since) as _first from " ~ rows
-            ~ " where _waiting_since is not null group by " ~ change_tables._as_texts(arrival.group, '_waiting_since') | join(', ') ~ ")"
-        ).rows %}
-        {% do return(change_tables._settled_at(run, arrival, none, waiting)) %}
+    {% if bound.arrival.kind == 'positions' %}
+        {% do return(change_tables._settled_at(run, bound.arrival, none, change_tables._first_waiting(bound.arrival, rows))) %}
     {% endif %}
-    {% set row = run_query(
-        "select " ~ change_tables._arrival_as_text("least(max(_last_arrival), min(_waiting_since))", arrival) ~ " as settled,"
-        ~ " cast(min(_waiting_since) as string) as waiting from " ~ rows
-    ).rows[0] %}
-    {% do return(change_tables._settled_at(run, arrival, row['settled'], [row] if row['waiting'] is not none else [])) %}
+    {% set row = run_query("select " ~ change_tables._settled_columns(bound.arrival) ~ " from " ~ rows).rows[0] %}
+    {% do return(change_tables._settled_at(run, bound.arrival, row['settled'], [row] if row['waiting'] | int > 0 else [])) %}
+{% endmacro %}
+
+
+{#- The same by what was found in the batch itself of a run that reads on from where the runs before have settled. -#}
+{% macro _settled_by_batch(run, batch, found) %}
+    {% if run.arrival.kind == 'positions' %}
+        {% do return(change_tables._settled_at(run, run.arrival, none, change_tables._first_waiting(run.arrival, batch) if found.waiting else [])) %}
+    {% endif %}
+    {% do return(change_tables._settled_at(run, run.arrival, found.settled, [found] if found.waiting else [])) %}
+{% endmacro %}
+
+
+{#- Up to where the rows of a run have settled, as text, and how many wait. Positions settle group by group: see `_first_waiting`. -#}
+{% macro _settled_columns(arrival) %}
+    {% set settled = 'cast(null as string)' %}
+    {% if arrival.kind != 'positions' %}
+        {% set settled = change_tables._arrival_as_text('least(max(_last_arrival), min(_waiting_since))', arrival) %}
+    {% endif %}
+    {% do return(settled ~ ' as settled, count(_waiting_since) as waiting') %}
+{% endmacro %}
+
+
+{#- The first position of each group at which a row waits. -#}
+{% macro _first_waiting(arrival, rows) %}
+    {% set told = change_tables._as_texts(arrival.group, '_first') + change_tables._as_texts(arrival.columns, '_first._position') %}
+    {% do return(run_query(
+        "select " ~ told | join(', ') ~ " from (select min(_waiting_since) as _first from " ~ rows
+        ~ " where _waiting_since is not null group by " ~ change_tables._as_texts(arrival.group, '_waiting_since') | join(', ') ~ ")"
+    ).rows) %}
 {% endmacro %}
 
 

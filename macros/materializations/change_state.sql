@@ -11,14 +11,17 @@
     {%- do change_tables.refuse_other_contract(spec, shown) -%}
     {%- do change_tables._refuse_unfinished_log(run) -%}
     {%- do change_tables._refuse_log_of_other_columns(spec, run) -%}
-    {%- do change_tables.prepare_session() -%}
 
     {{ run_hooks(pre_hooks) }}
 
     {%- set predicate = '_mark is null and not _is_deleted' -%}
+    {%- if run.run != 'nothing new' -%}
+        {%- do change_tables.prepare_session() -%}
+        {%- do change_tables.take_cached_mark_back(view) -%}
+    {%- endif -%}
     {%- if change_tables.columns_have_changed(spec, run.mark_before) -%}
         {%- do change_tables.follow_spec(spec, state) -%}
-        {%- do change_tables.ensure_view(view, state, spec, shown, predicate) -%}
+        {%- do change_tables.ensure_state_view(view, state, spec, shown, predicate) -%}
     {%- endif -%}
     {%- set kept = change_tables._batch_relation(this, change_tables.batch_id()) -%}
     {%- if run.kept_step and run.run != 'nothing new' -%}
@@ -40,7 +43,7 @@
             {{ change_tables.merge_state(spec, state, sql, run) }}
         {%- endcall -%}
     {%- else -%}
-        {%- call statement('main') -%} select 1 {%- endcall -%}
+        {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
     {%- endif -%}
     {%- if run.kept_step and run.run != 'nothing new' -%}
         {%- do change_tables._drop_stale_batches(this, change_tables.batch_id()) -%}
@@ -48,7 +51,7 @@
     {%- endif -%}
 
     {%- if is_shown -%}
-        {%- do change_tables.ensure_view(view, state, spec, shown, predicate) -%}
+        {%- do change_tables.ensure_state_view(view, state, spec, shown, predicate, {'empty': none, 'nothing new': run.mark_before}.get(run.run, run.mark)) -%}
     {%- endif -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.run == 'first')) -%}
 

@@ -1,24 +1,26 @@
-{#- A view over raw tables that bears comments: see staged_changes. Made anew by each run, so that it has the types that land. -#}
+{#-
+    A view of the package: of staging (see staged_changes), with columns that have comments, or of health, which dbt's own
+    macro makes. Made where it is not there just so (see ensure_view), and by a full refresh.
+-#}
 {% materialization change_view, adapter='spark' %}
     {%- set view = this.incorporate(type='view') -%}
-    {%- set spec = change_tables.table_spec_of_model(model) -%}
-    {%- set further_columns = change_tables.staged_columns(spec)[spec.columns | length:] -%}
     {%- set existing = load_cached_relation(view) -%}
-
-    {%- do change_tables.refuse_foreign_table(view) -%}
-    {%- do change_tables.refuse_other_contract(spec, further_columns) -%}
+    {%- set is_staging = 'change_table_entry' in (config.get('meta') or {}) -%}
+    {%- if is_staging -%}
+        {%- set spec = change_tables.table_spec_of_model(model) -%}
+        {%- set further_columns = change_tables.staged_columns(spec)[spec.columns | length:] -%}
+        {%- do change_tables.refuse_foreign_table(view) -%}
+        {%- do change_tables.refuse_other_contract(spec, further_columns) -%}
+    {%- endif -%}
 
     {{ run_hooks(pre_hooks) }}
 
-    {%- if existing is not none and not existing.is_view -%}
-        {%- do adapter.drop_relation(existing) -%}
+    {%- if is_staging -%}
+        {%- do change_tables.ensure_view(view, sql, change_tables.described_columns(spec, further_columns), anew=should_full_refresh()) -%}
+    {%- else -%}
+        {%- do change_tables.ensure_view_of_dbt(view, sql, anew=should_full_refresh()) -%}
     {%- endif -%}
-    {%- call statement('main') %}
-create or replace view {{ view }}
-{{ change_tables.described_columns(spec, further_columns) }}
-as
-{{ sql }}
-    {%- endcall -%}
+    {%- call noop_statement('main', 'OK') -%} {{ sql }} {%- endcall -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(existing, full_refresh_mode=true)) -%}
 
     {{ run_hooks(post_hooks) }}

@@ -23,37 +23,6 @@
 {% endmacro %}
 
 
-{#- The mark of each of these state tables, as a dict: the latest where there are several. None where there is none. -#}
-{% macro read_marks(states) %}
-    {% set latest = [] %}
-    {% for marks in change_tables.read_all_marks(states) %}
-        {% do latest.append(marks | last or none) %}
-    {% endfor %}
-    {% do return(latest) %}
-{% endmacro %}
-
-
-{#- All marks of state tables, for each a list in the order of their batches, by one query. Of a table that is not there: none. -#}
-{% macro read_all_marks(states) %}
-    {% set queries = [] %}
-    {% for state in states %}
-        {% if load_cached_relation(state) is not none %}
-            {% do queries.append('select ' ~ loop.index0 ~ ' as place, _mark from ' ~ state ~ ' where _mark is not null') %}
-        {% endif %}
-    {% endfor %}
-    {% set rows = run_query(queries | join(' union all ')).rows if queries else [] %}
-    {% set marks = [] %}
-    {% for state in states %}
-        {% set found = [] %}
-        {% for row in rows if row[0] == states.index(state) %}
-            {% do found.append(fromjson(row[1])) %}
-        {% endfor %}
-        {% do marks.append(found | sort(attribute='batch')) %}
-    {% endfor %}
-    {% do return(marks) %}
-{% endmacro %}
-
-
 {% macro mark_of_unbuilt_log() %}
     {% do return({'log': '', 'batch': '', 'floor': '', 'loads': [], 'moves': false, 'rebuild': '', 'form': 0, 'added': {}}) %}
 {% endmacro %}
@@ -101,11 +70,13 @@
     log_is_behind     whether the log was built with other columns than are declared by now
     form, added       the form of the log, and the forms in which columns were added to it (see `log_form`)
 -#}
-{% macro state_run(spec, log, state, folds, history=false) %}
-    {% set marks = change_tables.read_marks([log] if change_tables.is_rebuild() else [log, state]) %}
+{% macro state_run(spec, dedup, folds, history=false) %}
+    {% set log = change_tables.state_relation(dedup) %}
+    {% set state = change_tables.state_relation(this) %}
+    {% set marks = change_tables.read_marks([dedup] if change_tables.is_rebuild() else [dedup, this]) %}
     {#- before the log is built, `dbt compile` shows what a first run would be -#}
-    {% set log_mark = marks[0] or change_tables.mark_of_unbuilt_log() %}
-    {% set mark = none if change_tables.is_rebuild() else marks[1] %}
+    {% set log_mark = marks[0].mark or change_tables.mark_of_unbuilt_log() %}
+    {% set mark = none if change_tables.is_rebuild() else marks[1].mark %}
     {% set follows = mark is not none and mark.log == log_mark.log and log_mark.rebuild <= mark.batch %}
     {% do change_tables.refuse_changed_columns(spec, mark if follows else none, state) %}
     {% set run = change_tables._whole_run(spec, log_mark, folds, history) %}
@@ -117,7 +88,9 @@
             'ends_older_keys': log_mark.floor > mark.floor,
         }) %}
     {% endif %}
-    {% if log_mark.log and not run.log_is_behind and run.run != 'nothing new' and (run.moves or (folds and run.run == 'since')) %}
+    {#- what came in since was all later than what the state has folded: none of it can be late -#}
+    {% set is_in_time = follows and log_mark.get('late', log_mark.batch) <= mark.batch and log_mark.loads == mark.loads %}
+    {% if log_mark.log and not run.log_is_behind and run.run != 'nothing new' and (run.moves or (folds and run.run == 'since' and not is_in_time)) %}
         {% do change_tables._look_at_new_events(spec, run, log, state) %}
     {% endif %}
     {% do run.update({'kept_step': change_tables._kept_step(run)}) %}
@@ -165,7 +138,7 @@
         'run': 'first',
         'mark_before': none,
         'mark': {
-            'log': log_mark.log, 'batch': log_mark.batch, 'floor': log_mark.floor, 'loads': log_mark.loads,
+            'layout': change_tables.layout(), 'log': log_mark.log, 'batch': log_mark.batch, 'floor': log_mark.floor, 'loads': log_mark.loads,
             'key': spec.key, 'columns': change_tables.column_types(spec),
         },
         'history': history,
@@ -383,33 +356,24 @@ new_floors as (
 
 
 {#-
-    The view that readers see: the table's own columns and `further_columns`. Made unless it is there just so, which its text
-    tells, types and a digest of the comments included: a run that died behind the table may have left the view as it was before.
+    The view that readers see: the table's own columns and `further_columns`. Its text tells their types: a run that died after
+    the table was changed may have left the view as it was before. It has the mark as well, where there is one (see read_marks).
+
+    number   how many marks the table has
 -#}
-{% macro ensure_view(view, state, spec, further_columns, predicate) %}
-    {% set existing = load_cached_relation(view) %}
-    {% if existing is not none and not existing.is_view %}
-        {% do adapter.drop_relation(existing) %}
-    {% endif %}
-    {% set described = change_tables.described_columns(spec, further_columns) %}
+{% macro ensure_state_view(view, state, spec, further_columns, predicate, mark=none, number=1) %}
     {% set query %}
 select
     {%- for name, type in change_tables.column_types(spec).items() %}
     {{ change_tables.quoted(name) }}, -- {{ type }}
     {%- endfor %}
     {{ change_tables.column_list(further_columns) }}
--- comments: {{ local_md5(described) }}
 from {{ state }}
 where {{ predicate }}
     {%- endset %}
-    {% if existing is none or not existing.is_view or query | trim not in (existing.information or '') %}
-        {% call statement('view') %}
-create or replace view {{ view }}
-{{ described }}
-as
-{{ query | trim }}
-        {% endcall %}
-    {% endif %}
+    {% do change_tables.ensure_view(
+        view, query, change_tables.described_columns(spec, further_columns), change_tables.mark_as_properties(mark, number) if mark else {}
+    ) %}
 {% endmacro %}
 
 

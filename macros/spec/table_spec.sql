@@ -9,6 +9,7 @@
                               format has of its own, which `key` names then
     column_names              their names
     multi_valued              declared columns whose sets of values are no part of a row: none of `columns`
+    landed                    what `landed_columns` has found of raw tables, so that it asks once: relation -> columns
 
     Stops with every mistake of the entry when the spec is wrong.
 -#}
@@ -45,6 +46,7 @@
         'columns': columns,
         'column_names': columns | map(attribute='name') | list,
         'multi_valued': multi_valued,
+        'landed': {},
     }) %}
     {% do return(spec) %}
 {% endmacro %}

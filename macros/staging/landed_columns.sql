@@ -3,11 +3,14 @@
     list of what is missing when the table lacks one of the `expected` columns.
 -#}
 {% macro landed_columns(spec, relation, expected, help) %}
-    {% set landed = {} %}
-    {% set types = change_tables.types_in_relation(relation) %}
-    {% for name, data_type in types.items() %}
-        {% do landed.update({name | lower: {'name': name, 'data_type': data_type | lower}}) %}
-    {% endfor %}
+    {% if relation | string not in spec.landed %}
+        {% set found = {} %}
+        {% for name, data_type in change_tables.types_in_relation(relation).items() %}
+            {% do found.update({name | lower: {'name': name, 'data_type': data_type | lower}}) %}
+        {% endfor %}
+        {% do spec.landed.update({relation | string: found}) %}
+    {% endif %}
+    {% set landed = spec.landed[relation | string] %}
     {% if landed %}
         {% set missing = [] %}
         {% for name in expected if name | lower not in landed %}

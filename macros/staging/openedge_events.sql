@@ -7,7 +7,7 @@
     models do not hold these rows any more.
 -#}
 {% macro openedge_events(source_name, table_names) %}
-    {{- config(materialized='view') -}}
+    {{- config(materialized='change_view') -}}
     {%- for table_name in table_names -%}
         {%- do source(source_name, table_name) -%}
     {%- endfor -%}

@@ -463,7 +463,7 @@ unclaimed as (
     source_name, table_name   the entry whose raw table holds the metadata messages
 -#}
 {% macro qlik_kafka_schemas(source_name, table_name) %}
-    {{- config(materialized='view') -}}
+    {{- config(materialized='change_view') -}}
     {%- do source(source_name, table_name) -%}
     {%- if execute -%}
         {%- set relation = change_tables._source_relation(change_tables._find_source(source_name, table_name)) -%}

@@ -17,7 +17,7 @@
         {%- for dedup in dedups -%}
             {%- do logs.append(change_tables.state_relation(dedup)) -%}
         {%- endfor -%}
-        {%- set run = change_tables._publishing_run(specs, logs, state) -%}
+        {%- set run = change_tables._publishing_run(specs, dedups, logs) -%}
 {{ change_tables.run_note(run) }}
 with {{ change_tables._published_event_steps(specs, logs, state, run) }},
 
@@ -105,13 +105,13 @@ select 1 as placeholder
     record_ids     the least and the greatest record id of the new events, where an earlier run can have published some
     behind         entries whose log was built with other columns than are declared by now
 -#}
-{% macro _publishing_run(specs, logs, state) %}
-    {% set marks = change_tables.read_marks(logs if change_tables.is_rebuild() else logs + [state]) %}
+{% macro _publishing_run(specs, dedups, logs) %}
+    {% set marks = change_tables.read_marks(dedups if change_tables.is_rebuild() else dedups + [this]) | map(attribute='mark') | list %}
     {% set mark_before = none if change_tables.is_rebuild() else marks[-1] %}
     {% set run = {
         'run': 'first' if mark_before is none else 'nothing new',
         'mark_before': mark_before,
-        'mark': {'batch': change_tables.batch_id(), 'logs': {}},
+        'mark': {'layout': change_tables.layout(), 'batch': change_tables.batch_id(), 'logs': {}},
         'since': {},
         'added': {},
         'record_ids': none,

@@ -1,0 +1,94 @@
+{#-
+    A mark is a JSON object in a row of its own of a model's table: what the table has taken in (see state_relation). To read
+    it takes a scan, which costs more than most of what a run without news does. So the view over the table has the mark as
+    well, in its properties, which dbt's listing of the schema shows: the cached mark.
+
+    The table is what counts. A run takes the cached mark back before it writes, and sets it once it has written: a run that
+    died leaves none, and the next one reads the table. A cached mark that is older than the table's all the same, since two
+    runs met, is harmless, for every write compares the mark that it looked at with the one that is there.
+-#}
+
+{#- The layout of the tables that this version of the package writes. A mark without one is of layout 0. -#}
+{% macro layout() %}
+    {% do return(1) %}
+{% endmacro %}
+
+
+{#-
+    For each of these models its latest mark, {mark, number, is_cached}: none where it has none, and how many its table has.
+    What no view has cached is read by one query. A rescan believes tables alone.
+-#}
+{% macro read_marks(relations) %}
+    {% set marks = [] %}
+    {% set queries = [] %}
+    {% for relation in relations %}
+        {% set state = change_tables.state_relation(relation) %}
+        {% set is_there = load_cached_relation(state) is not none %}
+        {% set cached = change_tables._cached_mark(relation) if is_there and not var('change_tables_rescan', false) else none %}
+        {% do marks.append(cached or {'mark': none, 'number': 0, 'is_cached': false}) %}
+        {% if is_there and not cached %}
+            {% do queries.append('select ' ~ loop.index0 ~ ' as place, _mark from ' ~ state ~ ' where _mark is not null') %}
+        {% endif %}
+    {% endfor %}
+    {% for row in (run_query(queries | join(' union all ')).rows if queries else []) %}
+        {% set found = marks[row[0]] %}
+        {% set mark = fromjson(row[1]) %}
+        {% do found.update({'number': found.number + 1}) %}
+        {% if found.mark is none or mark.batch > found.mark.batch %}
+            {% do found.update({'mark': mark}) %}
+        {% endif %}
+    {% endfor %}
+    {% for found in marks %}
+        {% if found.mark and found.mark.get('layout', 0) > change_tables.layout() %}
+            {% do exceptions.raise_compiler_error(
+                "change_tables: model '" ~ model.name ~ "': " ~ change_tables.state_relation(relations[loop.index0]) ~ " has layout " ~ found.mark.layout
+                ~ ", which a later version of the package wrote; this one knows layouts up to " ~ change_tables.layout()
+                ~ ": install that version, or build the log and the models after it anew with --full-refresh"
+            ) %}
+        {% endif %}
+    {% endfor %}
+    {% do return(marks) %}
+{% endmacro %}
+
+
+{#- What the view of a model has cached of its marks, as `read_marks` returns it; none where it has nothing whole. -#}
+{% macro _cached_mark(relation) %}
+    {% set properties = change_tables.properties_of_view(load_cached_relation(relation)) %}
+    {% set told = properties.get('change_tables.mark', '').split(':') %}
+    {% if told | length != 3 %}
+        {% do return(none) %}
+    {% endif %}
+    {% set parts = [] %}
+    {% for number in range(told[1] | int) %}
+        {% do parts.append(properties.get('change_tables.mark.' ~ number, '')) %}
+    {% endfor %}
+    {% set text = parts | join %}
+    {% if local_md5(text) != told[2] %}
+        {% do return(none) %}
+    {% endif %}
+    {% do return({'mark': fromjson(''.encode().fromhex(text).decode()), 'number': told[0] | int, 'is_cached': true}) %}
+{% endmacro %}
+
+
+{#-
+    A mark as properties of a view: `change_tables.mark` tells how many marks the table has, in how many parts the text of the
+    latest comes, and a digest of it. In hexadecimal digits: metastores do not take any character, nor texts of any length, and
+    Spark hides values that look like secrets.
+-#}
+{% macro mark_as_properties(mark, number) %}
+    {% set text = tojson(mark).encode('utf-8').hex() %}
+    {% set parts = text | list | batch(3900) | map('join') | list %}
+    {% set properties = {'change_tables.mark': number ~ ':' ~ parts | length ~ ':' ~ local_md5(text)} %}
+    {% for part in parts %}
+        {% do properties.update({'change_tables.mark.' ~ loop.index0: part}) %}
+    {% endfor %}
+    {% do return(properties) %}
+{% endmacro %}
+
+
+{#- Takes the cached mark of a model back, where there is one. Before the first statement that changes its table. -#}
+{% macro take_cached_mark_back(view) %}
+    {% if change_tables.properties_of_view(load_cached_relation(view)).get('change_tables.mark') %}
+        {% do change_tables.set_properties_of_view(view, {'change_tables.mark': ''}) %}
+    {% endif %}
+{% endmacro %}

@@ -1,0 +1,103 @@
+{#-
+    Views cost nothing before they are read, but to make one costs what Spark needs to resolve it. So each view that the
+    package makes has, as a property in the metastore, a digest of all that it was made of, and is made anew only where that
+    is another one by now. dbt's listing of a schema shows the properties: to compare them takes no statement.
+-#}
+
+{#-
+    Makes a view where it is not there just so.
+
+    query        its text
+    described    columns and comments that come before the text, as `described_columns` writes them
+    properties   further properties that it is to have, name -> text; others than it has are set without making it anew
+    anew         make it in any case
+-#}
+{% macro ensure_view(view, query, described='', properties={}, anew=false) %}
+    {% set query = query | trim %}
+    {% set wanted = {'change_tables.digest': local_md5(described ~ '\n' ~ query)} %}
+    {% do wanted.update(properties) %}
+    {% set found = change_tables._properties_of_own_view(view) %}
+    {% if anew or found['change_tables.digest'] != wanted['change_tables.digest'] %}
+        {% do change_tables._prepare_session_for_views() %}
+        {% call statement('view') %}
+create or replace view {{ view }}
+{{ described }}
+tblproperties ({{ change_tables._property_list(wanted) }})
+as
+{{ query }}
+        {% endcall %}
+        {% do change_tables._remember_properties(view, wanted) %}
+    {% elif wanted.items() | reject('in', found.items() | list) | list %}
+        {% do change_tables.set_properties_of_view(view, properties) %}
+    {% endif %}
+{% endmacro %}
+
+
+{#- The same of a view that dbt's own macro makes, with all that dbt knows of: comments and contracts of models. -#}
+{% macro ensure_view_of_dbt(view, query, anew=false) %}
+    {% set made_of = [query, model.description, model.columns, model.config.persist_docs, model.config.contract] %}
+    {% set wanted = {'change_tables.digest': local_md5(tojson(made_of))} %}
+    {% if anew or change_tables._properties_of_own_view(view) != wanted %}
+        {% do change_tables._prepare_session_for_views() %}
+        {% call statement('view') %}
+            {{ create_view_as(view, query) }}
+        {% endcall %}
+        {% do change_tables.set_properties_of_view(view, wanted) %}
+    {% endif %}
+{% endmacro %}
+
+
+{#- The properties of a view that is there; a table in its place is dropped. -#}
+{% macro _properties_of_own_view(view) %}
+    {% set existing = load_cached_relation(view) %}
+    {% if existing is not none and not existing.is_view %}
+        {% do adapter.drop_relation(existing) %}
+        {% do return({}) %}
+    {% endif %}
+    {% do return(change_tables.properties_of_view(existing)) %}
+{% endmacro %}
+
+
+{#-
+    What Spark is to do with the steps of a view whenever it is read, which the view remembers: put them into each other at once,
+    as `prepare_session` has it for statements that write. Spark goes through a text step by step else, again in all that reads it.
+-#}
+{% macro _prepare_session_for_views() %}
+    {% do run_query('set spark.sql.legacy.ctePrecedencePolicy = LEGACY') %}
+{% endmacro %}
+
+
+{#- The properties of this package that a view has by dbt's listing: name -> text. -#}
+{% macro properties_of_view(relation) %}
+    {% set found = {} %}
+    {% for name, text in modules.re.findall('(change_tables[.][a-z.0-9]+)=([0-9a-f:]*)', (relation.information or '') if relation else '') %}
+        {% do found.update({name: text}) %}
+    {% endfor %}
+    {% do return(found) %}
+{% endmacro %}
+
+
+{% macro set_properties_of_view(view, properties) %}
+    {% do run_query('alter view ' ~ view ~ ' set tblproperties (' ~ change_tables._property_list(properties) ~ ')') %}
+    {% set all = change_tables.properties_of_view(load_cached_relation(view)) %}
+    {% do all.update(properties) %}
+    {% do change_tables._remember_properties(view, all) %}
+{% endmacro %}
+
+
+{#- Lets dbt's listing know what a view has by now, for the models after this one. -#}
+{% macro _remember_properties(view, properties) %}
+    {% set texts = [] %}
+    {% for name, text in properties.items() %}
+        {% do texts.append(name ~ '=' ~ text) %}
+    {% endfor %}
+    {% do adapter.cache_dropped(view) %}
+    {% do adapter.cache_added(view.incorporate(type='view', information=texts | join(', '))) %}
+{% endmacro %}
+
+
+{% macro _property_list(properties) -%}
+    {%- for name, text in properties.items() -%}
+        '{{ name }}' = '{{ text }}'{{ ', ' if not loop.last }}
+    {%- endfor -%}
+{%- endmacro %}
