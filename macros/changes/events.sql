@@ -189,9 +189,12 @@ replayed_keys as (
 {%- endmacro %}
 
 
-{#- Whether a row of a state stands for the last event of its key; of a history, other rows do not. -#}
+{#-
+    Whether a row of a state stands for the last event of its key; of a history, other rows do not, and lie in files of their
+    own.
+-#}
 {% macro _is_last_of_key(run) -%}
-    {{- '_mark is null and _valid_to_seq is null' if run.history else '_mark is null' -}}
+    {{- '_mark is null and _is_last' if run.history else '_mark is null' -}}
 {%- endmacro %}
 
 

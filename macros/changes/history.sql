@@ -72,6 +72,7 @@ versions as (
         _is_replayed,
         _changed_at,
         _transaction_id,
+        lead(_beginning) over in_order is null as _is_last,
         _running_at as _latest_at,
         _beginning['at'] as _valid_from,
         lead(_beginning['at']) over in_order as _valid_to,

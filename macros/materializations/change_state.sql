@@ -15,6 +15,7 @@
     {{ run_hooks(pre_hooks) }}
 
     {%- set predicate = '_mark is null and not _is_deleted' -%}
+    {%- set partitioned_by = ['_is_last'] if run.history else [] -%}
     {%- if run.run != 'nothing new' -%}
         {%- do change_tables.prepare_session() -%}
         {%- do change_tables.take_cached_mark_back(view) -%}
@@ -33,10 +34,10 @@
     {%- endif -%}
     {%- set is_shown = true -%}
     {%- if run.run == 'empty' -%}
-        {%- set is_shown = change_tables.make_empty_table(view, state, sql, anew=true) -%}
+        {%- set is_shown = change_tables.make_empty_table(view, state, sql, anew=true, partitioned_by=partitioned_by) -%}
     {%- elif run.run == 'first' -%}
         {%- call statement('main') -%}
-            {{ change_tables.create_state_table(state, change_tables._with_mark(spec, sql, run)) }}
+            {{ change_tables.create_state_table(state, change_tables._with_mark(spec, sql, run), partitioned_by=partitioned_by) }}
         {%- endcall -%}
     {%- elif run.run == 'since' -%}
         {%- call statement('main') -%}
@@ -98,14 +99,16 @@ from state_rows
 union all
 select
     {{ change_tables.text_literal(tojson(run.mark)) }} as _mark,
-    {% for name in columns %}null as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}{% endfor %}
+    {% for name in columns %}{{ 'true' if name == '_is_last' else 'null' }} as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}{% endfor %}
 {%- endmacro %}
 
 
 {#-
     Writes what a run folded, in one statement with the mark. Of a current state, an event that is older than what the
     state holds of its key changes nothing; the same event again replaces itself, so that its revision counts. A key whose
-    past was replayed is replaced by what that says; of a history, with the versions that are no more.
+    past was replayed is replaced by what that says; of a history, with the versions that are no more. Where a history has
+    none to replay, only the last version of a key can change: the row becomes the key's new last version, those that have
+    ended are inserted, and the files of ended versions are not read.
 -#}
 {% macro merge_state(spec, state, sql, run) -%}
 {%- set columns = change_tables._state_columns(spec, run.history) -%}
@@ -115,8 +118,10 @@ using (
 ) as source
     on
         {{ change_tables.same_key(spec.key, 'source', 'target') }}
-        {%- if run.history %}
+        {%- if run.replays and run.history %}
         and source._valid_from_seq <=> target._valid_from_seq
+        {%- elif run.history %}
+        and source._is_last and target._is_last
         {%- endif %}
         and (source._mark is null) = (target._mark is null)
 when matched and source._mark is not null then update set
@@ -146,7 +151,7 @@ when not matched then insert (_mark, {{ change_tables.column_list(columns) }})
             '_change_seq', '_change_op', '_change_id', '_precedence', '_is_deleted', '_is_replayed', '_changed_at',
             '_transaction_id'
         ]
-        + (['_latest_at'] + change_tables._interval_columns() if history else [])
+        + (['_is_last', '_latest_at'] + change_tables._interval_columns() if history else [])
         + spec.column_names
     ) %}
 {% endmacro %}

@@ -32,7 +32,7 @@ where false
     Makes the table of a model where neither the table nor the view over it is there; whether it did. `anew`: also where the
     table has no row, not even a mark, so that it has the columns that are declared by now.
 -#}
-{% macro make_empty_table(view, state, sql, anew=false) %}
+{% macro make_empty_table(view, state, sql, anew=false, partitioned_by=[]) %}
     {% set is_there = load_cached_relation(state) is not none %}
     {% if is_there %}
         {% set is_made = anew and run_query('select 1 from ' ~ state ~ ' limit 1').rows | length == 0 %}
@@ -40,7 +40,7 @@ where false
         {% set is_made = load_cached_relation(view) is none %}
     {% endif %}
     {% call statement('main') %}
-        {{ change_tables.create_state_table(state, sql, over=is_there) if is_made else 'select 1' }}
+        {{ change_tables.create_state_table(state, sql, over=is_there, partitioned_by=partitioned_by) if is_made else 'select 1' }}
     {% endcall %}
     {% do return(is_made) %}
 {% endmacro %}

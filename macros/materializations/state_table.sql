@@ -77,7 +77,9 @@
     {#- before the log is built, `dbt compile` shows what a first run would be -#}
     {% set log_mark = marks[0].mark or change_tables.mark_of_unbuilt_log() %}
     {% set mark = none if change_tables.is_rebuild() else marks[1].mark %}
-    {% set follows = mark is not none and mark.log == log_mark.log and log_mark.rebuild <= mark.batch %}
+    {#- a history of layout 0 keeps all its versions together: it is built anew, from its log -#}
+    {% set is_of_layout = mark is not none and not (history and mark.get('layout', 0) < 1) %}
+    {% set follows = is_of_layout and mark.log == log_mark.log and log_mark.rebuild <= mark.batch %}
     {% do change_tables.refuse_changed_columns(spec, mark if follows else none, state) %}
     {% set run = change_tables._whole_run(spec, log_mark, folds, history) %}
     {% if follows %}
@@ -271,8 +273,8 @@ new_floors as (
 {%- endmacro %}
 
 
-{#- `over`: also where the table is there. -#}
-{% macro create_state_table(state, sql, over=true) -%}
+{#- `over`: also where the table is there. `partitioned_by`: the columns whose values lie in files of their own. -#}
+{% macro create_state_table(state, sql, over=true, partitioned_by=[]) -%}
     {%- set file_format = change_tables.state_file_format() -%}
     create {{ 'or replace table' if over else 'table if not exists' }} {{ state }}
     using {{ file_format }}
@@ -281,6 +283,9 @@ new_floors as (
         '{{ name }}' = '{{ value }}'{{ ', ' if not loop.last }}
     {%- endfor -%}
     )
+    {%- if partitioned_by %}
+    partitioned by ({{ change_tables.column_list(partitioned_by) }})
+    {%- endif %}
     {{ location_clause() }}
     as
     {{ sql }}

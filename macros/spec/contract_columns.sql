@@ -21,6 +21,7 @@
         '_precedence': 'int',
         '_is_deleted': 'boolean',
         '_is_replayed': 'boolean',
+        '_is_last': 'boolean',
         '_latest_at': 'timestamp',
         '_mark': 'string',
         '_valid_from': 'timestamp',
