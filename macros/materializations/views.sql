@@ -78,7 +78,9 @@ as
 
 
 {% macro set_properties_of_view(view, properties) %}
-    {% do run_query('alter view ' ~ view ~ ' set tblproperties (' ~ change_tables._property_list(properties) ~ ')') %}
+    {% call statement('properties') %}
+        alter view {{ view }} set tblproperties ({{ change_tables._property_list(properties) }})
+    {% endcall %}
     {% set all = change_tables.properties_of_view(load_cached_relation(view)) %}
     {% do all.update(properties) %}
     {% do change_tables._remember_properties(view, all) %}

@@ -31,12 +31,16 @@ def _seq(number: int) -> str:
 
 
 def _places(*places: tuple[str, ...]) -> Rows:
-    return [{f"place_{number}": text for number, text in enumerate(place)} | {"_copies": 1} for place in places]
+    told = {"_copies": 1, "_unplaced": 0}
+    return [{f"place_{number}": text for number, text in enumerate(place)} | told for place in places]
 
 
 def _looked(**found: int) -> Rows:
     return [found]
 
+
+_TOPIC = r"cast\(topic as string\).* _copies, _unplaced from"
+_TRAIL = r"cast\(trail_name as string\).* _copies, _unplaced from"
 
 ANSWERS: Answers = {
     # what has landed: arrivals, and positions in a topic or a trail
@@ -44,23 +48,24 @@ ANSWERS: Answers = {
     "as edge_rows": [
         {
             "edge": "600", "edge_rows": "2:3:4", "settled_rows": "1:2:3",
-            "lowest_seq": _seq(5), "lowest_seq_above": _seq(5),
+            "lowest_seq": _seq(5), "lowest_seq_above": _seq(5), "unplaced": 0,
         }
     ],
-    r"cast\(topic as string\).* _copies from": _places(("orders", "0", "41"), ("orders", "1", "7")),
-    r"cast\(trail_name as string\).* _copies from": _places(("it's", "3", "4100")),
-    # what it has settled, what waits, what is lost
+    _TOPIC: _places(("orders", "0", "41"), ("orders", "1", "7")),
+    _TRAIL: _places(("it's", "3", "4100")),
+    # what a batch holds, and how far the raw table has settled by it
+    "as changes,": [
+        {
+            "changes": 3, "lowest_seq": _seq(20), "highest_seq": _seq(22), "truncate_seq": None, "moves": 0,
+            "overruled": 0, "known": 0, "settled": "600", "waiting": 0,
+        }
+    ],
+    # what has settled, what waits, what is lost
     "as settled,": [{"settled": "600", "waiting": None}],
     r"_waiting_since is not null": [],
     r"as _first|_holds_back|from trails\nwhere _last_start": [],
     "^select 1 from .* limit 1$": [],
-    # what a batch holds, and what of it the log knows
-    "as changes,": [
-        {
-            "changes": 3, "lowest_seq": _seq(20), "highest_seq": _seq(22), "truncate_seq": None, "moves": 0,
-            "overruled": 0, "known": 0,
-        }
-    ],
+    # what of it the log knows
     r"^with .* select count\(\*\) from \S+ as known left anti join": [{"lost": 0}],
     "as new_changes,": [{"new_changes": 2, "known": 1, "overruled": 0}],
     "as withdrawn,": [{"withdrawn": 0, "lowest_seq": None, "highest_seq": None}],
@@ -85,11 +90,12 @@ def _state(kind: str, name: str, log: dict[str, Any] | None = None, **looked: in
 
 
 def state_since(kind: str, name: str, log: dict[str, Any] | None = None, **looked: int) -> Shape:
-    """A later run, over a log that has taken in more since."""
+    """A later run, over a log that has taken in more since: late changes among it where a look counts them."""
     model = f"{kind}_feed__{name}"
     batch = "20260131T110000000000_00000009"
+    came = {"batch": batch} | ({"late": batch} if "late" in looked else {})
     answers = {"exchanged_keys|met_events": [looked]} if looked else {}
-    return Shape(model, {_log(name): {"batch": batch} | (log or {}), model: {}}, answers)
+    return Shape(model, {_log(name): came | (log or {}), model: {}}, answers)
 
 
 MOVES = {"moves": True}
@@ -122,7 +128,7 @@ SHAPES: Mapping[str, Shape] = {
     ),
     "qlik_change_tables__staging__masks_as_text": Shape("stg_feed__qlik_masks"),
     "qlik_kafka__log__first": Shape(_log("kafka")),
-    "qlik_kafka__log__since": Shape(_log("kafka"), _since("kafka")),
+    "qlik_kafka__log__since": Shape(_log("kafka"), _since("kafka"), {_TOPIC: _places(("orders", "0", "45"))}),
     "qlik_kafka__log__everything": Shape(_log("kafka_read_whole"), _since("kafka_read_whole")),
     "qlik_kafka__staging__avro": Shape("stg_feed__kafka_avro"),
     "qlik_kafka__log__first_table_in_a_column": Shape(_log("kafka_by_column")),
@@ -130,7 +136,7 @@ SHAPES: Mapping[str, Shape] = {
     "qlik_kafka__unclaimed": Shape("unclaimed_kafka"),
     "qlik_kafka__unclaimed__table_in_a_column": Shape("unclaimed_kafka_by_column"),
     "goldengate_trail__log__first": Shape(_log("trail")),
-    "goldengate_trail__log__since": Shape(_log("trail"), _since("trail")),
+    "goldengate_trail__log__since": Shape(_log("trail"), _since("trail"), {_TRAIL: _places(("it's", "4", "200"))}),
     "goldengate_trail__log__everything": Shape(_log("trail_full_images"), _since("trail_full_images")),
     "goldengate_trail__staging__ignore_case": Shape("stg_feed__trail_cased"),
     "goldengate_trail__unclaimed": Shape("unclaimed_trail"),
@@ -165,17 +171,17 @@ SHAPES: Mapping[str, Shape] = {
     "current__full__since_exchanges": state_since("current", "full", MOVES | FLOOR, exchanges=1, rebuild=0),
     "current__partial__first": _state("current", "partial"),
     "current__partial__first_moves": _state("current", "partial", MOVES | FLOOR),
-    "current__partial__since": state_since("current", "partial", late=0, rebuild=0),
+    "current__partial__since": state_since("current", "partial"),
     "current__partial__since_late": state_since("current", "partial", late=1, rebuild=0),
     "current__partial__since_floor": state_since("current", "partial", FLOOR, late=0, rebuild=0),
     "current__partial__since_moves": state_since(
         "current", "partial", MOVES, late=1, rebuild=0, late_moves=0, open_exchanges=0
     ),
-    "current__partial__since_column_added": state_since("current", "partial", ADDED, late=0, rebuild=0),
+    "current__partial__since_column_added": state_since("current", "partial", ADDED),
     "current__partial__orphans_start_rows": _state("current", "orphans_start_rows"),
     "history__full__first": _state("history", "full"),
     "history__full__first_exchanges": _state("history", "full", MOVES | FLOOR, exchanges=1),
-    "history__full__since": state_since("history", "full", late=0, rebuild=0),
+    "history__full__since": state_since("history", "full"),
     "history__full__since_floor": state_since("history", "full", FLOOR, late=0, rebuild=0),
     "history__full__since_late_exchanges": state_since(
         "history", "full", MOVES | FLOOR, late=1, rebuild=0, exchanges=1
@@ -186,7 +192,7 @@ SHAPES: Mapping[str, Shape] = {
     "history__partial__since_moves": state_since(
         "history", "partial", MOVES | FLOOR, late=0, rebuild=0, late_moves=0, open_exchanges=0
     ),
-    "history__partial__since_column_added": state_since("history", "partial", ADDED, late=0, rebuild=0),
+    "history__partial__since_column_added": state_since("history", "partial", ADDED),
     "history__as_of": Shape("as_of"),
     # models over many tables
     "rejected": Shape("rejected"),

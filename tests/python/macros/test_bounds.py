@@ -322,10 +322,12 @@ def test_positions_have_settled_up_to_what_had_landed_or_the_first_row_that_wait
 # ---- the mark of a log
 
 BEFORE: dict[str, Any] = {
-    "log": "0", "batch": "1", "floor": "300", "highest_seq": "500", "loads": ["300"], "moves": False, "rebuild": "",
-    "snapshot_seq": "300",
+    "log": "0", "late": "0", "batch": "1", "floor": "300", "highest_seq": "500", "loads": ["300"], "moves": False,
+    "rebuild": "", "snapshot_seq": "300",
 }  # fmt: skip
-FOUND = {"changes": 0, "highest_seq": None, "truncate_seq": "", "moves": False, "overruled": False}
+FOUND = {
+    "changes": 0, "lowest_seq": None, "highest_seq": None, "truncate_seq": "", "moves": False, "overruled": False,
+}  # fmt: skip
 NO_LOAD = {"snapshot": None}
 LOAD = {"snapshot": "qlik_load", "snapshot_seq": "300"}
 
@@ -333,7 +335,10 @@ LOAD = {"snapshot": "qlik_load", "snapshot_seq": "300"}
 MARKS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "an empty first build": (
         None, FOUND, NO_LOAD,
-        {"log": "2", "batch": "2", "floor": "", "highest_seq": "", "loads": [], "snapshot_seq": None, "rebuild": ""},
+        {
+            "layout": 1, "log": "2", "late": "", "batch": "2", "floor": "", "highest_seq": "", "loads": [],
+            "snapshot_seq": None, "rebuild": "",
+        },
     ),
     "a first build with a load": (None, FOUND, LOAD, {"floor": "300", "loads": ["300"], "snapshot_seq": "300"}),
     "a load that stands before every change": (
@@ -341,9 +346,22 @@ MARKS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any], di
     ),
     "nothing found": (BEFORE, FOUND, LOAD, BEFORE),
     "changes": (
-        BEFORE, FOUND | {"changes": 1, "highest_seq": "600"}, LOAD, BEFORE | {"batch": "2", "highest_seq": "600"},
+        BEFORE, FOUND | {"changes": 1, "lowest_seq": "501", "highest_seq": "600"}, LOAD,
+        BEFORE | {"batch": "2", "highest_seq": "600"},
     ),
-    "late changes": (BEFORE, FOUND | {"changes": 1, "highest_seq": "400"}, LOAD, BEFORE | {"batch": "2"}),
+    "late changes": (
+        BEFORE, FOUND | {"changes": 1, "lowest_seq": "400", "highest_seq": "400"}, LOAD,
+        BEFORE | {"batch": "2", "late": "2"},
+    ),
+    "changes at the sequence that the log reaches": (
+        BEFORE, FOUND | {"changes": 2, "lowest_seq": "500", "highest_seq": "600"}, LOAD,
+        BEFORE | {"batch": "2", "late": "2", "highest_seq": "600"},
+    ),
+    "changes after a log of layout 0, which does not say when the last late ones came": (
+        {name: value for name, value in BEFORE.items() if name != "late"},
+        FOUND | {"changes": 1, "lowest_seq": "501", "highest_seq": "600"}, LOAD,
+        BEFORE | {"batch": "2", "late": "1", "highest_seq": "600"},
+    ),
     "a truncate": (
         BEFORE, FOUND | {"changes": 1, "highest_seq": "600", "truncate_seq": "600"}, LOAD,
         {"floor": "600", "loads": ["300"]},

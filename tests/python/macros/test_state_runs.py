@@ -11,6 +11,7 @@ from .rendering import Run
 from .shapes import ADDED, FLOOR, MOVES, Shape, Shapes, state_since
 
 BATCH = "20260131T110000000000_00000009"
+LATER = "20260131T113000000000_00000010"
 FIRST = {"run": "first", "mark_before": None}
 ADDS = {"run": "since", "replays": False, "log_is_behind": False}
 LATER_FLOOR = {"floor": "20260131120000250000000000000000016", "loads": []}
@@ -65,6 +66,11 @@ OF_MARKS: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, dict[str, 
         None,
         FIRST | {"ends_older_keys": False, "has_floors": True},
     ),
+    "a history, changes in time, no look": ("history_feed__full", {"batch": BATCH}, {}, ADDS | {"late": False}),
+    "partial images, changes in time, no look": ("current_feed__partial", {"batch": BATCH}, {}, ADDS | {"late": False}),
+    "late changes that the history has taken in": (
+        "history_feed__full", {"batch": LATER, "late": BATCH}, {"batch": BATCH}, ADDS | {"late": False},
+    ),
     "moves of partial images": (
         "current_feed__partial",
         MOVES,
@@ -77,7 +83,7 @@ OF_MARKS: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, dict[str, 
 @pytest.mark.parametrize("name", OF_MARKS)
 def test_the_marks_tell_the_run(shapes: Shapes, name: str) -> None:
     model, log, state, expected = OF_MARKS[name]
-    marks = {model.replace("current_", "dedup_"): log} | ({} if state is None else {model: state})
+    marks = {f"dedup_{model.split('_', 1)[1]}": log} | ({} if state is None else {model: state})
     _has(_note(shapes, Shape(model, marks)), expected)
 
 

@@ -1,4 +1,4 @@
--- change_tables run: {"run": "since", "mark_before": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:trail_seqno,trail_rba", "settled": [{"group": ["it's"], "position": [3, 4100], "is_whole": true}], "edge": null, "key": ["order", "it's"], "order": {}, "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}, "marks": 1, "edge": [{"group": ["it's"], "position": [3, 4100], "is_whole": true}], "until": "(\n            (trail_seqno is null or trail_rba is null)\n            or (trail_name <=> 'it\\'s' and (trail_seqno < 3 or (trail_seqno = 3 and trail_rba <= 4100)))\n        )", "is_whole": false, "is_late": true, "arrival": {"kind": "positions", "group": ["trail_name"], "columns": ["trail_seqno", "trail_rba"]}, "settled_before": [{"group": ["it's"], "position": [3, 4100], "is_whole": true}]}
+-- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "late": "", "batch": "20260130T120000000000_00000001", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:trail_seqno,trail_rba", "settled": [{"group": ["it's"], "position": [3, 4100], "is_whole": true}], "edge": null, "key": ["order", "it's"], "order": {}, "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}, "marks": 1, "is_cached": false, "edge": [{"group": ["it's"], "position": [4, 200], "is_whole": true}], "until": "(\n            (trail_seqno is null or trail_rba is null)\n            or (trail_name <=> 'it\\'s' and (trail_seqno < 4 or (trail_seqno = 4 and trail_rba <= 200)))\n        )", "is_whole": false, "is_late": true, "arrival": {"kind": "positions", "group": ["trail_name"], "columns": ["trail_seqno", "trail_rba"]}, "settled_before": [{"group": ["it's"], "position": [3, 4100], "is_whole": true}]}
 with landed as (
 
     select
@@ -51,7 +51,7 @@ with landed as (
         )
         and (
             (trail_seqno is null or trail_rba is null)
-            or (trail_name <=> 'it\'s' and (trail_seqno < 3 or (trail_seqno = 3 and trail_rba <= 4100)))
+            or (trail_name <=> 'it\'s' and (trail_seqno < 4 or (trail_seqno = 4 and trail_rba <= 200)))
         )
 
 ),

@@ -1,4 +1,4 @@
--- change_tables run: {"run": "since", "mark_before": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}}, "mark": {"log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}}, "history": true, "folds": true, "moves": false, "has_floors": false, "ends_older_keys": false, "exchanges": false, "late": false, "replays": false, "follows_rows": false, "kept_step": null, "log_is_behind": false, "form": 0, "added": {}}
+-- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}}, "history": true, "folds": true, "moves": false, "has_floors": false, "ends_older_keys": false, "exchanges": false, "late": false, "replays": false, "follows_rows": false, "kept_step": null, "log_is_behind": false, "form": 0, "added": {}}
 with changes as (
 
     select *
@@ -26,7 +26,7 @@ last_events as (
 
     select *
     from lake.history_feed__full__state
-    where _mark is null and _valid_to_seq is null
+    where _mark is null and _is_last
 
 ),
 
@@ -154,6 +154,7 @@ versions as (
         _is_replayed,
         _changed_at,
         _transaction_id,
+        lead(_beginning) over in_order is null as _is_last,
         _running_at as _latest_at,
         _beginning['at'] as _valid_from,
         lead(_beginning['at']) over in_order as _valid_to,

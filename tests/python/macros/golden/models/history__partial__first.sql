@@ -1,4 +1,4 @@
--- change_tables run: {"run": "first", "mark_before": null, "mark": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "history": true, "folds": true, "moves": false, "has_floors": false, "ends_older_keys": false, "exchanges": false, "late": false, "replays": false, "follows_rows": false, "kept_step": null, "log_is_behind": false, "form": 0, "added": {}}
+-- change_tables run: {"run": "first", "mark_before": null, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "history": true, "folds": true, "moves": false, "has_floors": false, "ends_older_keys": false, "exchanges": false, "late": false, "replays": false, "follows_rows": false, "kept_step": null, "log_is_behind": false, "form": 0, "added": {}}
 with changes as (
 
     select *
@@ -204,6 +204,7 @@ versions as (
         _is_replayed,
         _changed_at,
         _transaction_id,
+        lead(_beginning) over in_order is null as _is_last,
         _running_at as _latest_at,
         _beginning['at'] as _valid_from,
         lead(_beginning['at']) over in_order as _valid_to,

@@ -1,4 +1,4 @@
--- change_tables run: {"run": "since", "mark_before": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "mark": {"log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "history": true, "folds": true, "moves": false, "has_floors": true, "ends_older_keys": true, "exchanges": false, "late": true, "replays": true, "follows_rows": false, "kept_step": "given_events", "log_is_behind": false, "form": 0, "added": {}}
+-- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "history": true, "folds": true, "moves": false, "has_floors": true, "ends_older_keys": true, "exchanges": false, "late": true, "replays": true, "follows_rows": false, "kept_step": "given_events", "log_is_behind": false, "form": 0, "added": {}}
 with changes as (
 
     select *
@@ -26,7 +26,7 @@ last_events as (
 
     select *
     from lake.history_feed__partial__state
-    where _mark is null and _valid_to_seq is null
+    where _mark is null and _is_last
 
 ),
 
@@ -414,6 +414,7 @@ versions as (
         _is_replayed,
         _changed_at,
         _transaction_id,
+        lead(_beginning) over in_order is null as _is_last,
         _running_at as _latest_at,
         _beginning['at'] as _valid_from,
         lead(_beginning['at']) over in_order as _valid_to,
@@ -433,7 +434,7 @@ withdrawn_versions as (
     select
         stale_versions._mark,
         true as _is_withdrawn,
-        stale_versions._change_seq, stale_versions._change_op, stale_versions._change_id, stale_versions._precedence, stale_versions._is_deleted, stale_versions._is_replayed, stale_versions._changed_at, stale_versions._transaction_id, stale_versions._latest_at, stale_versions._valid_from, stale_versions._valid_to, stale_versions._valid_from_seq, stale_versions._valid_to_seq, stale_versions._is_current, stale_versions.`order`, stale_versions.`it's`, stale_versions.`name with spaces`, stale_versions.fields
+        stale_versions._change_seq, stale_versions._change_op, stale_versions._change_id, stale_versions._precedence, stale_versions._is_deleted, stale_versions._is_replayed, stale_versions._changed_at, stale_versions._transaction_id, stale_versions._is_last, stale_versions._latest_at, stale_versions._valid_from, stale_versions._valid_to, stale_versions._valid_from_seq, stale_versions._valid_to_seq, stale_versions._is_current, stale_versions.`order`, stale_versions.`it's`, stale_versions.`name with spaces`, stale_versions.fields
     from lake.history_feed__partial__state as stale_versions
     left semi join given_events
         on stale_versions.`order` <=> given_events.`order` and stale_versions.`it's` <=> given_events.`it's` and given_events._is_replayed

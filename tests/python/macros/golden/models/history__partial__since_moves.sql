@@ -1,4 +1,4 @@
--- change_tables run: {"run": "since", "mark_before": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "mark": {"log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "history": true, "folds": true, "moves": true, "has_floors": true, "ends_older_keys": true, "exchanges": false, "late": false, "replays": false, "follows_rows": true, "kept_step": "given_events", "log_is_behind": false, "form": 0, "added": {}}
+-- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "history": true, "folds": true, "moves": true, "has_floors": true, "ends_older_keys": true, "exchanges": false, "late": false, "replays": false, "follows_rows": true, "kept_step": "given_events", "log_is_behind": false, "form": 0, "added": {}}
 with changes as (
 
     select *
@@ -31,7 +31,7 @@ last_events as (
 
     select *
     from lake.history_feed__partial__state
-    where _mark is null and _valid_to_seq is null
+    where _mark is null and _is_last
 
 ),
 
@@ -495,6 +495,7 @@ versions as (
         _is_replayed,
         _changed_at,
         _transaction_id,
+        lead(_beginning) over in_order is null as _is_last,
         _running_at as _latest_at,
         _beginning['at'] as _valid_from,
         lead(_beginning['at']) over in_order as _valid_to,

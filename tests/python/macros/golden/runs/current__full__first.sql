@@ -18,7 +18,7 @@ select
 from state_rows
 union all
 select
-    '{"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string"}}' as _mark,
+    '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string"}}' as _mark,
     null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _is_replayed, null as _changed_at, null as _transaction_id, null as `order`, null as `it's`, null as `name with spaces`
 ;
 
@@ -32,13 +32,13 @@ create or replace view lake.current_feed__full
     _changed_at comment 'when the source says it happened, approximate; never an order',
     _transaction_id comment 'null where the feed has none'
 )
+tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
 as
 select
     `order`, -- bigint
     `it's`, -- string
     `name with spaces`, -- string
     _change_op, _change_seq, _changed_at, _transaction_id
--- comments: 7e06365e2712293141401e7ccfd5f89b
 from lake.current_feed__full__state
 where _mark is null and not _is_deleted
 ;

@@ -4,7 +4,7 @@ select 0 as place, _mark from lake.dedup_feed__partial__state where _mark is not
 create table lake.current_feed__partial__batch_20260131t120000000000_00000000
     using parquet
     as
-    -- change_tables run: {"run": "first", "mark_before": null, "mark": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "history": false, "folds": true, "moves": true, "has_floors": true, "ends_older_keys": false, "exchanges": false, "late": false, "replays": false, "follows_rows": true, "kept_step": "given_events", "log_is_behind": false, "form": 0, "added": {}}
+    -- change_tables run: {"run": "first", "mark_before": null, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "history": false, "folds": true, "moves": true, "has_floors": true, "ends_older_keys": false, "exchanges": false, "late": false, "replays": false, "follows_rows": true, "kept_step": "given_events", "log_is_behind": false, "form": 0, "added": {}}
 with changes as (select * from the_model),
 
 events as (select * from the_model),
@@ -35,7 +35,7 @@ create or replace table lake.current_feed__partial__state
     as
     with state_rows as (
 
--- change_tables run: {"run": "first", "mark_before": null, "mark": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "history": false, "folds": true, "moves": true, "has_floors": true, "ends_older_keys": false, "exchanges": false, "late": false, "replays": false, "follows_rows": true, "kept_step": "given_events", "log_is_behind": false, "form": 0, "added": {}}
+-- change_tables run: {"run": "first", "mark_before": null, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "history": false, "folds": true, "moves": true, "has_floors": true, "ends_older_keys": false, "exchanges": false, "late": false, "replays": false, "follows_rows": true, "kept_step": "given_events", "log_is_behind": false, "form": 0, "added": {}}
 with changes as (select * from the_model),
 
 events as (select * from the_model),
@@ -110,7 +110,7 @@ select
 from state_rows
 union all
 select
-    '{"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}' as _mark,
+    '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}' as _mark,
     null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _is_replayed, null as _changed_at, null as _transaction_id, null as `order`, null as `it's`, null as `name with spaces`, null as fields
 ;
 
@@ -128,6 +128,7 @@ create or replace view lake.current_feed__partial
     _changed_at comment 'when the source says it happened, approximate; never an order',
     _transaction_id comment 'null where the feed has none'
 )
+tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
 as
 select
     `order`, -- bigint
@@ -135,7 +136,6 @@ select
     `name with spaces`, -- string
     fields, -- struct<a:int,b:int>
     _change_op, _change_seq, _changed_at, _transaction_id
--- comments: 0e816de9b1447aff07aa44c8744a30b2
 from lake.current_feed__partial__state
 where _mark is null and not _is_deleted
 ;

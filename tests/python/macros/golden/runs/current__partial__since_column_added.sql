@@ -1,39 +1,6 @@
 select 0 as place, _mark from lake.dedup_feed__partial__state where _mark is not null union all select 1 as place, _mark from lake.current_feed__partial__state where _mark is not null
 ;
 
-with changes as (select * from the_model),
-
-events as (select * from the_model), last_events as (
-
-    select *
-    from lake.current_feed__partial__state
-    where _mark is null
-
-),
-
-met_events as (
-
-    select
-        events._change_seq <= last_events._change_seq as _is_late
-    from events
-    inner join last_events
-        on events.`order` <=> last_events.`order` and events.`it's` <=> last_events.`it's`
-
-),
-
-new_floors as (
-
-    select _change_seq
-    from lake.dedup_feed__partial__state
-    where
-        _mark is null
-        and _change_op = 'truncate'
-        and _batch_id > '20260130T120000000000_00000001'
-        and _batch_id <= '20260131T110000000000_00000009'
-
-) select count_if(_is_late), (select count(*) from last_events where _change_seq >= (select min(_change_seq) from new_floors)) from met_events
-;
-
 merge into lake.current_feed__partial__state as target
 using (
     with state_rows as (
@@ -48,7 +15,7 @@ select
 from state_rows
 union all
 select
-    '{"log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}' as _mark,
+    '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}' as _mark,
     null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _is_replayed, null as _changed_at, null as _transaction_id, null as `order`, null as `it's`, null as `name with spaces`, null as fields
 ) as source
     on
@@ -56,7 +23,7 @@ select
         and (source._mark is null) = (target._mark is null)
 when matched and source._mark is not null then update set
     _mark = case
-        when target._mark = '{"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}' then source._mark
+        when target._mark = '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}' then source._mark
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
 when matched and (
@@ -91,6 +58,7 @@ create or replace view lake.current_feed__partial
     _changed_at comment 'when the source says it happened, approximate; never an order',
     _transaction_id comment 'null where the feed has none'
 )
+tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
 as
 select
     `order`, -- bigint
@@ -98,7 +66,6 @@ select
     `name with spaces`, -- string
     fields, -- struct<a:int,b:int>
     _change_op, _change_seq, _changed_at, _transaction_id
--- comments: 0e816de9b1447aff07aa44c8744a30b2
 from lake.current_feed__partial__state
 where _mark is null and not _is_deleted
 ;

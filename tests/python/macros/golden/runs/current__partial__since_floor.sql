@@ -41,7 +41,7 @@ new_floors as (
 create table lake.current_feed__partial__batch_20260131t120000000000_00000000
     using parquet
     as
-    -- change_tables run: {"run": "since", "mark_before": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "mark": {"log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "history": false, "folds": true, "moves": false, "has_floors": true, "ends_older_keys": true, "exchanges": false, "late": false, "replays": false, "follows_rows": false, "kept_step": "given_events", "log_is_behind": false, "form": 0, "added": {}}
+    -- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "history": false, "folds": true, "moves": false, "has_floors": true, "ends_older_keys": true, "exchanges": false, "late": false, "replays": false, "follows_rows": false, "kept_step": "given_events", "log_is_behind": false, "form": 0, "added": {}}
 with changes as (select * from the_model),
 
 events as (select * from the_model),
@@ -80,7 +80,7 @@ merge into lake.current_feed__partial__state as target
 using (
     with state_rows as (
 
--- change_tables run: {"run": "since", "mark_before": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "mark": {"log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "history": false, "folds": true, "moves": false, "has_floors": true, "ends_older_keys": true, "exchanges": false, "late": false, "replays": false, "follows_rows": false, "kept_step": "given_events", "log_is_behind": false, "form": 0, "added": {}}
+-- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "history": false, "folds": true, "moves": false, "has_floors": true, "ends_older_keys": true, "exchanges": false, "late": false, "replays": false, "follows_rows": false, "kept_step": "given_events", "log_is_behind": false, "form": 0, "added": {}}
 with changes as (select * from the_model),
 
 events as (select * from the_model),
@@ -143,7 +143,7 @@ select
 from state_rows
 union all
 select
-    '{"log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}' as _mark,
+    '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}' as _mark,
     null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _is_replayed, null as _changed_at, null as _transaction_id, null as `order`, null as `it's`, null as `name with spaces`, null as fields
 ) as source
     on
@@ -151,7 +151,7 @@ select
         and (source._mark is null) = (target._mark is null)
 when matched and source._mark is not null then update set
     _mark = case
-        when target._mark = '{"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}' then source._mark
+        when target._mark = '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}' then source._mark
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
 when matched and (
@@ -189,6 +189,7 @@ create or replace view lake.current_feed__partial
     _changed_at comment 'when the source says it happened, approximate; never an order',
     _transaction_id comment 'null where the feed has none'
 )
+tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
 as
 select
     `order`, -- bigint
@@ -196,7 +197,6 @@ select
     `name with spaces`, -- string
     fields, -- struct<a:int,b:int>
     _change_op, _change_seq, _changed_at, _transaction_id
--- comments: 0e816de9b1447aff07aa44c8744a30b2
 from lake.current_feed__partial__state
 where _mark is null and not _is_deleted
 ;

@@ -1,4 +1,4 @@
-select cast(trail_name as string), cast(_last.trail_seqno as string), cast(_last.trail_rba as string), _copies from (select trail_name, max(struct(trail_seqno, trail_rba)) as _last, 1 as _copies from lake_raw.trail where not (trail_seqno is null or trail_rba is null) and true group by trail_name)
+select cast(trail_name as string), cast(_last.trail_seqno as string), cast(_last.trail_rba as string), _copies, _unplaced from (select trail_name, max(_position) as _last, max(case when _position is not null then _copies end) as _copies, count_if(_position is null) as _unplaced from (select trail_name, case when not (trail_seqno is null or trail_rba is null) then struct(trail_seqno, trail_rba) end as _position, 1 as _copies from lake_raw.trail where true) group by trail_name)
 ;
 
 with landed as (select * from the_model),
@@ -38,7 +38,7 @@ select count_if(_mark is null) as changes, min(case when _mark is null then _cha
 ;
 
 insert into lake.dedup_feed__trail__state (_mark)
-select '{"log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:trail_seqno,trail_rba", "settled": [{"group": ["it\'s"], "position": [3, 4100], "is_whole": true}], "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' as _mark
+select '{"layout": 1, "log": "20260131T120000000000_00000000", "late": "", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:trail_seqno,trail_rba", "settled": [{"group": ["it\'s"], "position": [3, 4100], "is_whole": true}], "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' as _mark
 where
     case
         when (select count_if(_mark is null and _batch_id = '20260131T120000000000_00000000') = 3 and count(*) = 3 from lake.dedup_feed__trail__state) then true
@@ -76,6 +76,7 @@ create or replace view lake.dedup_feed__trail
     _audit_rba comment 'the place in the source\'s log: which log',
     _audit_pos comment 'the place in the source\'s log: where in it'
 )
+tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
 as
 select
     `order`, -- bigint
@@ -90,12 +91,14 @@ select
     flag, -- boolean
     bytes, -- binary
     _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _changed_columns, _key_before, _raw_id, _batch_id, _report, _is_conflicting, _csn, _format_type, _audit_rba, _audit_pos
--- comments: 213b71c0f9d16e9464e6f50ca2f3948e
 from lake.dedup_feed__trail__state
 where _mark is null
 ;
 
-create or replace view lake.dedup_feed__trail__reports as
+create or replace view lake.dedup_feed__trail__reports
+
+tblproperties ('change_tables.digest' = '…')
+as
 with changes as (
 
     select *

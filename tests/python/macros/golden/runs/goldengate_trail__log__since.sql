@@ -1,13 +1,13 @@
 select 0 as place, _mark from lake.dedup_feed__trail__state where _mark is not null
 ;
 
-select cast(trail_name as string), cast(_last.trail_seqno as string), cast(_last.trail_rba as string), _copies from (select trail_name, max(struct(trail_seqno, trail_rba)) as _last, 1 as _copies from lake_raw.trail where not (trail_seqno is null or trail_rba is null) and (
+select cast(trail_name as string), cast(_last.trail_seqno as string), cast(_last.trail_rba as string), _copies, _unplaced from (select trail_name, max(_position) as _last, max(case when _position is not null then _copies end) as _copies, count_if(_position is null) as _unplaced from (select trail_name, case when not (trail_seqno is null or trail_rba is null) then struct(trail_seqno, trail_rba) end as _position, 1 as _copies from lake_raw.trail where (
             (trail_seqno is null or trail_rba is null)
             or (trail_name <=> 'it\'s' and (trail_seqno > 3 or (trail_seqno = 3 and trail_rba > 4100)))
             or not (
                 (trail_name <=> 'it\'s')
             )
-        ) group by trail_name)
+        )) group by trail_name)
 ;
 
 create table lake.dedup_feed__trail__batch_20260131t120000000000_00000000
@@ -16,10 +16,7 @@ create table lake.dedup_feed__trail__batch_20260131t120000000000_00000000
     select * from the_model
 ;
 
-select count_if(_is_accepted) as changes, min(case when _is_accepted then _change_seq end) as lowest_seq, max(case when _is_accepted then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, 0 as overruled, 0 as known from lake.dedup_feed__trail__batch_20260131t120000000000_00000000
-;
-
-select cast(_first.trail_name as string), cast(_first._position.trail_seqno as string), cast(_first._position.trail_rba as string) from (select min(_waiting_since) as _first from lake.dedup_feed__trail__batch_20260131t120000000000_00000000 where _waiting_since is not null group by cast(_waiting_since.trail_name as string))
+select count_if(_is_accepted) as changes, min(case when _is_accepted then _change_seq end) as lowest_seq, max(case when _is_accepted then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, 0 as overruled, 0 as known, cast(null as string) as settled, count(_waiting_since) as waiting from lake.dedup_feed__trail__batch_20260131t120000000000_00000000
 ;
 
 select count_if(target._change_id is null or ((struct(to_json(struct(source.`order` as `order`, source.`it's` as `it's`, source.`name with spaces` as `name with spaces`, source.amount as amount, source.`at` as `at`, source.`local` as `local`, source.day as day, source.small as small, source.ratio as ratio, source.flag as flag, source.bytes as bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id, source._csn, source._format_type, source._audit_rba, source._audit_pos) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id, target._csn, target._format_type, target._audit_rba, target._audit_pos))
@@ -48,7 +45,7 @@ using (
     where _is_accepted
     union all
     select
-        '{"log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:trail_seqno,trail_rba", "settled": [{"group": ["it\'s"], "position": [3, 4100], "is_whole": true}], "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' as _mark,
+        '{"layout": 1, "log": "20260130T120000000000_00000001", "late": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:trail_seqno,trail_rba", "settled": [{"group": ["it\'s"], "position": [4, 200], "is_whole": true}], "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' as _mark,
         null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as _csn, null as _format_type, null as _audit_rba, null as _audit_pos, null as `order`, null as `it's`, null as `name with spaces`, null as amount, null as `at`, null as `local`, null as day, null as small, null as ratio, null as flag, null as bytes
 ) as source
     on
@@ -58,7 +55,7 @@ using (
         and (target._mark is not null or target._change_seq between '20260131120000250000000000000000020' and '20260131120000250000000000000000022')
 when matched and source._mark is not null then update set
     _mark = case
-        when target._mark = '{"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:trail_seqno,trail_rba", "settled": [{"group": ["it\'s"], "position": [3, 4100], "is_whole": true}], "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' then source._mark
+        when target._mark = '{"layout": 1, "log": "20260130T120000000000_00000001", "late": "", "batch": "20260130T120000000000_00000001", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:trail_seqno,trail_rba", "settled": [{"group": ["it\'s"], "position": [3, 4100], "is_whole": true}], "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' then source._mark
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
 when matched and (struct(to_json(struct(source.`order` as `order`, source.`it's` as `it's`, source.`name with spaces` as `name with spaces`, source.amount as amount, source.`at` as `at`, source.`local` as `local`, source.day as day, source.small as small, source.ratio as ratio, source.flag as flag, source.bytes as bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id, source._csn, source._format_type, source._audit_rba, source._audit_pos) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id, target._csn, target._format_type, target._audit_rba, target._audit_pos)) then update set
@@ -205,6 +202,7 @@ create or replace view lake.dedup_feed__trail
     _audit_rba comment 'the place in the source\'s log: which log',
     _audit_pos comment 'the place in the source\'s log: where in it'
 )
+tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
 as
 select
     `order`, -- bigint
@@ -219,12 +217,14 @@ select
     flag, -- boolean
     bytes, -- binary
     _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _changed_columns, _key_before, _raw_id, _batch_id, _report, _is_conflicting, _csn, _format_type, _audit_rba, _audit_pos
--- comments: 213b71c0f9d16e9464e6f50ca2f3948e
 from lake.dedup_feed__trail__state
 where _mark is null
 ;
 
-create or replace view lake.dedup_feed__trail__reports as
+create or replace view lake.dedup_feed__trail__reports
+
+tblproperties ('change_tables.digest' = '…')
+as
 with changes as (
 
     select *

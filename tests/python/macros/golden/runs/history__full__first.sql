@@ -4,6 +4,7 @@ select 0 as place, _mark from lake.dedup_feed__full__state where _mark is not nu
 create or replace table lake.history_feed__full__state
     using delta
     tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'true', 'delta.enableTypeWidening' = 'true')
+    partitioned by (_is_last)
     
     as
     with state_rows as (
@@ -14,12 +15,12 @@ select * from the_model
 
 select
     _mark,
-    _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, _latest_at, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current, `order`, `it's`, `name with spaces`
+    _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, _is_last, _latest_at, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current, `order`, `it's`, `name with spaces`
 from state_rows
 union all
 select
-    '{"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string"}}' as _mark,
-    null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _is_replayed, null as _changed_at, null as _transaction_id, null as _latest_at, null as _valid_from, null as _valid_to, null as _valid_from_seq, null as _valid_to_seq, null as _is_current, null as `order`, null as `it's`, null as `name with spaces`
+    '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string"}}' as _mark,
+    null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _is_replayed, null as _changed_at, null as _transaction_id, true as _is_last, null as _latest_at, null as _valid_from, null as _valid_to, null as _valid_from_seq, null as _valid_to_seq, null as _is_current, null as `order`, null as `it's`, null as `name with spaces`
 ;
 
 create or replace view lake.history_feed__full
@@ -37,13 +38,13 @@ create or replace view lake.history_feed__full
     _valid_to_seq comment 'the sequence at which the version ended; null = it has not',
     _is_current comment 'whether this is what the key has now'
 )
+tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
 as
 select
     `order`, -- bigint
     `it's`, -- string
     `name with spaces`, -- string
     _change_op, _change_seq, _changed_at, _transaction_id, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current
--- comments: ce2cdd5a27848381edc663c8b6bb8656
 from lake.history_feed__full__state
 where _mark is null and not _is_deleted
 ;

@@ -4,6 +4,7 @@ select 0 as place, _mark from lake.dedup_feed__partial__state where _mark is not
 create or replace table lake.history_feed__partial__state
     using delta
     tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'true', 'delta.enableTypeWidening' = 'true')
+    partitioned by (_is_last)
     
     as
     with state_rows as (
@@ -14,12 +15,12 @@ select * from the_model
 
 select
     _mark,
-    _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, _latest_at, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current, `order`, `it's`, `name with spaces`, fields
+    _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, _is_last, _latest_at, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current, `order`, `it's`, `name with spaces`, fields
 from state_rows
 union all
 select
-    '{"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}' as _mark,
-    null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _is_replayed, null as _changed_at, null as _transaction_id, null as _latest_at, null as _valid_from, null as _valid_to, null as _valid_from_seq, null as _valid_to_seq, null as _is_current, null as `order`, null as `it's`, null as `name with spaces`, null as fields
+    '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}' as _mark,
+    null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _is_replayed, null as _changed_at, null as _transaction_id, true as _is_last, null as _latest_at, null as _valid_from, null as _valid_to, null as _valid_from_seq, null as _valid_to_seq, null as _is_current, null as `order`, null as `it's`, null as `name with spaces`, null as fields
 ;
 
 create or replace view lake.history_feed__partial
@@ -38,6 +39,7 @@ create or replace view lake.history_feed__partial
     _valid_to_seq comment 'the sequence at which the version ended; null = it has not',
     _is_current comment 'whether this is what the key has now'
 )
+tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
 as
 select
     `order`, -- bigint
@@ -45,7 +47,6 @@ select
     `name with spaces`, -- string
     fields, -- struct<a:int,b:int>
     _change_op, _change_seq, _changed_at, _transaction_id, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current
--- comments: 0f8cd0f48679d4fc2ac6854c2652a575
 from lake.history_feed__partial__state
 where _mark is null and not _is_deleted
 ;

@@ -4,7 +4,7 @@ select 0 as place, _mark from lake.dedup_feed__partial__state where _mark is not
 create table lake.history_feed__partial__batch_20260131t120000000000_00000000
     using parquet
     as
-    -- change_tables run: {"run": "first", "mark_before": null, "mark": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "history": true, "folds": true, "moves": true, "has_floors": true, "ends_older_keys": false, "exchanges": false, "late": false, "replays": false, "follows_rows": true, "kept_step": "given_events", "log_is_behind": false, "form": 0, "added": {}}
+    -- change_tables run: {"run": "first", "mark_before": null, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "history": true, "folds": true, "moves": true, "has_floors": true, "ends_older_keys": false, "exchanges": false, "late": false, "replays": false, "follows_rows": true, "kept_step": "given_events", "log_is_behind": false, "form": 0, "added": {}}
 with changes as (select * from the_model),
 
 events as (select * from the_model),
@@ -34,11 +34,12 @@ select * from given_events
 create or replace table lake.history_feed__partial__state
     using delta
     tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'true', 'delta.enableTypeWidening' = 'true')
+    partitioned by (_is_last)
     
     as
     with state_rows as (
 
--- change_tables run: {"run": "first", "mark_before": null, "mark": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "history": true, "folds": true, "moves": true, "has_floors": true, "ends_older_keys": false, "exchanges": false, "late": false, "replays": false, "follows_rows": true, "kept_step": "given_events", "log_is_behind": false, "form": 0, "added": {}}
+-- change_tables run: {"run": "first", "mark_before": null, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "history": true, "folds": true, "moves": true, "has_floors": true, "ends_older_keys": false, "exchanges": false, "late": false, "replays": false, "follows_rows": true, "kept_step": "given_events", "log_is_behind": false, "form": 0, "added": {}}
 with changes as (select * from the_model),
 
 events as (select * from the_model),
@@ -105,12 +106,12 @@ from versions
 
 select
     _mark,
-    _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, _latest_at, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current, `order`, `it's`, `name with spaces`, fields
+    _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, _is_last, _latest_at, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current, `order`, `it's`, `name with spaces`, fields
 from state_rows
 union all
 select
-    '{"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}' as _mark,
-    null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _is_replayed, null as _changed_at, null as _transaction_id, null as _latest_at, null as _valid_from, null as _valid_to, null as _valid_from_seq, null as _valid_to_seq, null as _is_current, null as `order`, null as `it's`, null as `name with spaces`, null as fields
+    '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}' as _mark,
+    null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _is_replayed, null as _changed_at, null as _transaction_id, true as _is_last, null as _latest_at, null as _valid_from, null as _valid_to, null as _valid_from_seq, null as _valid_to_seq, null as _is_current, null as `order`, null as `it's`, null as `name with spaces`, null as fields
 ;
 
 drop table if exists lake.history_feed__partial__batch_20260131t120000000000_00000000
@@ -132,6 +133,7 @@ create or replace view lake.history_feed__partial
     _valid_to_seq comment 'the sequence at which the version ended; null = it has not',
     _is_current comment 'whether this is what the key has now'
 )
+tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
 as
 select
     `order`, -- bigint
@@ -139,7 +141,6 @@ select
     `name with spaces`, -- string
     fields, -- struct<a:int,b:int>
     _change_op, _change_seq, _changed_at, _transaction_id, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current
--- comments: 0f8cd0f48679d4fc2ac6854c2652a575
 from lake.history_feed__partial__state
 where _mark is null and not _is_deleted
 ;

@@ -7,7 +7,7 @@ events as (select * from the_model), last_events as (
 
     select *
     from lake.history_feed__partial__state
-    where _mark is null and _valid_to_seq is null
+    where _mark is null and _is_last
 
 ),
 
@@ -90,7 +90,7 @@ new_floors as (
 create table lake.history_feed__partial__batch_20260131t120000000000_00000000
     using parquet
     as
-    -- change_tables run: {"run": "since", "mark_before": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "mark": {"log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "history": true, "folds": true, "moves": true, "has_floors": true, "ends_older_keys": true, "exchanges": false, "late": false, "replays": false, "follows_rows": true, "kept_step": "given_events", "log_is_behind": false, "form": 0, "added": {}}
+    -- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "history": true, "folds": true, "moves": true, "has_floors": true, "ends_older_keys": true, "exchanges": false, "late": false, "replays": false, "follows_rows": true, "kept_step": "given_events", "log_is_behind": false, "form": 0, "added": {}}
 with changes as (select * from the_model),
 
 events as (select * from the_model),
@@ -132,7 +132,7 @@ merge into lake.history_feed__partial__state as target
 using (
     with state_rows as (
 
--- change_tables run: {"run": "since", "mark_before": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "mark": {"log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "history": true, "folds": true, "moves": true, "has_floors": true, "ends_older_keys": true, "exchanges": false, "late": false, "replays": false, "follows_rows": true, "kept_step": "given_events", "log_is_behind": false, "form": 0, "added": {}}
+-- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}, "history": true, "folds": true, "moves": true, "has_floors": true, "ends_older_keys": true, "exchanges": false, "late": false, "replays": false, "follows_rows": true, "kept_step": "given_events", "log_is_behind": false, "form": 0, "added": {}}
 with changes as (select * from the_model),
 
 events as (select * from the_model),
@@ -205,20 +205,20 @@ from versions
 
 select
     _mark,
-    _is_withdrawn, _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, _latest_at, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current, `order`, `it's`, `name with spaces`, fields
+    _is_withdrawn, _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, _is_last, _latest_at, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current, `order`, `it's`, `name with spaces`, fields
 from state_rows
 union all
 select
-    '{"log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}' as _mark,
-    null as _is_withdrawn, null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _is_replayed, null as _changed_at, null as _transaction_id, null as _latest_at, null as _valid_from, null as _valid_to, null as _valid_from_seq, null as _valid_to_seq, null as _is_current, null as `order`, null as `it's`, null as `name with spaces`, null as fields
+    '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}' as _mark,
+    null as _is_withdrawn, null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _is_replayed, null as _changed_at, null as _transaction_id, true as _is_last, null as _latest_at, null as _valid_from, null as _valid_to, null as _valid_from_seq, null as _valid_to_seq, null as _is_current, null as `order`, null as `it's`, null as `name with spaces`, null as fields
 ) as source
     on
         source.`order` <=> target.`order` and source.`it's` <=> target.`it's`
-        and source._valid_from_seq <=> target._valid_from_seq
+        and source._is_last and target._is_last
         and (source._mark is null) = (target._mark is null)
 when matched and source._mark is not null then update set
     _mark = case
-        when target._mark = '{"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}' then source._mark
+        when target._mark = '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}}' then source._mark
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
 when matched and source._is_withdrawn then delete
@@ -231,6 +231,7 @@ when matched then update set
     _is_replayed = source._is_replayed,
     _changed_at = source._changed_at,
     _transaction_id = source._transaction_id,
+    _is_last = source._is_last,
     _latest_at = source._latest_at,
     _valid_from = source._valid_from,
     _valid_to = source._valid_to,
@@ -241,8 +242,8 @@ when matched then update set
     `it's` = source.`it's`,
     `name with spaces` = source.`name with spaces`,
     fields = source.fields
-when not matched then insert (_mark, _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, _latest_at, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current, `order`, `it's`, `name with spaces`, fields)
-    values (source._mark, source._change_seq, source._change_op, source._change_id, source._precedence, source._is_deleted, source._is_replayed, source._changed_at, source._transaction_id, source._latest_at, source._valid_from, source._valid_to, source._valid_from_seq, source._valid_to_seq, source._is_current, source.`order`, source.`it's`, source.`name with spaces`, source.fields)
+when not matched then insert (_mark, _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, _is_last, _latest_at, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current, `order`, `it's`, `name with spaces`, fields)
+    values (source._mark, source._change_seq, source._change_op, source._change_id, source._precedence, source._is_deleted, source._is_replayed, source._changed_at, source._transaction_id, source._is_last, source._latest_at, source._valid_from, source._valid_to, source._valid_from_seq, source._valid_to_seq, source._is_current, source.`order`, source.`it's`, source.`name with spaces`, source.fields)
 ;
 
 drop table if exists lake.history_feed__partial__batch_20260131t120000000000_00000000
@@ -264,6 +265,7 @@ create or replace view lake.history_feed__partial
     _valid_to_seq comment 'the sequence at which the version ended; null = it has not',
     _is_current comment 'whether this is what the key has now'
 )
+tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
 as
 select
     `order`, -- bigint
@@ -271,7 +273,6 @@ select
     `name with spaces`, -- string
     fields, -- struct<a:int,b:int>
     _change_op, _change_seq, _changed_at, _transaction_id, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current
--- comments: 0f8cd0f48679d4fc2ac6854c2652a575
 from lake.history_feed__partial__state
 where _mark is null and not _is_deleted
 ;

@@ -18,7 +18,7 @@ select
 from state_rows
 union all
 select
-    '{"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}}' as _mark,
+    '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}}' as _mark,
     null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _is_replayed, null as _changed_at, null as _transaction_id, null as `order`, null as `it's`, null as `name with spaces`, null as amount
 ;
 
@@ -33,6 +33,7 @@ create or replace view lake.current_feed__events_multi_valued
     _changed_at comment 'when the source says it happened, approximate; never an order',
     _transaction_id comment 'null where the feed has none'
 )
+tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
 as
 select
     `order`, -- bigint
@@ -40,7 +41,6 @@ select
     `name with spaces`, -- string
     amount, -- decimal(12,2)
     _change_op, _change_seq, _changed_at, _transaction_id
--- comments: 6949d7d5734e1e95df48b1ceb46d9d88
 from lake.current_feed__events_multi_valued__state
 where _mark is null and not _is_deleted
 ;

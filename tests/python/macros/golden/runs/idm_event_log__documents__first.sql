@@ -18,7 +18,7 @@ select
 from document_rows
 union all
 select
-    '{"batch": "20260131T120000000000_00000000", "logs": {"usr": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001"}, "multi": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001"}}}' as _mark,
+    '{"layout": 1, "batch": "20260131T120000000000_00000000", "logs": {"usr": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001"}, "multi": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001"}}}' as _mark,
     null as record_ids, null as class_name, null as association, null as document, null as reason, null as _batch_id, null as _position, null as _first_record_id, null as _last_record_id
 ;
 
@@ -32,6 +32,7 @@ create or replace view lake.documents
     _batch_id comment 'the run that published',
     _position comment 'the place in that run; gaps mean nothing'
 )
+tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
 as
 select
     record_ids, -- array<bigint>
@@ -40,7 +41,6 @@ select
     document, -- string
     reason, -- string
     _batch_id, _position
--- comments: ec8d4a030fdb90ee8100d9e97da908ff
 from lake.documents__state
 where _mark is null
 ;

@@ -24,13 +24,13 @@ select
 from document_rows
 union all
 select
-    '{"batch": "20260131T120000000000_00000000", "logs": {"usr": {"log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009"}, "multi": {"log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009"}}}' as _mark,
+    '{"layout": 1, "batch": "20260131T120000000000_00000000", "logs": {"usr": {"log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009"}, "multi": {"log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009"}}}' as _mark,
     null as record_ids, null as class_name, null as association, null as document, null as reason, null as _batch_id, null as _position, null as _first_record_id, null as _last_record_id
 ) as source
     on source._position <=> target._position and target._mark is not null
 when matched then update set
     _mark = case
-        when target._mark = '{"batch": "20260130T120000000000_00000001", "logs": {"usr": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001"}, "multi": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001"}}}' then source._mark
+        when target._mark = '{"layout": 1, "batch": "20260130T120000000000_00000001", "logs": {"usr": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001"}, "multi": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001"}}}' then source._mark
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
 when not matched then insert (_mark, record_ids, class_name, association, document, reason, _batch_id, _position, _first_record_id, _last_record_id)
@@ -47,6 +47,7 @@ create or replace view lake.documents
     _batch_id comment 'the run that published',
     _position comment 'the place in that run; gaps mean nothing'
 )
+tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
 as
 select
     record_ids, -- array<bigint>
@@ -55,7 +56,6 @@ select
     document, -- string
     reason, -- string
     _batch_id, _position
--- comments: ec8d4a030fdb90ee8100d9e97da908ff
 from lake.documents__state
 where _mark is null
 ;

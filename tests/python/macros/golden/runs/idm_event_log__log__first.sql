@@ -10,7 +10,7 @@ select count_if(_mark is null) as changes, min(case when _mark is null then _cha
 ;
 
 insert into lake.dedup_feed__events_multi_valued__state (_mark)
-select '{"log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "settled": null, "edge": null, "key": ["order", "it\'s"], "order": {"future_events": false}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "form": 0, "added": {}}' as _mark
+select '{"layout": 1, "log": "20260131T120000000000_00000000", "late": "", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "settled": null, "edge": null, "key": ["order", "it\'s"], "order": {"future_events": false}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "form": 0, "added": {}}' as _mark
 where
     case
         when (select count_if(_mark is null and _batch_id = '20260131T120000000000_00000000') = 3 and count(*) = 3 from lake.dedup_feed__events_multi_valued__state) then true
@@ -42,6 +42,7 @@ create or replace view lake.dedup_feed__events_multi_valued
     _new_value comment 'the new value, as it was logged',
     _table_key comment 'the table key, as it was logged'
 )
+tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
 as
 select
     `order`, -- bigint
@@ -49,12 +50,14 @@ select
     `name with spaces`, -- string
     amount, -- decimal(12,2)
     _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _changed_columns, _key_before, _raw_id, _batch_id, _report, _is_conflicting, _event_type, _column_name, _old_value, _new_value, _table_key
--- comments: fcd69a2438e96dee6888511f2a13b5cf
 from lake.dedup_feed__events_multi_valued__state
 where _mark is null
 ;
 
-create or replace view lake.dedup_feed__events_multi_valued__reports as
+create or replace view lake.dedup_feed__events_multi_valued__reports
+
+tblproperties ('change_tables.digest' = '…')
+as
 with changes as (
 
     select *

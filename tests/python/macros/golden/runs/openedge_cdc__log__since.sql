@@ -1,7 +1,7 @@
 select 0 as place, _mark from lake.dedup_feed__openedge_arriving__state where _mark is not null
 ;
 
-select cast(max(_arrival) as string) as edge, max_by(_rows, _arrival) as edge_rows, max(case when _is_settled then _rows end) as settled_rows, min(_lowest_seq) as lowest_seq, min(case when not coalesce(_is_settled, false) then _lowest_seq end) as lowest_seq_above from (select _arrival, _arrival = 600 as _is_settled, concat_ws(':', count(*), sum(shiftright(_hash, 32)), sum(_hash & 4294967295)) as _rows, min(_sequence) as _lowest_seq from (select landed as _arrival, cast(null as string) as _sequence, xxhash64(`_Tran-Id`, `_Time-Stamp`, `_Change-Sequence`, `_Continuation-Position`, _ArrayIndex, _Fragment, _Operation, `order`, `it's`, `name with spaces`, amount, day, tags, counts, notes, landed, array(`_Tran-Id` is null, `_Time-Stamp` is null, `_Change-Sequence` is null, `_Continuation-Position` is null, _ArrayIndex is null, _Fragment is null, _Operation is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, day is null, tags is null, counts is null, notes is null, landed is null)) as _hash from lake_raw.openedge_arriving where (landed >= 600 or landed is null)) group by _arrival)
+select cast(max(_arrival) as string) as edge, max_by(_rows, _arrival) as edge_rows, count_if(_arrival is null) as unplaced, max(case when _is_settled then _rows end) as settled_rows, min(_lowest_seq) as lowest_seq, min(case when not coalesce(_is_settled, false) then _lowest_seq end) as lowest_seq_above from (select _arrival, _arrival = 600 as _is_settled, concat_ws(':', count(*), sum(shiftright(_hash, 32)), sum(_hash & 4294967295)) as _rows, min(_sequence) as _lowest_seq from (select landed as _arrival, cast(null as string) as _sequence, xxhash64(`_Tran-Id`, `_Time-Stamp`, `_Change-Sequence`, `_Continuation-Position`, _ArrayIndex, _Fragment, _Operation, `order`, `it's`, `name with spaces`, amount, day, tags, counts, notes, landed, array(`_Tran-Id` is null, `_Time-Stamp` is null, `_Change-Sequence` is null, `_Continuation-Position` is null, _ArrayIndex is null, _Fragment is null, _Operation is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, day is null, tags is null, counts is null, notes is null, landed is null)) as _hash from lake_raw.openedge_arriving where (landed >= 600 or landed is null)) group by _arrival)
 ;
 
 create table lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000
@@ -10,10 +10,7 @@ create table lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_000
     select * from the_model
 ;
 
-select count_if(_is_accepted) as changes, min(case when _is_accepted then _change_seq end) as lowest_seq, max(case when _is_accepted then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, 0 as overruled, 0 as known from lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000
-;
-
-select cast(least(max(_last_arrival), min(_waiting_since)) as string) as settled, cast(min(_waiting_since) as string) as waiting from lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000
+select count_if(_is_accepted) as changes, min(case when _is_accepted then _change_seq end) as lowest_seq, max(case when _is_accepted then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, 0 as overruled, 0 as known, cast(least(max(_last_arrival), min(_waiting_since)) as string) as settled, count(_waiting_since) as waiting from lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000
 ;
 
 select count_if(target._change_id is null or ((struct(source._parts, source._has_tracking, to_json(struct(source.`order` as `order`, source.`it's` as `it's`, source.`name with spaces` as `name with spaces`, source.amount as amount, source.day as day, source.tags as tags, source.counts as counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id, source._parts, source._has_tracking) > struct(target._parts, target._has_tracking, to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.day, target.tags, target.counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id, target._parts, target._has_tracking))
@@ -56,7 +53,7 @@ using (
     where _is_accepted or _withdraws
     union all
     select
-        '{"log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "whole_number:landed", "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "day": "date", "tags": "array<string>", "counts": "array<int>"}, "form": 0, "added": {}}' as _mark,
+        '{"layout": 1, "log": "20260130T120000000000_00000001", "late": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "whole_number:landed", "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "day": "date", "tags": "array<string>", "counts": "array<int>"}, "form": 0, "added": {}}' as _mark,
         false as _withdraws,
         null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as _parts, null as _has_tracking, null as `order`, null as `it's`, null as `name with spaces`, null as amount, null as day, null as tags, null as counts
 ) as source
@@ -67,7 +64,7 @@ using (
         and (target._mark is not null or target._change_seq between '20260131120000250000000000000000020' and '20260131120000250000000000000000022')
 when matched and source._mark is not null then update set
     _mark = case
-        when target._mark = '{"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "whole_number:landed", "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "day": "date", "tags": "array<string>", "counts": "array<int>"}, "form": 0, "added": {}}' then source._mark
+        when target._mark = '{"layout": 1, "log": "20260130T120000000000_00000001", "late": "", "batch": "20260130T120000000000_00000001", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "whole_number:landed", "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "day": "date", "tags": "array<string>", "counts": "array<int>"}, "form": 0, "added": {}}' then source._mark
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
 when matched and source._withdraws and not struct(target._parts, target._has_tracking) > struct(source._parts, source._has_tracking) then delete
@@ -239,6 +236,7 @@ create or replace view lake.dedup_feed__openedge_arriving
     _parts comment 'how many change rows the change was read from',
     _has_tracking comment 'whether the change was read with its tracking row'
 )
+tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
 as
 select
     `order`, -- bigint
@@ -249,12 +247,14 @@ select
     tags, -- array<string>
     counts, -- array<int>
     _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _changed_columns, _key_before, _raw_id, _batch_id, _report, _is_conflicting, _parts, _has_tracking
--- comments: 3b2466a0bea0383fbc870ba2085f4bab
 from lake.dedup_feed__openedge_arriving__state
 where _mark is null
 ;
 
-create or replace view lake.dedup_feed__openedge_arriving__reports as
+create or replace view lake.dedup_feed__openedge_arriving__reports
+
+tblproperties ('change_tables.digest' = '…')
+as
 with changes as (
 
     select *

@@ -36,7 +36,7 @@ using (
     where _mark is null
     union all
     select
-        '{"log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "floor": "20260131120000250000000000000000021", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": true, "rebuild": "", "snapshot_seq": null, "arrival": null, "settled": null, "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "tags": "array<string>", "times": "array<timestamp>", "fields": "struct<a:int,b:int>", "prices": "map<string,decimal(5,2)>", "lines": "array<map<string,int>>"}, "form": 0, "added": {}}' as _mark,
+        '{"layout": 1, "log": "20260130T120000000000_00000001", "late": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "floor": "20260131120000250000000000000000021", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": true, "rebuild": "", "snapshot_seq": null, "arrival": null, "settled": null, "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "tags": "array<string>", "times": "array<timestamp>", "fields": "struct<a:int,b:int>", "prices": "map<string,decimal(5,2)>", "lines": "array<map<string,int>>"}, "form": 0, "added": {}}' as _mark,
         null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as `order`, null as `it's`, null as `name with spaces`, null as tags, null as times, null as fields, null as prices, null as lines
 ) as source
     on
@@ -46,7 +46,7 @@ using (
         and (target._mark is not null or target._change_seq between '20260131120000250000000000000000020' and '20260131120000250000000000000000022')
 when matched and source._mark is not null then update set
     _mark = case
-        when target._mark = '{"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "settled": null, "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "tags": "array<string>", "times": "array<timestamp>", "fields": "struct<a:int,b:int>", "prices": "map<string,decimal(5,2)>", "lines": "array<map<string,int>>"}, "form": 0, "added": {}}' then source._mark
+        when target._mark = '{"layout": 1, "log": "20260130T120000000000_00000001", "late": "", "batch": "20260130T120000000000_00000001", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "settled": null, "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "tags": "array<string>", "times": "array<timestamp>", "fields": "struct<a:int,b:int>", "prices": "map<string,decimal(5,2)>", "lines": "array<map<string,int>>"}, "form": 0, "added": {}}' then source._mark
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
 when matched and (struct(to_json(struct(source.`order` as `order`, source.`it's` as `it's`, source.`name with spaces` as `name with spaces`, source.tags as tags, source.times as times, source.fields as fields, sort_array(map_entries(source.prices)) as prices, transform(source.lines, element -> sort_array(map_entries(element))) as lines), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.tags, target.times, target.fields, sort_array(map_entries(target.prices)) as prices, transform(target.lines, element -> sort_array(map_entries(element))) as lines), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id)) then update set
@@ -179,6 +179,7 @@ create or replace view lake.dedup_feed__qlik_plain
     _report comment 'null, or code: detail of an accepted change that needs a look',
     _is_conflicting comment 'this change was delivered with different contents, of which the greater stands'
 )
+tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
 as
 select
     `order`, -- bigint
@@ -190,12 +191,14 @@ select
     prices, -- map<string,decimal(5,2)>
     lines, -- array<map<string,int>>
     _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _changed_columns, _key_before, _raw_id, _batch_id, _report, _is_conflicting
--- comments: ad1cbebc695f5f5fa94ce689d303800f
 from lake.dedup_feed__qlik_plain__state
 where _mark is null
 ;
 
-create or replace view lake.dedup_feed__qlik_plain__reports as
+create or replace view lake.dedup_feed__qlik_plain__reports
+
+tblproperties ('change_tables.digest' = '…')
+as
 with changes as (
 
     select *

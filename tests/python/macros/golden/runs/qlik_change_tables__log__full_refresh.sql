@@ -1,7 +1,7 @@
 select cast(unix_micros(max(`landed at`)) as string) from lake_raw.qlik where `landed at` is not null
 ;
 
-select cast(unix_micros(max(_arrival)) as string) as edge, max_by(_rows, _arrival) as edge_rows, max(case when _is_settled then _rows end) as settled_rows, min(_lowest_seq) as lowest_seq, min(case when not coalesce(_is_settled, false) then _lowest_seq end) as lowest_seq_above from (select _arrival, _arrival = timestamp_micros(500) as _is_settled, concat_ws(':', count(*), sum(shiftright(_hash, 32)), sum(_hash & 4294967295)) as _rows, min(_sequence) as _lowest_seq from (select `landed at` as _arrival, cast(header__change_seq as string) as _sequence, xxhash64(header__change_seq, header__change_oper, header__change_mask, header__stream_position, header__operation, header__transaction_id, header__timestamp, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, `landed at`, array(header__change_seq is null, header__change_oper is null, header__change_mask is null, header__stream_position is null, header__operation is null, header__transaction_id is null, header__timestamp is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, `landed at` is null)) as _hash from lake_raw.qlik where (`landed at` >= timestamp_micros(500) or `landed at` is null)) group by _arrival)
+select cast(unix_micros(max(_arrival)) as string) as edge, max_by(_rows, _arrival) as edge_rows, count_if(_arrival is null) as unplaced, max(case when _is_settled then _rows end) as settled_rows, min(_lowest_seq) as lowest_seq, min(case when not coalesce(_is_settled, false) then _lowest_seq end) as lowest_seq_above from (select _arrival, _arrival = timestamp_micros(500) as _is_settled, concat_ws(':', count(*), sum(shiftright(_hash, 32)), sum(_hash & 4294967295)) as _rows, min(_sequence) as _lowest_seq from (select `landed at` as _arrival, cast(header__change_seq as string) as _sequence, xxhash64(header__change_seq, header__change_oper, header__change_mask, header__stream_position, header__operation, header__transaction_id, header__timestamp, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, `landed at`, array(header__change_seq is null, header__change_oper is null, header__change_mask is null, header__stream_position is null, header__operation is null, header__transaction_id is null, header__timestamp is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, `landed at` is null)) as _hash from lake_raw.qlik where (`landed at` >= timestamp_micros(500) or `landed at` is null)) group by _arrival)
 ;
 
 select 1 from lake_raw.qlik where header__change_oper = 'B' limit 1
@@ -195,7 +195,7 @@ select count_if(_mark is null) as changes, min(case when _mark is null then _cha
 ;
 
 insert into lake.dedup_feed__qlik__state (_mark)
-select '{"log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' as _mark
+select '{"layout": 1, "log": "20260131T120000000000_00000000", "late": "", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' as _mark
 where
     case
         when (select count_if(_mark is null and _batch_id = '20260131T120000000000_00000000') = 3 and count(*) = 3 from lake.dedup_feed__qlik__state) then true
@@ -229,6 +229,7 @@ create or replace view lake.dedup_feed__qlik
     _report comment 'null, or code: detail of an accepted change that needs a look',
     _is_conflicting comment 'this change was delivered with different contents, of which the greater stands'
 )
+tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
 as
 select
     `order`, -- bigint
@@ -243,12 +244,14 @@ select
     flag, -- boolean
     bytes, -- binary
     _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _changed_columns, _key_before, _raw_id, _batch_id, _report, _is_conflicting
--- comments: f1c3c59f05828a7f5ee63d6afe566c68
 from lake.dedup_feed__qlik__state
 where _mark is null
 ;
 
-create or replace view lake.dedup_feed__qlik__reports as
+create or replace view lake.dedup_feed__qlik__reports
+
+tblproperties ('change_tables.digest' = '…')
+as
 with reports as (
 
     select

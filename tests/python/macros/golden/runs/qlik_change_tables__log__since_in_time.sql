@@ -1,7 +1,7 @@
 select 0 as place, _mark from lake.dedup_feed__qlik__state where _mark is not null
 ;
 
-select cast(unix_micros(max(_arrival)) as string) as edge, max_by(_rows, _arrival) as edge_rows, max(case when _is_settled then _rows end) as settled_rows, min(_lowest_seq) as lowest_seq, min(case when not coalesce(_is_settled, false) then _lowest_seq end) as lowest_seq_above from (select _arrival, _arrival = timestamp_micros(600) as _is_settled, concat_ws(':', count(*), sum(shiftright(_hash, 32)), sum(_hash & 4294967295)) as _rows, min(_sequence) as _lowest_seq from (select `landed at` as _arrival, cast(header__change_seq as string) as _sequence, xxhash64(header__change_seq, header__change_oper, header__change_mask, header__stream_position, header__operation, header__transaction_id, header__timestamp, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, `landed at`, array(header__change_seq is null, header__change_oper is null, header__change_mask is null, header__stream_position is null, header__operation is null, header__transaction_id is null, header__timestamp is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, `landed at` is null)) as _hash from lake_raw.qlik where (`landed at` >= timestamp_micros(600) or `landed at` is null)) group by _arrival)
+select cast(unix_micros(max(_arrival)) as string) as edge, max_by(_rows, _arrival) as edge_rows, count_if(_arrival is null) as unplaced, max(case when _is_settled then _rows end) as settled_rows, min(_lowest_seq) as lowest_seq, min(case when not coalesce(_is_settled, false) then _lowest_seq end) as lowest_seq_above from (select _arrival, _arrival = timestamp_micros(600) as _is_settled, concat_ws(':', count(*), sum(shiftright(_hash, 32)), sum(_hash & 4294967295)) as _rows, min(_sequence) as _lowest_seq from (select `landed at` as _arrival, cast(header__change_seq as string) as _sequence, xxhash64(header__change_seq, header__change_oper, header__change_mask, header__stream_position, header__operation, header__transaction_id, header__timestamp, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, `landed at`, array(header__change_seq is null, header__change_oper is null, header__change_mask is null, header__stream_position is null, header__operation is null, header__transaction_id is null, header__timestamp is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, `landed at` is null)) as _hash from lake_raw.qlik where (`landed at` >= timestamp_micros(600) or `landed at` is null)) group by _arrival)
 ;
 
 create table lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
@@ -10,10 +10,7 @@ create table lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
     select * from the_model
 ;
 
-select count_if(_is_accepted) as changes, min(case when _is_accepted then _change_seq end) as lowest_seq, max(case when _is_accepted then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, 0 as overruled, 0 as known from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
-;
-
-select cast(unix_micros(least(max(_last_arrival), min(_waiting_since))) as string) as settled, cast(min(_waiting_since) as string) as waiting from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
+select count_if(_is_accepted) as changes, min(case when _is_accepted then _change_seq end) as lowest_seq, max(case when _is_accepted then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, 0 as overruled, 0 as known, cast(unix_micros(least(max(_last_arrival), min(_waiting_since))) as string) as settled, count(_waiting_since) as waiting from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
 ;
 
 insert into lake.dedup_feed__qlik__state (_mark, _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes)
@@ -25,14 +22,14 @@ select * from (
     where _is_accepted
     union all
     select
-        '{"log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000032", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' as _mark,
+        '{"layout": 1, "log": "20260130T120000000000_00000001", "late": "", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000032", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' as _mark,
         null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as `order`, null as `it's`, null as `name with spaces`, null as amount, null as `at`, null as `local`, null as day, null as small, null as ratio, null as flag, null as bytes
 )
 where
     case
         when
             (select max_by(_mark, get_json_object(_mark, '$.batch')) from lake.dedup_feed__qlik__state where _mark is not null)
-            = '{"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}'
+            = '{"layout": 1, "log": "20260130T120000000000_00000001", "late": "", "batch": "20260130T120000000000_00000001", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}'
             then true
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
@@ -67,6 +64,7 @@ create or replace view lake.dedup_feed__qlik
     _report comment 'null, or code: detail of an accepted change that needs a look',
     _is_conflicting comment 'this change was delivered with different contents, of which the greater stands'
 )
+tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
 as
 select
     `order`, -- bigint
@@ -81,12 +79,14 @@ select
     flag, -- boolean
     bytes, -- binary
     _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _changed_columns, _key_before, _raw_id, _batch_id, _report, _is_conflicting
--- comments: f1c3c59f05828a7f5ee63d6afe566c68
 from lake.dedup_feed__qlik__state
 where _mark is null
 ;
 
-create or replace view lake.dedup_feed__qlik__reports as
+create or replace view lake.dedup_feed__qlik__reports
+
+tblproperties ('change_tables.digest' = '…')
+as
 with reports as (
 
     select

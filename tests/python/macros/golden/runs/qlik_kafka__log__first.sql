@@ -1,4 +1,4 @@
-select cast(topic as string), cast(`partition` as string), cast(_last.`offset` as string), _copies from (select topic, `partition`, max(struct(`offset`)) as _last, max(_copies) as _copies from (select topic, `partition`, `offset`, count(*) as _copies from lake_raw.kafka_shared where not (`offset` is null) and true group by topic, `partition`, `offset`) group by topic, `partition`)
+select cast(topic as string), cast(`partition` as string), cast(_last.`offset` as string), _copies, _unplaced from (select topic, `partition`, max(_position) as _last, max(case when _position is not null then _copies end) as _copies, count_if(_position is null) as _unplaced from (select topic, `partition`, _position, count(*) as _copies from (select topic, `partition`, case when not (`offset` is null) then struct(`offset`) end as _position, 1 as _copies from lake_raw.kafka_shared where true) group by topic, `partition`, _position) group by topic, `partition`)
 ;
 
 select cast(_first.topic as string), cast(_first.`partition` as string), cast(_first._position.`offset` as string) from (select min(_waiting_since) as _first from (with landed as (
@@ -71,7 +71,7 @@ select count_if(_mark is null) as changes, min(case when _mark is null then _cha
 ;
 
 insert into lake.dedup_feed__kafka__state (_mark)
-select '{"log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:offset", "settled": [{"group": ["orders", "0"], "position": [41], "is_whole": true}, {"group": ["orders", "1"], "position": [7], "is_whole": true}], "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' as _mark
+select '{"layout": 1, "log": "20260131T120000000000_00000000", "late": "", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:offset", "settled": [{"group": ["orders", "0"], "position": [41], "is_whole": true}, {"group": ["orders", "1"], "position": [7], "is_whole": true}], "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' as _mark
 where
     case
         when (select count_if(_mark is null and _batch_id = '20260131T120000000000_00000000') = 3 and count(*) = 3 from lake.dedup_feed__kafka__state) then true
@@ -105,6 +105,7 @@ create or replace view lake.dedup_feed__kafka
     _report comment 'null, or code: detail of an accepted change that needs a look',
     _is_conflicting comment 'this change was delivered with different contents, of which the greater stands'
 )
+tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
 as
 select
     `order`, -- bigint
@@ -119,12 +120,14 @@ select
     flag, -- boolean
     bytes, -- binary
     _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _changed_columns, _key_before, _raw_id, _batch_id, _report, _is_conflicting
--- comments: f1c3c59f05828a7f5ee63d6afe566c68
 from lake.dedup_feed__kafka__state
 where _mark is null
 ;
 
-create or replace view lake.dedup_feed__kafka__reports as
+create or replace view lake.dedup_feed__kafka__reports
+
+tblproperties ('change_tables.digest' = '…')
+as
 with changes as (
 
     select *

@@ -1,13 +1,13 @@
 select cast(max(`offset`) as string) from lake_raw.kafka_by_column where `offset` is not null
 ;
 
-select cast(max(_arrival) as string) as edge, max_by(_rows, _arrival) as edge_rows, max(case when _is_settled then _rows end) as settled_rows, min(_lowest_seq) as lowest_seq, min(case when not coalesce(_is_settled, false) then _lowest_seq end) as lowest_seq_above from (select _arrival, _arrival = 500 as _is_settled, concat_ws(':', count(*), sum(shiftright(_hash, 32)), sum(_hash & 4294967295)) as _rows, min(_sequence) as _lowest_seq from (select `offset` as _arrival, cast(null as string) as _sequence, xxhash64(topic, `partition`, `offset`, `timestamp`, key, value, array(topic is null, `partition` is null, `offset` is null, `timestamp` is null, key is null, value is null)) as _hash from lake_raw.kafka_by_column where (`offset` >= 500 or `offset` is null)) group by _arrival)
+select cast(max(_arrival) as string) as edge, max_by(_rows, _arrival) as edge_rows, count_if(_arrival is null) as unplaced, max(case when _is_settled then _rows end) as settled_rows, min(_lowest_seq) as lowest_seq, min(case when not coalesce(_is_settled, false) then _lowest_seq end) as lowest_seq_above from (select _arrival, _arrival = 500 as _is_settled, concat_ws(':', count(*), sum(shiftright(_hash, 32)), sum(_hash & 4294967295)) as _rows, min(_sequence) as _lowest_seq from (select `offset` as _arrival, cast(null as string) as _sequence, xxhash64(topic, `partition`, `offset`, `timestamp`, key, value, array(topic is null, `partition` is null, `offset` is null, `timestamp` is null, key is null, value is null)) as _hash from lake_raw.kafka_by_column where (`offset` >= 500 or `offset` is null)) group by _arrival)
 ;
 
 select concat_ws(':', topic, `partition`, `offset`) as place from (select topic, `partition`, `offset`, xxhash64(key, value, array(key is null, value is null)) as _hash from lake_raw.kafka_by_column where not (`offset` is null) and true) group by topic, `partition`, `offset` having min(_hash) <> max(_hash) order by place limit 3
 ;
 
-select cast(least(max(_last_arrival), min(_waiting_since)) as string) as settled, cast(min(_waiting_since) as string) as waiting from (with landed as (
+select cast(least(max(_last_arrival), min(_waiting_since)) as string) as settled, count(_waiting_since) as waiting from (with landed as (
 
     select
         *,
@@ -71,7 +71,7 @@ select count_if(_mark is null) as changes, min(case when _mark is null then _cha
 ;
 
 insert into lake.dedup_feed__kafka_by_column__state (_mark)
-select '{"log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "whole_number:offset", "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "form": 0, "added": {}}' as _mark
+select '{"layout": 1, "log": "20260131T120000000000_00000000", "late": "", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "whole_number:offset", "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "form": 0, "added": {}}' as _mark
 where
     case
         when (select count_if(_mark is null and _batch_id = '20260131T120000000000_00000000') = 3 and count(*) = 3 from lake.dedup_feed__kafka_by_column__state) then true
@@ -98,6 +98,7 @@ create or replace view lake.dedup_feed__kafka_by_column
     _report comment 'null, or code: detail of an accepted change that needs a look',
     _is_conflicting comment 'this change was delivered with different contents, of which the greater stands'
 )
+tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
 as
 select
     `order`, -- bigint
@@ -105,12 +106,14 @@ select
     `name with spaces`, -- string
     amount, -- decimal(12,2)
     _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _changed_columns, _key_before, _raw_id, _batch_id, _report, _is_conflicting
--- comments: 43fe17404cb3415761b5ccb9fade8fd3
 from lake.dedup_feed__kafka_by_column__state
 where _mark is null
 ;
 
-create or replace view lake.dedup_feed__kafka_by_column__reports as
+create or replace view lake.dedup_feed__kafka_by_column__reports
+
+tblproperties ('change_tables.digest' = '…')
+as
 with changes as (
 
     select *

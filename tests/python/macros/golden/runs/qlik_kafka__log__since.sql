@@ -1,7 +1,7 @@
 select 0 as place, _mark from lake.dedup_feed__kafka__state where _mark is not null
 ;
 
-select cast(topic as string), cast(`partition` as string), cast(_last.`offset` as string), _copies from (select topic, `partition`, max(struct(`offset`)) as _last, max(_copies) as _copies from (select topic, `partition`, `offset`, count(*) as _copies from lake_raw.kafka_shared where not (`offset` is null) and (
+select cast(topic as string), cast(`partition` as string), cast(_last.`offset` as string), _copies, _unplaced from (select topic, `partition`, max(_position) as _last, max(case when _position is not null then _copies end) as _copies, count_if(_position is null) as _unplaced from (select topic, `partition`, _position, count(*) as _copies from (select topic, `partition`, case when not (`offset` is null) then struct(`offset`) end as _position, 1 as _copies from lake_raw.kafka_shared where (
             (`offset` is null)
             or (topic <=> 'orders' and `partition` <=> '0' and `offset` > 41)
             or (topic <=> 'orders' and `partition` <=> '1' and `offset` > 7)
@@ -9,7 +9,7 @@ select cast(topic as string), cast(`partition` as string), cast(_last.`offset` a
                 (topic <=> 'orders' and `partition` <=> '0')
                 or (topic <=> 'orders' and `partition` <=> '1')
             )
-        ) group by topic, `partition`, `offset`) group by topic, `partition`)
+        )) group by topic, `partition`, _position) group by topic, `partition`)
 ;
 
 create table lake.dedup_feed__kafka__batch_20260131t120000000000_00000000
@@ -18,10 +18,7 @@ create table lake.dedup_feed__kafka__batch_20260131t120000000000_00000000
     select * from the_model
 ;
 
-select count_if(_is_accepted) as changes, min(case when _is_accepted then _change_seq end) as lowest_seq, max(case when _is_accepted then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, 0 as overruled, 0 as known from lake.dedup_feed__kafka__batch_20260131t120000000000_00000000
-;
-
-select cast(_first.topic as string), cast(_first.`partition` as string), cast(_first._position.`offset` as string) from (select min(_waiting_since) as _first from lake.dedup_feed__kafka__batch_20260131t120000000000_00000000 where _waiting_since is not null group by cast(_waiting_since.topic as string), cast(_waiting_since.`partition` as string))
+select count_if(_is_accepted) as changes, min(case when _is_accepted then _change_seq end) as lowest_seq, max(case when _is_accepted then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, 0 as overruled, 0 as known, cast(null as string) as settled, count(_waiting_since) as waiting from lake.dedup_feed__kafka__batch_20260131t120000000000_00000000
 ;
 
 select count_if(target._change_id is null or ((struct(to_json(struct(source.`order` as `order`, source.`it's` as `it's`, source.`name with spaces` as `name with spaces`, source.amount as amount, source.`at` as `at`, source.`local` as `local`, source.day as day, source.small as small, source.ratio as ratio, source.flag as flag, source.bytes as bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id))
@@ -50,7 +47,7 @@ using (
     where _is_accepted
     union all
     select
-        '{"log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:offset", "settled": [{"group": ["orders", "0"], "position": [41], "is_whole": true}, {"group": ["orders", "1"], "position": [7], "is_whole": true}], "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' as _mark,
+        '{"layout": 1, "log": "20260130T120000000000_00000001", "late": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:offset", "settled": [{"group": ["orders", "0"], "position": [45], "is_whole": true}, {"group": ["orders", "1"], "position": [7], "is_whole": true}], "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' as _mark,
         null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as `order`, null as `it's`, null as `name with spaces`, null as amount, null as `at`, null as `local`, null as day, null as small, null as ratio, null as flag, null as bytes
 ) as source
     on
@@ -60,7 +57,7 @@ using (
         and (target._mark is not null or target._change_seq between '20260131120000250000000000000000020' and '20260131120000250000000000000000022')
 when matched and source._mark is not null then update set
     _mark = case
-        when target._mark = '{"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:offset", "settled": [{"group": ["orders", "0"], "position": [41], "is_whole": true}, {"group": ["orders", "1"], "position": [7], "is_whole": true}], "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' then source._mark
+        when target._mark = '{"layout": 1, "log": "20260130T120000000000_00000001", "late": "", "batch": "20260130T120000000000_00000001", "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:offset", "settled": [{"group": ["orders", "0"], "position": [41], "is_whole": true}, {"group": ["orders", "1"], "position": [7], "is_whole": true}], "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' then source._mark
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
 when matched and (struct(to_json(struct(source.`order` as `order`, source.`it's` as `it's`, source.`name with spaces` as `name with spaces`, source.amount as amount, source.`at` as `at`, source.`local` as `local`, source.day as day, source.small as small, source.ratio as ratio, source.flag as flag, source.bytes as bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id)) then update set
@@ -199,6 +196,7 @@ create or replace view lake.dedup_feed__kafka
     _report comment 'null, or code: detail of an accepted change that needs a look',
     _is_conflicting comment 'this change was delivered with different contents, of which the greater stands'
 )
+tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
 as
 select
     `order`, -- bigint
@@ -213,12 +211,14 @@ select
     flag, -- boolean
     bytes, -- binary
     _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _changed_columns, _key_before, _raw_id, _batch_id, _report, _is_conflicting
--- comments: f1c3c59f05828a7f5ee63d6afe566c68
 from lake.dedup_feed__kafka__state
 where _mark is null
 ;
 
-create or replace view lake.dedup_feed__kafka__reports as
+create or replace view lake.dedup_feed__kafka__reports
+
+tblproperties ('change_tables.digest' = '…')
+as
 with changes as (
 
     select *

@@ -1,0 +1,10 @@
+create or replace view lake.rejected
+  
+  
+  as
+    
+select * from the_model
+;
+
+alter view lake.rejected set tblproperties ('change_tables.digest' = '…')
+;

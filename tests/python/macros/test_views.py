@@ -1,0 +1,203 @@
+"""Which views a run makes anew, which marks it believes, and what a run without news sends."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from dbt_common.exceptions import CompilationError
+
+from .rendering import NOT_ASKED, Lake, Run
+from .shapes import ANSWERS, SCHEMA, SHAPES, Shape, Shapes
+
+LOG = "dedup_feed__qlik"
+PLACES = "cast\\(topic as string\\).* _copies, _unplaced from"
+NOTHING_NEW = {"as edge_rows": [{**ANSWERS["as edge_rows"][0], "settled_rows": "2:3:4"}]}
+"""What has landed is what the run before has found: see ANSWERS."""
+
+MADE = re.compile(r"create or replace view (\S+).*?\ntblproperties \(([^)]*)\)\nas\n", re.DOTALL)
+ALTERED = re.compile(r"alter view (\S+) set tblproperties \(([^)]*)\)")
+PROPERTY = re.compile(r"'([^']+)' = '([^']*)'")
+
+
+def _shown(run: Run) -> dict[str, str]:
+    """The views that a run leaves, as Spark lists them with their properties."""
+    shown: dict[str, dict[str, str]] = {}
+    for sql in run.sent:
+        for made in (MADE, ALTERED):
+            for view, properties in made.findall(sql):
+                shown.setdefault(view, {}).update(PROPERTY.findall(properties))
+    return {
+        view: f"Type: VIEW\nTable Properties: [{', '.join(f'{name}={text}' for name, text in properties.items())}]\n"
+        for view, properties in shown.items()
+    }
+
+
+def _asked(run: Run) -> list[str]:
+    return [sql for sql in run.sent if not any(re.search(asked, sql) for asked in NOT_ASKED)]
+
+
+def _again(shapes: Shapes, shape: Shape, views: dict[str, str], **given: Any) -> Run:
+    """The run of a shape that finds these views."""
+    lake = replace(shapes.lake(shape), views=views)
+    return shapes.project.run(shape.model, lake, **given)
+
+
+def _after_first(shapes: Shapes, *models: str) -> dict[str, str]:
+    """The views that first runs of models leave."""
+    shown: dict[str, str] = {}
+    marks = {model: dict[str, Any]() for model in models if model.startswith("dedup_")}
+    for model in models:
+        found = {} if model.startswith("dedup_") else marks
+        shown |= _shown(shapes.run(Shape(model, found), run=1))
+    return shown
+
+
+def test_a_log_with_nothing_new_sends_the_look_alone(shapes: Shapes) -> None:
+    run = _again(shapes, Shape(LOG, {LOG: {}}, NOTHING_NEW), _after_first(shapes, LOG))
+    (look,) = _asked(run)
+    assert " as edge_rows" in look
+
+
+def test_a_log_of_positions_with_nothing_new_sends_the_look_alone(shapes: Shapes) -> None:
+    log = "dedup_feed__kafka"
+    (look,) = _asked(_again(shapes, Shape(log, {log: {}}, {PLACES: []}), _after_first(shapes, log)))
+    assert re.search(PLACES, look)
+
+
+@pytest.mark.parametrize("model", ["current_feed__full", "history_feed__full", "current_feed__partial"])
+def test_a_state_with_nothing_new_sends_nothing(shapes: Shapes, model: str) -> None:
+    log = model.replace(model.split("_")[0], "dedup", 1)
+    run = _again(shapes, Shape(model, {log: {}, model: {}}), _after_first(shapes, log, model))
+    assert _asked(run) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rejected",
+        "reported",
+        "openedge_cdc__events",
+        "qlik_kafka__schemas",
+        "qlik_kafka__unclaimed",
+        "idm_event_log__unclaimed",
+    ],
+)
+def test_a_view_that_is_there_just_so_is_left(shapes: Shapes, name: str) -> None:
+    shape = SHAPES[name]
+    views = _shown(shapes.run(shape))
+    assert f"{SCHEMA}.{shape.model}" in views
+    assert _asked(_again(shapes, shape, views)) == []
+
+
+def test_a_staging_view_that_is_there_just_so_is_left(shapes: Shapes) -> None:
+    model = "stg_feed__qlik"
+    views = _after_first(shapes, model)
+    assert _asked(_again(shapes, Shape(model), views)) == []
+
+
+@pytest.mark.parametrize("shown", ["Table Properties: [change_tables.digest=0123]", "", "Table Properties: []"])
+def test_a_view_of_another_text_is_made_anew(shapes: Shapes, shown: str) -> None:
+    model = "stg_feed__qlik"
+    (made,) = _asked(_again(shapes, Shape(model), {f"{SCHEMA}.{model}": shown}))
+    assert made.startswith(f"create or replace view {SCHEMA}.{model}")
+
+
+def _without_part(text: str) -> str:
+    return re.sub(r", change_tables\.mark\.0=[0-9a-f]+", "", text)
+
+
+def _with_part_of_another(text: str) -> str:
+    return re.sub(r"(change_tables\.mark\.0=)..", r"\g<1>00", text)
+
+
+def _taken_back(text: str) -> str:
+    return re.sub(r"(change_tables\.mark)=[0-9a-f:]+", r"\1=", text)
+
+
+@pytest.mark.parametrize("broken", [_without_part, _with_part_of_another, _taken_back])
+def test_a_mark_that_is_not_whole_is_read_from_the_table(shapes: Shapes, broken: Any) -> None:
+    views = {view: broken(text) for view, text in _after_first(shapes, LOG).items()}
+    asked = _asked(_again(shapes, Shape(LOG, {LOG: {}}, NOTHING_NEW), views))
+    assert asked[0] == f"select 0 as place, _mark from {SCHEMA}.{LOG}__state where _mark is not null"
+    # and the view has it again
+    assert any("'change_tables.mark' = '1:1:" in sql for sql in asked)
+
+
+def test_a_rescan_reads_the_marks_of_the_tables(shapes: Shapes) -> None:
+    model, log = "current_feed__full", "dedup_feed__full"
+    run = _again(
+        shapes,
+        Shape(model, {log: {}, model: {}}),
+        _after_first(shapes, log, model),
+        variables={"change_tables_rescan": True},
+    )
+    assert _asked(run) == [
+        f"select 0 as place, _mark from {SCHEMA}.{log}__state where _mark is not null"
+        f" union all select 1 as place, _mark from {SCHEMA}.{model}__state where _mark is not null"
+    ]
+
+
+def test_a_full_refresh_and_the_first_run_after_a_view_was_dropped_make_it(shapes: Shapes) -> None:
+    assert any(
+        sql.startswith(f"create or replace view {SCHEMA}.{LOG}\n")
+        for sql in shapes.run(Shape(LOG, {LOG: {}}, NOTHING_NEW)).sent
+    )
+
+
+@pytest.mark.parametrize("model", [LOG, "current_feed__full", "history_feed__full"])
+def test_a_cached_mark_is_taken_back_before_a_table_is_written_and_set_after(shapes: Shapes, model: str) -> None:
+    log = model if model == LOG else "dedup_feed__full"
+    marks: dict[str, dict[str, Any]] = (
+        {log: {}} if model == LOG else {log: {"batch": "20260131T110000000000_00000009"}, model: {}}
+    )
+    views = _after_first(shapes, log) if model == LOG else _after_first(shapes, log, model)
+    if model != LOG:
+        # the log has run since, and has left its mark
+        views.pop(f"{SCHEMA}.{log}")
+    sent = _again(shapes, Shape(model, marks), views).sent
+    told = [number for number, sql in enumerate(sent) if "'change_tables.mark'" in sql]
+    written = next(number for number, sql in enumerate(sent) if re.match("insert into|merge into", sql))
+    assert sent[told[0]] == f"alter view {SCHEMA}.{model} set tblproperties ('change_tables.mark' = '')"
+    assert told[0] < written < told[-1]
+    assert "'change_tables.mark.0' = '7b22" in sent[told[-1]]
+
+
+# ---- layouts
+
+
+def _note(shapes: Shapes, shape: Shape, lake: Lake | None = None) -> dict[str, Any]:
+    return shapes.project.render(shape.model, lake or shapes.lake(shape)).note
+
+
+@pytest.mark.parametrize(
+    ("model", "run"),
+    [("current_feed__full", "since"), ("current_feed__partial", "since"), ("history_feed__full", "first")],
+)
+def test_a_state_of_layout_0_is_added_to_and_a_history_of_it_built_anew(shapes: Shapes, model: str, run: str) -> None:
+    log = f"dedup_{model.split('_', 1)[1]}"
+    lake = shapes.lake(Shape(model, {log: {"batch": "20260131T110000000000_00000009"}, model: {}}, LOOKED))
+    for marks in lake.marks.values():
+        for mark in marks:
+            # a mark of layout 0 has neither
+            assert isinstance(mark, dict)
+            mark.pop("layout")
+            mark.pop("late", None)
+    assert _note(shapes, Shape(model), lake)["run"] == run
+
+
+LOOKED = {"met_events": [{"late": 0, "rebuild": 0}]}
+
+
+@pytest.mark.parametrize("newer", ["dedup_feed__full", "current_feed__full"])
+def test_a_later_layout_stops_the_run_and_names_the_way_out(shapes: Shapes, newer: str) -> None:
+    marks: dict[str, dict[str, Any]] = {"dedup_feed__full": {}, "current_feed__full": {}, newer: {"layout": 99}}
+    with pytest.raises(CompilationError) as refused:
+        _note(shapes, Shape("current_feed__full", marks))
+    assert (
+        f"change_tables: model 'current_feed__full': {SCHEMA}.{newer}__state has layout 99, which a later version of"
+        " the package wrote; this one knows layouts up to 1: install that version, or build the log and the models"
+        " after it anew with --full-refresh"
+    ) in str(refused.value)
