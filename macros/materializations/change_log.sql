@@ -236,8 +236,8 @@ where
     (truncate or load), the highest that it holds, the loads that ended keys, whether keys have moved, the load it holds, what
     has settled of the raw table by which arrival and what had landed there (see `_landed_edge`), and the last run after which
     states must be built anew, because a change was withdrawn, or a key before was overruled and the move it told of is. Then
-    what was declared, and the form of the log (see `log_form`). `late` is the last run that took in changes which the log
-    reached already: all that later runs took in comes after all that was there, which spares states a look.
+    what was declared, and the form of the log (see `log_form`). `extends` is the batch before the last one, where all that the
+    last one took in comes after all that was there: a state of that batch need not look for late events.
 -#}
 {% macro _log_mark(spec, run, batch, found, settled) %}
     {% set mark_before = run.mark_before %}
@@ -246,12 +246,15 @@ where
     } %}
     {% set snapshot_seq = spec.snapshot_seq if spec.snapshot else none %}
     {% set writes = mark_before is none or found.changes > 0 or (snapshot_seq is not none and snapshot_seq != mark_before.snapshot_seq) %}
-    {% set is_late = mark_before is not none and found.lowest_seq is not none and found.lowest_seq <= mark_before.highest_seq %}
+    {% set extends = mark_before.get('extends') if mark_before else none %}
+    {% if mark_before and writes %}
+        {% set extends = mark_before.batch if found.lowest_seq is none or found.lowest_seq > mark_before.highest_seq %}
+    {% endif %}
     {% do return({
         'layout': change_tables.layout(),
         'log': before.log,
-        'late': batch if is_late else before.get('late', before.batch),
         'batch': batch if writes else before.batch,
+        'extends': extends or none,
         'floor': [before.floor, found.truncate_seq, snapshot_seq or ''] | max(case_sensitive=true),
         'highest_seq': [before.highest_seq, found.highest_seq or ''] | max(case_sensitive=true),
         'loads': before.loads + ([snapshot_seq] if snapshot_seq and snapshot_seq not in before.loads else []),

@@ -5,7 +5,8 @@
 
     The table is what counts. A run takes the cached mark back before it writes, and sets it once it has written: a run that
     died leaves none, and the next one reads the table. A cached mark that is older than the table's all the same, since two
-    runs met, is harmless, for every write compares the mark that it looked at with the one that is there.
+    runs met, is harmless: every write compares the mark that it looked at with the one that is there, and what writes a table
+    anew that is there has read the tables.
 -#}
 
 {#- The layout of the tables that this version of the package writes. A mark without one is of layout 0. -#}
@@ -16,28 +17,36 @@
 
 {#-
     For each of these models its latest mark, {mark, number, is_cached}: none where it has none, and how many its table has.
-    What no view has cached is read by one query. A rescan believes tables alone.
+    Cached marks are taken all or none: beside one that a table has by now, one that was cached when dbt began may be an older one.
+    Else one query reads the tables. A rescan believes tables alone, and so does `from_tables`.
 -#}
-{% macro read_marks(relations) %}
+{% macro read_marks(relations, from_tables=false) %}
     {% set marks = [] %}
     {% set queries = [] %}
+    {% set tables_alone = [from_tables or var('change_tables_rescan', false)] %}
     {% for relation in relations %}
         {% set state = change_tables.state_relation(relation) %}
         {% set is_there = load_cached_relation(state) is not none %}
-        {% set cached = change_tables._cached_mark(relation) if is_there and not var('change_tables_rescan', false) else none %}
+        {% set cached = change_tables._cached_mark(relation) if is_there else none %}
         {% do marks.append(cached or {'mark': none, 'number': 0, 'is_cached': false}) %}
-        {% if is_there and not cached %}
+        {% if is_there %}
+            {% do tables_alone.append(cached is none) %}
             {% do queries.append('select ' ~ loop.index0 ~ ' as place, _mark from ' ~ state ~ ' where _mark is not null') %}
         {% endif %}
     {% endfor %}
-    {% for row in (run_query(queries | join(' union all ')).rows if queries else []) %}
-        {% set found = marks[row[0]] %}
-        {% set mark = fromjson(row[1]) %}
-        {% do found.update({'number': found.number + 1}) %}
-        {% if found.mark is none or mark.batch > found.mark.batch %}
-            {% do found.update({'mark': mark}) %}
-        {% endif %}
-    {% endfor %}
+    {% if queries and tables_alone | max %}
+        {% for found in marks %}
+            {% do found.update({'mark': none, 'number': 0, 'is_cached': false}) %}
+        {% endfor %}
+        {% for row in run_query(queries | join(' union all ')).rows %}
+            {% set found = marks[row[0]] %}
+            {% set mark = fromjson(row[1]) %}
+            {% do found.update({'number': found.number + 1}) %}
+            {% if found.mark is none or mark.batch > found.mark.batch %}
+                {% do found.update({'mark': mark}) %}
+            {% endif %}
+        {% endfor %}
+    {% endif %}
     {% for found in marks %}
         {% if found.mark and found.mark.get('layout', 0) > change_tables.layout() %}
             {% do exceptions.raise_compiler_error(

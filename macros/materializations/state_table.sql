@@ -70,10 +70,10 @@
     log_is_behind     whether the log was built with other columns than are declared by now
     form, added       the form of the log, and the forms in which columns were added to it (see `log_form`)
 -#}
-{% macro state_run(spec, dedup, folds, history=false) %}
+{% macro state_run(spec, dedup, folds, history=false, from_tables=false) %}
     {% set log = change_tables.state_relation(dedup) %}
     {% set state = change_tables.state_relation(this) %}
-    {% set marks = change_tables.read_marks([dedup] if change_tables.is_rebuild() else [dedup, this]) %}
+    {% set marks = change_tables.read_marks([dedup] if change_tables.is_rebuild() else [dedup, this], from_tables) %}
     {#- before the log is built, `dbt compile` shows what a first run would be -#}
     {% set log_mark = marks[0].mark or change_tables.mark_of_unbuilt_log() %}
     {% set mark = none if change_tables.is_rebuild() else marks[1].mark %}
@@ -83,7 +83,7 @@
     {% do change_tables.refuse_changed_columns(spec, mark if follows else none, state) %}
     {% set run = change_tables._whole_run(spec, log_mark, folds, history) %}
     {% if follows %}
-        {% set is_new = mark.batch != log_mark.batch or change_tables.columns_have_changed(spec, mark) %}
+        {% set is_new = mark.batch < log_mark.batch or change_tables.columns_have_changed(spec, mark) %}
         {% do run.update({
             'run': 'since' if is_new else 'nothing new',
             'mark_before': mark,
@@ -91,9 +91,13 @@
         }) %}
     {% endif %}
     {#- what came in since was all later than what the state has folded: none of it can be late -#}
-    {% set is_in_time = follows and log_mark.get('late', log_mark.batch) <= mark.batch and log_mark.loads == mark.loads %}
+    {% set is_in_time = follows and log_mark.get('extends') == mark.batch and log_mark.loads == mark.loads %}
     {% if log_mark.log and not run.log_is_behind and run.run != 'nothing new' and (run.moves or (folds and run.run == 'since' and not is_in_time)) %}
         {% do change_tables._look_at_new_events(spec, run, log, state) %}
+    {% endif %}
+    {#- what is there is not replaced by what dbt saw when it began -#}
+    {% if run.run == 'first' and mark is not none and marks[1].is_cached %}
+        {% do return(change_tables.state_run(spec, dedup, folds, history, from_tables=true)) %}
     {% endif %}
     {% do run.update({'kept_step': change_tables._kept_step(run)}) %}
     {% do return(run) %}

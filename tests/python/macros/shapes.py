@@ -11,6 +11,8 @@ from .entries import FURTHER, LANDED
 from .rendering import Answers, Lake, Project, Rows, Run
 
 SCHEMA = "lake"
+FIRST_BATCH = "20260130T120000000000_00000001"
+"""That of the marks that a first run leaves."""
 Marks = dict[str, dict[str, Any]]
 
 
@@ -90,10 +92,10 @@ def _state(kind: str, name: str, log: dict[str, Any] | None = None, **looked: in
 
 
 def state_since(kind: str, name: str, log: dict[str, Any] | None = None, **looked: int) -> Shape:
-    """A later run, over a log that has taken in more since: late changes among it where a look counts them."""
+    """A later run, over a log that has taken in one more batch: all of it in time where no look counts late changes."""
     model = f"{kind}_feed__{name}"
     batch = "20260131T110000000000_00000009"
-    came = {"batch": batch} | ({"late": batch} if "late" in looked else {})
+    came = {"batch": batch, "extends": None if "late" in looked else FIRST_BATCH}
     answers = {"exchanged_keys|met_events": [looked]} if looked else {}
     return Shape(model, {_log(name): came | (log or {}), model: {}}, answers)
 

@@ -322,7 +322,7 @@ def test_positions_have_settled_up_to_what_had_landed_or_the_first_row_that_wait
 # ---- the mark of a log
 
 BEFORE: dict[str, Any] = {
-    "log": "0", "late": "0", "batch": "1", "floor": "300", "highest_seq": "500", "loads": ["300"], "moves": False,
+    "log": "0", "batch": "1", "extends": "0", "floor": "300", "highest_seq": "500", "loads": ["300"], "moves": False,
     "rebuild": "", "snapshot_seq": "300",
 }  # fmt: skip
 FOUND = {
@@ -336,7 +336,7 @@ MARKS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any], di
     "an empty first build": (
         None, FOUND, NO_LOAD,
         {
-            "layout": 1, "log": "2", "late": "", "batch": "2", "floor": "", "highest_seq": "", "loads": [],
+            "layout": 1, "log": "2", "batch": "2", "extends": None, "floor": "", "highest_seq": "", "loads": [],
             "snapshot_seq": None, "rebuild": "",
         },
     ),
@@ -347,20 +347,20 @@ MARKS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any], di
     "nothing found": (BEFORE, FOUND, LOAD, BEFORE),
     "changes": (
         BEFORE, FOUND | {"changes": 1, "lowest_seq": "501", "highest_seq": "600"}, LOAD,
-        BEFORE | {"batch": "2", "highest_seq": "600"},
+        BEFORE | {"batch": "2", "extends": "1", "highest_seq": "600"},
     ),
     "late changes": (
         BEFORE, FOUND | {"changes": 1, "lowest_seq": "400", "highest_seq": "400"}, LOAD,
-        BEFORE | {"batch": "2", "late": "2"},
+        BEFORE | {"batch": "2", "extends": None},
     ),
     "changes at the sequence that the log reaches": (
         BEFORE, FOUND | {"changes": 2, "lowest_seq": "500", "highest_seq": "600"}, LOAD,
-        BEFORE | {"batch": "2", "late": "2", "highest_seq": "600"},
+        BEFORE | {"batch": "2", "extends": None, "highest_seq": "600"},
     ),
-    "changes after a log of layout 0, which does not say when the last late ones came": (
-        {name: value for name, value in BEFORE.items() if name != "late"},
+    "changes after a log of layout 0": (
+        {name: value for name, value in BEFORE.items() if name != "extends"},
         FOUND | {"changes": 1, "lowest_seq": "501", "highest_seq": "600"}, LOAD,
-        BEFORE | {"batch": "2", "late": "1", "highest_seq": "600"},
+        BEFORE | {"batch": "2", "extends": "1", "highest_seq": "600"},
     ),
     "a truncate": (
         BEFORE, FOUND | {"changes": 1, "highest_seq": "600", "truncate_seq": "600"}, LOAD,

@@ -8,10 +8,11 @@ import pytest
 from dbt_common.exceptions import CompilationError
 
 from .rendering import Run
-from .shapes import ADDED, FLOOR, MOVES, Shape, Shapes, state_since
+from .shapes import ADDED, FIRST_BATCH, FLOOR, MOVES, Shape, Shapes, state_since
 
 BATCH = "20260131T110000000000_00000009"
 LATER = "20260131T113000000000_00000010"
+EXTENDED = {"batch": BATCH, "extends": FIRST_BATCH}
 FIRST = {"run": "first", "mark_before": None}
 ADDS = {"run": "since", "replays": False, "log_is_behind": False}
 LATER_FLOOR = {"floor": "20260131120000250000000000000000016", "loads": []}
@@ -66,11 +67,11 @@ OF_MARKS: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, dict[str, 
         None,
         FIRST | {"ends_older_keys": False, "has_floors": True},
     ),
-    "a history, changes in time, no look": ("history_feed__full", {"batch": BATCH}, {}, ADDS | {"late": False}),
-    "partial images, changes in time, no look": ("current_feed__partial", {"batch": BATCH}, {}, ADDS | {"late": False}),
-    "late changes that the history has taken in": (
-        "history_feed__full", {"batch": LATER, "late": BATCH}, {"batch": BATCH}, ADDS | {"late": False},
-    ),
+    "a history, changes in time, no look": ("history_feed__full", EXTENDED, {}, ADDS | {"late": False}),
+    "partial images, changes in time, no look": ("current_feed__partial", EXTENDED, {}, ADDS | {"late": False}),
+    "a history that has taken in the same batch": ("history_feed__full", EXTENDED, EXTENDED, {"run": "nothing new"}),
+    # a state that is ahead of its log, which was restored by hand: nothing, until the log has a later batch
+    "a log that seems older": ("history_feed__full", {}, {"batch": BATCH}, {"run": "nothing new"}),
     "moves of partial images": (
         "current_feed__partial",
         MOVES,
@@ -151,6 +152,30 @@ AFTER_A_LOOK: dict[str, tuple[str, str, dict[str, Any], dict[str, int], dict[str
     ),
     "a column that was added": ("current", "partial", ADDED, {"late": 0, "rebuild": 0}, ADDS | ADDED),
 }  # fmt: skip
+
+
+# the log's mark, the state's -> a look is asked for, since nothing says that all came in time
+LOOKED_AT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "late changes": ({"batch": BATCH, "extends": None}, {}),
+    "a log of layout 0": ({"batch": BATCH}, {}),
+    "a state that is two batches behind": ({"batch": LATER, "extends": BATCH}, {}),
+    "a log that was restored, and has taken in again what the state has": (
+        {"batch": LATER, "extends": FIRST_BATCH}, {"batch": BATCH},
+    ),
+    "a load": (EXTENDED | {"loads": [""]}, {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOOKED_AT)
+@pytest.mark.parametrize("model", ["history_feed__full", "current_feed__partial"])
+def test_a_look_is_spared_only_where_the_log_says_that_all_came_in_time(shapes: Shapes, name: str, model: str) -> None:
+    log, state = LOOKED_AT[name]
+    shape = Shape(
+        model,
+        {f"dedup_{model.split('_', 1)[1]}": log, model: state},
+        {"met_events": [{"late": 1, "rebuild": 0}]},
+    )
+    _has(_note(shapes, shape), {"run": "since", "late": True})
 
 
 @pytest.mark.parametrize("name", AFTER_A_LOOK)

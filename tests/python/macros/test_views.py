@@ -10,9 +10,10 @@ import pytest
 from dbt_common.exceptions import CompilationError
 
 from .rendering import NOT_ASKED, Lake, Run
-from .shapes import ANSWERS, SCHEMA, SHAPES, Shape, Shapes
+from .shapes import ANSWERS, FIRST_BATCH, SCHEMA, SHAPES, Shape, Shapes
 
 LOG = "dedup_feed__qlik"
+LATER = "20260131T110000000000_00000009"
 PLACES = "cast\\(topic as string\\).* _copies, _unplaced from"
 NOTHING_NEW = {"as edge_rows": [{**ANSWERS["as edge_rows"][0], "settled_rows": "2:3:4"}]}
 """What has landed is what the run before has found: see ANSWERS."""
@@ -140,6 +141,26 @@ def test_a_rescan_reads_the_marks_of_the_tables(shapes: Shapes) -> None:
     ]
 
 
+def test_one_mark_that_is_not_cached_has_all_read_from_tables(shapes: Shapes) -> None:
+    model, log = "current_feed__full", "dedup_feed__full"
+    views = _after_first(shapes, log, model)
+    for without in (log, model):
+        others = {name: text for name, text in views.items() if name != f"{SCHEMA}.{without}"}
+        asked = _asked(_again(shapes, Shape(model, {log: {}, model: {}}), others))
+        assert "select 0 as place" in asked[0]
+        assert "select 1 as place" in asked[0]
+
+
+def test_a_state_is_built_anew_only_by_marks_of_tables(shapes: Shapes) -> None:
+    model, log = "current_feed__full", "dedup_feed__full"
+    views = _after_first(shapes, log, model)
+    views[f"{SCHEMA}.{log}"] = _shown(shapes.run(Shape(log)))[f"{SCHEMA}.{log}"]  # a log that was built later
+    run = _again(shapes, Shape(model, {log: {}, model: {}}), views)
+    # the tables say otherwise: both are as they were
+    assert "select 1 as place" in _asked(run)[0]
+    assert run.note["run"] == "nothing new"
+
+
 def test_a_full_refresh_and_the_first_run_after_a_view_was_dropped_make_it(shapes: Shapes) -> None:
     assert any(
         sql.startswith(f"create or replace view {SCHEMA}.{LOG}\n")
@@ -151,7 +172,7 @@ def test_a_full_refresh_and_the_first_run_after_a_view_was_dropped_make_it(shape
 def test_a_cached_mark_is_taken_back_before_a_table_is_written_and_set_after(shapes: Shapes, model: str) -> None:
     log = model if model == LOG else "dedup_feed__full"
     marks: dict[str, dict[str, Any]] = (
-        {log: {}} if model == LOG else {log: {"batch": "20260131T110000000000_00000009"}, model: {}}
+        {log: {}} if model == LOG else {log: {"batch": LATER, "extends": FIRST_BATCH}, model: {}}
     )
     views = _after_first(shapes, log) if model == LOG else _after_first(shapes, log, model)
     if model != LOG:
@@ -178,13 +199,13 @@ def _note(shapes: Shapes, shape: Shape, lake: Lake | None = None) -> dict[str, A
 )
 def test_a_state_of_layout_0_is_added_to_and_a_history_of_it_built_anew(shapes: Shapes, model: str, run: str) -> None:
     log = f"dedup_{model.split('_', 1)[1]}"
-    lake = shapes.lake(Shape(model, {log: {"batch": "20260131T110000000000_00000009"}, model: {}}, LOOKED))
+    lake = shapes.lake(Shape(model, {log: {"batch": LATER}, model: {}}, LOOKED))
     for marks in lake.marks.values():
         for mark in marks:
             # a mark of layout 0 has neither
             assert isinstance(mark, dict)
             mark.pop("layout")
-            mark.pop("late", None)
+            mark.pop("extends", None)
     assert _note(shapes, Shape(model), lake)["run"] == run
 
 
