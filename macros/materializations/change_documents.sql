@@ -25,7 +25,7 @@
     {%- elif run.run == 'first' -%}
         {%- do change_tables._refuse_what_has_been_built_since(state) -%}
         {%- call statement('main') -%}
-            {{ change_tables.create_state_table(state, change_tables._documents_with_mark(sql, run.mark)) }}
+            {{ change_tables.create_state_table(state, change_tables._documents_with_mark(sql, run.mark), marks_rows=true) }}
         {%- endcall -%}
         {%- set mark = run.mark -%}
     {%- elif run.run == 'since' and run.mark_before.batch < run.mark.batch -%}

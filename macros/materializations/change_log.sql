@@ -75,6 +75,11 @@
             {%- else -%}
                 {%- set adds_only = found.changes > 0 and found.known == 0 and run.marks < change_tables._most_marks() -%}
                 {%- set number_of_marks = run.marks + 1 if adds_only else 1 -%}
+                {#- to insert touches no file that is there -#}
+                {%- if not adds_only and mark.changes >= change_tables.rows_of_large_table() and not run.mark_before.marks_rows -%}
+                    {%- do change_tables.mark_rows_of_large_table(state, mark.changes) -%}
+                    {%- do mark.update({'marks_rows': true}) -%}
+                {%- endif -%}
                 {%- call statement('main') -%}
                     {%- if adds_only -%}
                     {{ change_tables.insert_changes(spec, state, new_changes, run.mark_before, mark, found) }}
@@ -237,13 +242,20 @@ where
     has settled of the raw table by which arrival and what had landed there (see `_landed_edge`), and the last run after which
     states must be built anew, because a change was withdrawn, or a key before was overruled and the move it told of is. Then
     what was declared, and the form of the log (see `log_form`). `extends` is the batch before the last one, where all that the
-    last one took in comes after all that was there: a state of that batch need not look for late events.
+    last one took in comes after all that was there: a state of that batch need not look for late events. `changes` is how many
+    changes it has taken in or revised, and `marks_rows` whether the table has deletion vectors since (see `mark_rows_of_large_table`).
 -#}
 {% macro _log_mark(spec, run, batch, found, settled) %}
     {% set mark_before = run.mark_before %}
     {% set before = mark_before or {
-        'log': batch, 'batch': '', 'floor': '', 'highest_seq': '', 'loads': [], 'moves': false, 'rebuild': '', 'snapshot_seq': none
+        'log': batch, 'batch': '', 'floor': '', 'highest_seq': '', 'loads': [], 'moves': false, 'rebuild': '', 'snapshot_seq': none,
+        'changes': 0,
     } %}
+    {% set changes = before.changes %}
+    {% if changes is not defined %}
+        {#- a mark of layout 0 does not say -#}
+        {% set changes = run_query('select count(*) from ' ~ change_tables.state_relation(this)).rows[0][0] | int %}
+    {% endif %}
     {% set snapshot_seq = spec.snapshot_seq if spec.snapshot else none %}
     {% set writes = mark_before is none or found.changes > 0 or (snapshot_seq is not none and snapshot_seq != mark_before.snapshot_seq) %}
     {% set extends = mark_before.get('extends') if mark_before else none %}
@@ -255,6 +267,8 @@ where
         'log': before.log,
         'batch': batch if writes else before.batch,
         'extends': extends or none,
+        'changes': changes + found.changes,
+        'marks_rows': before.marks_rows or false,
         'floor': [before.floor, found.truncate_seq, snapshot_seq or ''] | max(case_sensitive=true),
         'highest_seq': [before.highest_seq, found.highest_seq or ''] | max(case_sensitive=true),
         'loads': before.loads + ([snapshot_seq] if snapshot_seq and snapshot_seq not in before.loads else []),

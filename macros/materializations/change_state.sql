@@ -40,6 +40,9 @@
             {{ change_tables.create_state_table(state, change_tables._with_mark(spec, sql, run), partitioned_by=partitioned_by) }}
         {%- endcall -%}
     {%- elif run.run == 'since' -%}
+        {%- if run.is_to_be_counted -%}
+            {%- do change_tables.mark_rows_of_large_table(state) -%}
+        {%- endif -%}
         {%- call statement('main') -%}
             {{ change_tables.merge_state(spec, state, sql, run) }}
         {%- endcall -%}

@@ -66,6 +66,7 @@
     exchanges, late   whether there are keys to replay: rows exchanged their keys; events came late (see `_replayed_key_steps`)
     replays           either of these, in a run that adds
     follows_rows      whether what a change lacks may stand at another key (see `_followed_steps`)
+    is_to_be_counted  whether the rows of the state are to be counted, for it may be large by now
     kept_step         the step whose rows are kept in a table of their own, before the rest is run; none where a run needs none
     log_is_behind     whether the log was built with other columns than are declared by now
     form, added       the form of the log, and the forms in which columns were added to it (see `log_form`)
@@ -89,6 +90,11 @@
             'mark_before': mark,
             'ends_older_keys': log_mark.floor > mark.floor,
         }) %}
+        {#- a state has no more rows than its log: they are counted when that is large, and again when it is twice as large -#}
+        {% set counted = mark.get('counted', 0) %}
+        {% set changes = log_mark.get('changes', 0) %}
+        {% do run.update({'is_to_be_counted': changes >= [change_tables.rows_of_large_table(), 2 * counted] | max}) %}
+        {% do run.mark.update({'counted': changes if run.is_to_be_counted else counted}) %}
     {% endif %}
     {#- what came in since was all later than what the state has folded: none of it can be late -#}
     {% set is_in_time = follows and log_mark.get('extends') == mark.batch and log_mark.loads == mark.loads %}
@@ -145,7 +151,7 @@
         'mark_before': none,
         'mark': {
             'layout': change_tables.layout(), 'log': log_mark.log, 'batch': log_mark.batch, 'floor': log_mark.floor, 'loads': log_mark.loads,
-            'key': spec.key, 'columns': change_tables.column_types(spec),
+            'key': spec.key, 'columns': change_tables.column_types(spec), 'counted': 0,
         },
         'history': history,
         'folds': folds,
@@ -157,6 +163,7 @@
         'replays': false,
         'follows_rows': folds and log_mark.moves and spec.images == 'partial',
         'kept_step': none,
+        'is_to_be_counted': false,
         'log_is_behind': log_mark.log > '' and (log_mark.key != spec.key or log_mark.columns != change_tables.column_types(spec)),
         'form': log_mark.form,
         'added': log_mark.added,
@@ -204,7 +211,8 @@
         {% do found.update({name: row[loop.index0] | int > 0}) %}
     {% endfor %}
     {% if found.get('rebuild') or found.get('late_moves') or found.get('open_exchanges') %}
-        {% do run.update({'run': 'first', 'mark_before': none, 'ends_older_keys': false}) %}
+        {% do run.update({'run': 'first', 'mark_before': none, 'ends_older_keys': false, 'is_to_be_counted': false}) %}
+        {% do run.mark.update({'counted': 0}) %}
         {% if run.moves %}
             {% do change_tables._look_at_new_events(spec, run, log, state) %}
         {% endif %}
@@ -277,13 +285,17 @@ new_floors as (
 {%- endmacro %}
 
 
-{#- `over`: also where the table is there. `partitioned_by`: the columns whose values lie in files of their own. -#}
-{% macro create_state_table(state, sql, over=true, partitioned_by=[]) -%}
+{#-
+    over             also where the table is there
+    partitioned_by   the columns whose values lie in files of their own
+    marks_rows       whether updates mark rows, instead of writing their files anew (see `mark_rows_of_large_table`)
+-#}
+{% macro create_state_table(state, sql, over=true, partitioned_by=[], marks_rows=false) -%}
     {%- set file_format = change_tables.state_file_format() -%}
     create {{ 'or replace table' if over else 'table if not exists' }} {{ state }}
     using {{ file_format }}
     tblproperties (
-    {%- for name, value in change_tables._state_table_properties(file_format).items() -%}
+    {%- for name, value in change_tables._state_table_properties(file_format, marks_rows).items() -%}
         '{{ name }}' = '{{ value }}'{{ ', ' if not loop.last }}
     {%- endfor -%}
     )
@@ -321,15 +333,12 @@ new_floors as (
 {% endmacro %}
 
 
-{#-
-    What a state table asks of its file format: any column name, and updates that do not rewrite whole files. The one
-    place that knows formats apart.
--#}
-{% macro _state_table_properties(file_format) %}
+{#- What a state table asks of its file format: any column name, and cheap updates. The one place that knows formats apart. -#}
+{% macro _state_table_properties(file_format, marks_rows=false) %}
     {% do return({
         'delta': {
             'delta.columnMapping.mode': 'name',
-            'delta.enableDeletionVectors': 'true',
+            'delta.enableDeletionVectors': 'true' if marks_rows else 'false',
             'delta.enableTypeWidening': 'true',
         },
         'iceberg': {
@@ -337,6 +346,30 @@ new_floors as (
             'write.merge.mode': 'merge-on-read',
         },
     }[file_format]) %}
+{% endmacro %}
+
+
+{#- From how many rows on it is dearer to write the files of a few rows anew than to mark these rows: see docs/performance.md. -#}
+{% macro rows_of_large_table() %}
+    {% do return(250000) %}
+{% endmacro %}
+
+
+{#-
+    Has the updates of a table mark rows from now on (deletion vectors), where it is large. A small table is read and merged into in
+    half the time without. What has been marked once costs every reader, so no table goes back.
+
+    rows   how many rows the table has; none: to be counted
+-#}
+{% macro mark_rows_of_large_table(state, rows=none) %}
+    {% if change_tables.state_file_format() == 'delta' %}
+        {% set rows = rows if rows is not none else run_query('select count(*) from ' ~ state).rows[0][0] | int %}
+        {% if rows >= change_tables.rows_of_large_table() %}
+            {% call statement('marks_rows') %}
+                alter table {{ state }} set tblproperties ('delta.enableDeletionVectors' = 'true')
+            {% endcall %}
+        {% endif %}
+    {% endif %}
 {% endmacro %}
 
 

@@ -323,7 +323,7 @@ def test_positions_have_settled_up_to_what_had_landed_or_the_first_row_that_wait
 
 BEFORE: dict[str, Any] = {
     "log": "0", "batch": "1", "extends": "0", "floor": "300", "highest_seq": "500", "loads": ["300"], "moves": False,
-    "rebuild": "", "snapshot_seq": "300",
+    "rebuild": "", "snapshot_seq": "300", "changes": 70, "marks_rows": True,
 }  # fmt: skip
 FOUND = {
     "changes": 0, "lowest_seq": None, "highest_seq": None, "truncate_seq": "", "moves": False, "overruled": False,
@@ -347,20 +347,20 @@ MARKS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any], di
     "nothing found": (BEFORE, FOUND, LOAD, BEFORE),
     "changes": (
         BEFORE, FOUND | {"changes": 1, "lowest_seq": "501", "highest_seq": "600"}, LOAD,
-        BEFORE | {"batch": "2", "extends": "1", "highest_seq": "600"},
+        BEFORE | {"batch": "2", "extends": "1", "highest_seq": "600", "changes": 71},
     ),
     "late changes": (
         BEFORE, FOUND | {"changes": 1, "lowest_seq": "400", "highest_seq": "400"}, LOAD,
-        BEFORE | {"batch": "2", "extends": None},
+        BEFORE | {"batch": "2", "extends": None, "changes": 71},
     ),
     "changes at the sequence that the log reaches": (
         BEFORE, FOUND | {"changes": 2, "lowest_seq": "500", "highest_seq": "600"}, LOAD,
-        BEFORE | {"batch": "2", "extends": None, "highest_seq": "600"},
+        BEFORE | {"batch": "2", "extends": None, "highest_seq": "600", "changes": 72},
     ),
-    "changes after a log of layout 0": (
-        {name: value for name, value in BEFORE.items() if name != "extends"},
+    "changes after a log of layout 0, whose rows are counted": (
+        {name: value for name, value in BEFORE.items() if name not in ("extends", "changes", "marks_rows")},
         FOUND | {"changes": 1, "lowest_seq": "501", "highest_seq": "600"}, LOAD,
-        BEFORE | {"batch": "2", "extends": "1", "highest_seq": "600"},
+        BEFORE | {"batch": "2", "extends": "1", "highest_seq": "600", "changes": 10_001, "marks_rows": False},
     ),
     "a truncate": (
         BEFORE, FOUND | {"changes": 1, "highest_seq": "600", "truncate_seq": "600"}, LOAD,
@@ -382,7 +382,8 @@ MARKS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any], di
 @pytest.mark.parametrize("name", MARKS)
 def test_a_mark_keeps_what_the_states_behind_the_log_go_by(shapes: Shapes, name: str) -> None:
     before, found, given, expected = MARKS[name]
-    call = shapes.project.macros("dedup_feed__qlik", Lake({}))
+    lake = Lake({}, answers={r"^select count\(\*\) from lake.dedup_feed__qlik__state$": [{"rows": 10_000}]})
+    call = shapes.project.macros("dedup_feed__qlik", lake)
     spec = call("table_spec", "feed", "qlik") | given | {"form": 1, "added": {"day": 1}}
     run = {"mark_before": before, "arrival": LANDED_AT}
     mark = call("_log_mark", spec, run, "2", found, {"arrival": "9", "edge": "2:3:4"})

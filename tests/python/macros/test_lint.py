@@ -33,5 +33,6 @@ def _once(names: list[str], seen: set[str], step: re.Match[str]) -> str:
         return step[0]
     before = names[: names.index(step["name"])]
     reads = [name for name in before if re.search(rf"\b{name}\b", step[0])]
-    union = "\n    union all\n".join(f"    select *\n    from {name}" for name in reads or ["raw_table"])
-    return f"{step['with'] or ''}{step['name']} as (\n\n{union}\n\n)"
+    # of columns that nobody knows: those of the steps that it reads are others than its own
+    joins = "".join(f"\n    cross join {name}" for name in reads)
+    return f"{step['with'] or ''}{step['name']} as (\n\n    select raw_table.*\n    from raw_table{joins}\n\n)"

@@ -1,0 +1,101 @@
+"""When a table comes to mark rows (deletion vectors) instead of writing its files anew."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from .rendering import Rows
+from .shapes import ANSWERS, FIRST_BATCH, SCHEMA, Shape, Shapes, state_since
+
+LOG, STATE = "dedup_feed__qlik", "current_feed__full"
+MARKS_ROWS = "alter table {}.{}__state set tblproperties ('delta.enableDeletionVectors' = 'true')"
+LARGE = 250_000
+
+
+def _in_time(lowest: int) -> dict[str, Rows]:
+    """A batch whose changes come after all that the log has where `lowest` is 30, and before where it is 5."""
+    found = {name: f"2026013112000025{number:019d}" for name, number in (("lowest_seq", lowest), ("highest_seq", 32))}
+    landed = {"lowest_seq": found["lowest_seq"], "lowest_seq_above": found["lowest_seq"]}
+    return {
+        "as edge_rows": [{**ANSWERS["as edge_rows"][0], **landed}],
+        "as changes,": [{**ANSWERS["as changes,"][0], **found}],
+    }
+
+
+def _sent(shapes: Shapes, shape: Shape) -> list[str]:
+    """What is sent from the first statement that changes the table on, with the one that asks for its rows."""
+    sent = shapes.run(shape).sent
+    return [sql for sql in sent if re.match(r"alter table|merge into|insert into|select count\(\*\) from", sql)]
+
+
+@pytest.mark.parametrize("model", [LOG, STATE, "history_feed__full"])
+def test_a_new_table_writes_files_anew(shapes: Shapes, model: str) -> None:
+    marks: dict[str, dict[str, Any]] = {} if model == LOG else {"dedup_feed__full": {"changes": 10 * LARGE}}
+    (made,) = [sql for sql in shapes.run(Shape(model, marks)).sent if sql.startswith("create or replace table")]
+    assert "'delta.enableDeletionVectors' = 'false'" in made
+
+
+def test_documents_mark_rows_for_their_first_file_has_the_mark(shapes: Shapes) -> None:
+    logs = {f"dedup_feed__{name}": dict[str, Any]() for name in ("events", "events_multi_valued")}
+    (made,) = [sql for sql in shapes.run(Shape("documents", logs)).sent if sql.startswith("create or replace table")]
+    assert "'delta.enableDeletionVectors' = 'true'" in made
+
+
+# the log's mark, the lowest sequence of the batch -> whether the log comes to mark rows
+LOGS: dict[str, tuple[dict[str, Any], int, bool]] = {
+    "a small one that is merged into": ({"changes": LARGE - 3}, 5, False),
+    "one that becomes large by this batch": ({"changes": LARGE - 2}, 5, True),
+    "a large one that is merged into": ({"changes": 10 * LARGE, "marks_rows": False}, 5, True),
+    "one that marks rows already": ({"changes": 10 * LARGE, "marks_rows": True}, 5, False),
+    "a large one that is only added to": ({"changes": 10 * LARGE}, 30, False),
+}
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_a_large_log_marks_rows_from_its_first_merge_on(shapes: Shapes, name: str) -> None:
+    mark, lowest, comes_to_mark = LOGS[name]
+    sent = _sent(shapes, Shape(LOG, {LOG: mark}, _in_time(lowest)))
+    assert [sql for sql in sent if sql.startswith("alter")] == [MARKS_ROWS.format(SCHEMA, LOG)] * comes_to_mark
+    assert sent[-1].startswith("insert" if lowest == 30 else "merge")
+    assert ('"marks_rows": true' in sent[-1]) == (comes_to_mark or mark.get("marks_rows", False))
+
+
+# the changes of the log, at how many the state was counted, the rows that it has (None: not asked) -> marks rows, counted
+STATES: dict[str, tuple[int, int, int | None, bool, int]] = {
+    "a small log": (LARGE - 1, 0, None, False, 0),
+    "a large log, a small state": (LARGE, 0, LARGE - 1, False, LARGE),
+    "a large log, a large state": (LARGE, 0, LARGE, True, LARGE),
+    "counted, and not twice as large": (2 * LARGE - 1, LARGE, None, False, LARGE),
+    "counted, and twice as large": (2 * LARGE, LARGE, LARGE - 1, False, 2 * LARGE),
+}
+
+
+@pytest.mark.parametrize("kind", ["current", "history"])
+@pytest.mark.parametrize("name", STATES)
+def test_a_state_is_counted_when_its_log_is_large_and_when_it_is_twice_as_large(
+    shapes: Shapes, name: str, kind: str
+) -> None:
+    changes, counted, rows, comes_to_mark, then_counted = STATES[name]
+    model = f"{kind}_feed__full"
+    shape = state_since(kind, "full", {"changes": changes})
+    marks = shape.marks | {model: {"counted": counted}}
+    asked = rf"^select count\(\*\) from {SCHEMA}\.{model}__state$"
+    sent = _sent(shapes, Shape(model, marks, {} if rows is None else {asked: [{"rows": rows}]}))
+    assert [bool(re.search(asked, sql)) for sql in sent].count(True) == (rows is not None)
+    assert [sql for sql in sent if sql.startswith("alter")] == [MARKS_ROWS.format(SCHEMA, model)] * comes_to_mark
+    assert sent[-1].startswith("merge")
+    assert f'"counted": {then_counted}' in sent[-1]
+
+
+def test_a_state_that_is_built_anew_is_counted_by_the_next_run(shapes: Shapes) -> None:
+    log = {"batch": "20260131T110000000000_00000009", "changes": LARGE, "log": "another"}
+    run = shapes.run(Shape(STATE, {"dedup_feed__full": log, STATE: {"counted": LARGE}}))
+    assert run.note["run"] == "first"
+    assert run.mark["counted"] == 0
+    looked = state_since("history", "full", {"changes": LARGE}, late=0, rebuild=1)
+    run = shapes.run(looked)
+    assert (run.note["run"], run.mark["counted"], FIRST_BATCH in str(run.note["mark_before"])) == ("first", 0, False)
+    assert not [sql for sql in run.sent if sql.startswith("select count(*)")]
