@@ -305,12 +305,14 @@ class PlainTables:
             )[0]
             is_first = batch == 1
             add = by_hand.add_to_log(raw, log, batch, low, high)
-            side.by_hand(shape, "log", name, by_hand.log_of(raw, log) if is_first else add)
+            side.by_hand(shape, "log", name, by_hand.log_of(raw, log, by_hand.SMALL) if is_first else add)
             add = by_hand.add_to_state(log, state, batch)
-            side.by_hand(shape, "current", name, by_hand.state_of(log, state) if is_first else add)
+            side.by_hand(shape, "current", name, by_hand.state_of(log, state, by_hand.SMALL) if is_first else add)
             if self.with_history and shape != "late batch":
                 add = by_hand.add_to_history(log, history, batch)
-                side.by_hand(shape, "history", name, by_hand.history_of(log, history) if is_first else add)
+                side.by_hand(
+                    shape, "history", name, by_hand.history_of(log, history, by_hand.SMALL) if is_first else add
+                )
         if not is_kept:
             del side.costs[kept:]
 
