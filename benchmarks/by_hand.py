@@ -10,7 +10,7 @@ from .data import COLUMNS, HEADERS
 
 LARGE = "using delta tblproperties ('delta.enableDeletionVectors' = 'true')"
 SMALL = "using delta"
-"""Of a table of some hundred thousand rows or fewer, which is written and read in half the time without deletion vectors."""
+"""Of a table of some hundred thousand rows or fewer, which takes half the time without deletion vectors."""
 
 _DATA = ", ".join(COLUMNS)
 _LOGGED = ("change_seq", "oper", "mask", "changed_when", "transaction_id", *COLUMNS, "batch")
