@@ -63,7 +63,7 @@ def test_a_large_log_marks_rows_from_its_first_merge_on(shapes: Shapes, name: st
     assert ('"marks_rows": true' in sent[-1]) == (comes_to_mark or mark.get("marks_rows", False))
 
 
-# the changes of the log, at how many the state was counted, the rows that it has (None: not asked) -> marks rows, counted
+# changes of the log, at how many the state was counted, its rows (None: not asked) -> marks rows, counted
 STATES: dict[str, tuple[int, int, int | None, bool, int]] = {
     "a small log": (LARGE - 1, 0, None, False, 0),
     "a large log, a small state": (LARGE, 0, LARGE - 1, False, LARGE),
