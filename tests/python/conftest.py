@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,6 +39,61 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the tests in that order, module by module."""
     place = {name: number for number, name in enumerate(LONGEST_FIRST)}
     items.sort(key=lambda item: place.get(Path(item.path).stem, len(place)))
+
+
+_EACH = 20.0  # seconds
+
+
+class WhatRuns:
+    """Of tests in several processes: says which module begins, and every few seconds which tests run."""
+
+    def __init__(self, reporter: pytest.TerminalReporter, each: float = _EACH) -> None:
+        """Starts the clock."""
+        self._reporter = reporter
+        self._each = each
+        self._started = time.monotonic()
+        self._modules: set[str] = set()
+        self._running: dict[str, float] = {}
+        self._ended = threading.Event()
+
+    def pytest_sessionstart(self) -> None:
+        """Begins to say which tests run."""
+        threading.Thread(target=self._say_each, daemon=True).start()
+
+    def pytest_sessionfinish(self) -> None:
+        """Ends it."""
+        self._ended.set()
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """A test begins, set-up included."""
+        self._running[nodeid] = time.monotonic()
+        module = nodeid.partition("::")[0]
+        if module not in self._modules:
+            self._modules.add(module)
+            self._say(f"{module} begins")
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """A test has ended."""
+        self._running.pop(nodeid, None)
+
+    def _say_each(self) -> None:
+        while not self._ended.wait(self._each):
+            now = time.monotonic()
+            running = [f"{nodeid} ({now - since:.0f} s)" for nodeid, since in self._running.copy().items()]
+            self._say(f"running: {', '.join(running) or 'the collection of the tests'}")
+
+    def _say(self, text: str) -> None:
+        if self._reporter.config.get_terminal_writer().width_of_current_line:
+            self._reporter.write("\n")
+        self._reporter.write_line(f"{time.monotonic() - self._started:6.0f} s  {text}")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Say what runs, where tests run in other processes and this one prints."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter and config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(WhatRuns(reporter))
 
 
 @pytest.fixture(scope="session")
