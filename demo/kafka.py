@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from demo.database import TABLES
@@ -18,8 +19,9 @@ from demo.kafka_broker import COORDINATES as BROKER
 from demo.kafka_broker import BrokerError, kafka_broker
 from demo.landing import Connection, execute, fetch
 from demo.oracle import compare, count_statuses, differing_statuses, land_truth
+from demo.progress import Progress
 from demo.project import PROJECT, DbtError, DbtProject
-from demo.run import BATCHES, RAW_SCHEMA, Progress
+from demo.run import BATCHES, RAW_SCHEMA
 from demo.workload import Workload
 from demo.writers.qlik_kafka import PARTITIONS, RAW_TABLES, QlikKafkaWriter
 from udfs.jars import JarsError, resolve_jars, resolved_jars
@@ -76,29 +78,41 @@ def run(folder: Path) -> list[str]:
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    progress, mistakes = Progress(), []
+    mistakes: list[str] = []
     writer, workload = QlikKafkaWriter(seed=1), Workload(seed=1, swaps=QlikKafkaWriter.swaps)
     loaded = workload.fill()
-    project = DbtProject(folder)
-    with kafka_broker(folder / "broker", JARS / "broker", PARTITIONS) as servers, local_server(folder) as server:
+    with Progress() as progress, ExitStack() as stack:
+        with progress.phase("starting", 3):
+            with progress.step("dbt parse"):
+                project = DbtProject(folder)
+            with progress.step("broker"):
+                servers = stack.enter_context(kafka_broker(folder / "broker", JARS / "broker", PARTITIONS))
+            with progress.step("Spark Thrift server"):
+                server = stack.enter_context(local_server(folder))
         progress.say(f"a broker listens on {servers}")
         connection = server.connect()
         execute(connection, f"create schema if not exists {RAW_SCHEMA}")
         for batch in range(1, BATCHES + 1):
+            name = f"batch {batch} of {BATCHES}"
             transactions = list(workload.play_round())
             written = writer.write(transactions, loaded if batch == 1 else (), last=batch == BATCHES)
-            _produce(folder, servers, written)
-            for _ in range(2 if batch == BATCHES else 1):  # started twice, it lands nothing twice
-                for topic in RAW_TABLES:
-                    _land(folder, servers, topic)
-            progress.say(f"batch {batch} of {BATCHES}: {sum(map(len, written.values()))} messages produced and landed")
+            landings = 2 if batch == BATCHES else 1  # started twice, it lands nothing twice
+            with progress.phase(f"{name}: landing", 1 + landings * len(RAW_TABLES)):
+                with progress.step("produce"):
+                    _produce(folder, servers, written)
+                for topic in [*RAW_TABLES] * landings:
+                    with progress.step(topic):
+                        _land(folder, servers, topic)
+            progress.say(f"{name}: {sum(map(len, written.values()))} messages produced and landed")
             if batch == 1:
                 _create_raw_tables(connection, folder)
-            project.build(server, "reason_codes", *_selected(writer))
-            found = _differences(server, project.relations, writer, workload.database.contents())
+            with progress.phase(f"{name}: building"):
+                project.build(server, progress, ["--select", "reason_codes", *_selected(writer)])
+            with progress.phase(f"{name}: comparing"):
+                found = _differences(server, project.relations, writer, workload.database.contents())
             mistakes += [f"batch {batch}: {mistake}" for mistake in found]
             state = "differs from" if found else "equals"
-            progress.say(f"batch {batch} of {BATCHES}: every model built and compared: {state} the source database")
+            progress.say(f"{name}: every model built and compared: {state} the source database")
     return mistakes
 
 

@@ -50,16 +50,19 @@ class Comparison:
         return not (self.missing or self.surplus or self.other_types)
 
 
-def land_truth(connection: Connection, table: Table, rows: Sequence[Row]) -> str:
-    """Lands a source table's rows, in place of what was landed before; returns the relation."""
-    relation = f"{TRUTH_SCHEMA}.{quoted(table.name)}"
+def land_truth(connection: Connection, table: Table, rows: Sequence[Row], name: str = "") -> str:
+    """Lands a source table's rows, under another name if need be; returns the relation.
+
+    What was landed under that name before is replaced.
+    """
+    relation = f"{TRUTH_SCHEMA}.{quoted(name or table.name)}"
     execute(connection, f"create schema if not exists {TRUTH_SCHEMA}")
     create_table(connection, relation, table.columns)
     insert_rows(connection, relation, [tuple(row[name] for name in table.column_names) for row in rows])
     return relation
 
 
-def compare(connection: Connection, table: Table, relation: str, truth: str) -> Comparison:
+def compare(connection: Connection, table: Table, relation: str, truth: str, only: str = "true") -> Comparison:
     """Compares a model's own columns with the source's table.
 
     Args:
@@ -67,11 +70,12 @@ def compare(connection: Connection, table: Table, relation: str, truth: str) -> 
         table: the source table
         relation: the model
         truth: what `land_truth` returned for the table
+        only: SQL for the rows of the model that count
     """
     names = ", ".join(quoted(name) for name in table.column_names)
     counted = (
         f"select {names}, sum(ours) as ours, sum(theirs) as theirs"
-        f" from (select {names}, 1 as ours, 0 as theirs from {relation}"
+        f" from (select {names}, 1 as ours, 0 as theirs from {relation} where {only}"
         f" union all select {names}, 0 as ours, 1 as theirs from {truth}) group by all"
     )
     missing, surplus = "greatest(theirs - ours, 0)", "greatest(ours - theirs, 0)"
@@ -95,6 +99,18 @@ def compare(connection: Connection, table: Table, relation: str, truth: str) -> 
         if found.get(column.name) != column.data_type
     ]
     return Comparison(rows, missed, too_many, other_types, samples)
+
+
+def disordered_versions(connection: Connection, table: Table, history: str) -> tuple[int, int]:
+    """How many versions a history has, and how many of them do not end where or before the next of their key begins."""
+    key = ", ".join(quoted(name) for name in table.key)
+    ((versions, disordered),) = fetch(
+        connection,
+        "select count(*), count_if(_valid_from_seq >= _valid_to_seq or coalesce(_valid_to_seq, '~') > _next_from_seq)"
+        f" from (select *, lead(_valid_from_seq) over (partition by {key} order by _valid_from_seq) as _next_from_seq"
+        f" from {history})",
+    )
+    return versions, disordered
 
 
 def count_statuses(connection: Connection, relation: str) -> Counter[Verdict]:

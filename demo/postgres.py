@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from datetime import date
 from pathlib import Path
 
@@ -24,8 +25,9 @@ from demo.postgres_server import (
     find_postgres,
     postgres_server,
 )
+from demo.progress import Progress
 from demo.project import PROJECT, DbtError, DbtProject
-from demo.run import BATCHES, RAW_SCHEMA, Progress
+from demo.run import BATCHES, RAW_SCHEMA
 from demo.workload import Workload
 from demo.writers.event_triggers import EVENT_LOG, as_logged_source, postgres_triggers, quoted
 from demo.writers.idm_event_log import DRIVER_USER, LOGGED_TABLES, REPLICAS, IdmEventLogWriter
@@ -93,33 +95,40 @@ def run(folder: Path, programs: Programs) -> list[str]:
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    progress, mistakes = Progress(), []
+    mistakes: list[str] = []
     workload = Workload(seed=1, swaps=IdmEventLogWriter.swaps)
-    project = DbtProject(folder)
     jars = [*resolved_jars(), *sorted(JARS.glob("*.jar"))]
     settings = {"spark.jars": ",".join(map(str, jars)), "spark.driver.extraClassPath": ":".join(map(str, jars))}
-    with (
-        postgres_server(folder / "postgres", programs) as postgres,
-        local_server(folder, {**SHORT_LIVED, **settings}) as server,
-    ):
+    with Progress() as progress, ExitStack() as stack:
+        with progress.phase("starting", 3):
+            with progress.step("dbt parse"):
+                project = DbtProject(folder)
+            with progress.step("PostgreSQL"):
+                postgres = stack.enter_context(postgres_server(folder / "postgres", programs))
+            with progress.step("Spark Thrift server"):
+                server = stack.enter_context(local_server(folder, {**SHORT_LIVED, **settings}))
         as_whom = f", as user {programs.user}, for it does not run as root" if programs.user else ""
         progress.say(f"PostgreSQL answers on port {postgres.port} of 127.0.0.1{as_whom}")
         postgres.run("\n".join(_tables_and_triggers()))
         connection = server.connect()
         execute(connection, f"create schema if not exists {RAW_SCHEMA}")
         for batch in range(1, BATCHES + 1):
+            name = f"batch {batch} of {BATCHES}"
             transactions = [*(workload.fill() if batch == 1 else ()), *workload.play_round()]
-            postgres.run("\n".join(_statements(as_logged_source(each) for each in transactions)))
-            postgres.run("\n".join(_loopback()))
-            events = _land(connection, postgres)
-            progress.say(
-                f"batch {batch} of {BATCHES}: {len(transactions)} transactions played, {events} events in the log"
-            )
-            project.build(server, "reason_codes", *_selected())
-            found = _differences(connection, postgres, project.relations)
+            with progress.phase(f"{name}: landing", 2):
+                with progress.step("transactions"):
+                    postgres.run("\n".join(_statements(as_logged_source(each) for each in transactions)))
+                    postgres.run("\n".join(_loopback()))
+                with progress.step("raw tables"):
+                    events = _land(connection, postgres)
+            progress.say(f"{name}: {len(transactions)} transactions played, {events} events in the log")
+            with progress.phase(f"{name}: building"):
+                project.build(server, progress, ["--select", "reason_codes", *_selected()])
+            with progress.phase(f"{name}: comparing"):
+                found = _differences(connection, postgres, project.relations)
             mistakes += [f"batch {batch}: {mistake}" for mistake in found]
             state = "differs from" if found else "equals"
-            progress.say(f"batch {batch} of {BATCHES}: every model built and compared: {state} PostgreSQL's tables")
+            progress.say(f"{name}: every model built and compared: {state} PostgreSQL's tables")
             postgres.run(_PROCESS)
     return mistakes
 

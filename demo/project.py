@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from dbt.cli.main import dbtRunner, dbtRunnerResult
 from dbt.contracts.graph.manifest import Manifest
+from dbt_common.events.base_types import EventMsg
 
+from demo.progress import Progress
 from udfs.local_server import LocalServer
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -46,18 +49,35 @@ class DbtProject:
         """The relation of each model, seed and snapshot, by its name."""
         return {node.name: node.relation_name for node in self._manifest.nodes.values() if node.relation_name}
 
-    def build(self, server: LocalServer, *selected: str) -> None:
-        """`dbt build` on a server, of all that there is or of what is selected.
+    def options_for(self, models: Collection[str]) -> list[str]:
+        """Options of `dbt build` for these models, what they read, their tests, and what those read: no more."""
+        nodes = self._manifest.nodes
+        wanted = {each for each, node in nodes.items() if node.resource_type == "model" and node.name in models}
+        read = self._with_what_they_read(wanted)
+        tests = {each for each, node in nodes.items() if getattr(node, "attached_node", None) in read}
+        names = sorted(nodes[each].name for each in self._with_what_they_read(read | tests))
+        return ["--indirect-selection", "empty", "--select", *names]
+
+    def _with_what_they_read(self, nodes: Collection[str]) -> set[str]:
+        found: set[str] = set()
+        further = set(nodes)
+        while further:
+            found |= further
+            read = {each for node in further for each in self._manifest.nodes[node].depends_on_nodes}
+            further = (read & self._manifest.nodes.keys()) - found
+        return found
+
+    def build(self, server: LocalServer, progress: Progress, options: Sequence[str] = ()) -> int:
+        """`dbt build` on a server, with further options: how many nodes it had, each a step of the phase that runs.
 
         Raises:
             DbtError: a model or a test failed.
         """
         os.environ.update(server.environment())
-        built = dbtRunner(self._manifest).invoke(
-            ["build", *(["--select", *selected] if selected else []), *self._options]
-        )
+        built = dbtRunner(self._manifest, [partial(follow, progress)]).invoke(["build", *options, *self._options])
         if not built.success:
             raise DbtError(self._failure(built))
+        return len(built.result.results)
 
     def _failure(self, result: dbtRunnerResult) -> str:
         said = [str(result.exception)] if result.exception else []
@@ -66,3 +86,14 @@ class DbtProject:
                 said.append(f"{node.node.name}: {node.message}")
         lines = [line for text in said for line in text.splitlines() if not line.lstrip().startswith("at ")]
         return "\n".join(["dbt failed, all of it is in " + str(self._log.relative_to(PROJECT)), *lines])
+
+
+def follow(progress: Progress, event: EventMsg) -> None:
+    """Takes an event of dbt: how many nodes it runs, and the begin and the end of each, as steps."""
+    match event.info.name:
+        case "ConcurrencyLine":
+            progress.expect(event.data.node_count)
+        case "NodeStart":
+            progress.start(event.data.node_info.node_name)
+        case "NodeFinished":
+            progress.finish(event.data.node_info.node_name)

@@ -1,4 +1,4 @@
-"""Runs the demo: lands the feeds in batches, builds the models after each, and compares them with the source database.
+"""Runs the demo: lands a feed in batches, builds its models after each, and compares them with the source database.
 
 Everything that it makes lies under `.build/demo`, which it deletes at its start and keeps at its end, to be looked at.
 """
@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import argparse
 import fcntl
+import itertools
 import shutil
 import sys
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from demo.database import TABLES
+from demo.database import TABLES, Table
 from demo.history import Contents, Row, Transaction
 from demo.landing import Connection, create_table, execute, fetch, insert_rows, quoted
-from demo.oracle import compare, count_statuses, differing_statuses, land_truth
+from demo.oracle import Comparison, compare, count_statuses, differing_statuses, disordered_versions, land_truth
+from demo.progress import Progress
 from demo.project import PROFILES, PROJECT, DbtError, DbtProject
 from demo.workload import Workload
 from demo.writers import WRITERS
@@ -30,77 +32,97 @@ FOLDER = PROJECT / ".build" / "demo"
 RAW_SCHEMA = "raw"
 BATCHES = 3
 
+FEED = "qlik_change_tables"
+"""The feed that is shown where none is asked for."""
+ALL = "all"
+SHOWN = ("orders",)
+"""The tables of a feed that is shown alone: as many as a minute is enough for, with their histories."""
+
 _CONNECTIONS = 2
-_COLUMNS = ("table", "raw rows", "accepted", "merged", "waiting", "rejected", "changes", "current rows")
+_COLUMNS = ("table", "raw rows", "accepted", "merged", "waiting", "rejected", "changes", "current rows", "versions")
 
 
 class DemoError(Exception):
     """The demo cannot go on; the text says why, and what to do."""
 
 
-class Progress:
-    """Prints lines with the seconds since the start in front."""
-
-    def __init__(self) -> None:
-        """Starts the clock."""
-        self._started = time.monotonic()
-
-    def say(self, text: str) -> None:
-        """Prints one line at once."""
-        print(f"{time.monotonic() - self._started:6.1f} s  {text}", flush=True)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; returns its exit code, 1 where anything differs from the source database."""
     parser = argparse.ArgumentParser(prog="python -m demo", description=__doc__)
+    parser.add_argument("--feed", default=FEED, help=f"{', '.join(WRITERS)}, or {ALL} of them (default: {FEED})")
     parser.add_argument("--seed", type=int, default=1, help="of the history and the feeds (default: 1)")
     parser.add_argument("--scale", type=int, default=1, help="how much happens in a batch (default: 1)")
     options = parser.parse_args(arguments)
     try:
-        return 0 if run_demo(FOLDER, options.seed, options.scale) else 1
+        return 0 if run_demo(FOLDER, options.feed, options.seed, options.scale) else 1
     except (DemoError, DbtError, LocalServerError) as failure:
         print(f"demo: {failure}", file=sys.stderr)
         return 1
 
 
-def run_demo(folder: Path, seed: int, scale: int) -> bool:
+def run_demo(folder: Path, feed: str, seed: int, scale: int) -> bool:
     """Runs the demo in a folder, which is deleted first; returns whether everything is as the source database has it.
 
     Raises:
-        DemoError: where the profile is missing.
+        DemoError: where there is no such feed, or no profile.
         DbtError: where a build fails.
         LocalServerError: where no server comes up.
     """
+    if feed not in (*WRITERS, ALL):
+        raise DemoError(f"there is no feed '{feed}'; FEED is one of {', '.join(WRITERS)}, or {ALL}")
     if not (PROFILES / "profiles.yml").is_file():
         raise DemoError(f"no profile in {PROFILES.relative_to(PROJECT)}; run `make demo`, which makes it")
-    progress = Progress()
     _empty(folder)
-    writers = [writer(seed) for writer in WRITERS.values()]
+    writers = [writer(seed) for system, writer in WRITERS.items() if feed in (system, ALL)]
     workload = Workload(seed, scale, swaps=all(writer.swaps for writer in writers))
     loaded = workload.fill()
-    progress.say("starting a Spark Thrift server")
-    beside = ThreadPoolExecutor(1)
-    parsed = beside.submit(DbtProject, folder)
-    with local_server(folder) as server, server.connect() as connection:
-        create_raw_tables(connection, writers)
-        project = parsed.result()
+    tables = tuple(TABLES) if feed == ALL else SHOWN
+    with Progress() as progress, ExitStack() as stack:
+        with progress.phase("starting", 2), ThreadPoolExecutor(1) as beside:
+            parsed = beside.submit(_parsed, progress, folder)
+            with progress.step("Spark Thrift server"):
+                server = stack.enter_context(local_server(folder))
+            project = parsed.result()
+        progress.say("a Spark Thrift server runs, and dbt has read the project")
+        selected = [] if feed == ALL else project.options_for(models_of(feed, tables))
+        with progress.phase("making the raw tables", 1), progress.step("connect, create"):
+            connection = stack.enter_context(server.connect())
+            create_raw_tables(connection, writers)
+        checker = _Checker(server, project.relations, writers, tables)
         mistakes: list[str] = []
         for batch in range(1, BATCHES + 1):
+            name = f"batch {batch} of {BATCHES}"
             transactions = list(workload.play_round())
-            raw_rows = land(connection, writers, transactions, loaded if batch == 1 else (), last=batch == BATCHES)
-            progress.say(f"batch {batch} of {BATCHES}: {len(transactions)} transactions landed as {raw_rows} raw rows")
-            project.build(server)
-            progress.say(f"batch {batch} of {BATCHES}: models built")
-            results, found = _check(server, project.relations, writers, workload.database.contents())
+            with progress.phase(f"{name}: landing", sum(len(writer.raw_tables) for writer in writers)):
+                initial = loaded if batch == 1 else ()
+                raw_rows = land(connection, writers, transactions, initial, last=batch == BATCHES, progress=progress)
+            progress.say(f"{name}: {len(transactions)} transactions landed as {raw_rows} raw rows")
+            with progress.phase(f"{name}: building"):
+                nodes = project.build(server, progress, selected)
+            progress.say(f"{name}: {nodes} models, seeds and tests built")
+            with progress.phase(f"{name}: comparing", len(writers) * len(tables)):
+                results, found = checker.check(workload.database.contents(), progress)
             mistakes += [f"batch {batch}: {mistake}" for mistake in found]
             state = "differs from" if found else "equals"
-            progress.say(f"batch {batch} of {BATCHES}: every model compared: {state} the source database")
+            progress.say(f"{name}: every model compared: {state} the source database")
+        with progress.phase("ending", 1), progress.step("Spark Thrift server"):
+            stack.close()
     print(f"\n{results}\n")
     for mistake in mistakes:
         print(mistake)
     if not mistakes:
-        print(_how_to_query(folder))
+        print(_how_to_query(folder, writers[0].system))
     return not mistakes
+
+
+def models_of(feed: str, tables: Sequence[str]) -> list[str]:
+    """The models of these tables, from the log to the history."""
+    return [f"{kind}_{feed}__{name}" for name in tables for kind in ("dedup", "current", "history")]
+
+
+def _parsed(progress: Progress, folder: Path) -> DbtProject:
+    with progress.step("dbt parse"):
+        return DbtProject(folder)
 
 
 def _empty(folder: Path) -> None:
@@ -130,16 +152,18 @@ def land(
     loaded: Sequence[Transaction],
     *,
     last: bool,
+    progress: Progress | None = None,
 ) -> int:
-    """Lands a batch of every feed; returns the number of raw rows."""
+    """Lands a batch of every feed, each raw table a step of the phase that runs; returns the number of raw rows."""
     landed = 0
     for writer in writers:
         written = writer.write(transactions, loaded, last=last)
         for table in writer.raw_tables:
             relation, rows = f"{RAW_SCHEMA}.{quoted(table.name)}", written[table.name]
-            if table.is_replaced:
-                create_table(connection, relation, table.columns)
-            insert_rows(connection, relation, rows)
+            with progress.step(relation) if progress else nullcontext():
+                if table.is_replaced:
+                    create_table(connection, relation, table.columns)
+                insert_rows(connection, relation, rows)
             landed += len(rows)
     return landed
 
@@ -152,53 +176,85 @@ class _TableResult:
     mistakes: Sequence[str]
 
 
-def _check(
-    server: LocalServer, relations: Mapping[str, str], writers: Sequence[FeedWriter], contents: Contents
-) -> tuple[str, list[str]]:
-    """Compares every model with the source and with what the writers wrote: a table to print, and what differs."""
+class _Checker:
+    """Compares every model with the source and with what the writers wrote, batch by batch."""
 
-    def check(name: str) -> list[_TableResult]:
-        connection = server.connect()
-        results: list[_TableResult] = []
-        landed: Sequence[Row] | None = None
-        truth = ""
-        for writer in writers:
-            rows = writer.source_contents(contents)[name]
-            if rows != landed:
-                truth, landed = land_truth(connection, TABLES[name], rows), rows
-            results.append(_check_table(connection, relations, writer, name, truth))
-        connection.close()
-        return results
+    def __init__(
+        self, server: LocalServer, relations: Mapping[str, str], writers: Sequence[FeedWriter], tables: Sequence[str]
+    ) -> None:
+        self._server = server
+        self._relations = relations
+        self._writers = writers
+        self._tables = tables
+        self._ends: dict[str, list[tuple[str, str]]] = {}  # of batches: the last sequence, and the source's rows then
+        self._truths = itertools.count(1)
 
-    # a statement costs more in planning than in running, and planning takes one processor only
-    with ThreadPoolExecutor(_CONNECTIONS) as pool:
-        results = [result for each in pool.map(check, TABLES) for result in each]
-    header = (*_COLUMNS, "equals the source database")
-    printed = aligned([header, *sorted(result.printed for result in results)])
-    return printed, [mistake for result in results for mistake in result.mistakes]
+    def check(self, contents: Contents, progress: Progress) -> tuple[str, list[str]]:
+        """A table to print, and what differs; each table of a feed is a step of the phase that runs."""
 
+        def check_table(name: str) -> list[_TableResult]:
+            connection = self._server.connect()
+            results: list[_TableResult] = []
+            landed: Sequence[Row] | None = None
+            truth = ""
+            for writer in self._writers:
+                with progress.step(f"{writer.system}.{name}"):
+                    rows = writer.source_contents(contents)[name]
+                    if rows != landed:
+                        landed = rows
+                        truth = land_truth(connection, TABLES[name], rows, f"{name}__{next(self._truths)}")
+                    results.append(self._check_table(connection, writer, TABLES[name], truth))
+            connection.close()
+            return results
 
-def _check_table(
-    connection: Connection, relations: Mapping[str, str], writer: FeedWriter, name: str, truth: str
-) -> _TableResult:
-    staging, log, current = (relations[f"{kind}_{writer.system}__{name}"] for kind in ("stg", "dedup", "current"))
-    statuses = count_statuses(connection, staging)
-    ((changes,),) = fetch(connection, f"select count(*) from {log}")
-    comparison = compare(connection, TABLES[name], current, truth)
-    mistakes = [f"{staging}: {line}" for line in differing_statuses(writer.expected_statuses[name], statuses)]
-    expected = writer.expected_changes[name]
-    if changes != expected:
-        mistakes.append(f"{log}: {expected} distinct changes written, {changes} in the log")
-    if not comparison.equal:
-        mistakes.append(
-            f"{current}: {comparison.missing} rows missing, {comparison.surplus} too many "
-            f"{' '.join(comparison.other_types)}".rstrip()
+        # a statement costs more in planning than in running, and planning takes one processor only
+        with ThreadPoolExecutor(_CONNECTIONS) as pool:
+            results = [result for each in pool.map(check_table, self._tables) for result in each]
+        header = (*_COLUMNS, "equals the source database")
+        printed = aligned([header, *sorted(result.printed for result in results)])
+        return printed, [mistake for result in results for mistake in result.mistakes]
+
+    def _check_table(self, connection: Connection, writer: FeedWriter, table: Table, truth: str) -> _TableResult:
+        staging, log, current, history = (
+            self._relations.get(f"{kind}_{writer.system}__{table.name}", "")
+            for kind in ("stg", "dedup", "current", "history")
         )
-        mistakes += [f"{current}: {sample}" for sample in comparison.samples]
-    counts = _by_status(statuses)
-    numbers = [statuses.total(), *(counts[status] for status in _COLUMNS[2:6]), changes, comparison.rows]
-    verdict = "no" if mistakes else "yes"
-    return _TableResult((f"{writer.system}.{name}", *(str(number) for number in numbers), verdict), mistakes)
+        statuses = count_statuses(connection, staging)
+        ((changes, last_seq),) = fetch(connection, f"select count(*), max(_change_seq) from {log}")
+        comparison = compare(connection, table, current, truth)
+        mistakes = [f"{staging}: {line}" for line in differing_statuses(writer.expected_statuses[table.name], statuses)]
+        expected = writer.expected_changes[table.name]
+        if changes != expected:
+            mistakes.append(f"{log}: {expected} distinct changes written, {changes} in the log")
+        mistakes += _differences(current, comparison)
+        versions = ""
+        if history:
+            number, found = self._check_history(connection, table, history, truth)
+            self._ends.setdefault(history, []).append((last_seq, truth))
+            versions, mistakes = str(number), mistakes + found
+        counts = _by_status(statuses)
+        numbers = [statuses.total(), *(counts[status] for status in _COLUMNS[2:6]), changes, comparison.rows]
+        verdict = "no" if mistakes else "yes"
+        line = (f"{writer.system}.{table.name}", *(str(number) for number in numbers), versions, verdict)
+        return _TableResult(line, mistakes)
+
+    def _check_history(self, connection: Connection, table: Table, history: str, truth: str) -> tuple[int, list[str]]:
+        """How many versions there are, and what differs: now, and as the source stood at the end of each batch."""
+        versions, disordered = disordered_versions(connection, table, history)
+        mistakes = [f"{history}: {disordered} versions overlap the next of their key"] if disordered else []
+        mistakes += _differences(history, compare(connection, table, history, truth, "_is_current"))
+        for batch, (last_seq, truth_then) in enumerate(self._ends.get(history, []), 1):
+            then = f"_valid_from_seq <= '{last_seq}' and (_valid_to_seq is null or _valid_to_seq > '{last_seq}')"
+            found = _differences(history, compare(connection, table, history, truth_then, then))
+            mistakes += [f"as of the end of batch {batch}: {line}" for line in found]
+        return versions, mistakes
+
+
+def _differences(relation: str, comparison: Comparison) -> list[str]:
+    if comparison.equal:
+        return []
+    counted = f"{comparison.missing} rows missing, {comparison.surplus} too many {' '.join(comparison.other_types)}"
+    return [f"{relation}: {line}" for line in (counted.rstrip(), *map(str, comparison.samples))]
 
 
 def _by_status(counts: Mapping[Verdict, int]) -> Counter[str]:
@@ -225,10 +281,10 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-def _how_to_query(folder: Path) -> str:
+def _how_to_query(folder: Path, system: str) -> str:
     python = Path(sys.executable)
     python = python.relative_to(PROJECT) if python.is_relative_to(PROJECT) else python
-    query = "select * from change_tables.current_qlik_change_tables__orders limit 5"
+    query = f"select * from change_tables.current_{system}__orders limit 5"
     client = f"c = hive.connect('127.0.0.1', 10000).cursor(); c.execute('{query}'); print(*c.fetchall(), sep='\\n')"
     return (
         "Every model equals the source database after every batch. To look at them, start a server on what was built\n"

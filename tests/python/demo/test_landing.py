@@ -12,7 +12,7 @@ import pytest
 from demo.database import TABLES, Column, Table
 from demo.history import Row
 from demo.landing import create_table, execute, fetch, insert_rows, literal, quoted
-from demo.oracle import compare, land_truth
+from demo.oracle import compare, disordered_versions, land_truth
 from demo.workload import TEXTS
 from udfs.local_server import LocalServer
 
@@ -137,3 +137,27 @@ def test_a_model_with_another_type_is_not_the_source(connection: Any, truth: str
     found = compare(connection, PRICES, make_model(connection, columns, [BOLT, NUT]), truth)
     assert (found.missing, found.surplus, found.other_types) == (0, 0, ["order: bigint, not int"])
     assert not found.equal
+
+
+@pytest.mark.parametrize(
+    ("versions", "disordered"),
+    [
+        ([], 0),
+        ([("bolt", None, "1", "2"), ("bolt", None, "2", "5"), ("bolt", None, "7", None), ("bolt", "", "1", None)], 0),
+        ([("bolt", None, "1", "3"), ("bolt", None, "2", None)], 1),
+        ([("bolt", None, "1", None), ("bolt", None, "2", None), ("nut", None, "3", None)], 1),
+        ([("bolt", None, "2", "2"), ("bolt", None, "3", "2")], 2),
+    ],
+)
+def test_versions_that_overlap_are_told(
+    connection: Any, versions: list[tuple[str | None, ...]], disordered: int
+) -> None:
+    columns = ("article", "region", "_valid_from_seq", "_valid_to_seq")
+    create_table(connection, f"{SCHEMA}.history", [Column(name, "string") for name in columns])
+    insert_rows(connection, f"{SCHEMA}.history", versions)
+    assert disordered_versions(connection, PRICES, f"{SCHEMA}.history") == (len(versions), disordered)
+
+
+def test_only_the_rows_that_count_are_compared(connection: Any, truth: str) -> None:
+    model = make_model(connection, PRICES.columns, [BOLT, NUT, {**NUT, "article": "screw"}])
+    assert compare(connection, PRICES, model, truth, "article <> 'screw'").equal

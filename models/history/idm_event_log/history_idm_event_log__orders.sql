@@ -1,0 +1,1 @@
+{{ history(ref('dedup_idm_event_log__orders')) }}

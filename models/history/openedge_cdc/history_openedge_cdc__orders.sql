@@ -1,0 +1,1 @@
+{{ history(ref('dedup_openedge_cdc__orders')) }}

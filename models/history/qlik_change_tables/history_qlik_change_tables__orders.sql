@@ -1,0 +1,1 @@
+{{ history(ref('dedup_qlik_change_tables__orders')) }}

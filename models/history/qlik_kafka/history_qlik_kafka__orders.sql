@@ -1,0 +1,1 @@
+{{ history(ref('dedup_qlik_kafka__orders')) }}
