@@ -2,50 +2,104 @@
     Stands on a staging model. Fails when its rows are not as many as the raw rows behind it, or when a row is misjudged:
     its status is not one of the five, or it bears a reason or a raw row where it must not, or the reverse.
 
-    raw      the relations behind the model: the raw table, and the snapshot where there is one
-    beside   where entries share the raw table: the models of the others, and that of unclaimed_rows
--#}
-{% test raw_rows_accounted_for(model, raw, beside=[]) %}
-{%- set relations = raw if raw is sequence else [raw] %}
-with raw_counts as (
+    With `log` it proves what reason_codes_known and accepted_changes_once prove, too, and stages the rows once for all of
+    them: every code is explained by the seed, every accepted change is in the log, and none is in the log twice.
 
-    {%- for relation in relations %}
-    select count(*) as raw_rows
+    raw      the relations behind the model: the raw table, and the snapshot where there is one
+    beside   where entries share the raw table: the models of the others, and that of unclaimed_rows. Rows of a model are
+             counted; those of a mapping {staging, log} are judged as well, and held against that log
+    log      the deduplicated model of the table
+    counted  SQL for the rows of the model that are rows of `raw`, where it has others, too; none: all of them
+-#}
+{% test raw_rows_accounted_for(model, raw, beside=[], log=none, counted=none) %}
+{%- set judged = [{'staging': model, 'log': log, 'counted': counted}] + beside | selectattr('staging', 'defined') | list -%}
+{%- set logged = judged | selectattr('log') | list -%}
+-- rows of all kinds go through one aggregate: joins would stage the rows once a join
+with told as (
+{% for entry in judged %}
+    {%- set change = 'struct(' ~ loop.index ~ ' as entry, _change_id)' %}
+    select
+        {{ "if(" ~ entry.counted ~ ", 'staged', 'staged besides')" if entry.counted else "'staged'" }} as kind,
+        _status,
+        if(_status = 'accepted', null, substring_index(_status_reason, ':', 1)) as code,
+        {{ "if(_status = 'accepted', " ~ change ~ ", null)" if entry.log else 'null' }} as change,
+        _status is null
+        or _status not in ('accepted', 'merged', 'ignored', 'waiting', 'rejected')
+        or (_status = 'accepted') <> (_status_reason is null)
+        or (_status = 'accepted') <> (_raw_row is null)
+        {%- if entry.log %}
+        or (_status = 'accepted') and _change_id is null
+        {%- endif %} as is_misjudged
+    from {{ entry.staging }}
+    {%- if entry.log %}
+    union all
+    select 'logged', 'accepted', null, {{ change }}, false
+    from {{ entry.log }}
+    {%- endif %}
+    union all
+{%- endfor %}
+{%- if logged %}
+    select 'explained', status, code, null, false
+    from {{ ref('change_tables', 'reason_codes') }}
+    union all
+{%- endif %}
+{%- for relation in beside | rejectattr('staging', 'defined') %}
+    select 'staged', null, null, null, false
+    from {{ relation }}
+    union all
+{%- endfor %}
+{%- for relation in (raw if raw is sequence else [raw]) %}
+    select 'raw', null, null, null, false
     from {{ relation if change_tables.has_landed(relation) else '(select 1 where false)' }}
     {%- if not loop.last %}
     union all
     {%- endif %}
-    {%- endfor %}
+{%- endfor %}
 
 ),
 
-landed as (
-
-    select sum(raw_rows) as raw_rows
-    from raw_counts
-
-),
-
-staged as (
+compared as (
 
     select
-        count(*)
-        {%- for relation in beside %} + (select count(*) from {{ relation }}){%- endfor %} as staged_rows,
-        count_if(
-            _status is null
-            or _status not in ('accepted', 'merged', 'ignored', 'waiting', 'rejected')
-            or (_status = 'accepted') <> (_status_reason is null)
-            or (_status = 'accepted') <> (_raw_row is null)
-        ) as misjudged_rows
-    from {{ model }}
+        _status,
+        code,
+        change,
+        count_if(kind = 'raw') as raw_rows,
+        count_if(kind = 'staged') as staged_rows,
+        count_if(is_misjudged) as misjudged_rows,
+        bool_or(startswith(kind, 'staged')) as is_staged,
+        bool_or(kind = 'explained') as is_explained,
+        count_if(kind = 'logged') as times_logged
+    from told
+    group by _status, code, change
+
+),
+
+totals as (
+
+    select
+        sum(raw_rows) as raw_rows,
+        sum(staged_rows) as staged_rows,
+        sum(misjudged_rows) as misjudged_rows
+        {%- if logged %},
+        array_join(sort_array(collect_set(if(is_staged and not is_explained, concat(_status, ': ', code), null))), ', ') as unknown_codes,
+        count_if(is_staged and times_logged = 0 and change is not null) as changes_not_in_log,
+        min(if(is_staged and times_logged = 0, change, null)) as first_not_in_log,
+        count_if(times_logged > 1) as changes_twice_in_log,
+        min(if(times_logged > 1, change, null)) as first_twice_in_log
+        {%- endif %}
+    from compared
 
 )
 
-select
-    landed.raw_rows,
-    staged.staged_rows,
-    staged.misjudged_rows
-from staged
-cross join landed
-where staged.staged_rows <> landed.raw_rows or staged.misjudged_rows > 0
+select *
+from totals
+where
+    raw_rows <> staged_rows
+    or misjudged_rows > 0
+    {%- if logged %}
+    or unknown_codes <> ''
+    or changes_not_in_log > 0
+    or changes_twice_in_log > 0
+    {%- endif %}
 {% endtest %}

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import shutil
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
+import yaml
 from dbt.artifacts.schemas.run import RunExecutionResult
 from dbt.cli.main import dbtRunner
 
+from demo.landing import literal
 from udfs.local_server import LocalServer
 
 from .consumer import REPOSITORY
@@ -22,14 +27,51 @@ ROWS = [
     full(20, "U", 7, "paid"),
     full(30, "X", 7, "what is this"),
 ]
+SOURCE, STAGING, LOG = "source('shop', 'orders')", "ref('stg_shop__orders')", "ref('dedup_shop__orders')"
+COUNTED, CODES, CHANGES = "counted_alone", "codes_alone", "changes_alone"
+STANDS_ON: Mapping[str, list[Any]] = {
+    "stg_shop__orders": [
+        # as the tests were declared before one of them proved what all of them prove
+        {"change_tables.raw_rows_accounted_for": {"name": COUNTED, "arguments": {"raw": SOURCE}}},
+        {"change_tables.reason_codes_known": {"name": CODES}},
+        # the model is beside itself, as if two entries shared a raw table, and so is the model of what none claims
+        {
+            "change_tables.raw_rows_accounted_for": {
+                "name": "shared",
+                "arguments": {
+                    "raw": [SOURCE, SOURCE, "ref('rejected_changes')"],
+                    "log": LOG,
+                    "beside": [{"staging": STAGING, "log": LOG}, "ref('rejected_changes')"],
+                },
+            }
+        },
+        {
+            "change_tables.raw_rows_accounted_for": {
+                "name": "counted_in_part",
+                "arguments": {"raw": "ref('rejected_changes')", "log": LOG, "counted": "_status = 'rejected'"},
+            }
+        },
+    ],
+    "dedup_shop__orders": [
+        {"change_tables.accepted_changes_once": {"name": CHANGES, "arguments": {"staging": STAGING}}}
+    ],
+}
+"""Data tests that the project has in this test only."""
 
 
-def test_a_project_that_installs_the_package_gets_its_behaviour_and_none_of_its_models(
-    server: LocalServer, raw: Raw, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project = tmp_path / "integration_tests"
+@pytest.fixture(scope="module")
+def built(server: LocalServer, raw: Raw, tmp_path_factory: pytest.TempPathFactory) -> RunExecutionResult:
+    """The result of `dbt build`, which passes."""
+    project = tmp_path_factory.mktemp("integration") / "integration_tests"
     shutil.copytree(REPOSITORY / "integration_tests", project, ignore=shutil.ignore_patterns("dbt_packages", "target"))
     (project / "packages.yml").write_text(f"packages: [{{local: {REPOSITORY}}}]\n")
+    described = yaml.safe_load((project / "models/shop__models.yml").read_text())
+    models = {model["name"]: model for model in described["models"]}
+    for name, tests in STANDS_ON.items():
+        if name not in models:
+            described["models"].append(models.setdefault(name, {"name": name}))
+        models[name].setdefault("data_tests", []).extend(tests)
+    (project / "models/shop__models.yml").write_text(yaml.safe_dump(described))
     for schema in ("integration_tests", "integration_tests_raw"):
         raw.query(f"drop schema if exists {schema} cascade")
     names = dict(zip(COLUMNS, ("order_id", "status", "amount"), strict=True))
@@ -38,15 +80,21 @@ def test_a_project_that_installs_the_package_gets_its_behaviour_and_none_of_its_
         "integration_tests_raw.orders__ct", {f"header__{name}": kind for name, kind in HEADERS.items()} | columns
     )
     raw.insert("integration_tests_raw.orders__ct", ROWS)
-    monkeypatch.setenv("CHANGE_TABLES_HOST", server.host)
-    monkeypatch.setenv("CHANGE_TABLES_PORT", str(server.port))
     folders = ["--project-dir", str(project), "--profiles-dir", str(project)]
-    assert dbtRunner().invoke(["--quiet", "deps", *folders]).success
-    result = dbtRunner().invoke(["--quiet", "build", *folders])
-    assert result.success
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CHANGE_TABLES_HOST", server.host)
+        patch.setenv("CHANGE_TABLES_PORT", str(server.port))
+        assert dbtRunner().invoke(["--quiet", "deps", *folders]).success
+        result = dbtRunner().invoke(["--quiet", "build", *folders])
+    assert result.success, [(node.node.name, node.message) for node in getattr(result.result, "results", [])]
     assert isinstance(result.result, RunExecutionResult)
-    built = {node.node.name for node in result.result.results if node.node.resource_type in ("model", "seed")}
-    assert built == {
+    return result.result
+
+
+def test_a_project_that_installs_the_package_gets_its_behaviour_and_none_of_its_models(
+    built: RunExecutionResult, raw: Raw
+) -> None:
+    assert {node.node.name for node in built.results if node.node.resource_type in ("model", "seed")} == {
         "stg_shop__orders",
         "dedup_shop__orders",
         "current_shop__orders",
@@ -59,3 +107,110 @@ def test_a_project_that_installs_the_package_gets_its_behaviour_and_none_of_its_
         (7, "paid", "update")
     ]
     assert raw.query("select reason_code from integration_tests.rejected_changes") == [("unknown_operation",)]
+
+
+# -- what the data tests prove -----------------------------------------------------------------------------------------
+
+
+UNKNOWN = "unknown_operation: 'X'"
+
+
+@dataclass(frozen=True)
+class Table:
+    """What the relations of a table hold: staged rows (status, reason, raw row, change), logged changes, raw rows."""
+
+    staged: tuple[tuple[str | None, ...], ...] = (
+        ("accepted", None, None, "one"),
+        ("accepted", None, None, "two"),
+        ("accepted", None, None, "two"),
+        ("merged", "before_image: of two", "{}", None),
+        ("rejected", UNKNOWN, "{}", None),
+    )
+    logged: tuple[str | None, ...] = ("one", "two", "long since purged")
+    raw_rows: int = 5
+
+    def but(self, place: int, row: tuple[str | None, ...]) -> Table:
+        """The same with another staged row in this place."""
+        return replace(self, staged=(*self.staged[:place], row, *self.staged[place + 1 :]))
+
+    def relations(self) -> dict[str, str]:
+        """SQL in place of each relation."""
+        return {
+            "integration_tests.stg_shop__orders": _rows("_status, _status_reason, _raw_row, _change_id", self.staged),
+            "integration_tests.dedup_shop__orders": _rows("_change_id", [(change,) for change in self.logged]),
+            "integration_tests_raw.orders__ct": f"(select * from range({self.raw_rows}))",
+            "integration_tests.rejected_changes": "(select * from range(1))",
+        }
+
+
+def _rows(columns: str, rows: Sequence[Sequence[str | None]]) -> str:
+    typed = ", ".join(f"cast({name} as string) as {name}" for name in columns.split(", "))
+    values = ", ".join(f"({', '.join(literal(value) for value in row)})" for row in rows)
+    return f"(select {typed} from values {values} as given ({columns}))"
+
+
+GOOD = Table()
+TOLD = ("raw_rows", "staged_rows", "misjudged_rows", "unknown_codes", "changes_not_in_log", "changes_twice_in_log")
+WRONG: Mapping[str, tuple[str, Table, Mapping[str, Any]]] = {
+    "a raw row is lost": (COUNTED, replace(GOOD, raw_rows=6), {"raw_rows": 6}),
+    "a raw row is staged twice": (COUNTED, replace(GOOD, staged=(*GOOD.staged, GOOD.staged[0])), {"staged_rows": 6}),
+    "a row has no status": (COUNTED, GOOD.but(4, (None, UNKNOWN, "{}", None)), {"misjudged_rows": 1}),
+    "a status is none of the five": (
+        COUNTED,
+        GOOD.but(4, ("lost", UNKNOWN, "{}", None)),
+        {"misjudged_rows": 1, "unknown_codes": "lost: unknown_operation"},
+    ),
+    "an accepted row has a reason": (COUNTED, GOOD.but(0, ("accepted", UNKNOWN, None, "one")), {"misjudged_rows": 1}),
+    "an accepted row has its raw row": (COUNTED, GOOD.but(0, ("accepted", None, "{}", "one")), {"misjudged_rows": 1}),
+    "a rejected row has no reason": (COUNTED, GOOD.but(4, ("rejected", None, "{}", None)), {"misjudged_rows": 1}),
+    "a rejected row has no raw row": (COUNTED, GOOD.but(4, ("rejected", UNKNOWN, None, None)), {"misjudged_rows": 1}),
+    "a code is unknown": (
+        CODES,
+        GOOD.but(4, ("rejected", "no_such: x", "{}", None)),
+        {"unknown_codes": "rejected: no_such"},
+    ),
+    "a code is of another status": (
+        CODES,
+        GOOD.but(4, ("waiting", UNKNOWN, "{}", None)),
+        {"unknown_codes": "waiting: unknown_operation"},
+    ),
+    "the log lacks changes": (CHANGES, replace(GOOD, logged=("long since purged",)), {"changes_not_in_log": 2}),
+    "a change is in the log twice": (
+        CHANGES,
+        replace(GOOD, logged=(*GOOD.logged, "one", "one")),
+        {"changes_twice_in_log": 1},
+    ),
+    "an accepted row has no change": (
+        CHANGES,
+        replace(GOOD.but(0, ("accepted", None, None, None)), logged=("one", "two", None)),
+        {"misjudged_rows": 1},
+    ),
+}
+"""What can be wrong: the one of the three tests alone that fails, the table, and what the test of all of it tells."""
+
+
+def _found(built: RunExecutionResult, raw: Raw, test: str, *tables: Table, told: Sequence[str] = TOLD) -> list[Any]:
+    """What a data test finds where the relations that it names, in turn, are those of these tables."""
+    (sql,) = (node.node.compiled_code for node in built.results if test in node.node.name)
+    for name in tables[0].relations():
+        given = iter(table.relations()[name] for table in tables)
+        sql = re.sub(rf"\b{name}\b", lambda _: next(given, tables[-1].relations()[name]), sql)  # noqa: B023
+    return raw.query(f"select {', '.join(told)} from ({sql})")
+
+
+def test_the_data_tests_pass_where_nothing_is_wrong(built: RunExecutionResult, raw: Raw) -> None:
+    for test in ("raw_rows_accounted_for", "shared", COUNTED, CODES, CHANGES):
+        assert _found(built, raw, test, GOOD, told="*") == []
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_one_data_test_fails_for_all_that_can_be_wrong_and_tells_what(
+    built: RunExecutionResult, raw: Raw, wrong: str
+) -> None:
+    alone, table, told = WRONG[wrong]
+    expected = dict(zip(TOLD, (5, 5, 0, "", 0, 0), strict=True)) | told
+    assert _found(built, raw, "raw_rows_accounted_for", table) == [tuple(expected.values())]
+    # of entries that share a raw table each is judged, and held against its own log
+    expected |= {name: expected[name] + 6 for name in ("raw_rows", "staged_rows")}
+    assert _found(built, raw, "shared", GOOD, table) == [tuple(expected.values())]
+    assert _found(built, raw, alone, table, told="*") != []
