@@ -365,11 +365,8 @@ class PlainTables:
 
 def _tests(prefix: str, name: str) -> list[Any]:
     if prefix == "stg":
-        raw = {"raw": [f"source('shop', '{name}')"]}
-        return [{"change_tables.raw_rows_accounted_for": {"arguments": raw}}, "change_tables.reason_codes_known"]
-    if prefix == "dedup":
-        staging = {"staging": f"ref('stg_shop__{name}')"}
-        return [{"change_tables.accepted_changes_once": {"arguments": staging}}]
+        arguments = {"raw": f"source('shop', '{name}')", "log": f"ref('dedup_shop__{name}')"}
+        return [{"change_tables.raw_rows_accounted_for": {"arguments": arguments}}]
     if prefix == "current":
         return [{"change_tables.one_row_per_key": {"arguments": {"key": ["id"]}}}]
     return []

@@ -33,23 +33,23 @@ with told as (
     from {{ entry.staging }}
     {%- if entry.log %}
     union all
-    select 'logged', 'accepted', null, {{ change }}, false
+    select 'logged' as kind, 'accepted' as _status, null as code, {{ change }} as change, false as is_misjudged
     from {{ entry.log }}
     {%- endif %}
     union all
 {%- endfor %}
 {%- if logged %}
-    select 'explained', status, code, null, false
+    select 'explained' as kind, status as _status, code, null as change, false as is_misjudged
     from {{ ref('change_tables', 'reason_codes') }}
     union all
 {%- endif %}
 {%- for relation in beside | rejectattr('staging', 'defined') %}
-    select 'staged', null, null, null, false
+    select 'staged' as kind, null as _status, null as code, null as change, false as is_misjudged
     from {{ relation }}
     union all
 {%- endfor %}
 {%- for relation in (raw if raw is sequence else [raw]) %}
-    select 'raw', null, null, null, false
+    select 'raw' as kind, null as _status, null as code, null as change, false as is_misjudged
     from {{ relation if change_tables.has_landed(relation) else '(select 1 where false)' }}
     {%- if not loop.last %}
     union all

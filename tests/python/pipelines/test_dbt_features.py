@@ -34,8 +34,13 @@ def _case(cases: Sequence[Case], name: str, *models: str) -> Case:
 
 TESTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "defaults": {
-        "stg": [{"change_tables.raw_rows_accounted_for": {"arguments": {"raw": "source('feed', 'defaults')"}}}],
-        "dedup": [{"change_tables.accepted_changes_once": {"arguments": {"staging": "ref('stg_feed__defaults')"}}}],
+        "stg": [
+            {
+                "change_tables.raw_rows_accounted_for": {
+                    "arguments": {"raw": "source('feed', 'defaults')", "log": "ref('dedup_feed__defaults')"}
+                }
+            }
+        ],
         "current": [{"change_tables.one_row_per_key": {"arguments": {"key": ["id"]}}}],
     },
 }
