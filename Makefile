@@ -9,7 +9,7 @@ PROOF_SEED ?= $(shell date +%Y%m%d)
 # two processes, each with a server of its own: while one plans, which takes one core, the other has the second
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --ignore=tests/python/macros
 # need no server, and are part of `lint`
-MACROS := $(BIN)/python -m pytest -q --no-header tests/python/macros
+MACROS := $(BIN)/python -m pytest -q --no-header -n 2 --dist loadfile tests/python/macros
 READY := .venv/.ready
 PROFILES := .build/profiles/profiles.yml
 export DBT_PROFILES_DIR := $(CURDIR)/.build/profiles
