@@ -20,7 +20,7 @@ from demo.kafka_broker import BrokerError, kafka_broker
 from demo.landing import Connection, execute, fetch
 from demo.oracle import compare, count_statuses, differing_statuses, land_truth
 from demo.progress import Progress
-from demo.project import PROJECT, DbtError, DbtProject
+from demo.project import ONLY_THEIR_TESTS, PROJECT, DbtError, DbtProject
 from demo.run import BATCHES, RAW_SCHEMA
 from demo.workload import Workload
 from demo.writers.qlik_kafka import PARTITIONS, RAW_TABLES, QlikKafkaWriter
@@ -107,7 +107,7 @@ def run(folder: Path) -> list[str]:
             if batch == 1:
                 _create_raw_tables(connection, folder)
             with progress.phase(f"{name}: building"):
-                project.build(server, progress, ["--select", "reason_codes", *_selected(writer)])
+                project.build(server, progress, ["--select", "reason_codes", *_selected(writer), *ONLY_THEIR_TESTS])
             with progress.phase(f"{name}: comparing"):
                 found = _differences(server, project.relations, writer, workload.database.contents())
             mistakes += [f"batch {batch}: {mistake}" for mistake in found]

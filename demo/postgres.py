@@ -26,7 +26,7 @@ from demo.postgres_server import (
     postgres_server,
 )
 from demo.progress import Progress
-from demo.project import PROJECT, DbtError, DbtProject
+from demo.project import ONLY_THEIR_TESTS, PROJECT, DbtError, DbtProject
 from demo.run import BATCHES, RAW_SCHEMA
 from demo.workload import Workload
 from demo.writers.event_triggers import EVENT_LOG, as_logged_source, postgres_triggers, quoted
@@ -123,7 +123,7 @@ def run(folder: Path, programs: Programs) -> list[str]:
                     events = _land(connection, postgres)
             progress.say(f"{name}: {len(transactions)} transactions played, {events} events in the log")
             with progress.phase(f"{name}: building"):
-                project.build(server, progress, ["--select", "reason_codes", *_selected()])
+                project.build(server, progress, ["--select", "reason_codes", *_selected(), *ONLY_THEIR_TESTS])
             with progress.phase(f"{name}: comparing"):
                 found = _differences(connection, postgres, project.relations)
             mistakes += [f"batch {batch}: {mistake}" for mistake in found]

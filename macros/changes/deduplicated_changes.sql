@@ -23,7 +23,6 @@
             'run': change_tables._log_run(spec, mark, bound),
             'mark_before': mark,
             'marks': found.number or 0,
-            'is_cached': found.is_cached or false,
             'edge': bound.edge,
             'until': bound.until,
             'is_whole': bound.is_whole,

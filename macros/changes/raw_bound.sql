@@ -53,7 +53,9 @@
         {% elif arrival and settled is not none %}
             {% set is_whole = mark.edge is not none and landed.settled_rows == mark.edge %}
             {% do bound.update({'is_whole': is_whole, 'predicate': change_tables._arrived_since(arrival, settled, spec.lookback, is_whole)}) %}
-            {% set has_landed = not is_whole or landed.edge.arrival != settled or landed.unplaced %}
+            {#- no row at what had settled, or after: they were purged -#}
+            {% set is_beyond = landed.edge is not none and (not is_whole or landed.edge.arrival != settled) %}
+            {% set has_landed = 'unplaced' not in landed or landed.unplaced or is_beyond %}
             {% do bound.update({'is_read': change_tables._reads_one_table(spec, bound) and not has_landed}) %}
             {% if 'lowest_seq' in landed %}
                 {% set lowest_seq = landed.lowest_seq_above if is_whole else landed.lowest_seq %}

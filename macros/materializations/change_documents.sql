@@ -16,9 +16,11 @@
 
     {%- set mark = run.mark_before -%}
     {%- set is_shown = true -%}
-    {%- if run.run in ['first', 'since'] -%}
+    {%- set is_written = run.run == 'first' or (run.run == 'since' and run.mark_before.batch < run.mark.batch) -%}
+    {%- if is_written -%}
         {%- do change_tables.prepare_session() -%}
         {%- do change_tables.take_cached_mark_back(view) -%}
+        {%- set mark = run.mark -%}
     {%- endif -%}
     {%- if run.run == 'empty' -%}
         {%- set is_shown = change_tables.make_empty_table(view, state, sql) -%}
@@ -27,12 +29,10 @@
         {%- call statement('main') -%}
             {{ change_tables.create_state_table(state, change_tables._documents_with_mark(sql, run.mark), marks_rows=true) }}
         {%- endcall -%}
-        {%- set mark = run.mark -%}
-    {%- elif run.run == 'since' and run.mark_before.batch < run.mark.batch -%}
+    {%- elif is_written -%}
         {%- call statement('main') -%}
             {{ change_tables.add_documents(state, sql, run) }}
         {%- endcall -%}
-        {%- set mark = run.mark -%}
     {%- else -%}
         {%- if run.run == 'since' -%}
             {%- do log(this ~ ' was written by a run that began later; what it has not published, the next run publishes', info=true) -%}
@@ -41,7 +41,7 @@
     {%- endif -%}
 
     {%- if is_shown -%}
-        {%- do change_tables.ensure_state_view(view, state, change_tables._document_spec(), ['_batch_id', '_position'], '_mark is null', mark) -%}
+        {%- do change_tables.ensure_state_view(view, state, change_tables._document_spec(), ['_batch_id', '_position'], '_mark is null', mark, 1, is_written) -%}
     {%- endif -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.run == 'first')) -%}
 

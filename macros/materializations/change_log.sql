@@ -14,6 +14,7 @@
 
     {%- set mark = run.mark_before -%}
     {%- set number_of_marks = run.marks -%}
+    {%- set is_written = false -%}
     {%- set is_shown = true -%}
     {%- if run.run == 'empty' -%}
         {%- set is_shown = change_tables.make_empty_table(view, state, sql, anew=true) -%}
@@ -27,6 +28,7 @@
         {%- do change_tables.prepare_session() -%}
         {%- set settled = none if run.run == 'since' else change_tables._look_how_far_it_settled(spec, run) -%}
         {%- if run.run == 'first' -%}
+            {%- do change_tables.refuse_unseen_table(state) -%}
             {%- do change_tables._refuse_loss(spec, state) -%}
             {%- do change_tables.take_cached_mark_back(view) -%}
             {%- call statement('main') -%}
@@ -38,9 +40,10 @@
                 {{ change_tables.first_mark(state, mark, found.changes) }}
             {%- endcall -%}
             {%- set number_of_marks = 1 -%}
+            {%- set is_written = true -%}
         {%- else -%}
-            {%- do change_tables.take_cached_mark_back(view) -%}
             {%- if change_tables.columns_have_changed(spec, run.mark_before) -%}
+                {%- do change_tables.take_cached_mark_back(view) -%}
                 {%- do change_tables.follow_spec(spec, state, nested=['_key_before']) -%}
                 {%- do change_tables.ensure_state_view(view, state, spec, change_tables._log_view_columns(spec), '_mark is null') -%}
             {%- endif -%}
@@ -80,6 +83,7 @@
                     {%- do change_tables.mark_rows_of_large_table(state, mark.changes) -%}
                     {%- do mark.update({'marks_rows': true}) -%}
                 {%- endif -%}
+                {%- do change_tables.take_cached_mark_back(view) -%}
                 {%- call statement('main') -%}
                     {%- if adds_only -%}
                     {{ change_tables.insert_changes(spec, state, new_changes, run.mark_before, mark, found) }}
@@ -87,17 +91,15 @@
                     {{ change_tables.merge_changes(spec, state, new_changes, run, mark, found) }}
                     {%- endif -%}
                 {%- endcall -%}
-                {#- a run that died has taken the cached mark back before it made its batch -#}
-                {%- if not run.is_cached -%}
-                    {%- do change_tables._drop_stale_batches(this, batch) -%}
-                {%- endif -%}
+                {%- set is_written = true -%}
+                {%- do change_tables._drop_stale_batches(this, batch) -%}
             {%- endif -%}
             {%- do adapter.drop_relation(new_changes) -%}
         {%- endif -%}
     {%- endif -%}
 
     {%- if is_shown -%}
-        {%- do change_tables.ensure_state_view(view, state, spec, change_tables._log_view_columns(spec), '_mark is null', mark, number_of_marks) -%}
+        {%- do change_tables.ensure_state_view(view, state, spec, change_tables._log_view_columns(spec), '_mark is null', mark, number_of_marks, is_written) -%}
         {%- do change_tables.ensure_view(
             change_tables.reports_relation(this), change_tables.reports_of_log(spec, state, mark or change_tables.mark_of_unbuilt_log())
         ) -%}
@@ -260,7 +262,7 @@ where
     {% set writes = mark_before is none or found.changes > 0 or (snapshot_seq is not none and snapshot_seq != mark_before.snapshot_seq) %}
     {% set extends = mark_before.get('extends') if mark_before else none %}
     {% if mark_before and writes %}
-        {% set extends = mark_before.batch if found.lowest_seq is none or found.lowest_seq > mark_before.highest_seq %}
+        {% set extends = mark_before.batch if found.lowest_seq is none or found.lowest_seq > [mark_before.highest_seq, mark_before.floor] | max(case_sensitive=true) %}
     {% endif %}
     {% do return({
         'layout': change_tables.layout(),

@@ -16,7 +16,8 @@
 
     {%- set predicate = '_mark is null and not _is_deleted' -%}
     {%- set partitioned_by = ['_is_last'] if run.history else [] -%}
-    {%- if run.run != 'nothing new' -%}
+    {%- set is_written = run.run in ['first', 'since'] -%}
+    {%- if is_written -%}
         {%- do change_tables.prepare_session() -%}
         {%- do change_tables.take_cached_mark_back(view) -%}
     {%- endif -%}
@@ -25,7 +26,7 @@
         {%- do change_tables.ensure_state_view(view, state, spec, shown, predicate) -%}
     {%- endif -%}
     {%- set kept = change_tables._batch_relation(this, change_tables.batch_id()) -%}
-    {%- if run.kept_step and run.run != 'nothing new' -%}
+    {%- if run.kept_step and is_written -%}
         {%- set statements = change_tables.split_at_kept_step(sql, run, kept) -%}
         {%- call statement('kept') -%}
             {{ change_tables.create_batch_table(kept, statements.kept) }}
@@ -36,6 +37,7 @@
     {%- if run.run == 'empty' -%}
         {%- set is_shown = change_tables.make_empty_table(view, state, sql, anew=true, partitioned_by=partitioned_by) -%}
     {%- elif run.run == 'first' -%}
+        {%- do change_tables.refuse_unseen_table(state) -%}
         {%- call statement('main') -%}
             {{ change_tables.create_state_table(state, change_tables._with_mark(spec, sql, run), partitioned_by=partitioned_by) }}
         {%- endcall -%}
@@ -49,13 +51,13 @@
     {%- else -%}
         {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
     {%- endif -%}
-    {%- if run.kept_step and run.run != 'nothing new' -%}
+    {%- if run.kept_step and is_written -%}
         {%- do change_tables._drop_stale_batches(this, change_tables.batch_id()) -%}
         {%- do adapter.drop_relation(kept) -%}
     {%- endif -%}
 
     {%- if is_shown -%}
-        {%- do change_tables.ensure_state_view(view, state, spec, shown, predicate, {'empty': none, 'nothing new': run.mark_before}.get(run.run, run.mark)) -%}
+        {%- do change_tables.ensure_state_view(view, state, spec, shown, predicate, run.mark if is_written else run.mark_before, 1, is_written) -%}
     {%- endif -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.run == 'first')) -%}
 

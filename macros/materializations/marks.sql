@@ -4,7 +4,7 @@
     well, in its properties, which dbt's listing of the schema shows: the cached mark.
 
     The table is what counts. A run takes the cached mark back before it writes, and sets it once it has written: a run that
-    died leaves none, and the next one reads the table. A cached mark that is older than the table's all the same, since two
+    died leaves none, and the next ones read the table until one has written. A cached mark that is older than the table's all the same, since two
     runs met, is harmless: every write compares the mark that it looked at with the one that is there, and what writes a table
     anew that is there has read the tables.
 -#}
@@ -95,9 +95,13 @@
 {% endmacro %}
 
 
-{#- Takes the cached mark of a model back, where there is one. Before the first statement that changes its table. -#}
+{#-
+    Takes the cached mark of a model back, before a statement that changes its table; also where dbt saw none, for another run may
+    have set it since.
+-#}
 {% macro take_cached_mark_back(view) %}
-    {% if change_tables.properties_of_view(load_cached_relation(view)).get('change_tables.mark') %}
+    {% set existing = load_cached_relation(view) %}
+    {% if existing is not none and existing.is_view %}
         {% do change_tables.set_properties_of_view(view, {'change_tables.mark': ''}) %}
     {% endif %}
 {% endmacro %}

@@ -74,7 +74,7 @@
 {% macro state_run(spec, dedup, folds, history=false, from_tables=false) %}
     {% set log = change_tables.state_relation(dedup) %}
     {% set state = change_tables.state_relation(this) %}
-    {% set marks = change_tables.read_marks([dedup] if change_tables.is_rebuild() else [dedup, this], from_tables) %}
+    {% set marks = change_tables.read_marks([dedup] if change_tables.is_rebuild() else [dedup, this], from_tables or change_tables.is_rebuild()) %}
     {#- before the log is built, `dbt compile` shows what a first run would be -#}
     {% set log_mark = marks[0].mark or change_tables.mark_of_unbuilt_log() %}
     {% set mark = none if change_tables.is_rebuild() else marks[1].mark %}
@@ -386,6 +386,21 @@ new_floors as (
 
 
 {#-
+    Stops a first run that would replace a table which dbt has not seen, though it is there: it was made since dbt listed the schema,
+    or dbt saw an empty schema, which dbt-spark does where a table is dropped while Spark lists them.
+-#}
+{% macro refuse_unseen_table(state) %}
+    {% if not change_tables.is_rebuild() and load_cached_relation(state) is none %}
+        {% if run_query('show tables in ' ~ state.without_identifier() ~ " like '" ~ state.identifier | lower ~ "'").rows %}
+            {% do exceptions.raise_compiler_error(
+                "change_tables: model '" ~ model.name ~ "': " ~ state ~ " is there, and was not when dbt listed its schema; nothing was changed, run again"
+            ) %}
+        {% endif %}
+    {% endif %}
+{% endmacro %}
+
+
+{#-
     Spark infers constraints of every column from every other, which over a wide table takes minutes and all of the
     memory. The server of this package has that off; this is for others. And it goes through a statement that writes anew for
     each of its steps, unless they are put into each other at once (see docs/performance.md). For the session of this model alone,
@@ -399,11 +414,19 @@ new_floors as (
 
 {#-
     The view that readers see: the table's own columns and `further_columns`. Its text tells their types: a run that died after
-    the table was changed may have left the view as it was before. It has the mark as well, where there is one (see read_marks).
+    the table was changed may have left the view as it was before.
 
-    number   how many marks the table has
+    mark, number   the latest mark of the table, and how many it has; none where it has none
+    is_written     whether this run has written them: then the view gets the mark, too (see read_marks). Else a cached mark that is
+                   another one is taken back
 -#}
-{% macro ensure_state_view(view, state, spec, further_columns, predicate, mark=none, number=1) %}
+{% macro ensure_state_view(view, state, spec, further_columns, predicate, mark=none, number=1, is_written=false) %}
+    {% set properties = change_tables.mark_as_properties(mark, number) if is_written else {} %}
+    {% if not is_written and change_tables.properties_of_view(load_cached_relation(view)).get('change_tables.mark') %}
+        {% if (change_tables._cached_mark(view) or {}).mark != mark %}
+            {% do properties.update({'change_tables.mark': ''}) %}
+        {% endif %}
+    {% endif %}
     {% set query %}
 select
     {%- for name, type in change_tables.column_types(spec).items() %}
@@ -414,7 +437,7 @@ from {{ state }}
 where {{ predicate }}
     {%- endset %}
     {% do change_tables.ensure_view(
-        view, query, change_tables.described_columns(spec, further_columns), change_tables.mark_as_properties(mark, number) if mark else {}
+        view, query, change_tables.described_columns(spec, further_columns), properties, anew=change_tables.is_rebuild()
     ) %}
 {% endmacro %}
 

@@ -26,6 +26,7 @@ tblproperties ({{ change_tables._property_list(wanted) }})
 as
 {{ query }}
         {% endcall %}
+        {% do change_tables._leave_session_of_views() %}
         {% do change_tables._remember_properties(view, wanted) %}
     {% elif wanted.items() | reject('in', found.items() | list) | list %}
         {% do change_tables.set_properties_of_view(view, properties) %}
@@ -42,6 +43,7 @@ as
         {% call statement('view') %}
             {{ create_view_as(view, query) }}
         {% endcall %}
+        {% do change_tables._leave_session_of_views() %}
         {% do change_tables.set_properties_of_view(view, wanted) %}
     {% endif %}
 {% endmacro %}
@@ -61,9 +63,15 @@ as
 {#-
     What Spark is to do with the steps of a view whenever it is read, which the view remembers: put them into each other at once,
     as `prepare_session` has it for statements that write. Spark goes through a text step by step else, again in all that reads it.
+    Not for what runs after it in the session: a hook of the model's may name a step as one around it.
 -#}
 {% macro _prepare_session_for_views() %}
     {% do run_query('set spark.sql.legacy.ctePrecedencePolicy = LEGACY') %}
+{% endmacro %}
+
+
+{% macro _leave_session_of_views() %}
+    {% do run_query('reset spark.sql.legacy.ctePrecedencePolicy') %}
 {% endmacro %}
 
 

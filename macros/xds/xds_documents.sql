@@ -106,7 +106,7 @@ select 1 as placeholder
     behind         entries whose log was built with other columns than are declared by now
 -#}
 {% macro _publishing_run(specs, dedups, logs) %}
-    {% set marks = change_tables.read_marks(dedups if change_tables.is_rebuild() else dedups + [this]) | map(attribute='mark') | list %}
+    {% set marks = change_tables.read_marks(dedups if change_tables.is_rebuild() else dedups + [this], from_tables=change_tables.is_rebuild()) | map(attribute='mark') | list %}
     {% set mark_before = none if change_tables.is_rebuild() else marks[-1] %}
     {% set run = {
         'run': 'first' if mark_before is none else 'nothing new',

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import SimpleNamespace
 from typing import Any
@@ -32,7 +32,7 @@ Answers = Mapping[str, Rows]
 RUNS = [datetime(2026, 1, day, 12, 0, 0) for day in (31, 30, 29)]  # noqa: DTZ001  # as dbt writes it: of the run, and those before
 """When a run starts, and when those before it did."""
 
-NOT_ASKED: Answers = {r"^set spark\.": [], r"^show tables in \S+ like '\S+'$": []}
+NOT_ASKED: Answers = {r"^(set|reset) spark\.": [], r"^show tables in \S+ like '\S+'$": []}
 """What every run may ask, and nothing is found."""
 
 _MARKS = re.compile(r"select (\d+) as place, _mark from (\S+) where _mark is not null")
@@ -49,7 +49,7 @@ class Lake:
     columns: Mapping[str, Mapping[str, str]]
     marks: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     answers: Answers = field(default_factory=dict)
-    views: Mapping[str, str] = field(default_factory=dict)
+    views: dict[str, str] = field(default_factory=dict)
 
 
 class SparkWithoutRows(SparkAdapter):  # type: ignore[misc]  # dbt's classes are not typed here
@@ -99,6 +99,18 @@ class SparkWithoutRows(SparkAdapter):  # type: ignore[misc]  # dbt's classes are
         return None
 
     @available  # type: ignore[untyped-decorator]
+    def cache_dropped(self, relation: Any) -> str:  # noqa: ARG002
+        """What was remembered of a relation is no more; what is remembered next takes its place."""
+        return ""
+
+    @available  # type: ignore[untyped-decorator]
+    def cache_added(self, relation: Any) -> str:
+        """Remember what a view has by now."""
+        if relation.is_view and relation.information is not None:
+            self.lake.views[relation.render()] = relation.information
+        return ""
+
+    @available  # type: ignore[untyped-decorator]
     def drop_relation(self, relation: Any) -> None:
         """Keep that it was dropped."""
         self.sent.append(f"drop {relation.type} if exists {relation}")
@@ -138,7 +150,7 @@ class Project:
         `run` is 0 for now, 1 for the run before. Of `given`, `variables` and `flags` are those of the command line.
         """
         FACTORY.adapters["spark"] = self._adapter
-        self._adapter.lake, self._adapter.sent = lake, []
+        self._adapter.lake, self._adapter.sent = replace(lake, views=dict(lake.views)), []
         node = self._manifest.nodes[f"model.consumer.{model}"]
         context: dict[str, Any] = generate_runtime_model_context(node, self._config, self._manifest)
         variables = given.get("variables", {})

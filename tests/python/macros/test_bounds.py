@@ -357,6 +357,10 @@ MARKS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any], di
         BEFORE, FOUND | {"changes": 2, "lowest_seq": "500", "highest_seq": "600"}, LOAD,
         BEFORE | {"batch": "2", "extends": None, "highest_seq": "600", "changes": 72},
     ),
+    "changes after all that the log has, but before its floor": (
+        BEFORE | {"floor": "700"}, FOUND | {"changes": 1, "lowest_seq": "600", "highest_seq": "600"}, LOAD,
+        {"extends": None, "highest_seq": "600", "floor": "700"},
+    ),
     "changes after a log of layout 0, whose rows are counted": (
         {name: value for name, value in BEFORE.items() if name not in ("extends", "changes", "marks_rows")},
         FOUND | {"changes": 1, "lowest_seq": "501", "highest_seq": "600"}, LOAD,

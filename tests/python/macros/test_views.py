@@ -9,14 +9,19 @@ from typing import Any
 import pytest
 from dbt_common.exceptions import CompilationError
 
-from .rendering import NOT_ASKED, Lake, Run
+from .rendering import NOT_ASKED, Answers, Lake, Run
 from .shapes import ANSWERS, FIRST_BATCH, SCHEMA, SHAPES, Shape, Shapes
 
 LOG = "dedup_feed__qlik"
 LATER = "20260131T110000000000_00000009"
 PLACES = "cast\\(topic as string\\).* _copies, _unplaced from"
-NOTHING_NEW = {"as edge_rows": [{**ANSWERS["as edge_rows"][0], "settled_rows": "2:3:4"}]}
+NOTHING_NEW: Answers = {"as edge_rows": [{**ANSWERS["as edge_rows"][0], "settled_rows": "2:3:4"}]}
 """What has landed is what the run before has found: see ANSWERS."""
+
+FINDS_NOTHING: Answers = {
+    **NOTHING_NEW,
+    "as changes,": [{**ANSWERS["as changes,"][0], "changes": 0, "lowest_seq": None, "highest_seq": None}],
+}
 
 MADE = re.compile(r"create or replace view (\S+).*?\ntblproperties \(([^)]*)\)\nas\n", re.DOTALL)
 ALTERED = re.compile(r"alter view (\S+) set tblproperties \(([^)]*)\)")
@@ -123,8 +128,9 @@ def test_a_mark_that_is_not_whole_is_read_from_the_table(shapes: Shapes, broken:
     views = {view: broken(text) for view, text in _after_first(shapes, LOG).items()}
     asked = _asked(_again(shapes, Shape(LOG, {LOG: {}}, NOTHING_NEW), views))
     assert asked[0] == f"select 0 as place, _mark from {SCHEMA}.{LOG}__state where _mark is not null"
-    # and the view has it again
-    assert any("'change_tables.mark' = '1:1:" in sql for sql in asked)
+    # the view gets it again by the next run that writes; until then it has no wrong one
+    taken_back = f"alter view {SCHEMA}.{LOG} set tblproperties ('change_tables.mark' = '')"
+    assert asked[2:] == ([] if broken is _taken_back else [taken_back])
 
 
 def test_a_rescan_reads_the_marks_of_the_tables(shapes: Shapes) -> None:
@@ -159,6 +165,61 @@ def test_a_state_is_built_anew_only_by_marks_of_tables(shapes: Shapes) -> None:
     # the tables say otherwise: both are as they were
     assert "select 1 as place" in _asked(run)[0]
     assert run.note["run"] == "nothing new"
+
+
+def test_a_run_that_reads_everything_and_finds_nothing_leaves_the_view_alone(shapes: Shapes) -> None:
+    log = "dedup_feed__qlik_plain"
+    run = _again(shapes, Shape(log, {log: {}}, FINDS_NOTHING), _after_first(shapes, log))
+    assert run.note["run"] == "everything"
+    assert [sql for sql in run.sent if re.match("alter|insert|merge|create or replace", sql)] == []
+
+
+def test_a_rescan_takes_a_mark_back_that_is_not_the_tables(shapes: Shapes) -> None:
+    shape = Shape(LOG, {LOG: {"batch": LATER}}, FINDS_NOTHING)
+    run = _again(shapes, shape, _after_first(shapes, LOG), variables={"change_tables_rescan": True})
+    changed = [sql for sql in run.sent if re.match("alter|insert|merge|create or replace", sql)]
+    assert changed == [f"alter view {SCHEMA}.{LOG} set tblproperties ('change_tables.mark' = '')"]
+
+
+def test_a_mark_is_taken_back_also_where_dbt_saw_none(shapes: Shapes) -> None:
+    views = {view: _taken_back(text) for view, text in _after_first(shapes, LOG).items()}
+    sent = _again(shapes, Shape(LOG, {LOG: {}}), views).sent
+    taken_back = sent.index(f"alter view {SCHEMA}.{LOG} set tblproperties ('change_tables.mark' = '')")
+    assert taken_back < next(number for number, sql in enumerate(sent) if re.match("insert into|merge into", sql))
+
+
+def test_a_full_refresh_of_a_state_goes_by_the_table_of_its_log(shapes: Shapes) -> None:
+    model, log = "current_feed__full", "dedup_feed__full"
+    marks: dict[str, dict[str, Any]] = {log: {"batch": LATER}, model: {}}
+    run = _again(shapes, Shape(model, marks), _after_first(shapes, log, model), flags={"FULL_REFRESH": True})
+    assert (run.note["run"], run.note["mark"]["batch"]) == ("first", LATER)
+
+
+def test_an_empty_run_leaves_cached_marks_alone(shapes: Shapes) -> None:
+    for model in (LOG, "current_feed__full"):
+        log = model.replace("current", "dedup")
+        views = _after_first(shapes, *{log: 0, model: 0})
+        marks: dict[str, dict[str, Any]] = {log: {}, model: {}}
+        run = _again(shapes, Shape(model, marks, {"^select 1 from": [{"1": 1}]}), views, flags={"EMPTY": True})
+        assert [sql for sql in run.sent if sql.startswith("alter")] == []
+
+
+def test_rows_that_were_purged_are_nothing_new(shapes: Shapes) -> None:
+    gone: Answers = {"as edge_rows": [dict.fromkeys(ANSWERS["as edge_rows"][0]) | {"unplaced": 0}]}
+    (look,) = _asked(_again(shapes, Shape(LOG, {LOG: {}}, gone), _after_first(shapes, LOG)))
+    assert " as edge_rows" in look
+
+
+@pytest.mark.parametrize("model", [LOG, "current_feed__full", "history_feed__full"])
+def test_a_table_that_dbt_did_not_list_is_not_replaced(shapes: Shapes, model: str) -> None:
+    logs: dict[str, dict[str, Any]] = {} if model == LOG else {"dedup_feed__full": {}}
+    there: Answers = {f"^show tables in {SCHEMA} like '{model}__state'$": [{"tableName": f"{model}__state"}]}
+    said = f"change_tables: model '{model}': {SCHEMA}.{model}__state is there, and was not when dbt listed its schema"
+    with pytest.raises(CompilationError, match=re.escape(said)):
+        shapes.run(Shape(model, logs, there))
+    # a full refresh replaces it
+    run = shapes.run(Shape(model, logs, there, flags={"FULL_REFRESH": True}))
+    assert any(sql.startswith(f"create or replace table {SCHEMA}.{model}__state") for sql in run.sent)
 
 
 def test_a_full_refresh_and_the_first_run_after_a_view_was_dropped_make_it(shapes: Shapes) -> None:
