@@ -29,6 +29,7 @@ LONGEST_FIRST = [
     "test_qlik_kafka",
     "test_qlik_change_tables",
     "test_run_counts",
+    "test_layouts",
     "test_integration_project",
     "test_thrift_server",
 ]

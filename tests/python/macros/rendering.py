@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 from dbt.adapters.base.meta import available
 from dbt.adapters.contracts.connection import AdapterResponse
@@ -26,6 +26,7 @@ from dbt_common.clients.agate_helper import table_from_data_flat
 
 from tests.python.pipelines.consumer import Consumer
 
+Method = TypeVar("Method", bound=Callable[..., Any])
 Rows = Sequence[Mapping[str, Any]]
 Answers = Mapping[str, Rows]
 
@@ -52,13 +53,16 @@ class Lake:
     views: dict[str, str] = field(default_factory=dict)
 
 
+offered: Callable[[Method], Method] = available  # dbt does not type it
+
+
 class SparkWithoutRows(SparkAdapter):  # type: ignore[misc]  # dbt's classes are not typed here
     """dbt-spark's adapter, of which nothing goes over a wire."""
 
     lake: Lake
     sent: list[str]
 
-    def execute(self, sql: str, auto_begin: bool = False, fetch: bool = False, limit: int | None = None) -> Any:  # noqa: ARG002
+    def execute(self, sql: str, auto_begin: bool = False, fetch: bool = False, limit: int | None = None) -> Any:  # noqa: ARG002  # the signature is dbt's
         """Keep a statement, and answer it where rows are asked for."""
         self.sent.append(sql.strip())
         response = AdapterResponse(_message="OK")
@@ -80,14 +84,14 @@ class SparkWithoutRows(SparkAdapter):  # type: ignore[misc]  # dbt's classes are
                 return rows
         raise AssertionError(f"no answer is given for:\n{sql}")
 
-    @available  # type: ignore[untyped-decorator]
+    @offered
     def get_columns_in_relation(self, relation: Any) -> list[Any]:
         """The columns of a raw table; none of a table that is not there."""
         columns = self.lake.columns.get(relation.render(), {})
         return [SparkColumn(name, data_type) for name, data_type in columns.items()]
 
-    @available  # type: ignore[untyped-decorator]
-    def get_relation(self, database: str | None, schema: str, identifier: str) -> Any:  # noqa: ARG002
+    @offered
+    def get_relation(self, database: str | None, schema: str, identifier: str) -> Any:  # noqa: ARG002  # the signature is dbt's
         """A state table with a mark, or a view."""
         relation = self.Relation.create(schema=schema, identifier=identifier)
         if relation.render() in self.lake.marks:
@@ -98,19 +102,19 @@ class SparkWithoutRows(SparkAdapter):  # type: ignore[misc]  # dbt's classes are
             )
         return None
 
-    @available  # type: ignore[untyped-decorator]
-    def cache_dropped(self, relation: Any) -> str:  # noqa: ARG002
+    @offered
+    def cache_dropped(self, relation: Any) -> str:  # noqa: ARG002  # the signature is dbt's
         """What was remembered of a relation is no more; what is remembered next takes its place."""
         return ""
 
-    @available  # type: ignore[untyped-decorator]
+    @offered
     def cache_added(self, relation: Any) -> str:
         """Remember what a view has by now."""
         if relation.is_view and relation.information is not None:
             self.lake.views[relation.render()] = relation.information
         return ""
 
-    @available  # type: ignore[untyped-decorator]
+    @offered
     def drop_relation(self, relation: Any) -> None:
         """Keep that it was dropped."""
         self.sent.append(f"drop {relation.type} if exists {relation}")

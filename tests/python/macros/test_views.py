@@ -222,11 +222,20 @@ def test_a_table_that_dbt_did_not_list_is_not_replaced(shapes: Shapes, model: st
     assert any(sql.startswith(f"create or replace table {SCHEMA}.{model}__state") for sql in run.sent)
 
 
-def test_a_full_refresh_and_the_first_run_after_a_view_was_dropped_make_it(shapes: Shapes) -> None:
-    assert any(
-        sql.startswith(f"create or replace view {SCHEMA}.{LOG}\n")
-        for sql in shapes.run(Shape(LOG, {LOG: {}}, NOTHING_NEW)).sent
-    )
+def test_a_view_that_was_dropped_is_made_by_the_next_run_and_any_by_a_full_refresh(shapes: Shapes) -> None:
+    made = f"create or replace view {SCHEMA}.{LOG}\n"
+    views = _after_first(shapes, LOG)
+    shape = Shape(LOG, {LOG: {}}, {**NOTHING_NEW, "^select 1 from": []})
+    sent = {
+        "dropped": _again(shapes, shape, {}).sent,
+        "full refresh": _again(shapes, shape, views, flags={"FULL_REFRESH": True}).sent,
+        "neither": _again(shapes, shape, views).sent,
+    }
+    assert {name: any(sql.startswith(made) for sql in each) for name, each in sent.items()} == {
+        "dropped": True,
+        "full refresh": True,
+        "neither": False,
+    }
 
 
 @pytest.mark.parametrize("model", [LOG, "current_feed__full", "history_feed__full"])

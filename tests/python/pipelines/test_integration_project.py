@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -202,12 +203,16 @@ WRONG: Mapping[str, tuple[str, Table, Mapping[str, Any]]] = {
 """What can be wrong: the one of the three tests alone that fails, the table, and what the test of all of it tells."""
 
 
+def _next(given: Iterator[str], last: str, _place: re.Match[str]) -> str:
+    return next(given, last)
+
+
 def _found(built: RunExecutionResult, raw: Raw, test: str, *tables: Table, told: Iterable[str] = RIGHT) -> list[Any]:
     """What a data test finds where the relations that it names, in turn, are those of these tables."""
     (sql,) = (node.node.compiled_code for node in built.results if test in node.node.name)
     for name in tables[0].relations():
         given = iter(table.relations()[name] for table in tables)
-        sql = re.sub(rf"\b{name}\b", lambda _: next(given, tables[-1].relations()[name]), sql)  # noqa: B023
+        sql = re.sub(rf"\b{name}\b", partial(_next, given, tables[-1].relations()[name]), sql)
     return raw.query(f"select {', '.join(told)} from ({sql})")
 
 
