@@ -36,7 +36,7 @@ FEED = "qlik_change_tables"
 """The feed that is shown where none is asked for."""
 ALL = "all"
 SHOWN = ("orders",)
-"""The tables of a feed that is shown alone: as many as a minute is enough for, with their histories."""
+"""The tables of a feed that is shown alone: those that have a history; each further table takes longer."""
 
 _CONNECTIONS = 2
 _COLUMNS = ("table", "raw rows", "accepted", "merged", "waiting", "rejected", "changes", "current rows", "versions")
