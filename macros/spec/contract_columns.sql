@@ -104,7 +104,7 @@
         '_last_of_span', '_lineage', '_lives', '_logged_column', '_logged_status', '_lowest_before_key',
         '_lowest_seq', '_lowest_update_key',
         '_mask_ordinals', '_masked_names', '_message', '_misfits', '_missing_key', '_named_columns',
-        '_named_keys', '_names_collide', '_next_seq', '_offset', '_operation_code', '_operations',
+        '_named_keys', '_names_collide', '_next_beginning', '_next_seq', '_offset', '_operation_code', '_operations',
         '_other_status', '_overrules', '_own_fault', '_parsed_key', '_parts_differ', '_perpetrator', '_place',
         '_position', '_rank', '_read', '_read_at', '_record', '_record_id', '_record_position', '_rejection',
         '_reports', '_row', '_row_before', '_run_error', '_running_at', '_schema', '_schema_id', '_sequence',

@@ -398,6 +398,7 @@ compared_events as (
 
 ),
 
+-- each event with the beginning of its version; the last of a version also has that of the next, which follows it
 begun_events as (
 
     select
@@ -406,13 +407,22 @@ begun_events as (
         last_value(
             case
                 when _begins
-                    then named_struct(
-                        'seq', if(_is_known, _valid_from_seq, _change_seq),
-                        'at', if(_is_known, _valid_from, _running_at)
+                    then struct(
+                        if(_is_known, _valid_from_seq, _change_seq) as seq,
+                        if(_is_known, _valid_from, _running_at) as `at`
                     )
             end,
             true
-        ) over in_order as _beginning
+        ) over in_order as _beginning,
+        lead(
+            case
+                when _begins
+                    then struct(
+                        if(_is_known, _valid_from_seq, _change_seq) as seq,
+                        if(_is_known, _valid_from, _running_at) as `at`
+                    )
+            end
+        ) over in_order as _next_beginning
     from compared_events
     window in_order as (partition by `order`, `it's` order by _change_seq)
 
@@ -431,17 +441,16 @@ versions as (
         _is_replayed,
         _changed_at,
         _transaction_id,
-        lead(_beginning) over in_order is null as _is_last,
+        _next_beginning is null as _is_last,
         _running_at as _latest_at,
         _beginning['at'] as _valid_from,
-        lead(_beginning['at']) over in_order as _valid_to,
+        _next_beginning['at'] as _valid_to,
         _beginning['seq'] as _valid_from_seq,
-        lead(_beginning['seq']) over in_order as _valid_to_seq,
-        lead(_beginning) over in_order is null and not _is_deleted as _is_current,
+        _next_beginning['seq'] as _valid_to_seq,
+        _next_beginning is null and not _is_deleted as _is_current,
         `order`, `it's`, `name with spaces`, fields
     from begun_events
     where _ends
-    window in_order as (partition by `order`, `it's` order by _change_seq)
 
 )
 

@@ -119,6 +119,7 @@ folded as (select * from the_model),
 -- a version begins where a key begins or ends to live, or a tracked column changes
 compared_events as (select * from the_model),
 
+-- each event with the beginning of its version; the last of a version also has that of the next, which follows it
 begun_events as (select * from the_model),
 
 versions as (select * from the_model)
