@@ -12,8 +12,10 @@ import shutil
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from dbt.cli.main import dbtRunner
 from udfs.local_server import LocalServer, local_server
 
 from . import by_hand
+from .auto_cdc import AutoCdc, AutoCdcError
 from .data import (
     COLUMNS,
     add_to_trail,
@@ -35,6 +38,7 @@ from .data import (
     write_avro_messages,
 )
 from .machine import machine_of
+from .processes import Meter
 
 HERE = Path(__file__).resolve().parent
 FOLDER = HERE.parent / ".build" / "bench"
@@ -56,6 +60,8 @@ class Figure:
     seconds: float
     by_hand: float | None = None
     note: str = ""
+    processor: float | None = None
+    processor_by_hand: float | None = None
 
     @property
     def ratio(self) -> float | None:
@@ -73,6 +79,7 @@ class Bench:
     batch_size: int
     batches: int
     is_heard: bool = True
+    auto_cdc: AutoCdc | None = None
     figures: list[Figure] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -130,9 +137,23 @@ class Bench:
         if one != other:
             raise BenchmarkError(f"{what}: the results differ, {one} and {other}: no time counts")
 
-    def measured(self, name: str, seconds: float, by_hand: float | None = None, note: str = "") -> None:
-        """Keep a figure, and say it."""
-        figure = Figure(name, seconds, by_hand, note)
+    def location(self, table: str) -> str:
+        """The folder of a raw table's files."""
+        rows = self.sql(f"describe formatted {RAW}.{table}")
+        return next(str(row[1]) for row in rows if row[0] == "Location").removeprefix("file:")
+
+    def measured(
+        self,
+        name: str,
+        seconds: float,
+        by_hand: float | None = None,
+        note: str = "",
+        processor: tuple[float, float] | None = None,
+    ) -> None:
+        """Keep a figure, and say it; `processor`: the seconds of processor time of both."""
+        if processor:
+            note = f"processor time {processor[0]:.1f} s, of the other {processor[1]:.1f}"
+        figure = Figure(name, seconds, by_hand, note, *(processor or (None, None)))
         self.figures.append(figure)
         if self.is_heard:
             print(_line(figure), flush=True)
@@ -305,6 +326,56 @@ def nothing_new(bench: Bench) -> None:
     bench.measured("nothing new: dbt run of these four, start to end", whole)
 
 
+def auto_cdc(bench: Bench) -> None:
+    """Spark 4.3's AUTO CDC over the same raw rows: the current rows and the history, whole and a batch more.
+
+    It keeps no log, so what stands beside it is the log together with the model.
+    """
+    engine = bench.auto_cdc
+    assert engine is not None
+    meter, other_meter = Meter(bench.server.pid), Meter(engine.pid)
+    kinds = ("current", "history")
+    tables = {kind: kind if bench.is_heard else f"warm_{kind}" for kind in kinds}
+    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for batch in range(1, 2 + bench.batches):
+        first = 0 if batch == 1 else bench.changes + (batch - 2) * bench.batch_size
+        bench.land("full", batch, first, first + (bench.changes if batch == 1 else bench.batch_size))
+        shape, is_first = ("full load", True) if batch == 1 else ("batch", False)
+
+        def ours(shape: str = shape, is_first: bool = is_first) -> None:
+            if is_first:
+                bench.dbt("stg_bench__full", full_refresh=True)
+            for kind in ("dedup", *kinds):
+                name = f"{kind}_bench__full"
+                before = meter.used()
+                seconds = bench.dbt(name, full_refresh=is_first)[name]
+                used = meter.used() - before
+                found.setdefault((shape, kind), []).append((seconds, used.server + used.workers))
+
+        def theirs(shape: str = shape) -> None:
+            for kind in kinds:
+                before = other_meter.used()
+                seconds = engine.keep(tables[kind], bench.location("full"), with_history=kind == "history")
+                used = other_meter.used() - before
+                found.setdefault((shape, f"AUTO CDC {kind}"), []).append((seconds, used.server + used.workers))
+
+        for take_turn in (ours, theirs) if batch % 2 else (theirs, ours):
+            take_turn()
+        if batch in (1, 1 + bench.batches):
+            _assert_auto_cdc(bench, engine, shape, tables)
+    for shape in ("full load", "batch"):
+        middle = {
+            what: tuple(map(statistics.median, zip(*took, strict=True)))
+            for (of, what), took in found.items()
+            if of == shape
+        }
+        for kind in kinds:
+            seconds, processor = (sum(both) for both in zip(middle["dedup"], middle[kind], strict=True))
+            name = f"{shape}: log and {kind}; the other is AUTO CDC"
+            other, other_processor = middle[f"AUTO CDC {kind}"]
+            bench.measured(name, seconds, other, processor=(processor, other_processor))
+
+
 def functions(bench: Bench) -> None:
     """The SQL functions, in millions of calls a second, with repeated and with distinct values."""
     rows = bench.changes
@@ -386,12 +457,21 @@ def _assert_history(bench: Bench, what: str, history: str) -> None:
     bench.assert_equal(f"{what}: history", found, other)
 
 
+def _assert_auto_cdc(bench: Bench, engine: AutoCdc, shape: str, tables: Mapping[str, str]) -> None:
+    versions = {"_valid_from_seq": "__START_AT", "_valid_to_seq": "__END_AT"}
+    for kind, further in (("current", {}), ("history", versions)):
+        theirs = ", ".join([*COLUMNS, *further.values()])
+        hashed = f"count(*), cast(sum(cast(xxhash64({theirs}) as decimal(38, 0))) as string)"
+        ((count, total),) = engine.sql(f"select {hashed} from lake.bench.{tables[kind]}")
+        found = bench.fingerprint(f"{OURS}.{kind}_bench__full", [*COLUMNS, *further])
+        bench.assert_equal(f"AUTO CDC, {shape}: {kind}", found, (count, Decimal(total)))
+
+
 def _duckdb_state(bench: Bench) -> float:
-    location = next(row[1] for row in bench.sql(f"describe formatted {RAW}.full") if row[0] == "Location")
     result = FOLDER / "duckdb.parquet"
     with duckdb.connect() as connection:
         start = time.perf_counter()
-        connection.execute(by_hand.duckdb_state_of(f"{location.removeprefix('file:')}/*.parquet"))
+        connection.execute(by_hand.duckdb_state_of(f"{bench.location('full')}/*.parquet"))
         seconds = time.perf_counter() - start
         connection.execute(f"copy state to '{result}' (format parquet)")
     bench.assert_equal(
@@ -412,7 +492,10 @@ SCENARIOS: dict[str, Callable[[Bench], None]] = {
     "events": events,
     "cdc": cdc,
     "functions": functions,
+    "auto_cdc": auto_cdc,
 }
+ONLY_WHEN_ASKED = ("auto_cdc",)
+"""What needs an environment of its own, some hundred megabytes."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -422,13 +505,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--keys", type=int, default=500_000, help="keys of the table")
     parser.add_argument("--batch-size", type=int, default=50_000, help="changes of a batch")
     parser.add_argument("--batches", type=int, default=3, help="timely batches; their median counts")
-    parser.add_argument("--scenario", action="append", choices=SCENARIOS, help="only these; default all, in order")
+    parser.add_argument("--scenario", action="append", choices=SCENARIOS, help="only these; default all but auto_cdc")
     options = parser.parse_args(arguments)
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
     try:
         figures, machine = _run(options)
-    except BenchmarkError as error:
+    except (BenchmarkError, AutoCdcError) as error:
         print(f"benchmarks: {error}", file=sys.stderr)
         return 1
     print("\n" + table_of(figures))
@@ -443,14 +526,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> tuple[list[Figure], dict[str, Any]]:
-    with local_server(FOLDER / "server", conf={}) as server:  # as users have it, not the short-lived one of the tests
+    wanted = options.scenario or [name for name in SCENARIOS if name not in ONLY_WHEN_ASKED]
+    with ExitStack() as stack:
+        # as users have it, not the short-lived one of the tests
+        server = stack.enter_context(local_server(FOLDER / "server", conf={}))
         bench = Bench(server, options.changes, options.keys, options.batch_size, options.batches)
         _install()
         _make_schemas(bench)
         warm_up = Bench(server, WARM_UP, WARM_UP // 10, WARM_UP // 10, 1, is_heard=False)
-        wanted = options.scenario or list(SCENARIOS)
-        for name in ("full", "partial", "messages", "trail", "events", "cdc"):
-            if name in wanted or name in ("full", "partial"):
+        if "auto_cdc" in wanted:
+            bench.auto_cdc = warm_up.auto_cdc = stack.enter_context(closing(AutoCdc()))
+        always = () if wanted == ["auto_cdc"] else ("full", "partial")
+        for name in ("full", "partial", "messages", "trail", "events", "cdc", "auto_cdc"):
+            if name in wanted or name in always:
                 SCENARIOS[name](warm_up)
         _make_schemas(bench)
         for name in wanted:

@@ -35,7 +35,16 @@ COLUMNS = (
     "is_paid",
     "score",
 )
-HEADERS = 7
+HEADER_COLUMNS = (
+    "header__change_seq",
+    "header__change_oper",
+    "header__change_mask",
+    "header__stream_position",
+    "header__operation",
+    "header__transaction_id",
+    "header__timestamp",
+)
+HEADERS = len(HEADER_COLUMNS)
 _SPARSE = ((2, 6), (3, 4, 6), (9,), (2, 9, 10), (7,), (3, 8), (4,))
 """What the updates of partial images bear besides the key, by place in COLUMNS; change n has the one at n modulo 7."""
 _CDC_HEADERS = ("n", "operation", "header__timestamp")
