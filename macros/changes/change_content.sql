@@ -35,7 +35,7 @@
 
 {#-
     What makes two deliveries of one change two contents: its values, and which of them it bears. Also the columns of its own in
-    which a format tells values that are no columns of the row (`is_content` in `<format>_columns`).
+    which a format tells values that are no columns of the row (`is_content` of its columns: see `format_of`).
 -#}
 {% macro _content_columns(spec) %}
     {% set of_format = change_tables.further_columns(spec) | selectattr('is_content') | list %}
@@ -59,7 +59,7 @@
 
 
 {#-
-    Columns of its own by which a format tells how complete a delivery of a change is (`completes` in `<format>_columns`). The
+    Columns of its own by which a format tells how complete a delivery of a change is (`completes`: see `format_of`). The
     more complete delivery stands, whatever the contents are, and that is no conflict. Of most formats every delivery is whole.
 -#}
 {% macro completeness_columns(spec, prefix=none) %}
@@ -132,7 +132,7 @@
     format to say. Its staging then lets rejected rows bear the `_change_id` that they would have.
 -#}
 {% macro withdraws_changes(spec) %}
-    {% set of_format = context['change_tables'].get(spec.format ~ '_withdraws_changes') %}
+    {% set of_format = change_tables.format_of(spec.format).withdraws_changes %}
     {% do return(of_format is not none and of_format(spec)) %}
 {% endmacro %}
 

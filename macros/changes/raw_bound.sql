@@ -63,7 +63,7 @@
             {% endif %}
         {% endif %}
     {% endif %}
-    {% set natural = context['change_tables'][spec.format ~ '_arrival'](spec) %}
+    {% set natural = change_tables._natural_arrival(spec) %}
     {% if natural and natural.record and not (arrival and arrival.kind == 'positions') %}
         {% if change_tables.landed_columns(spec, spec.relation, natural.group + natural.columns, '') %}
             {% do change_tables._refuse_two_records(spec, natural, bound.predicate or 'true') %}
@@ -87,7 +87,7 @@
                       not read them again; others may have landed there meanwhile
     unplaced          whether there are rows without an arrival, which are read every time
     lowest_seq        the lowest sequence of all these rows, `lowest_seq_above` without those at `settled`; none where no row has
-                      one. Only where the format says what the sequence of a landed row is (`<format>_landed_sequence`)
+                      one. Only where the format says what the sequence of a landed row is (`landed_sequence` of `format_of`)
 
     `rows` is their number and the sums of both halves of their hashes. Before anything has settled, only the rows with the
     highest arrival are looked at.
@@ -105,7 +105,7 @@
     {% if from is none %}
         {% do return({'edge': none}) %}
     {% endif %}
-    {% set sequence_of_format = context['change_tables'].get(spec.format ~ '_landed_sequence') %}
+    {% set sequence_of_format = change_tables.format_of(spec.format).landed_sequence %}
     {% set sequence = sequence_of_format(spec) if sequence_of_format else 'cast(null as string)' %}
     {% set row = run_query(
         "select " ~ change_tables._arrival_as_text("max(_arrival)", arrival) ~ " as edge, max_by(_rows, _arrival) as edge_rows,"
@@ -216,7 +216,7 @@
     one record. A run that reads on by these positions reads none twice, and is not asked.
 -#}
 {% macro refuse_other_records(spec, log, new_changes, run, found) %}
-    {% set natural = context['change_tables'][spec.format ~ '_arrival'](spec) %}
+    {% set natural = change_tables._natural_arrival(spec) %}
     {% set reads_on = run.run == 'since' and run.arrival.kind == 'positions' and spec.lookback == 0 %}
     {% if natural and natural.record and not reads_on %}
         {% set rows = run_query(
@@ -367,14 +367,14 @@
 
 {#- Whether a format's staging tells rows that hold back by a column of their own: where its natural arrival are positions. -#}
 {% macro tells_what_holds_back(spec) %}
-    {% set natural = context['change_tables'][spec.format ~ '_arrival'](spec) %}
+    {% set natural = change_tables._natural_arrival(spec) %}
     {% do return(natural is not none and natural.kind == 'positions') %}
 {% endmacro %}
 
 
 {#- Whether a row that was read holds back up to where the raw table has settled. -#}
 {% macro _holds_back(spec) -%}
-    {%- set of_format = context['change_tables'].get(spec.format ~ '_holds_back') -%}
+    {%- set of_format = change_tables.format_of(spec.format).holds_back -%}
     {%- if of_format -%}
         {{- of_format(spec) -}}
     {%- else -%}
@@ -389,11 +389,18 @@
 {% endmacro %}
 
 
+{#- The arrival that a format has without a column that the user names; none where it has none. -#}
+{% macro _natural_arrival(spec) %}
+    {% set of_format = change_tables.format_of(spec.format).arrival %}
+    {% do return(of_format(spec) if of_format else none) %}
+{% endmacro %}
+
+
 {% macro _arrival_column(spec) %}
     {% if spec.arrival == 'none' %}
         {% do return(none) %}
     {% elif spec.arrival == 'auto' %}
-        {% do return(context['change_tables'][spec.format ~ '_arrival'](spec)) %}
+        {% do return(change_tables._natural_arrival(spec)) %}
     {% endif %}
     {% set landed = change_tables.landed_columns(spec, spec.relation, [spec.arrival], "`arrival` must be one of its columns") %}
     {% set type = landed[spec.arrival | lower].data_type if landed else 'string' %}

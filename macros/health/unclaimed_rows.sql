@@ -16,7 +16,7 @@
         {%- endfor -%}
         {%- do change_tables._refuse_unlike_entries(specs) -%}
         {%- set rows -%}
-with {{ context['change_tables'][specs[0].format ~ '_unclaimed_steps'](specs) | trim }}
+with {{ change_tables.format_of(specs[0].format).unclaimed_steps(specs) | trim }}
 
 select
     _raw_id,
@@ -40,7 +40,7 @@ select 1 as placeholder
     {% if not specs %}
         {% do exceptions.raise_compiler_error(what ~ "must be given the entries that share a raw table, got none") %}
     {% endif %}
-    {% if specs[0].format ~ '_unclaimed_steps' not in context['change_tables'] %}
+    {% if not change_tables.format_of(specs[0].format).unclaimed_steps %}
         {% do exceptions.raise_compiler_error(
             what ~ "is for formats whose raw tables hold many tables; each raw table of format '" ~ specs[0].format ~ "' holds one"
         ) %}
@@ -65,6 +65,6 @@ select 1 as placeholder
 
 {#- The raw table that entries of a format share: their own, or the one that the format says. -#}
 {% macro _shared_relation(spec) %}
-    {% set of_format = context['change_tables'].get(spec.format ~ '_shared_relation') %}
+    {% set of_format = change_tables.format_of(spec.format).shared_relation %}
     {% do return(of_format(spec) if of_format else spec.relation) %}
 {% endmacro %}

@@ -301,9 +301,9 @@ where
     {% if run.edge and change_tables._nothing_waits(spec) %}
         {% do return(change_tables._settled_at(run, bound.arrival, run.edge.arrival, [])) %}
     {% endif %}
-    {% set held_back = context['change_tables'].get(spec.format ~ '_held_back') %}
-    {% if held_back and bound.arrival.kind == 'positions' %}
-        {% do return(change_tables._settled_at(run, bound.arrival, none, run_query(held_back(spec, bound)).rows)) %}
+    {% set waiting_positions = change_tables.format_of(spec.format).waiting_positions %}
+    {% if waiting_positions and bound.arrival.kind == 'positions' %}
+        {% do return(change_tables._settled_at(run, bound.arrival, none, run_query(waiting_positions(spec, bound)).rows)) %}
     {% endif %}
     {% set rows = "(with " ~ change_tables._staging_steps(spec, bound)
         ~ " select _arrival as _last_arrival, case when " ~ change_tables._holds_back(spec) ~ " then _arrival end as _waiting_since from staged)" %}
@@ -388,7 +388,7 @@ where
 
 {#- Whether the format can tell from its raw rows alone that none of them will wait. -#}
 {% macro _nothing_waits(spec) %}
-    {% set may_wait = context['change_tables'].get(spec.format ~ '_may_wait') %}
+    {% set may_wait = change_tables.format_of(spec.format).may_wait %}
     {% set predicate = may_wait(spec) if may_wait else 'true' %}
     {% if predicate in ['true', 'false'] %}
         {% do return(predicate == 'false') %}
@@ -399,10 +399,10 @@ where
 
 {#-
     A log is rebuilt from the raw table: refused where the raw table no longer has all that the log holds. A change whose
-    content was read (see `<format>_reads`) is read anew: it is not lost while its raw row is there to be read for.
+    content was read (see `reads` of `format_of`) is read anew: it is not lost while its raw row is there to be read for.
 -#}
 {% macro _refuse_loss(spec, state) %}
-    {% set reads = context['change_tables'].get(spec.format ~ '_reads') %}
+    {% set reads = change_tables.format_of(spec.format).reads %}
     {% set holds_changes = load_cached_relation(state) is not none and run_query('select 1 from ' ~ state ~ ' where _mark is null limit 1').rows %}
     {% if holds_changes and not var('change_tables_allow_loss', false) %}
         {% set lost = run_query(
@@ -411,7 +411,7 @@ where
             ~ " left anti join (select _change_id from staged where _status = 'accepted') as raw_changes"
             ~ " on known._change_id = raw_changes._change_id"
             ~ " where known._mark is null"
-            ~ ("" if not reads else " and not (" ~ reads() ~ " and known._raw_id in (select _raw_id from staged where _status = 'accepted' or _status_reason like 'row_gone%'))")
+            ~ ("" if not reads else " and not (" ~ reads ~ " and known._raw_id in (select _raw_id from staged where _status = 'accepted' or _status_reason like 'row_gone%'))")
         ).rows[0][0] | int %}
         {% if lost > 0 %}
             {% set why = "a full refresh" if change_tables.is_rebuild() else "to begin again, since the first build has died before its end," %}

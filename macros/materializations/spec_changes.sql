@@ -19,9 +19,8 @@
 
 {#- The settings of a format by which the sequences of its changes are made otherwise: name -> value. -#}
 {% macro settings_of_order(spec) %}
-    {% set of_format = context['change_tables'].get(spec.format ~ '_settings_of_order') %}
     {% set values = {} %}
-    {% for name in (of_format() if of_format else []) %}
+    {% for name in change_tables.format_of(spec.format).settings_of_order %}
         {% do values.update({name: spec[name]}) %}
     {% endfor %}
     {% do return(values) %}
@@ -141,8 +140,8 @@
 
 {#- Whether the order of the declared columns tells what a mask of the feed names: for the format to say. -#}
 {% macro _counts_columns(spec) %}
-    {% set asked = context['change_tables'].get(spec.format ~ '_counts_columns') %}
-    {% do return(asked is not none and asked(spec)) %}
+    {% set of_format = change_tables.format_of(spec.format).counts_columns %}
+    {% do return(of_format is not none and of_format(spec)) %}
 {% endmacro %}
 
 

@@ -70,13 +70,9 @@
 {% endmacro %}
 
 
-{#-
-    The columns of its own that a format carries through staging and log, in the macro `<format>_columns` beside its staging
-    macro: a list of {name, data_type, description}.
--#}
+{#- The columns of its own that a format carries through staging and log: see `format_of`. What is no table of a format (documents) has none. -#}
 {% macro further_columns(spec) %}
-    {% set of_format = context['change_tables'].get(spec.format ~ '_columns') %}
-    {% do return(of_format() if of_format else []) %}
+    {% do return(change_tables.format_of(spec.format).columns if 'format' in spec else []) %}
 {% endmacro %}
 
 

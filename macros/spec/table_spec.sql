@@ -31,8 +31,8 @@
     {% endfor %}
     {% do given.update(node.config.meta.change_table) %}
     {% set columns = change_tables._declared_columns(node) %}
-    {% set told_by = context['change_tables'].get(given.format ~ '_multi_valued') %}
-    {% set multi_valued = told_by(columns) if told_by else [] %}
+    {% set multi_valued_of_format = change_tables.format_of(given.format).multi_valued %}
+    {% set multi_valued = multi_valued_of_format(columns) if multi_valued_of_format else [] %}
     {% set own_key = change_tables.key_columns_of_format(given) %}
     {% set columns = own_key + columns | reject('in', multi_valued) | list %}
     {% set spec = given.copy() %}
@@ -52,12 +52,9 @@
 {% endmacro %}
 
 
-{#-
-    The key columns that a format has of its own, by the settings of an entry, in the macro `<format>_key_columns` beside its
-    staging macro: a list as `columns` of a spec. Where there are any, the user declares no key.
--#}
+{#- The key columns that a format has of its own, by the settings of an entry. Where there are any, the user declares no key. -#}
 {% macro key_columns_of_format(given) %}
-    {% set of_format = context['change_tables'].get(given.format ~ '_key_columns') %}
+    {% set of_format = change_tables.format_of(given.format).key_columns %}
     {% do return(of_format(given) if of_format else []) %}
 {% endmacro %}
 

@@ -7,9 +7,9 @@
     {% set given = (node.config.meta or {}).get('change_table') %}
     {% if given is not mapping %}
         {% do found.append("`config.meta.change_table` must be a mapping of settings, got " ~ change_tables._shown(given)) %}
-    {% elif given.get('format') not in change_tables._known_formats() %}
+    {% elif given.get('format') not in change_tables._formats() %}
         {% do found.append(
-            "`format` must be one of " ~ change_tables._known_formats() | join(', ')
+            "`format` must be one of " ~ change_tables._formats() | sort | join(', ')
             ~ ", got " ~ change_tables._shown(given.get('format'))
         ) %}
     {% else %}
@@ -19,8 +19,9 @@
         {% if not found %}
             {% do found.extend(change_tables._reference_mistakes(node, given)) %}
         {% endif %}
-        {% if not found %}
-            {% do found.extend(context['change_tables'][given.format ~ '_mistakes'](node, given)) %}
+        {% set mistakes_of_format = change_tables.format_of(given.format).mistakes %}
+        {% if not found and mistakes_of_format %}
+            {% do found.extend(mistakes_of_format(node, given)) %}
         {% endif %}
     {% endif %}
     {% set lines = [] %}

@@ -5,7 +5,7 @@
     type        text, number, flag, names (a list of texts) or any
     values      the texts that are allowed; null counts as one where the default is null
 
-    A format adds its own settings, and may change a default, in the macro `<format>_settings` beside its staging macro.
+    A format adds its own, and may change a default: see `format_of`.
 -#}
 {% macro _format_settings(format) %}
     {% set settings = {
@@ -20,16 +20,7 @@
         'track': {'default': none, 'type': 'names'},
         'hold_open_transactions': {'default': false, 'type': 'flag'},
     } %}
-    {% do settings.update(context['change_tables'][format ~ '_settings']()) %}
+    {% do settings.update(change_tables.format_of(format).settings) %}
     {% do return(settings) %}
 {% endmacro %}
 
-
-{#- The formats that this package can stage: every one that has a macro `stage_<format>`. -#}
-{% macro _known_formats() %}
-    {% set formats = [] %}
-    {% for name in context['change_tables'].keys() if name.startswith('stage_') %}
-        {% do formats.append(name[6:]) %}
-    {% endfor %}
-    {% do return(formats | sort) %}
-{% endmacro %}

@@ -36,6 +36,12 @@
 {%- endmacro %}
 
 
+{#- Why a row is rejected whose key is null: see `key_is_null`. -#}
+{% macro key_missing(spec) -%}
+    {{- change_tables.text_literal('key_missing: every key column is null: ' ~ spec.key | join(', ')) -}}
+{%- endmacro %}
+
+
 {#-
     A 64-bit hash of columns in which null differs from every value and from null elsewhere. `columns`: a list of
     {name, data_type}, with the SQL of a `value` where that is not the column of that name. Arrays, maps and structs count by

@@ -36,14 +36,14 @@ staged as (
 {#-
     The rows of a table's snapshot (its full load) as changes, ending in `staged_snapshot`: each row sets the whole row of
     its key, at the sequence at which the load stands. They have no header columns, whatever the feed. A format may tell how
-    arrays are made of texts (`<format>_array_of_text`), where its loads bear these.
+    arrays are made of texts (`array_of_text` of `format_of`), where its loads bear these.
 -#}
 {% macro snapshot_steps(spec, bound) %}
     {%- set relation = change_tables._source_relation(change_tables._find_source(spec.source_name, spec.snapshot)) -%}
     {%- set landed = change_tables.landed_columns(
         spec, relation, spec.column_names, "a snapshot has the table's declared columns"
     ) -%}
-    {%- set array_of_text = context['change_tables'].get(spec.format ~ '_array_of_text') -%}
+    {%- set array_of_text = change_tables.format_of(spec.format).array_of_text -%}
     {%- set split = [] -%}
     {%- for column in spec.columns if array_of_text and modules.re.match('array', column.data_type | lower) -%}
         {%- if modules.re.match('(string|varchar|char)', landed.get(column.name | lower, {}).data_type or '') -%}
@@ -98,7 +98,7 @@ judged_load as (
             when _column_misfit is not null
                 then concat('value_does_not_fit: ', _column_misfit)
             when {{ change_tables.key_is_null(spec) }}
-                then 'key_missing: every key column is null: {{ spec.key | join(', ') | replace("\\", "\\\\") | replace("'", "\\'") }}'
+                then {{ change_tables.key_missing(spec) }}
         end as _rejection
     from loaded
 

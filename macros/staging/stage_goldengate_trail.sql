@@ -85,7 +85,7 @@ judged as (
             when _key_misfit is not null
                 then concat('value_does_not_fit: ', _key_misfit)
             when {{ change_tables.key_is_null(spec) }}
-                then 'key_missing: every key column is null: {{ spec.key | join(', ') | replace("\\", "\\\\") | replace("'", "\\'") }}'
+                then {{ change_tables.key_missing(spec) }}
             when _key_before_misfit is not null
                 then concat('value_does_not_fit: before_data: ', _key_before_misfit)
             when _kind <> 'delete' and _column_misfit is not null
@@ -138,7 +138,7 @@ staged_rows as (
             when _other_status = 'merged' and not _is_first then concat('chunk: the record goes on from ', _first_position)
             when _other_status = 'merged' then 'before_image: half of an update'
         end as _status_reason,
-        {%- for column in change_tables.goldengate_trail_columns() %}
+        {%- for column in change_tables.further_columns(spec) %}
         {{ column.name }},
         {%- endfor %}
         case
@@ -158,17 +158,6 @@ staged_rows as (
 
 {{ change_tables.staged_with_snapshot(spec, bound) }}
 {%- endmacro %}
-
-
-{#- The settings of this format: see `_format_settings`. -#}
-{% macro goldengate_trail_settings() %}
-    {% do return({
-        'table_name': {'required': true, 'type': 'text'},
-        'column_names': {'default': 'exact', 'type': 'text', 'values': ['exact', 'ignore_case']},
-        'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
-        'hold_open_transactions': {'default': true, 'type': 'flag'},
-    }) %}
-{% endmacro %}
 
 
 {#- Mistakes that only this format knows. -#}
@@ -196,17 +185,6 @@ staged_rows as (
 {#- The feed's natural arrival: the position in each trail. -#}
 {% macro goldengate_trail_arrival(spec) %}
     {% do return({'kind': 'positions', 'group': ['trail_name'], 'columns': ['trail_seqno', 'trail_rba']}) %}
-{% endmacro %}
-
-
-{#- What the records carry beside their columns: the commit's sequence number, R(ead) or F(etched), and the place in the source's log. -#}
-{% macro goldengate_trail_columns() %}
-    {% do return([
-        {'name': '_csn', 'data_type': 'string', 'description': "the commit's number"},
-        {'name': '_format_type', 'data_type': 'string', 'description': 'R (read) or F (fetched)'},
-        {'name': '_audit_rba', 'data_type': 'bigint', 'description': "the place in the source's log: which log"},
-        {'name': '_audit_pos', 'data_type': 'bigint', 'description': "the place in the source's log: where in it"},
-    ]) %}
 {% endmacro %}
 
 
@@ -291,7 +269,7 @@ unclaimed as (
     Where the transaction begins that is open at the end of each trail, of those that have one: what holds back how far the
     raw table has settled, without putting its records together.
 -#}
-{% macro goldengate_trail_held_back(spec, bound) -%}
+{% macro goldengate_trail_waiting_positions(spec, bound) -%}
 with {{ change_tables._trail_header_steps(spec, bound) }},
 
 trails as (
@@ -312,3 +290,30 @@ select
 from trails
 where _last_start is not null and (_last_end is null or _last_end < _last_start)
 {%- endmacro %}
+
+
+{#-
+    What the models must know of this format: see `format_of`. Its own columns are the commit's number, whether the record was
+    read or fetched, and the place in the source's log.
+-#}
+{% macro goldengate_trail_format() %}
+    {% do return({
+        'stage': change_tables.stage_goldengate_trail,
+        'settings': {
+            'table_name': {'required': true, 'type': 'text'},
+            'column_names': {'default': 'exact', 'type': 'text', 'values': ['exact', 'ignore_case']},
+            'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
+            'hold_open_transactions': {'default': true, 'type': 'flag'},
+        },
+        'mistakes': change_tables.goldengate_trail_mistakes,
+        'columns': [
+            {'name': '_csn', 'data_type': 'string', 'description': "the commit's number"},
+            {'name': '_format_type', 'data_type': 'string', 'description': 'R (read) or F (fetched)'},
+            {'name': '_audit_rba', 'data_type': 'bigint', 'description': "the place in the source's log: which log"},
+            {'name': '_audit_pos', 'data_type': 'bigint', 'description': "the place in the source's log: where in it"},
+        ],
+        'arrival': change_tables.goldengate_trail_arrival,
+        'waiting_positions': change_tables.goldengate_trail_waiting_positions,
+        'unclaimed_steps': change_tables.goldengate_trail_unclaimed_steps,
+    }) %}
+{% endmacro %}

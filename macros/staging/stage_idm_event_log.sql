@@ -255,7 +255,7 @@ known_events as (
 
     select _change_id
     from {{ bound.log }}
-    where _mark is null and {{ change_tables.idm_event_log_reads() }}
+    where _mark is null and {{ change_tables.idm_event_log_format().reads }}
 
 ),
 
@@ -376,26 +376,6 @@ answered as (
 {%- endmacro %}
 
 
-{#- The settings of this format: see `_format_settings`. -#}
-{% macro idm_event_log_settings() %}
-    {% do return({
-        'images': {'default': 'partial', 'type': 'text', 'values': ['partial']},
-        'table_name': {'required': true, 'type': 'text'},
-        'schema_name': {'required': true, 'type': 'text'},
-        'replica': {'default': none, 'type': 'text'},
-        'driver_user': {'default': none, 'type': 'text'},
-        'allow_loopback': {'default': false, 'type': 'flag'},
-        'future_events': {'default': false, 'type': 'flag'},
-    }) %}
-{% endmacro %}
-
-
-{#- Where events may be of the future, sequences begin with their time. -#}
-{% macro idm_event_log_settings_of_order() %}
-    {% do return(['future_events']) %}
-{% endmacro %}
-
-
 {#- Mistakes that only this format knows. -#}
 {% macro idm_event_log_mistakes(node, given) %}
     {% set found = [] %}
@@ -438,24 +418,6 @@ answered as (
 {% endmacro %}
 
 
-{#- The feed has no natural arrival: record_ids are drawn before their transactions commit. -#}
-{% macro idm_event_log_arrival(spec) %}
-    {% do return(none) %}
-{% endmacro %}
-
-
-{#- What the events bear beside their columns. -#}
-{% macro idm_event_log_columns() %}
-    {% do return([
-        {'name': '_event_type', 'data_type': 'int', 'description': 'the type of the event, as it was logged'},
-        {'name': '_column_name', 'data_type': 'string', 'description': 'the column that was logged, as it is declared'},
-        {'name': '_old_value', 'data_type': 'string', 'description': 'the old value, as it was logged'},
-        {'name': '_new_value', 'data_type': 'string', 'is_content': true, 'description': 'the new value, as it was logged'},
-        {'name': '_table_key', 'data_type': 'string', 'description': 'the table key, as it was logged'},
-    ]) %}
-{% endmacro %}
-
-
 {#- Without these raw rows none waits, and none looks for a row that is gone. -#}
 {% macro idm_event_log_may_wait(spec) -%}
     {%- set conditions = (['try_cast(event_time as timestamp) > current_timestamp()'] if spec.future_events else [])
@@ -467,12 +429,6 @@ answered as (
 {#- Events that later runs must read again: those of the future, and those whose row was gone. -#}
 {% macro idm_event_log_holds_back(spec) -%}
     (_status = 'waiting' or coalesce(startswith(_status_reason, 'row_gone'), false))
-{%- endmacro %}
-
-
-{#- Of the changes that a log holds, those whose content is what was there when they were read: it stands. -#}
-{% macro idm_event_log_reads() -%}
-    _event_type in (5, 6, 7, 8)
 {%- endmacro %}
 
 
@@ -697,3 +653,38 @@ unclaimed as (
 
 )
 {%- endmacro %}
+
+
+{#-
+    What the models must know of this format: see `format_of`. It has no natural arrival: record_ids are drawn before their
+    transactions commit. Where events may be of the future, sequences begin with their time. What a query-back event says was
+    read from the replica, once: it stays.
+-#}
+{% macro idm_event_log_format() %}
+    {% do return({
+        'stage': change_tables.stage_idm_event_log,
+        'settings': {
+            'images': {'default': 'partial', 'type': 'text', 'values': ['partial']},
+            'table_name': {'required': true, 'type': 'text'},
+            'schema_name': {'required': true, 'type': 'text'},
+            'replica': {'default': none, 'type': 'text'},
+            'driver_user': {'default': none, 'type': 'text'},
+            'allow_loopback': {'default': false, 'type': 'flag'},
+            'future_events': {'default': false, 'type': 'flag'},
+        },
+        'mistakes': change_tables.idm_event_log_mistakes,
+        'columns': [
+            {'name': '_event_type', 'data_type': 'int', 'description': 'the type of the event, as it was logged'},
+            {'name': '_column_name', 'data_type': 'string', 'description': 'the column that was logged, as it is declared'},
+            {'name': '_old_value', 'data_type': 'string', 'description': 'the old value, as it was logged'},
+            {'name': '_new_value', 'data_type': 'string', 'is_content': true, 'description': 'the new value, as it was logged'},
+            {'name': '_table_key', 'data_type': 'string', 'description': 'the table key, as it was logged'},
+        ],
+        'multi_valued': change_tables.idm_event_log_multi_valued,
+        'settings_of_order': ['future_events'],
+        'may_wait': change_tables.idm_event_log_may_wait,
+        'holds_back': change_tables.idm_event_log_holds_back,
+        'reads': '_event_type in (5, 6, 7, 8)',
+        'unclaimed_steps': change_tables.idm_event_log_unclaimed_steps,
+    }) %}
+{% endmacro %}

@@ -121,7 +121,7 @@ judged as (
             when _key_misfit is not null
                 then concat('value_does_not_fit: ', _key_misfit)
             when {{ change_tables.key_is_null(spec) }}
-                then 'key_missing: every key column is null: {{ spec.key | join(', ') | replace("\\", "\\\\") | replace("'", "\\'") }}'
+                then {{ change_tables.key_missing(spec) }}
             {%- if not own_key %}
             when _kind = 'update' and _key_before_misfit is not null
                 then concat('value_does_not_fit: before image: ', _key_before_misfit)
@@ -229,7 +229,7 @@ judged_tracking_rows as (
             when _operation_code in (1, 2, 4) and _key_misfit is not null
                 then concat('value_does_not_fit: ', _key_misfit)
             when _operation_code in (1, 2, 4) and {{ change_tables.key_is_null(spec) }}
-                then 'key_missing: every key column is null: {{ spec.key | join(', ') }}'
+                then {{ change_tables.key_missing(spec) }}
             {%- endif %}
         end as _rejection
     from {{ 'typed_tracking_rows' if own_key else rows }}
@@ -297,21 +297,6 @@ judged_tracking_rows as (
         {%- endif %}
     from judged_tracking_rows
 {%- endmacro %}
-
-
-{#- The settings of this format: see `_format_settings`. -#}
-{% macro openedge_cdc_settings() %}
-    {% do return({
-        'key': {'default': none, 'type': 'names'},
-        'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
-        'tracking': {'default': none, 'type': 'text'},
-        'source_table_number': {'required': true, 'type': 'number'},
-        'policy_level': {'default': 2, 'type': 'number', 'values': [0, 1, 2, 3]},
-        'null_without_field_map': {'default': 'keep', 'type': 'text', 'values': ['keep', 'set']},
-        'key_from': {'default': 'fields', 'type': 'text', 'values': ['fields', 'recid']},
-        'without_tracking': {'default': 'wait', 'type': 'text', 'values': ['wait', 'apply']},
-    }) %}
-{% endmacro %}
 
 
 {#- The key columns that no user declares: see table_spec. -#}
@@ -391,12 +376,6 @@ judged_tracking_rows as (
 {% endmacro %}
 
 
-{#- The feed's natural arrival: none, neither table tells a position of its own. -#}
-{% macro openedge_cdc_arrival(spec) %}
-    {% do return(none) %}
-{% endmacro %}
-
-
 {#- Which raw rows may wait: change rows, for their tracking row or another change row. -#}
 {% macro openedge_cdc_may_wait(spec) %}
     {% do return('false' if spec.policy_level < 2 else 'true') %}
@@ -412,15 +391,6 @@ judged_tracking_rows as (
 {#- A second part, a copy or a tracking row may show that a change cannot be used: see `withdraws_changes`. -#}
 {% macro openedge_cdc_withdraws_changes(spec) %}
     {% do return(spec.policy_level >= 2) %}
-{% endmacro %}
-
-
-{#- What a change was read from: how many change rows, and whether with its tracking row. The more, the more complete. -#}
-{% macro openedge_cdc_columns() %}
-    {% do return([
-        {'name': '_parts', 'data_type': 'int', 'completes': true, 'description': 'how many change rows the change was read from'},
-        {'name': '_has_tracking', 'data_type': 'boolean', 'completes': true, 'description': 'whether the change was read with its tracking row'},
-    ]) %}
 {% endmacro %}
 
 
@@ -554,3 +524,36 @@ unclaimed as (
 
 )
 {%- endmacro %}
+
+
+{#-
+    What the models must know of this format: see `format_of`. It has no natural arrival: neither table says a position of its
+    own. The more change rows a change was read from, and with its tracking row, the more complete it is.
+-#}
+{% macro openedge_cdc_format() %}
+    {% do return({
+        'stage': change_tables.stage_openedge_cdc,
+        'settings': {
+            'key': {'default': none, 'type': 'names'},
+            'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
+            'tracking': {'default': none, 'type': 'text'},
+            'source_table_number': {'required': true, 'type': 'number'},
+            'policy_level': {'default': 2, 'type': 'number', 'values': [0, 1, 2, 3]},
+            'null_without_field_map': {'default': 'keep', 'type': 'text', 'values': ['keep', 'set']},
+            'key_from': {'default': 'fields', 'type': 'text', 'values': ['fields', 'recid']},
+            'without_tracking': {'default': 'wait', 'type': 'text', 'values': ['wait', 'apply']},
+        },
+        'mistakes': change_tables.openedge_cdc_mistakes,
+        'columns': [
+            {'name': '_parts', 'data_type': 'int', 'completes': true, 'description': 'how many change rows the change was read from'},
+            {'name': '_has_tracking', 'data_type': 'boolean', 'completes': true, 'description': 'whether the change was read with its tracking row'},
+        ],
+        'key_columns': change_tables.openedge_cdc_key_columns,
+        'array_of_text': change_tables.openedge_cdc_array_of_text,
+        'may_wait': change_tables.openedge_cdc_may_wait,
+        'holds_back': change_tables.openedge_cdc_holds_back,
+        'withdraws_changes': change_tables.openedge_cdc_withdraws_changes,
+        'unclaimed_steps': change_tables.openedge_cdc_unclaimed_steps,
+        'shared_relation': change_tables.openedge_cdc_shared_relation,
+    }) %}
+{% endmacro %}

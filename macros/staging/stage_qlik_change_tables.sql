@@ -136,7 +136,7 @@ judged as (
             when _key_misfit is not null
                 then concat('value_does_not_fit: ', _key_misfit)
             when {{ change_tables.key_is_null(spec) }}
-                then 'key_missing: every key column is null: {{ spec.key | join(', ') | replace("\\", "\\\\") | replace("'", "\\'") }}'
+                then {{ change_tables.key_missing(spec) }}
             when _operation_code in ('I', 'U') and _column_misfit is not null
                 then concat('value_does_not_fit: ', _column_misfit)
             {%- if spec.mask_type == 'string' and header.change_mask %}
@@ -247,28 +247,6 @@ staged_rows as (
 {%- endmacro %}
 
 
-{#- The settings of this format: see `_format_settings`. -#}
-{% macro qlik_change_tables_settings() %}
-    {% do return({
-        'headers': {
-            'default': [
-                'change_seq', 'change_oper', 'change_mask', 'stream_position', 'operation', 'transaction_id', 'timestamp'
-            ],
-            'type': 'names',
-            'values': [
-                'change_seq', 'change_oper', 'change_mask', 'stream_position', 'operation', 'transaction_id',
-                'timestamp', 'partition_name'
-            ],
-        },
-        'header_prefix': {'default': 'header__', 'type': 'text'},
-        'mask_order': {
-            'default': none, 'type': 'text', 'values': ['most_significant_first', 'least_significant_first']
-        },
-        'mask_type': {'default': 'binary', 'type': 'text', 'values': ['binary', 'string']},
-    }) %}
-{% endmacro %}
-
-
 {#- Mistakes that only this format knows. -#}
 {% macro qlik_change_tables_mistakes(node, given) %}
     {% set found = [] %}
@@ -285,12 +263,6 @@ staged_rows as (
         ) %}
     {% endif %}
     {% do return(found) %}
-{% endmacro %}
-
-
-{#- The feed's natural arrival: none, a change table tells no position of its own. -#}
-{% macro qlik_change_tables_arrival(spec) %}
-    {% do return(none) %}
 {% endmacro %}
 
 
@@ -348,3 +320,35 @@ staged_rows as (
                     array({% for name in spec.column_names %}{{ change_tables.text_literal(name) }}{{ ', ' if not loop.last }}{% endfor %})
                 )
 {%- endmacro %}
+
+
+{#-
+    What the models must know of this format: see `format_of`. It has no natural arrival: a change table says no position of
+    its own. The rows of one sequence are judged together.
+-#}
+{% macro qlik_change_tables_format() %}
+    {% do return({
+        'stage': change_tables.stage_qlik_change_tables,
+        'settings': {
+            'headers': {
+                'default': [
+                    'change_seq', 'change_oper', 'change_mask', 'stream_position', 'operation', 'transaction_id', 'timestamp'
+                ],
+                'type': 'names',
+                'values': [
+                    'change_seq', 'change_oper', 'change_mask', 'stream_position', 'operation', 'transaction_id',
+                    'timestamp', 'partition_name'
+                ],
+            },
+            'header_prefix': {'default': 'header__', 'type': 'text'},
+            'mask_order': {
+                'default': none, 'type': 'text', 'values': ['most_significant_first', 'least_significant_first']
+            },
+            'mask_type': {'default': 'binary', 'type': 'text', 'values': ['binary', 'string']},
+        },
+        'mistakes': change_tables.qlik_change_tables_mistakes,
+        'counts_columns': change_tables.qlik_change_tables_counts_columns,
+        'landed_sequence': change_tables.qlik_change_tables_landed_sequence,
+        'may_wait': change_tables.qlik_change_tables_may_wait,
+    }) %}
+{% endmacro %}

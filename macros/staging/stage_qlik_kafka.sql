@@ -164,7 +164,7 @@ judged as (
             when _key_misfit is not null
                 then concat('value_does_not_fit: ', _key_misfit)
             when {{ change_tables.key_is_null(spec) }}
-                then 'key_missing: every key column is null: {{ spec.key | join(', ') | replace("\\", "\\\\") | replace("'", "\\'") }}'
+                then {{ change_tables.key_missing(spec) }}
             when _key_before_misfit is not null
                 then concat('value_does_not_fit: beforeData: ', _key_before_misfit)
             when _operation_code <> 'D' and _column_misfit is not null
@@ -248,19 +248,6 @@ staged_rows as (
 
 {{ change_tables.staged_with_snapshot(spec, bound) }}
 {%- endmacro %}
-
-
-{#- The settings of this format: see `_format_settings`. -#}
-{% macro qlik_kafka_settings() %}
-    {% do return({
-        'topic': {'default': none, 'type': 'text'},
-        'table': {'default': none, 'type': 'text'},
-        'table_column': {'default': none, 'type': 'text'},
-        'serialization': {'default': 'json', 'type': 'text', 'values': ['json', 'avro']},
-        'metadata': {'default': none, 'type': 'text'},
-        'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
-    }) %}
-{% endmacro %}
 
 
 {#- Mistakes that only this format knows. -#}
@@ -498,4 +485,25 @@ select 1 as placeholder
 {% macro _serialization_of_metadata(source_name, table_name) %}
     {% set settings = (change_tables._find_source(source_name, table_name).config.meta or {}).get('change_table', {'serialization': 'avro'}) %}
     {% do return(settings.get('serialization', 'json')) %}
+{% endmacro %}
+
+
+{#- What the models must know of this format: see `format_of`. -#}
+{% macro qlik_kafka_format() %}
+    {% do return({
+        'stage': change_tables.stage_qlik_kafka,
+        'settings': {
+            'topic': {'default': none, 'type': 'text'},
+            'table': {'default': none, 'type': 'text'},
+            'table_column': {'default': none, 'type': 'text'},
+            'serialization': {'default': 'json', 'type': 'text', 'values': ['json', 'avro']},
+            'metadata': {'default': none, 'type': 'text'},
+            'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
+        },
+        'mistakes': change_tables.qlik_kafka_mistakes,
+        'counts_columns': change_tables.qlik_kafka_counts_columns,
+        'arrival': change_tables.qlik_kafka_arrival,
+        'may_wait': change_tables.qlik_kafka_may_wait,
+        'unclaimed_steps': change_tables.qlik_kafka_unclaimed_steps,
+    }) %}
 {% endmacro %}

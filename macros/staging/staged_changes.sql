@@ -62,5 +62,5 @@ select 1 as placeholder
     to read: {predicate: SQL over the raw table or none, snapshot: whether to read the snapshot, arrival: column or none}.
 -#}
 {% macro _staging_steps(spec, bound={'predicate': none, 'snapshot': true, 'arrival': none}) -%}
-    {{- context['change_tables']['stage_' ~ spec.format](spec, bound) | trim -}}
+    {{- change_tables.format_of(spec.format).stage(spec, bound) | trim -}}
 {%- endmacro %}

@@ -28,6 +28,15 @@ ROWS = [
     full(20, "U", 7, "paid"),
     full(30, "X", 7, "what is this"),
 ]
+AUDIT = {"audit_id": "bigint", "action": "string", "item": "string", "pieces": "string"}
+AUDIT_ROWS = [
+    (1, "I", "bolt", "10"),
+    (2, "U", "bolt", "7"),
+    (3, "I", "nut", "4"),
+    (3, "I", "nut", "4"),
+    (4, "D", "nut", "4"),
+    (5, "U", "bolt", "many"),
+]
 SOURCE, STAGING, LOG = "source('shop', 'orders')", "ref('stg_shop__orders')", "ref('dedup_shop__orders')"
 COUNTED, CODES, CHANGES = "counted_alone", "codes_alone", "changes_alone"
 STANDS_ON: Mapping[str, list[Any]] = {
@@ -81,6 +90,8 @@ def built(server: LocalServer, raw: Raw, tmp_path_factory: pytest.TempPathFactor
         "integration_tests_raw.orders__ct", {f"header__{name}": kind for name, kind in HEADERS.items()} | columns
     )
     raw.insert("integration_tests_raw.orders__ct", ROWS)
+    raw.create("integration_tests_raw.stock_audit", AUDIT)
+    raw.insert("integration_tests_raw.stock_audit", AUDIT_ROWS)
     folders = ["--project-dir", str(project), "--profiles-dir", str(project)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CHANGE_TABLES_HOST", server.host)
@@ -99,6 +110,9 @@ def test_a_project_that_installs_the_package_gets_its_behaviour_and_none_of_its_
         "stg_shop__orders",
         "dedup_shop__orders",
         "current_shop__orders",
+        "stg_shop__stock",
+        "dedup_shop__stock",
+        "current_shop__stock",
         "rejected_changes",
         "reported_changes",
         "reason_codes",
@@ -108,6 +122,18 @@ def test_a_project_that_installs_the_package_gets_its_behaviour_and_none_of_its_
         (7, "paid", "update")
     ]
     assert raw.query("select reason_code from integration_tests.rejected_changes") == [("unknown_operation",)]
+
+
+def test_a_project_may_have_a_format_of_its_own(built: RunExecutionResult, raw: Raw) -> None:
+    assert built.results
+    assert raw.query("select item, pieces, _change_op from integration_tests.current_shop__stock") == [
+        ("bolt", 7, "update")
+    ]
+    assert sorted(raw.query("select _raw_id, _status, _status_reason from integration_tests.stg_shop__stock")) == [
+        *(("1", "accepted", None), ("2", "accepted", None), ("3", "accepted", None), ("3", "accepted", None)),
+        *(("4", "accepted", None), ("5", "rejected", "value_does_not_fit: column pieces: 'many' is not int")),
+    ]
+    assert raw.query("select count(*) from integration_tests.dedup_shop__stock") == [(4,)]
 
 
 # -- what the data tests prove -----------------------------------------------------------------------------------------

@@ -1,0 +1,104 @@
+{#-
+    A format of this project's own: an audit table, which a trigger writes. Each row has a number that rises, `I`, `U` or `D`, and
+    the whole row.
+-#}
+{% macro audit_rows_format() %}
+    {% do return({
+        'stage': integration_tests.stage_audit_rows,
+        'settings': {'numbered_by': {'default': 'audit_id', 'type': 'text'}},
+        'may_wait': integration_tests.audit_rows_may_wait,
+    }) %}
+{% endmacro %}
+
+
+{% macro default__further_formats() %}
+    {% do return({'audit_rows': integration_tests.audit_rows_format}) %}
+{% endmacro %}
+
+
+{#- None: each row says all of its change. -#}
+{% macro audit_rows_may_wait(spec) %}
+    {% do return('false') %}
+{% endmacro %}
+
+
+{% macro stage_audit_rows(spec, bound) %}
+    {%- set number = change_tables.quoted(spec.numbered_by) -%}
+    {%- set headers = [spec.numbered_by, 'action'] -%}
+    {%- set landed = change_tables.landed_columns(spec, spec.relation, headers + spec.column_names, 'an audit table has them') -%}
+    {%- do change_tables.refuse_landed_types(spec, spec.relation, landed) -%}
+landed as (
+
+    select
+        *,
+        struct(*) as _landed_row
+    from {{ spec.relation }}
+    {%- if bound.predicate %}
+    where {{ bound.predicate }}
+    {%- endif %}
+
+),
+
+typed as (
+
+    select
+    {{- change_tables.typed_columns(spec, landed) }}
+        lpad(cast({{ number }} as string), 19, '0') as _change_seq,
+        action as _landed_code,
+        {{ change_tables.misfit(spec, spec.column_names, landed) }} as _column_misfit,
+        cast({{ number }} as string) as _raw_id,
+        {%- if bound.arrival %}
+        {{ change_tables.arrival_of_row(bound.arrival) }} as _arrival,
+        {%- endif %}
+        _landed_row
+    from landed
+
+),
+
+judged as (
+
+    select
+        *,
+        case
+            when _landed_code is null or _landed_code not in ('I', 'U', 'D')
+                then concat('unknown_operation: action is ', coalesce(_landed_code, 'null'))
+            when _change_seq is null
+                then 'change_seq_missing: the row has no number'
+            when _column_misfit is not null
+                then concat('value_does_not_fit: ', _column_misfit)
+            when {{ change_tables.key_is_null(spec) }}
+                then {{ change_tables.key_missing(spec) }}
+        end as _rejection
+    from typed
+
+),
+
+staged_rows as (
+
+    select
+        {{ change_tables.column_list(spec.column_names) }},
+        case
+            when _rejection is null then element_at(map('I', 'insert', 'U', 'update', 'D', 'delete'), _landed_code)
+        end as _change_op,
+        _change_seq,
+        cast(null as timestamp) as _changed_at,
+        cast(null as string) as _transaction_id,
+        case when _rejection is null then concat_ws(':', _change_seq, {{ change_tables.key_text(spec) }}) end as _change_id,
+        cast(null as array<string>) as _present_columns,
+        cast(null as array<string>) as _changed_columns,
+        cast(null as {{ change_tables.key_type(spec) }}) as _key_before,
+        _raw_id,
+        case when _rejection is not null then to_json(_landed_row) end as _raw_row,
+        if(_rejection is null, 'accepted', 'rejected') as _status,
+        _rejection as _status_reason,
+        cast(null as string) as _report,
+        {{ change_tables.place_of_row() }}
+        {%- if bound.arrival %},
+        _arrival
+        {%- endif %}
+    from judged
+
+),
+
+{{ change_tables.staged_with_snapshot(spec, bound) }}
+{% endmacro %}

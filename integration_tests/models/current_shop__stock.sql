@@ -1,0 +1,1 @@
+{{ change_tables.current_state(ref('dedup_shop__stock')) }}

@@ -1,0 +1,1 @@
+{{ change_tables.deduplicated_changes(ref('stg_shop__stock')) }}

@@ -1,0 +1,1 @@
+{{ change_tables.staged_changes('shop', 'stock') }}

@@ -1,0 +1,55 @@
+"""What a format must be told as, and what is not."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from dbt_common.exceptions import CompilationError
+
+from .rendering import Lake
+from .shapes import Shapes
+
+FORMATS = ("goldengate_trail", "idm_event_log", "openedge_cdc", "qlik_change_tables", "qlik_kafka")
+
+
+def _format_of(shapes: Shapes, parts: dict[str, Any]) -> Any:
+    """What `format_of` makes of a format with these parts."""
+    macros = shapes.project.context("dedup_feed__qlik", Lake({}))["change_tables"]
+    macros["qlik_kafka_format"] = lambda: parts
+    return macros["format_of"]("qlik_kafka")
+
+
+def test_parts_that_a_format_leaves_out_have_defaults(shapes: Shapes) -> None:
+    def stage(*_: object) -> str:
+        return ""
+
+    found = _format_of(shapes, {"stage": stage, "reads": "true"})
+    assert (found["stage"], found["reads"]) == (stage, "true")
+    assert (found["settings"], found["columns"], found["arrival"]) == ({}, [], None)
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"stage": str, "arival": str}, "format 'qlik_kafka' has no part `arival`; its parts: stage, settings, "),
+        ({"stage": str, "arrival": "offset"}, "format 'qlik_kafka': `arrival` must be a macro, got 'offset'"),
+        ({"stage": None}, "format 'qlik_kafka': `stage` must be a macro, got null"),
+        ({"arrival": str}, "format 'qlik_kafka' must have `stage`, the macro that stages its rows"),
+    ],
+)
+def test_a_part_that_no_format_has_or_that_is_no_macro_is_refused(
+    shapes: Shapes, parts: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(CompilationError, match=re.escape(message)):
+        _format_of(shapes, parts)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_formats_of_the_package_name_parts_and_macros_that_are_there(shapes: Shapes, name: str) -> None:
+    assert shapes.project.macros("dedup_feed__qlik")("format_of", name)["stage"]
+
+
+def test_the_formats_of_the_package_are_these(shapes: Shapes) -> None:
+    assert sorted(shapes.project.macros("dedup_feed__qlik")("_formats")) == list(FORMATS)
