@@ -38,6 +38,7 @@ AUDIT_ROWS = [
     (5, "U", "bolt", "many"),
 ]
 SOURCE, STAGING, LOG = "source('shop', 'orders')", "ref('stg_shop__orders')", "ref('dedup_shop__orders')"
+ACCOUNTED = "raw_rows_accounted_for_stg_shop__orders"
 COUNTED, CODES, CHANGES = "counted_alone", "codes_alone", "changes_alone"
 STANDS_ON: Mapping[str, list[Any]] = {
     "stg_shop__orders": [
@@ -243,7 +244,7 @@ def _found(built: RunExecutionResult, raw: Raw, test: str, *tables: Table, told:
 
 
 def test_the_data_tests_pass_where_nothing_is_wrong(built: RunExecutionResult, raw: Raw) -> None:
-    for test in ("raw_rows_accounted_for", "shared", COUNTED, CODES, CHANGES):
+    for test in (ACCOUNTED, "shared", COUNTED, CODES, CHANGES):
         assert _found(built, raw, test, GOOD, told="*") == []
 
 
@@ -253,7 +254,7 @@ def test_one_data_test_fails_for_all_that_can_be_wrong_and_tells_what(
 ) -> None:
     alone, table, told = WRONG[wrong]
     expected = {**RIGHT, **told}
-    assert _found(built, raw, "raw_rows_accounted_for", table) == [tuple(expected.values())]
+    assert _found(built, raw, ACCOUNTED, table) == [tuple(expected.values())]
     # of entries that share a raw table each is judged, and held against its own log
     expected |= {name: expected[name] + 6 for name in ("raw_rows", "staged_rows")}
     assert _found(built, raw, "shared", GOOD, table) == [tuple(expected.values())]
