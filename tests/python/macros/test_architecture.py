@@ -1,0 +1,72 @@
+"""The map in docs/architecture.md is that of the code: its files, and the keys of what macros hand to each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import pytest
+
+from tests.python.pipelines.consumer import REPOSITORY
+
+from .rendering import Lake
+from .shapes import SHAPES, Shape, Shapes
+
+PAGE = (REPOSITORY / "docs" / "architecture.md").read_text()
+LOG = "dedup_feed__qlik"
+PROBED = [{"changes": 1, "known": 0, "moves": 0, "overruled": 0}]
+
+
+def _keys_on_the_page(heading: str) -> list[str]:
+    (section,) = re.findall(rf"^### {re.escape(heading)}\n(.*?)(?=^##)", PAGE, re.MULTILINE | re.DOTALL)
+    return re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+
+
+def _keys_of(shapes: Shapes, heading: str) -> Iterable[str]:
+    """The keys that a dict has, beside what the page says in its text."""
+    macro = shapes.project.macros(
+        LOG, Lake({}, answers={"as changes": [{"changes": 1, "known": 0, "moves": 0, "overruled": 0}]})
+    )
+    log, state = shapes.run(Shape(LOG)), shapes.run(SHAPES["current__full__first"])
+    match heading:
+        case "`spec`":
+            spec = macro("table_spec", "feed", "qlik")
+            assert set(macro("log_form", spec, None)) == {"form", "added"}
+            return set(spec) - set(spec["settings"])
+        case "`format`":
+            return set(macro("format_of", "qlik_change_tables"))
+        case "`bound`":
+            entry = macro("table_spec", "feed", "qlik_plain")
+            return {*macro("_raw_bound", entry, None), "log", "read_at"}
+        case "`run` of a log":
+            return log.note.keys()
+        case "`run` of a state":
+            return state.note.keys()
+        case "`mark` of a log":
+            return log.mark.keys()
+        case "`mark` of a state":
+            return state.mark.keys()
+        case "`found`":
+            return set(macro("_probe_changes", "a_batch"))
+    raise AssertionError(heading)
+
+
+HEADINGS = re.findall(r"^### (.*)$", PAGE, re.MULTILINE)
+
+
+@pytest.mark.parametrize("heading", HEADINGS)
+def test_the_page_has_all_keys_of_a_dict_and_no_others(shapes: Shapes, heading: str) -> None:
+    assert sorted(_keys_on_the_page(heading)) == sorted(_keys_of(shapes, heading))
+
+
+def test_the_page_has_every_file_of_the_macros_and_no_others() -> None:
+    files = {str(path.relative_to(REPOSITORY)) for path in (REPOSITORY / "macros").rglob("*.sql")}
+    assert set(re.findall(r"^\| `(macros/\S+)` \|", PAGE, re.MULTILINE)) == files
+    assert set(re.findall(r"macros/[\w/]+\.sql", PAGE)) == files
+
+
+def test_the_files_of_the_dicts_have_the_macros_that_the_page_names() -> None:
+    named = re.findall(r": `(\w+)` in `(macros/\S+\.sql)`", PAGE)
+    assert len(named) >= 6
+    for name, file in named:
+        assert f"macro {name}(" in (REPOSITORY / file).read_text(), f"{name} is not in {file}"
