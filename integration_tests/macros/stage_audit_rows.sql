@@ -1,11 +1,12 @@
 {#-
-    A format of this project's own: an audit table, which a trigger writes. Each row has a number that rises, `I`, `U` or `D`, and
-    the whole row.
+    A format of this project's own: an audit table, which a trigger writes. Each row has a number that rises as rows land, `I`,
+    `U` or `D`, and the whole row.
 -#}
 {% macro audit_rows_format() %}
     {% do return({
         'stage': integration_tests.stage_audit_rows,
         'settings': {'numbered_by': {'default': 'audit_id', 'type': 'text'}},
+        'mistakes': integration_tests.audit_rows_mistakes,
         'may_wait': integration_tests.audit_rows_may_wait,
     }) %}
 {% endmacro %}
@@ -13,6 +14,18 @@
 
 {% macro default__further_formats() %}
     {% do return({'audit_rows': integration_tests.audit_rows_format}) %}
+{% endmacro %}
+
+
+{% macro audit_rows_mistakes(node, given) %}
+    {% set found = change_tables.lookback_mistakes(given, 'audit tables have') %}
+    {% if given.get('hold_open_transactions') %}
+        {% do found.append("`hold_open_transactions` must be false: audit rows do not tell where a transaction ends, got true") %}
+    {% endif %}
+    {% if not modules.re.match('^([0-9]{19})?$', given.get('snapshot_seq', '')) %}
+        {% do found.append("`snapshot_seq` must be empty or a number of 19 digits, got '" ~ given.snapshot_seq ~ "'") %}
+    {% endif %}
+    {% do return(found) %}
 {% endmacro %}
 
 
@@ -27,6 +40,7 @@
     {%- set headers = [spec.numbered_by, 'action'] -%}
     {%- set landed = change_tables.landed_columns(spec, spec.relation, headers + spec.column_names, 'an audit table has them') -%}
     {%- do change_tables.refuse_landed_types(spec, spec.relation, landed) -%}
+    {%- set others = spec.column_names | reject('in', spec.key) | list -%}
 landed as (
 
     select
@@ -43,10 +57,11 @@ typed as (
 
     select
     {{- change_tables.typed_columns(spec, landed) }}
-        lpad(cast({{ number }} as string), 19, '0') as _change_seq,
+        cast({{ number }} as string) as _number,
         action as _landed_code,
-        {{ change_tables.misfit(spec, spec.column_names, landed) }} as _column_misfit,
-        cast({{ number }} as string) as _raw_id,
+        {{ change_tables.misfit(spec, spec.key, landed) }} as _key_misfit,
+        {{ change_tables.misfit(spec, others, landed) }} as _column_misfit,
+        lower(hex({{ change_tables.hash_of(change_tables.as_landed(headers + spec.column_names, landed)) }})) as _raw_id,
         {%- if bound.arrival %}
         {{ change_tables.arrival_of_row(bound.arrival) }} as _arrival,
         {%- endif %}
@@ -62,9 +77,13 @@ judged as (
         case
             when _landed_code is null or _landed_code not in ('I', 'U', 'D')
                 then concat('unknown_operation: action is ', coalesce(_landed_code, 'null'))
-            when _change_seq is null
+            when _number is null
                 then 'change_seq_missing: the row has no number'
-            when _column_misfit is not null
+            when not _number rlike '^[0-9]{1,19}$'
+                then concat('change_seq_malformed: \'', _number, '\' is not a number of 1 to 19 digits')
+            when _key_misfit is not null
+                then concat('value_does_not_fit: ', _key_misfit)
+            when _landed_code <> 'D' and _column_misfit is not null
                 then concat('value_does_not_fit: ', _column_misfit)
             when {{ change_tables.key_is_null(spec) }}
                 then {{ change_tables.key_missing(spec) }}
@@ -80,15 +99,15 @@ staged_rows as (
         case
             when _rejection is null then element_at(map('I', 'insert', 'U', 'update', 'D', 'delete'), _landed_code)
         end as _change_op,
-        _change_seq,
+        case when _number rlike '^[0-9]{1,19}$' then lpad(_number, 19, '0') end as _change_seq,
         cast(null as timestamp) as _changed_at,
         cast(null as string) as _transaction_id,
-        case when _rejection is null then concat_ws(':', _change_seq, {{ change_tables.key_text(spec) }}) end as _change_id,
+        case when _rejection is null then concat_ws(':', lpad(_number, 19, '0'), {{ change_tables.key_text(spec) }}) end as _change_id,
         cast(null as array<string>) as _present_columns,
         cast(null as array<string>) as _changed_columns,
         cast(null as {{ change_tables.key_type(spec) }}) as _key_before,
         _raw_id,
-        case when _rejection is not null then to_json(_landed_row) end as _raw_row,
+        case when _rejection is not null then to_json(_landed_row, map('ignoreNullFields', 'false')) end as _raw_row,
         if(_rejection is null, 'accepted', 'rejected') as _status,
         _rejection as _status_reason,
         cast(null as string) as _report,

@@ -75,7 +75,11 @@
 
 {#- Whether a run reads no other table than the raw one: neither a load, nor another entry of the source. -#}
 {% macro _reads_one_table(spec, bound) %}
-    {% do return(not (bound.snapshot or spec.get('tracking') or spec.get('replica') or spec.get('metadata'))) %}
+    {% set others = [] %}
+    {% for setting in change_tables.format_of(spec.format).other_tables if spec[setting] %}
+        {% do others.append(setting) %}
+    {% endfor %}
+    {% do return(not (bound.snapshot or others)) %}
 {% endmacro %}
 
 

@@ -3,24 +3,27 @@
     macro `<format>_format` at the end of the format's file returns. It names what differs from the defaults below.
 
     stage(spec, bound)         the steps from the raw rows to `staged`: see `staged_changes`
-    settings                   its settings, and defaults that differ from the general ones: see `_format_settings`
-    mistakes(node, given)      what can be wrong in an entry of this format alone, as a list of texts
+    settings                   its settings, and general ones that it has otherwise, each whole: see `_format_settings`
+    mistakes(node, given)      what can be wrong in an entry of this format alone, as a list of texts. `given` are the settings
+                               as they are written: one that is left out is not there
     columns                    columns of its own that it carries through staging and log: {name, data_type, description};
                                `is_content` where it is a value of the change that is no column of the row, `completes`
                                where it says how complete a delivery of the change is
-    key_columns(given)         key columns that no user declares, as `columns` of a spec
+    key_columns(given)         key columns that no user declares, as `columns` of a spec; `given` as above
     multi_valued(columns)      the declared columns that are no part of a row
     counts_columns(spec)       whether the order of the declared columns says what the feed means (a mask)
     settings_of_order          the settings by which sequences are made: the log stops where one changes
     array_of_text(column)      SQL for an array out of the text that a load has of it
-    arrival(spec)              the natural arrival, {name, kind}. Of kind `positions` also `group` and `columns`: see
-                               `_raw_bound`; `record`, columns of which two rows at one position must not differ, and `only`,
-                               a condition on the rows that matter
+    other_tables               the settings that name another raw table which staging reads: it can have news of its own
+    arrival(spec)              the natural arrival, {name, kind}, or of positions {kind, group, columns}: see `_raw_bound`.
+                               Of positions also `record`, columns in which two rows at one position must not differ, and
+                               `only`, a condition on the rows that matter
     landed_sequence(spec)      SQL for the sequence of a raw row, where the rows of a sequence are judged together
-    may_wait(spec)             SQL for the raw rows without which no row is `waiting`; `false`: none ever is
-    holds_back(spec)           SQL for the staged rows that later runs must read again, where that is more than the `waiting`
-    waiting_positions(spec, bound)  SQL for the first position of each group that holds back, without staging the rows
-    reads                      SQL over the log for the changes whose content was read from elsewhere than the raw row
+    may_wait(spec)             SQL for the raw rows without which no row holds back; `false`: none ever does. Left out: any may
+    holds_back(spec)           SQL for the staged rows that later runs must read again. Left out: those that are `waiting`, and
+                               of positions those with `_holds_back`
+    waiting_positions(spec, bound)  SQL for the first such position of each group, without staging the rows
+    reads                      SQL over the log for the changes whose values come from another table than the raw one
     withdraws_changes(spec)    whether later rows can show that an accepted change cannot be used
     unclaimed_steps(specs)     the steps to the rows of a shared raw table that no entry stages: see `unclaimed_rows`
     shared_relation(spec)      the raw table that entries share, where it is not their own
@@ -29,20 +32,22 @@
     {% set defaults = {
         'stage': none, 'settings': {}, 'mistakes': none,
         'columns': [], 'key_columns': none, 'multi_valued': none, 'counts_columns': none,
-        'settings_of_order': [], 'array_of_text': none,
+        'settings_of_order': [], 'array_of_text': none, 'other_tables': [],
         'arrival': none, 'landed_sequence': none, 'may_wait': none, 'holds_back': none, 'waiting_positions': none,
         'reads': none, 'withdraws_changes': none, 'unclaimed_steps': none, 'shared_relation': none,
     } %}
     {% set given = change_tables._formats()[name]() %}
     {% for part, value in given.items() %}
-        {% set is_data = part in ['settings', 'columns', 'settings_of_order', 'reads'] %}
+        {% set is_data = part in ['settings', 'columns', 'settings_of_order', 'other_tables', 'reads'] %}
         {% if part not in defaults %}
             {% do exceptions.raise_compiler_error(
                 "change_tables: format '" ~ name ~ "' has no part `" ~ part ~ "`; its parts: " ~ defaults.keys() | join(', ')
             ) %}
-        {% elif not is_data and value is not callable %}
+        {#- jinja calls what is undefined callable: the name of a macro that is not there -#}
+        {% elif value is undefined or not (is_data or value is callable) %}
             {% do exceptions.raise_compiler_error(
-                "change_tables: format '" ~ name ~ "': `" ~ part ~ "` must be a macro, got " ~ change_tables._shown(value)
+                "change_tables: format '" ~ name ~ "': `" ~ part ~ "` must be " ~ ("given" if is_data else "a macro that is there")
+                ~ ", got " ~ change_tables._shown(value)
             ) %}
         {% endif %}
     {% endfor %}
@@ -54,7 +59,7 @@
 {% endmacro %}
 
 
-{#- The formats that can be staged: name -> macro. A project adds its own by a macro `default__further_formats`. -#}
+{#- The formats that can be staged: name -> macro. The project that runs dbt adds its own by a macro `default__further_formats`. -#}
 {% macro _formats() %}
     {% set formats = {
         'goldengate_trail': change_tables.goldengate_trail_format,
@@ -63,7 +68,12 @@
         'qlik_change_tables': change_tables.qlik_change_tables_format,
         'qlik_kafka': change_tables.qlik_kafka_format,
     } %}
-    {% do formats.update(adapter.dispatch('further_formats', 'change_tables')()) %}
+    {% for name, format in adapter.dispatch('further_formats', 'change_tables')().items() %}
+        {% if name in formats %}
+            {% do exceptions.raise_compiler_error("change_tables: the package has a format '" ~ name ~ "'; name the project's own otherwise") %}
+        {% endif %}
+        {% do formats.update({name: format}) %}
+    {% endfor %}
     {% do return(formats) %}
 {% endmacro %}
 

@@ -682,6 +682,7 @@ unclaimed as (
         ],
         'multi_valued': change_tables.idm_event_log_multi_valued,
         'settings_of_order': ['future_events'],
+        'other_tables': ['replica'],
         'may_wait': change_tables.idm_event_log_may_wait,
         'holds_back': change_tables.idm_event_log_holds_back,
         'reads': '_event_type in (5, 6, 7, 8)',

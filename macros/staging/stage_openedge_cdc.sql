@@ -550,6 +550,7 @@ unclaimed as (
         ],
         'key_columns': change_tables.openedge_cdc_key_columns,
         'array_of_text': change_tables.openedge_cdc_array_of_text,
+        'other_tables': ['tracking'],
         'may_wait': change_tables.openedge_cdc_may_wait,
         'holds_back': change_tables.openedge_cdc_holds_back,
         'withdraws_changes': change_tables.openedge_cdc_withdraws_changes,

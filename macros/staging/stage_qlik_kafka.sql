@@ -502,6 +502,7 @@ select 1 as placeholder
         },
         'mistakes': change_tables.qlik_kafka_mistakes,
         'counts_columns': change_tables.qlik_kafka_counts_columns,
+        'other_tables': ['metadata'],
         'arrival': change_tables.qlik_kafka_arrival,
         'may_wait': change_tables.qlik_kafka_may_wait,
         'unclaimed_steps': change_tables.qlik_kafka_unclaimed_steps,

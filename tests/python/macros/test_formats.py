@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from dbt_common.exceptions import CompilationError
+from jinja2 import Undefined
 
 from .rendering import Lake
 from .shapes import Shapes
@@ -34,8 +36,16 @@ def test_parts_that_a_format_leaves_out_have_defaults(shapes: Shapes) -> None:
     ("parts", "message"),
     [
         ({"stage": str, "arival": str}, "format 'qlik_kafka' has no part `arival`; its parts: stage, settings, "),
-        ({"stage": str, "arrival": "offset"}, "format 'qlik_kafka': `arrival` must be a macro, got 'offset'"),
-        ({"stage": None}, "format 'qlik_kafka': `stage` must be a macro, got null"),
+        (
+            {"stage": str, "arrival": "offset"},
+            "`arrival` must be a macro that is there, got 'offset'",
+        ),
+        ({"stage": None}, "`stage` must be a macro that is there, got null"),
+        (
+            {"stage": str, "may_wait": Undefined()},
+            "`may_wait` must be a macro that is there, got null",
+        ),
+        ({"stage": str, "columns": Undefined()}, "`columns` must be given, got null"),
         ({"arrival": str}, "format 'qlik_kafka' must have `stage`, the macro that stages its rows"),
     ],
 )
@@ -53,3 +63,10 @@ def test_the_formats_of_the_package_name_parts_and_macros_that_are_there(shapes:
 
 def test_the_formats_of_the_package_are_these(shapes: Shapes) -> None:
     assert sorted(shapes.project.macros("dedup_feed__qlik")("_formats")) == list(FORMATS)
+
+
+def test_a_project_takes_no_name_that_the_package_has(shapes: Shapes) -> None:
+    context = shapes.project.context("dedup_feed__qlik", Lake({}))
+    context["adapter"] = SimpleNamespace(dispatch=lambda *_: lambda: {"qlik_kafka": str})
+    with pytest.raises(CompilationError, match="the package has a format 'qlik_kafka'"):
+        context["change_tables"]["_formats"]()

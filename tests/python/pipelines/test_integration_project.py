@@ -36,6 +36,12 @@ AUDIT_ROWS = [
     (3, "I", "nut", "4"),
     (4, "D", "nut", "4"),
     (5, "U", "bolt", "many"),
+    (None, "U", "bolt", "8"),
+    (-6, "U", "bolt", "9"),
+    (7, "X", "bolt", "10"),
+    (8, "I", None, "11"),
+    (9, "I", "pin", "3"),
+    (10, "D", "pin", "none left"),
 ]
 SOURCE, STAGING, LOG = "source('shop', 'orders')", "ref('stg_shop__orders')", "ref('dedup_shop__orders')"
 ACCOUNTED = "raw_rows_accounted_for_stg_shop__orders"
@@ -130,11 +136,25 @@ def test_a_project_may_have_a_format_of_its_own(built: RunExecutionResult, raw: 
     assert raw.query("select item, pieces, _change_op from integration_tests.current_shop__stock") == [
         ("bolt", 7, "update")
     ]
-    assert sorted(raw.query("select _raw_id, _status, _status_reason from integration_tests.stg_shop__stock")) == [
-        *(("1", "accepted", None), ("2", "accepted", None), ("3", "accepted", None), ("3", "accepted", None)),
-        *(("4", "accepted", None), ("5", "rejected", "value_does_not_fit: column pieces: 'many' is not int")),
+    assert sorted(raw.query("select _change_seq, _change_op from integration_tests.dedup_shop__stock")) == [
+        (f"{number:019d}", operation)
+        for number, operation in (
+            (1, "insert"),
+            (2, "update"),
+            (3, "insert"),
+            (4, "delete"),
+            (9, "insert"),
+            (10, "delete"),
+        )
     ]
-    assert raw.query("select count(*) from integration_tests.dedup_shop__stock") == [(4,)]
+    rejected = "select _status_reason from integration_tests.stg_shop__stock where _status = 'rejected'"
+    assert sorted(reason for (reason,) in raw.query(rejected)) == [
+        "change_seq_malformed: '-6' is not a number of 1 to 19 digits",
+        "change_seq_missing: the row has no number",
+        "key_missing: every key column is null: item",
+        "unknown_operation: action is X",
+        "value_does_not_fit: column pieces: 'many' is not int",
+    ]
 
 
 # -- what the data tests prove -----------------------------------------------------------------------------------------
