@@ -24,9 +24,7 @@ def _keys_on_the_page(heading: str) -> list[str]:
 
 def _keys_of(shapes: Shapes, heading: str) -> Iterable[str]:
     """The keys that a dict has, beside what the page says in its text."""
-    macro = shapes.project.macros(
-        LOG, Lake({}, answers={"as changes": [{"changes": 1, "known": 0, "moves": 0, "overruled": 0}]})
-    )
+    macro = shapes.project.macros(LOG, Lake({}, answers={"as changes": PROBED}))
     log, state = shapes.run(Shape(LOG)), shapes.run(SHAPES["current__full__first"])
     match heading:
         case "`spec`":
