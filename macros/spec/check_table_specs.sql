@@ -8,10 +8,10 @@
         {% set nodes = [] %}
         {% for node in graph.sources.values() if node.config.meta and 'change_table' in node.config.meta %}
             {% do nodes.append(node) %}
-            {% do mistakes.extend(change_tables._table_spec_mistakes(node)) %}
+            {% do mistakes.extend(change_tables.table_spec_mistakes(node)) %}
         {% endfor %}
         {% if nodes %}
-            {% do mistakes.extend(change_tables._session_mistakes()) %}
+            {% do mistakes.extend(change_tables.session_mistakes()) %}
         {% endif %}
         {% if mistakes %}
             {% do exceptions.raise_compiler_error(mistakes | join('\n')) %}

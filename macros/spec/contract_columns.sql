@@ -1,5 +1,5 @@
 {#- The columns that the models add to the source table's own: name -> type. `key` stands for a struct of the key columns. -#}
-{% macro _contract_column_types() %}
+{% macro contract_column_types() %}
     {% do return({
         '_change_op': 'string',
         '_change_seq': 'string',
@@ -61,9 +61,9 @@
 
 
 {#- Names that no declared column of a format may bear. -#}
-{% macro _contract_columns(format) %}
+{% macro taken_names(format) %}
     {% do return(
-        change_tables._contract_column_types().keys() | list
+        change_tables.contract_column_types().keys() | list
         + change_tables.further_columns({'format': format}) | map(attribute='name') | list
         + change_tables._working_columns()
     ) %}
@@ -114,19 +114,9 @@
 {% endmacro %}
 
 
-{#- The Spark type of the struct that holds a key. -#}
-{% macro key_type(spec) -%}
-    struct<
-    {%- for name in spec.key -%}
-        {{- change_tables.quoted(name) }}: {{ change_tables.column_of(spec, name).data_type }}{{- ', ' if not loop.last -}}
-    {%- endfor -%}
-    >
-{%- endmacro %}
-
-
 {#- The types of columns of the models and of the tables behind them: name -> type. -#}
 {% macro columns_of_table(spec, names) %}
-    {% set types = change_tables._contract_column_types() %}
+    {% set types = change_tables.contract_column_types() %}
     {% do types.update({'_key_before': change_tables.key_type(spec)}) %}
     {% for column in change_tables.further_columns(spec) + spec.columns %}
         {% do types.update({column.name: column.data_type}) %}

@@ -3,7 +3,7 @@
     macro `<format>_format` at the end of the format's file returns. It names what differs from the defaults below.
 
     stage(spec, bound)         the steps from the raw rows to `staged`: see `staged_changes`
-    settings                   its settings, and general ones that it has otherwise, each whole: see `_format_settings`
+    settings                   its settings, and general ones that it has otherwise, each whole: see `format_settings`
     mistakes(node, given)      what can be wrong in an entry of this format alone, as a list of texts. `given` are the settings
                                as they are written: one that is left out is not there
     columns                    columns of its own that it carries through staging and log: {name, data_type, description};
@@ -15,13 +15,13 @@
     settings_of_order          the settings by which sequences are made: the log stops where one changes
     array_of_text(column)      SQL for an array out of the text that a load has of it
     other_tables               the settings that name another raw table which staging reads: it can have news of its own
-    arrival(spec)              the natural arrival, {name, kind}, or of positions {kind, group, columns}: see `_raw_bound`.
+    arrival(spec)              the natural arrival, {name, kind}, or of positions {kind, group, columns}: see `raw_bound`.
                                Of positions also `record`, columns in which two rows at one position must not differ, and
                                `only`, a condition on the rows that matter
     landed_sequence(spec)      SQL for the sequence of a raw row, where the rows of a sequence are judged together
     may_wait(spec)             SQL for the raw rows without which no row holds back; `false`: none ever does. Left out: any may
     holds_back(spec)           SQL for the staged rows that later runs must read again. Left out: those that are `waiting`, and
-                               of positions those with `_holds_back`
+                               of positions those with `holds_back`
     waiting_positions(spec, bound)  SQL for the first such position of each group, without staging the rows
     reads                      SQL over the log for the changes whose values come from another table than the raw one
     withdraws_changes(spec)    whether later rows can show that an accepted change cannot be used
@@ -36,7 +36,7 @@
         'arrival': none, 'landed_sequence': none, 'may_wait': none, 'holds_back': none, 'waiting_positions': none,
         'reads': none, 'withdraws_changes': none, 'unclaimed_steps': none, 'shared_relation': none,
     } %}
-    {% set given = change_tables._formats()[name]() %}
+    {% set given = change_tables.known_formats()[name]() %}
     {% for part, value in given.items() %}
         {% set is_data = part in ['settings', 'columns', 'settings_of_order', 'other_tables', 'reads'] %}
         {% if part not in defaults %}
@@ -47,7 +47,7 @@
         {% elif value is undefined or not (is_data or value is callable) %}
             {% do exceptions.raise_compiler_error(
                 "change_tables: format '" ~ name ~ "': `" ~ part ~ "` must be " ~ ("given" if is_data else "a macro that is there")
-                ~ ", got " ~ change_tables._shown(value)
+                ~ ", got " ~ change_tables.shown_value(value)
             ) %}
         {% endif %}
     {% endfor %}
@@ -60,7 +60,7 @@
 
 
 {#- The formats that can be staged: name -> macro. The project that runs dbt adds its own by a macro `default__further_formats`. -#}
-{% macro _formats() %}
+{% macro known_formats() %}
     {% set formats = {
         'goldengate_trail': change_tables.goldengate_trail_format,
         'idm_event_log': change_tables.idm_event_log_format,

@@ -15,7 +15,7 @@
     has set; of the time zone alone the default depends on the machine. Not set right instead: a view keeps the settings of
     the session that made it, and dbt makes those of staging in sessions of its own.
 -#}
-{% macro _session_mistakes() %}
+{% macro session_mistakes() %}
     {% set found = {} %}
     {% for row in run_query('set').rows %}
         {% do found.update({row[0]: row[1]}) %}

@@ -14,23 +14,23 @@
     Stops with every mistake of the entry when the spec is wrong.
 -#}
 {% macro table_spec(source_name, table_name) %}
-    {% set node = change_tables._find_source(source_name, table_name) %}
+    {% set node = change_tables.find_source(source_name, table_name) %}
     {% if node is none %}
         {% do exceptions.raise_compiler_error(
             "change_tables: source '" ~ source_name ~ "." ~ table_name ~ "': no such entry in any sources file"
         ) %}
     {% endif %}
-    {% set mistakes = change_tables._table_spec_mistakes(node) %}
+    {% set mistakes = change_tables.table_spec_mistakes(node) %}
     {% if mistakes %}
         {% do exceptions.raise_compiler_error(mistakes | join('\n')) %}
     {% endif %}
-    {% set settings = change_tables._format_settings(node.config.meta.change_table.format) %}
+    {% set settings = change_tables.format_settings(node.config.meta.change_table.format) %}
     {% set given = {} %}
     {% for name, setting in settings.items() %}
         {% do given.update({name: setting.default}) %}
     {% endfor %}
     {% do given.update(node.config.meta.change_table) %}
-    {% set columns = change_tables._declared_columns(node) %}
+    {% set columns = change_tables.declared_columns(node) %}
     {% set multi_valued_of_format = change_tables.format_of(given.format).multi_valued %}
     {% set multi_valued = multi_valued_of_format(columns) if multi_valued_of_format else [] %}
     {% set own_key = change_tables.key_columns_of_format(given) %}
@@ -42,7 +42,7 @@
         'source_name': node.source_name,
         'table_name': node.name,
         'unique_id': node.unique_id,
-        'relation': change_tables._source_relation(node),
+        'relation': change_tables.source_relation(node),
         'columns': columns,
         'column_names': columns | map(attribute='name') | list,
         'multi_valued': multi_valued,
@@ -60,7 +60,7 @@
 
 
 {#- The entry of that name: the project's own before one of a package. None where there is none. -#}
-{% macro _find_source(source_name, table_name) %}
+{% macro find_source(source_name, table_name) %}
     {% set found = namespace(node=none) %}
     {% for node in graph.sources.values() if node.source_name == source_name and node.name == table_name %}
         {% if found.node is none or node.package_name == model.package_name %}
@@ -71,7 +71,7 @@
 {% endmacro %}
 
 
-{% macro _source_relation(node) %}
+{% macro source_relation(node) %}
     {% do return(api.Relation.create(
         database=node.database, schema=node.schema, identifier=node.identifier,
         quote_policy={'database': false, 'schema': node.quoting.schema or false, 'identifier': node.quoting.identifier or false}
@@ -79,7 +79,7 @@
 {% endmacro %}
 
 
-{% macro _declared_columns(node) %}
+{% macro declared_columns(node) %}
     {% set columns = [] %}
     {% for column in node.columns.values() %}
         {% do columns.append({

@@ -2,18 +2,18 @@
     Every mistake in the spec of one source entry, each as one line:
     change_tables: source '<source>.<table>': `<setting>` <what is allowed>, got <what was found>; <help>
 -#}
-{% macro _table_spec_mistakes(node) %}
+{% macro table_spec_mistakes(node) %}
     {% set found = [] %}
     {% set given = (node.config.meta or {}).get('change_table') %}
     {% if given is not mapping %}
-        {% do found.append("`config.meta.change_table` must be a mapping of settings, got " ~ change_tables._shown(given)) %}
-    {% elif given.get('format') not in change_tables._formats() %}
+        {% do found.append("`config.meta.change_table` must be a mapping of settings, got " ~ change_tables.shown_value(given)) %}
+    {% elif given.get('format') not in change_tables.known_formats() %}
         {% do found.append(
-            "`format` must be one of " ~ change_tables._formats() | sort | join(', ')
-            ~ ", got " ~ change_tables._shown(given.get('format'))
+            "`format` must be one of " ~ change_tables.known_formats() | sort | join(', ')
+            ~ ", got " ~ change_tables.shown_value(given.get('format'))
         ) %}
     {% else %}
-        {% set settings = change_tables._format_settings(given.format) %}
+        {% set settings = change_tables.format_settings(given.format) %}
         {% do found.extend(change_tables._setting_mistakes(given, settings)) %}
         {% do found.extend(change_tables._column_mistakes(node, given.format)) %}
         {% if not found %}
@@ -33,7 +33,7 @@
 
 
 {#- A value as the user wrote it: text in quotes, nothing as null. -#}
-{% macro _shown(value) %}
+{% macro shown_value(value) %}
     {% if value is none or value is undefined %}
         {% do return('null') %}
     {% elif value is string %}
@@ -57,21 +57,21 @@
         {% if setting.required and (value is undefined or value is none) %}
             {% do found.append("`" ~ name ~ "` must be given") %}
         {% elif value is none and name in given and 'default' in setting and setting.default is not none %}
-            {% do found.append("`" ~ name ~ "` must not be null; leave it out for its default " ~ change_tables._shown(setting.default)) %}
+            {% do found.append("`" ~ name ~ "` must not be null; leave it out for its default " ~ change_tables.shown_value(setting.default)) %}
         {% elif value is not none and setting.type == 'text' and value is not string %}
-            {% do found.append("`" ~ name ~ "` must be a text (in quotes), got " ~ change_tables._shown(value)) %}
+            {% do found.append("`" ~ name ~ "` must be a text (in quotes), got " ~ change_tables.shown_value(value)) %}
         {% elif value is not none and setting.type == 'flag' and value is not boolean %}
-            {% do found.append("`" ~ name ~ "` must be true or false, got " ~ change_tables._shown(value)) %}
+            {% do found.append("`" ~ name ~ "` must be true or false, got " ~ change_tables.shown_value(value)) %}
         {% elif value is not none and setting.type == 'number' and (value is not number or value is boolean or value < 0) %}
-            {% do found.append("`" ~ name ~ "` must be a number of 0 or more, got " ~ change_tables._shown(value)) %}
+            {% do found.append("`" ~ name ~ "` must be a number of 0 or more, got " ~ change_tables.shown_value(value)) %}
         {% elif value is not none and setting.type == 'names' and not change_tables._is_list_of_names(value) %}
-            {% do found.append("`" ~ name ~ "` must be a list of names, each once, got " ~ change_tables._shown(value)) %}
+            {% do found.append("`" ~ name ~ "` must be a list of names, each once, got " ~ change_tables.shown_value(value)) %}
         {% elif value is not none and 'values' in setting %}
             {% for part in (value if setting.type == 'names' else [value]) if part not in setting['values'] %}
                 {% do found.append(
                     "`" ~ name ~ "` must be " ~ ("taken from" if setting.type == 'names' else "one of") ~ " "
                     ~ setting['values'] | join(', ') ~ (' or null' if setting.default is none else '')
-                    ~ ", got " ~ change_tables._shown(part)
+                    ~ ", got " ~ change_tables.shown_value(part)
                 ) %}
             {% endfor %}
         {% endif %}
@@ -98,7 +98,7 @@
 {#- The declared columns: there are some, each with a type that Spark knows, none with a name of the contract. -#}
 {% macro _column_mistakes(node, format) %}
     {% set found = [] %}
-    {% set columns = change_tables._declared_columns(node) %}
+    {% set columns = change_tables.declared_columns(node) %}
     {% if not columns and not change_tables.key_columns_of_format(node.config.meta.change_table) %}
         {% do found.append("`columns` must declare the source table's columns, got none") %}
     {% endif %}
@@ -108,7 +108,7 @@
             {% do found.append("`columns` must name each column once (case does not count), got '" ~ column.name ~ "' twice") %}
         {% endif %}
         {% do seen.append(column.name | lower) %}
-        {% if column.name | lower in change_tables._contract_columns(format) %}
+        {% if column.name | lower in change_tables.taken_names(format) %}
             {% do found.append("`columns` must not use the name of a column that the models add, got '" ~ column.name ~ "'") %}
         {% endif %}
         {% if not column.data_type %}
@@ -144,7 +144,7 @@
 {#- Settings that name something else: columns, another entry. -#}
 {% macro _reference_mistakes(node, given) %}
     {% set found = [] %}
-    {% set columns = change_tables._declared_columns(node) %}
+    {% set columns = change_tables.declared_columns(node) %}
     {% set names = columns | map(attribute='name') | list %}
     {% for setting in ['key', 'track'] if given.get(setting) %}
         {% if given[setting] | reject('in', names) | list %}

@@ -7,7 +7,7 @@
 
     A format adds its own, and may change a default: see `format_of`.
 -#}
-{% macro _format_settings(format) %}
+{% macro format_settings(format) %}
     {% set settings = {
         'format': {'required': true, 'type': 'text'},
         'key': {'required': true, 'type': 'names'},
@@ -23,4 +23,3 @@
     {% do settings.update(change_tables.format_of(format).settings) %}
     {% do return(settings) %}
 {% endmacro %}
-

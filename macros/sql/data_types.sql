@@ -76,20 +76,20 @@
 
 
 {#- One spelling for a Spark type, so that two spellings of one type compare equal. -#}
-{% macro _canonical_type(data_type) %}
-    {% do return(change_tables._canonical_tree(change_tables.type_tree(data_type))) %}
+{% macro canonical_type(data_type) %}
+    {% do return(change_tables.canonical_tree(change_tables.type_tree(data_type))) %}
 {% endmacro %}
 
 
-{% macro _canonical_tree(tree) %}
+{% macro canonical_tree(tree) %}
     {% if tree.kind == 'array' %}
-        {% do return('array<' ~ change_tables._canonical_tree(tree.element) ~ '>') %}
+        {% do return('array<' ~ change_tables.canonical_tree(tree.element) ~ '>') %}
     {% elif tree.kind == 'map' %}
-        {% do return('map<' ~ change_tables._canonical_tree(tree.key) ~ ',' ~ change_tables._canonical_tree(tree.element) ~ '>') %}
+        {% do return('map<' ~ change_tables.canonical_tree(tree.key) ~ ',' ~ change_tables.canonical_tree(tree.element) ~ '>') %}
     {% elif tree.kind == 'struct' %}
         {% set fields = [] %}
         {% for field in tree.fields %}
-            {% do fields.append((field.name | lower) ~ ':' ~ change_tables._canonical_tree(field.tree)) %}
+            {% do fields.append((field.name | lower) ~ ':' ~ change_tables.canonical_tree(field.tree)) %}
         {% endfor %}
         {% do return('struct<' ~ fields | join(',') ~ '>') %}
     {% endif %}
@@ -116,4 +116,37 @@
         {% do return('interval') %}
     {% endif %}
     {% do return(kind if kind in change_tables.landed_type_verdicts() else 'other') %}
+{% endmacro %}
+
+
+{#- The type in which a table holds a declared one: Spark's casts know no length of texts. -#}
+{% macro stored_type(data_type) %}
+    {% do return(modules.re.sub('(?i)\\b(var)?char *\\( *[0-9]+ *\\)', 'string', data_type)) %}
+{% endmacro %}
+
+
+{#-
+    The columns of a table: name -> type. Spark describes a struct by its first 25 fields; where it has more, a query that
+    reads no row asks for the whole type.
+-#}
+{% macro types_in_relation(relation) %}
+    {% set types = {} %}
+    {% set cut = [] %}
+    {% for column in adapter.get_columns_in_relation(relation) %}
+        {% do types.update({column.name: column.dtype}) %}
+        {% if modules.re.search('[.]{3} [0-9]+ more fields', column.dtype) %}
+            {% do cut.append(column.name) %}
+        {% endif %}
+    {% endfor %}
+    {% if cut %}
+        {% set asked = [] %}
+        {% for name in cut %}
+            {% do asked.append('typeof(any_value(' ~ change_tables.quoted(name) ~ '))') %}
+        {% endfor %}
+        {% set told = run_query('select ' ~ asked | join(', ') ~ ' from ' ~ relation ~ ' where false').rows[0] %}
+        {% for name in cut %}
+            {% do types.update({name: told[loop.index0]}) %}
+        {% endfor %}
+    {% endif %}
+    {% do return(types) %}
 {% endmacro %}

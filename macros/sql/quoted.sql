@@ -41,6 +41,20 @@
 
 
 {#- A field of a struct, which a dot would make look like a column of a table. -#}
-{% macro _field_of(value, name) -%}
+{% macro field_of(value, name) -%}
     {{- value ~ '[' ~ change_tables.text_literal(name) ~ ']' -}}
+{%- endmacro %}
+
+
+{#- A name for a lambda's variable, another one in each lambda within a lambda. -#}
+{% macro name_at_depth(name, depth) %}
+    {% do return(name if depth == 1 else name ~ '_' ~ depth) %}
+{% endmacro %}
+
+
+{#- `left.a <=> right.a and …`, for keys that may hold nulls. -#}
+{% macro same_key(names, left, right) -%}
+    {%- for name in names -%}
+        {{ left }}.{{ change_tables.quoted(name) }} <=> {{ right }}.{{ change_tables.quoted(name) }}{{ ' and ' if not loop.last }}
+    {%- endfor -%}
 {%- endmacro %}

@@ -9,7 +9,7 @@
     _told_schema, _told_table   the table that the message tells, by its headers or by the metadata of its schema
     _column_names       the table's columns by ordinal, by the metadata of its schema; null where there is none
 -#}
-{% macro _kafka_message_steps(spec, bound) %}
+{% macro kafka_message_steps(spec, bound) %}
     {%- set landed = change_tables.landed_columns(
         spec, spec.relation, ['topic', 'partition', 'offset', 'timestamp', 'key', 'value'],
         "messages land one row a Kafka record, as Spark's Kafka source reads them"
@@ -42,7 +42,7 @@ landed as (
 
 ),
 
-{{ change_tables._kafka_schema_steps(change_tables._metadata_relation(spec), spec.serialization) }},
+{{ change_tables.kafka_schema_steps(change_tables._metadata_relation(spec), spec.serialization) }},
 
 {% if spec.serialization == 'avro' -%}
 {{ change_tables._avro_text_steps() }},
@@ -221,7 +221,7 @@ decoded as (
     The metadata messages of a raw table, ending in `schemas`: one row a schema id. Told apart before they are read, by what
     only they bear, so that data messages are not read for it.
 -#}
-{% macro _kafka_schema_steps(relation, serialization) -%}
+{% macro kafka_schema_steps(relation, serialization) -%}
 {%- set is_json = "contains(cast(value as string), '\"tableStructure\"') and contains(cast(value as string), '\"lineage\"')" -%}
 {%- if serialization == 'avro' -%}
 -- in Avro, by the envelope's magic and its type MD
@@ -337,7 +337,7 @@ schemas as (
 
 
 {#- Whether a message may turn out to be one of the entry's, when the metadata that it refers to has landed. -#}
-{% macro _kafka_may_belong(spec) -%}
+{% macro kafka_may_belong(spec) -%}
     {%- if spec.table is none -%}
         false
     {%- else -%}
@@ -358,7 +358,7 @@ schemas as (
 
 
 {#- Whether a message is one of the entry's: by its topic, and by the table that it tells. -#}
-{% macro _kafka_belongs(spec) -%}
+{% macro kafka_belongs(spec) -%}
     {%- set conditions = [] -%}
     {%- if spec.topic is not none -%}
         {%- do conditions.append('topic = ' ~ change_tables.text_literal(spec.topic)) -%}
@@ -385,7 +385,7 @@ schemas as (
     {% if spec.metadata is none %}
         {% do return(spec.relation) %}
     {% endif %}
-    {% do return(change_tables._source_relation(change_tables._find_source(spec.source_name, spec.metadata))) %}
+    {% do return(change_tables.source_relation(change_tables.find_source(spec.source_name, spec.metadata))) %}
 {% endmacro %}
 
 

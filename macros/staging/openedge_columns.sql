@@ -11,7 +11,7 @@
     required   the headers that must be there
     columns    the declared columns that the raw table holds
 -#}
-{% macro _openedge_columns(spec, relation, known, required, columns=[]) %}
+{% macro openedge_columns(spec, relation, known, required, columns=[]) %}
     {% set landed = change_tables.landed_columns(spec, relation, [], '') %}
     {% set reserved = [] %}
     {% for spellings in known.values() %}
@@ -103,7 +103,7 @@
 {% endmacro %}
 
 
-{% macro _openedge_change_headers() %}
+{% macro openedge_change_headers() %}
     {% do return({
         'change_sequence': ['_Change-Sequence'],
         'operation': ['_Operation'],
@@ -135,42 +135,42 @@
 
 
 {#- The tracking table that an entry reads: that of its `tracking`, and of levels 0 and 1 its own raw table. -#}
-{% macro _openedge_tracking_relation(spec) %}
+{% macro openedge_tracking_relation(spec) %}
     {% if spec.policy_level < 2 %}
         {% do return(spec.relation) %}
     {% endif %}
-    {% do return(change_tables._source_relation(change_tables._find_source(spec.source_name, spec.tracking))) %}
+    {% do return(change_tables.source_relation(change_tables.find_source(spec.source_name, spec.tracking))) %}
 {% endmacro %}
 
 
-{#- The columns of the tracking table that an entry reads, as `_openedge_columns` has them. -#}
-{% macro _openedge_tracking_columns(spec) %}
-    {% do return(change_tables._openedge_columns(
-        spec, change_tables._openedge_tracking_relation(spec), change_tables._openedge_tracking_headers(),
+{#- The columns of the tracking table that an entry reads, as `openedge_columns` has them. -#}
+{% macro openedge_tracking_columns(spec) %}
+    {% do return(change_tables.openedge_columns(
+        spec, change_tables.openedge_tracking_relation(spec), change_tables._openedge_tracking_headers(),
         ['change_sequence', 'operation', 'source_table_number'] + (['recid'] if spec.key_from == 'recid' else [])
     )) %}
 {% endmacro %}
 
 
 {#- A column of a raw table: in backticks where it is spelt with capitals, as the vendor does. -#}
-{% macro _openedge_quoted(name) -%}
+{% macro openedge_quoted(name) -%}
     {{- change_tables.quoted(name) if name == name | lower else '`' ~ name | replace('`', '``') ~ '`' -}}
 {%- endmacro %}
 
 
 {#- A header as a text, as it landed. -#}
-{% macro _openedge_told(column) -%}
-    {{- 'cast(' ~ (change_tables._openedge_quoted(column.name) if column else 'null') ~ ' as string)' -}}
+{% macro openedge_told(column) -%}
+    {{- 'cast(' ~ (change_tables.openedge_quoted(column.name) if column else 'null') ~ ' as string)' -}}
 {%- endmacro %}
 
 
 {#- A header as a whole number; null where it is none. -#}
-{% macro _openedge_number(column) -%}
+{% macro openedge_number(column) -%}
     {%- if not column -%}
         cast(null as bigint)
     {%- else -%}
-        {%- set name = change_tables._openedge_quoted(column.name) -%}
-        {%- if change_tables._canonical_type(column.data_type) in ['tinyint', 'smallint', 'int', 'bigint'] -%}
+        {%- set name = change_tables.openedge_quoted(column.name) -%}
+        {%- if change_tables.canonical_type(column.data_type) in ['tinyint', 'smallint', 'int', 'bigint'] -%}
             cast({{ name }} as bigint)
         {%- else -%}
             case when try_cast({{ name }} as decimal(38, 18)) % 1 = 0 then try_cast(try_cast({{ name }} as decimal(38, 18)) as bigint) end
@@ -180,13 +180,13 @@
 
 
 {#- A header as a time; null where it is none. -#}
-{% macro _openedge_time(column) -%}
-    try_cast({{ change_tables._openedge_quoted(column.name) if column else 'null' }} as timestamp)
+{% macro openedge_time(column) -%}
+    try_cast({{ change_tables.openedge_quoted(column.name) if column else 'null' }} as timestamp)
 {%- endmacro %}
 
 
 {#- Why `_told_time`, which is the header as it landed, is no time: see `misfit`. -#}
-{% macro _openedge_time_misfit(column) -%}
+{% macro openedge_time_misfit(column) -%}
     {%- set told = {'name': '_told_time', 'label': '_Time-Stamp', 'data_type': 'timestamp'} -%}
     {{- change_tables.misfit(
         {'columns': [told]}, ['_told_time'], {'_told_time': {'data_type': column.data_type if column else 'timestamp'}}
@@ -195,13 +195,13 @@
 
 
 {#- A sequence as `_change_seq` has it; null where it is none. -#}
-{% macro _openedge_change_seq(sequence) -%}
+{% macro openedge_change_seq(sequence) -%}
     case when {{ sequence }} >= 0 then lpad(cast({{ sequence }} as string), 19, '0') end
 {%- endmacro %}
 
 
 {#- What is wrong with the sequence of a row; two lines of a `case`. -#}
-{% macro _openedge_sequence_fault() -%}
+{% macro openedge_sequence_fault() -%}
 when _told_sequence is null
                 then 'change_seq_missing: _Change-Sequence is null'
             when coalesce(_sequence, -1) < 0

@@ -19,7 +19,7 @@
         {%- do change_tables._refuse_entries_without_events(specs) -%}
         {%- set tracking_tables = {} -%}
         {%- for spec in specs -%}
-            {%- set relation = change_tables._openedge_tracking_relation(spec) | string -%}
+            {%- set relation = change_tables.openedge_tracking_relation(spec) | string -%}
             {%- do tracking_tables.setdefault(relation, []).append(spec) -%}
         {%- endfor -%}
         {%- set rows -%}
@@ -27,7 +27,7 @@ with entries as (
 
     {% for spec in specs -%}
     select
-        {{ change_tables.text_literal(change_tables._openedge_tracking_relation(spec) | string) }} as tracking_table,
+        {{ change_tables.text_literal(change_tables.openedge_tracking_relation(spec) | string) }} as tracking_table,
         {{ spec.source_table_number | int }} as table_number,
         {{ change_tables.text_literal(spec.source_name) }} as source_name,
         {{ change_tables.text_literal(spec.table_name) }} as table_name,
@@ -62,7 +62,7 @@ select distinct
     events.source_table_number,
     events.partition_id,
     if(events.operation in (5, 12), 'schema', 'partition') as kind,
-    {{ change_tables._openedge_event('events.operation') }} as event,
+    {{ change_tables.openedge_event('events.operation') }} as event,
     events.operation,
     events.field_map,
     coalesce(events._change_seq <= entries.snapshot_seq, false) as is_covered,
@@ -92,26 +92,26 @@ select 1 as placeholder
 
 {#- The events in one tracking table, as a step of that name. -#}
 {% macro _openedge_event_rows(spec, relation, name) -%}
-{%- set header = change_tables._openedge_tracking_columns(spec).headers -%}
-{%- set sequence = change_tables._openedge_number(header.change_sequence) -%}
+{%- set header = change_tables.openedge_tracking_columns(spec).headers -%}
+{%- set sequence = change_tables.openedge_number(header.change_sequence) -%}
 {{ name }} as (
 
     select
         {{ change_tables.text_literal(relation) }} as tracking_table,
-        {{ change_tables._openedge_number(header.source_table_number) }} as source_table_number,
-        {{ change_tables._openedge_told(header.partition_id) }} as partition_id,
-        {{ change_tables._openedge_number(header.operation) }} as operation,
-        {{ change_tables._openedge_field_map(header.field_map) }} as field_map,
-        {{ change_tables._openedge_change_seq(sequence) }} as _change_seq,
-        {{ change_tables._openedge_time(header.time_stamp) }} as _changed_at,
-        {{ change_tables._openedge_told(header.tran_id) }} as _transaction_id,
-        {{ change_tables._openedge_told(header.policy_id) }} as policy_id,
-        {{ change_tables._openedge_told(header.tenant_id) }} as tenant_id,
-        {{ change_tables._openedge_told(header.user_name) }} as user_name,
-        {{ change_tables._openedge_told(header.user_misc) }} as user_misc,
-        concat_ws('/', 'tracking', {{ change_tables._openedge_told(header.source_table_number) }}, coalesce({{ change_tables._openedge_change_seq(sequence) }}, {{ change_tables._openedge_told(header.change_sequence) }}, 'null'), {{ change_tables._openedge_told(header.operation) }}) as _raw_id
+        {{ change_tables.openedge_number(header.source_table_number) }} as source_table_number,
+        {{ change_tables.openedge_told(header.partition_id) }} as partition_id,
+        {{ change_tables.openedge_number(header.operation) }} as operation,
+        {{ change_tables.openedge_field_map(header.field_map) }} as field_map,
+        {{ change_tables.openedge_change_seq(sequence) }} as _change_seq,
+        {{ change_tables.openedge_time(header.time_stamp) }} as _changed_at,
+        {{ change_tables.openedge_told(header.tran_id) }} as _transaction_id,
+        {{ change_tables.openedge_told(header.policy_id) }} as policy_id,
+        {{ change_tables.openedge_told(header.tenant_id) }} as tenant_id,
+        {{ change_tables.openedge_told(header.user_name) }} as user_name,
+        {{ change_tables.openedge_told(header.user_misc) }} as user_misc,
+        concat_ws('/', 'tracking', {{ change_tables.openedge_told(header.source_table_number) }}, coalesce({{ change_tables.openedge_change_seq(sequence) }}, {{ change_tables.openedge_told(header.change_sequence) }}, 'null'), {{ change_tables.openedge_told(header.operation) }}) as _raw_id
     from {{ relation }}
-    where {{ change_tables._openedge_number(header.operation) }} between 5 and 12
+    where {{ change_tables.openedge_number(header.operation) }} between 5 and 12
 
 )
 {%- endmacro %}

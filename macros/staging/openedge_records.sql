@@ -11,7 +11,7 @@
     _is_tracked            whether the tracking row is there; `_field_map` is its field map, in lower case
     _parts                 how many of the rows are read
 -#}
-{% macro _openedge_record_steps(spec, bound, change, tracking) %}
+{% macro openedge_record_steps(spec, bound, change, tracking) %}
     {%- set own_key = spec.key_from == 'recid' -%}
     {%- set declared = spec.columns | selectattr('name', 'in', change.declared) | list -%}
 {%- if bound.predicate is none %}
@@ -57,7 +57,7 @@ landed as (
 ),
 {%- endif %}
 
-{{ change_tables._openedge_tracking_step(spec, 'tracking_rows', tracking, semi_join='wanted_sequences' if bound.predicate is not none else none) }},
+{{ change_tables.openedge_tracking_step(spec, 'tracking_rows', tracking, semi_join='wanted_sequences' if bound.predicate is not none else none) }},
 
 tracked as (
 
@@ -67,7 +67,7 @@ tracked as (
         sort_array(collect_set(coalesce(_operation_code, -1))) as _tracked_numbers,
         max(struct(
             _field_map, _partition_id, _recid, _landed_time, _transaction_id,
-            {{ change_tables._openedge_time_misfit(tracking.headers.time_stamp) }} as _time_misfit
+            {{ change_tables.openedge_time_misfit(tracking.headers.time_stamp) }} as _time_misfit
         )) as _tracking
     from tracking_rows
     where _sequence is not null
@@ -79,12 +79,12 @@ placed as (
 
     select
         *,
-        {{ change_tables._openedge_change_seq('_sequence') }} as _change_seq,
+        {{ change_tables.openedge_change_seq('_sequence') }} as _change_seq,
         coalesce(_record_position, 0) as _position,
         _operation_code = 3 as _is_before,
         coalesce(_array_index, 0) as _index,
         coalesce(_fragment = 1, false) as _is_fragment,
-        {{ change_tables._openedge_time_misfit(change.headers.time_stamp) }} as _timestamp_misfit
+        {{ change_tables.openedge_time_misfit(change.headers.time_stamp) }} as _timestamp_misfit
     from landed
 
 ),
@@ -96,10 +96,10 @@ identified as (
         case
             when _change_seq is not null and _operation_code is not null and _position >= 0
                 then concat_ws('/', _change_seq, _operation_code, _position)
-            else to_json(struct(_told_sequence as `_Change-Sequence`, _told_operation as `_Operation`, _told_position as `_Continuation-Position`), {{ change_tables._json_options() }})
+            else to_json(struct(_told_sequence as `_Change-Sequence`, _told_operation as `_Operation`, _told_position as `_Continuation-Position`), {{ change_tables.json_options() }})
         end as _raw_id,
         case
-            {{ change_tables._openedge_sequence_fault() }}
+            {{ change_tables.openedge_sequence_fault() }}
             when coalesce(_operation_code, 0) not between 1 and 4
                 then concat('unknown_operation: operation is ', coalesce(concat('\'', _told_operation, '\''), 'null'))
             when _told_position is not null and coalesce(_record_position, -1) < 0
@@ -226,7 +226,7 @@ joined as (
 
     select
     {%- for column in declared %}
-        {%- if change_tables._openedge_is_extent(column, change) %}
+        {%- if change_tables.openedge_is_extent(column, change) %}
         {{ change_tables._openedge_joined(column, 'after', change) }} as _text_{{ loop.index }},
         {%- else %}
         {{ change_tables._openedge_value(spec, column, change) }} as {{ change_tables.quoted(column.name) }},
@@ -251,7 +251,7 @@ joined as (
 records as (
 
     select
-    {%- for column in declared if change_tables._openedge_is_extent(column, change) %}
+    {%- for column in declared if change_tables.openedge_is_extent(column, change) %}
         {{ change_tables._openedge_elements(column, declared.index(column) + 1, change) }} as {{ change_tables.quoted(column.name) }},
     {%- endfor %}
         *,
@@ -268,26 +268,26 @@ records as (
 {{ name }} as (
 
     select{{ ' /*+ broadcast(' ~ semi_join ~ ') */' if semi_join }}
-        {{ change_tables._openedge_number(header.change_sequence) }} as _sequence,
-        {{ change_tables._openedge_told(header.change_sequence) }} as _told_sequence,
-        {{ change_tables._openedge_number(header.operation) }} as _operation_code,
-        {{ change_tables._openedge_told(header.operation) }} as _told_operation,
-        {{ change_tables._openedge_number(header.continuation_position) }} as _record_position,
-        {{ change_tables._openedge_told(header.continuation_position) }} as _told_position,
-        {{ change_tables._openedge_number(header.array_index) }} as _array_index,
-        {{ change_tables._openedge_told(header.array_index) }} as _told_array_index,
-        {{ change_tables._openedge_told(header.fragment) }} as _told_fragment,
-        case lower({{ change_tables._openedge_told(header.fragment) }})
+        {{ change_tables.openedge_number(header.change_sequence) }} as _sequence,
+        {{ change_tables.openedge_told(header.change_sequence) }} as _told_sequence,
+        {{ change_tables.openedge_number(header.operation) }} as _operation_code,
+        {{ change_tables.openedge_told(header.operation) }} as _told_operation,
+        {{ change_tables.openedge_number(header.continuation_position) }} as _record_position,
+        {{ change_tables.openedge_told(header.continuation_position) }} as _told_position,
+        {{ change_tables.openedge_number(header.array_index) }} as _array_index,
+        {{ change_tables.openedge_told(header.array_index) }} as _told_array_index,
+        {{ change_tables.openedge_told(header.fragment) }} as _told_fragment,
+        case lower({{ change_tables.openedge_told(header.fragment) }})
             when 'true' then 1
             when 'false' then 0
-            else {{ change_tables._openedge_number(header.fragment) }}
+            else {{ change_tables.openedge_number(header.fragment) }}
         end as _fragment,
-        {{ change_tables._openedge_time(header.time_stamp) }} as _landed_time,
-        {{ change_tables._openedge_quoted(header.time_stamp.name) if header.time_stamp else 'cast(null as timestamp)' }} as _told_time,
-        {{ change_tables._openedge_told(header.tran_id) }} as _told_transaction_id,
+        {{ change_tables.openedge_time(header.time_stamp) }} as _landed_time,
+        {{ change_tables.openedge_quoted(header.time_stamp.name) if header.time_stamp else 'cast(null as timestamp)' }} as _told_time,
+        {{ change_tables.openedge_told(header.tran_id) }} as _told_transaction_id,
         struct(
         {%- for name, column in change.declared.items() -%}
-            {{ change_tables._openedge_quoted(column.name) }} as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}
+            {{ change_tables.openedge_quoted(column.name) }} as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}
         {%- endfor -%}
         ) as _values,
         {%- if bound.arrival %}
@@ -297,7 +297,7 @@ records as (
     from {{ spec.relation }}
     {%- if semi_join %}
     left semi join {{ semi_join }}
-        on {{ change_tables._openedge_number(header.change_sequence) }} = {{ semi_join }}._wanted_sequence
+        on {{ change_tables.openedge_number(header.change_sequence) }} = {{ semi_join }}._wanted_sequence
     {%- endif %}
     {%- if condition %}
     where {{ condition }}
@@ -330,7 +330,7 @@ records as (
 
 
 {#- An array field that lands as one text. -#}
-{% macro _openedge_is_extent(column, change) %}
+{% macro openedge_is_extent(column, change) %}
     {% do return(
         modules.re.match('array', column.data_type | lower) is not none
         and not change.declared[column.name].data_type.startswith('array')
@@ -346,9 +346,9 @@ records as (
 
 {#- Whether a column is the field at the cut, and cut in a way that it can be joined; empty where it cannot be. -#}
 {% macro _openedge_is_cut(column, image, change) -%}
-    {%- set landed_type = change_tables._canonical_type(change.declared[column.name].data_type) -%}
+    {%- set landed_type = change_tables.canonical_type(change.declared[column.name].data_type) -%}
     {%- set marks = [] -%}
-    {%- if change_tables._openedge_is_extent(column, change) or modules.re.match('(string|binary|varchar|char)', landed_type) -%}
+    {%- if change_tables.openedge_is_extent(column, change) or modules.re.match('(string|binary|varchar|char)', landed_type) -%}
         {%- do marks.append('_' ~ image ~ '_is_fragment') -%}
     {%- endif -%}
     {%- if modules.re.match('array', column.data_type | lower) -%}
@@ -385,7 +385,7 @@ records as (
     {%- if not is_cut -%}
         coalesce({{ first }}, {{ second }})
     {%- else -%}
-        {%- if change_tables._openedge_is_extent(column, change) -%}
+        {%- if change_tables.openedge_is_extent(column, change) -%}
             {%- set both = 'concat(' ~ first ~ ', if(_' ~ image ~ "_is_fragment, '', ';'), " ~ second ~ ')' -%}
         {%- elif modules.re.match('array', column.data_type | lower) -%}
             {%- set both = 'concat(slice(' ~ first ~ ', 1, try_cast(_' ~ image ~ '_index as int)), ' ~ second ~ ')' -%}

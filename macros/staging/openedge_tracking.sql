@@ -4,32 +4,32 @@
     condition   SQL over the raw table that the rows must meet as well, or none
     semi_join   a step with the sequences that are wanted, or none
 -#}
-{% macro _openedge_tracking_step(spec, name, tracking, arrival=none, condition=none, semi_join=none) -%}
+{% macro openedge_tracking_step(spec, name, tracking, arrival=none, condition=none, semi_join=none) -%}
 {%- set header = tracking.headers -%}
 {%- set is_of_table -%}
-    {{ change_tables._openedge_number(header.source_table_number) }} = {{ spec.source_table_number | int }}
+    {{ change_tables.openedge_number(header.source_table_number) }} = {{ spec.source_table_number | int }}
 {%- endset -%}
 {{ name }} as (
 
     select
-        {{ change_tables._openedge_number(header.change_sequence) }} as _sequence,
-        {{ change_tables._openedge_told(header.change_sequence) }} as _told_sequence,
-        {{ change_tables._openedge_number(header.operation) }} as _operation_code,
-        {{ change_tables._openedge_told(header.operation) }} as _told_operation,
-        {{ change_tables._openedge_time(header.time_stamp) }} as _landed_time,
-        {{ change_tables._openedge_quoted(header.time_stamp.name) if header.time_stamp else 'cast(null as timestamp)' }} as _told_time,
-        {{ change_tables._openedge_told(header.tran_id) }} as _transaction_id,
-        {{ change_tables._openedge_field_map(header.field_map) }} as _field_map,
-        {{ change_tables._openedge_quoted(header.partition_id.name) if header.partition_id else 'cast(null as bigint)' }} as _partition_id,
-        {{ change_tables._openedge_quoted(header.recid.name) if header.recid else 'cast(null as bigint)' }} as _recid,
+        {{ change_tables.openedge_number(header.change_sequence) }} as _sequence,
+        {{ change_tables.openedge_told(header.change_sequence) }} as _told_sequence,
+        {{ change_tables.openedge_number(header.operation) }} as _operation_code,
+        {{ change_tables.openedge_told(header.operation) }} as _told_operation,
+        {{ change_tables.openedge_time(header.time_stamp) }} as _landed_time,
+        {{ change_tables.openedge_quoted(header.time_stamp.name) if header.time_stamp else 'cast(null as timestamp)' }} as _told_time,
+        {{ change_tables.openedge_told(header.tran_id) }} as _transaction_id,
+        {{ change_tables.openedge_field_map(header.field_map) }} as _field_map,
+        {{ change_tables.openedge_quoted(header.partition_id.name) if header.partition_id else 'cast(null as bigint)' }} as _partition_id,
+        {{ change_tables.openedge_quoted(header.recid.name) if header.recid else 'cast(null as bigint)' }} as _recid,
         {%- if arrival %}
         {{ change_tables.arrival_of_row(arrival) }} as _arrival,
         {%- endif %}
         struct(*) as _landed_row
-    from {{ change_tables._openedge_tracking_relation(spec) }}
+    from {{ change_tables.openedge_tracking_relation(spec) }}
     {%- if semi_join %}
     left semi join {{ semi_join }}
-        on {{ change_tables._openedge_number(header.change_sequence) }} = {{ semi_join }}._wanted_sequence
+        on {{ change_tables.openedge_number(header.change_sequence) }} = {{ semi_join }}._wanted_sequence
     {%- endif %}
     where
         {{ is_of_table }}
@@ -42,17 +42,17 @@
 
 
 {#- The names in a field map, without the blanks around them; null where it is not known. -#}
-{% macro _openedge_field_map(column) -%}
+{% macro openedge_field_map(column) -%}
     {%- if not column or column.data_type == 'binary' -%}
         cast(null as array<string>)
     {%- else -%}
-        filter(transform(split({{ change_tables._openedge_quoted(column.name) }}, ';'), name -> trim(name)), name -> name <> '')
+        filter(transform(split({{ change_tables.openedge_quoted(column.name) }}, ';'), name -> trim(name)), name -> name <> '')
     {%- endif -%}
 {%- endmacro %}
 
 
 {#- The types of `_partition_id` and `_recid` as they land, as `typed_columns` takes them. -#}
-{% macro _openedge_recid_types(tracking) %}
+{% macro openedge_recid_types(tracking) %}
     {% set types = {} %}
     {% for name in ['partition_id', 'recid'] %}
         {% set column = tracking.headers[name] %}
@@ -63,14 +63,14 @@
 
 
 {#- Where a tracking row stands. -#}
-{% macro _openedge_tracking_id(table_number) -%}
-    concat_ws('/', 'tracking', {{ table_number }}, coalesce({{ change_tables._openedge_change_seq('_sequence') }}, _told_sequence, 'null'), coalesce(_told_operation, 'null'))
+{% macro openedge_tracking_id(table_number) -%}
+    concat_ws('/', 'tracking', {{ table_number }}, coalesce({{ change_tables.openedge_change_seq('_sequence') }}, _told_sequence, 'null'), coalesce(_told_operation, 'null'))
 {%- endmacro %}
 
 
 {#- What is wrong with a tracking row: lines of a `case`. -#}
-{% macro _openedge_tracking_rejection() -%}
-{{ change_tables._openedge_sequence_fault() }}
+{% macro openedge_tracking_rejection() -%}
+{{ change_tables.openedge_sequence_fault() }}
             when _operation_code = 3
                 then 'unknown_operation: operation 3, a before image, does not stand in the tracking table'
             when coalesce(_operation_code, 0) not between 1 and 12
@@ -79,15 +79,15 @@
 
 
 {#- Why a tracking row is no change of one row: lines of a `case`. -#}
-{% macro _openedge_event_reason() -%}
+{% macro openedge_event_reason() -%}
 when _operation_code in (5, 12)
-                then concat('schema_event: ', {{ change_tables._openedge_event('_operation_code') }})
+                then concat('schema_event: ', {{ change_tables.openedge_event('_operation_code') }})
             when _operation_code between 6 and 11
-                then concat('partition_event: ', {{ change_tables._openedge_event('_operation_code') }}, ', partition ', coalesce(cast(_partition_id as string), 'null'))
+                then concat('partition_event: ', {{ change_tables.openedge_event('_operation_code') }}, ', partition ', coalesce(cast(_partition_id as string), 'null'))
 {%- endmacro %}
 
 
 {#- The name of a schema or partition event. -#}
-{% macro _openedge_event(operation) -%}
+{% macro openedge_event(operation) -%}
     element_at(map(5, 'field_deleted', 6, 'partition_dropped', 7, 'partition_truncated', 8, 'partition_deallocated', 9, 'tenant_partition_deallocated', 10, 'tenant_partition_dropped', 11, 'merged_partition_dropped', 12, 'field_added'), cast({{ operation }} as int))
 {%- endmacro %}

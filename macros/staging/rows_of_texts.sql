@@ -8,11 +8,11 @@
 {% macro texts_of_rows(spec) %}
     {% set texts = {} %}
     {% for column in spec.columns %}
-        {% set is_binary = change_tables._canonical_type(column.data_type) == 'binary' %}
+        {% set is_binary = change_tables.canonical_type(column.data_type) == 'binary' %}
         {% do texts.update({column.name | lower: {'name': column.name, 'data_type': 'hex' if is_binary else 'string'}}) %}
     {% endfor %}
     {% for name in spec.key %}
-        {% set is_binary = change_tables._canonical_type(change_tables.column_of(spec, name).data_type) == 'binary' %}
+        {% set is_binary = change_tables.canonical_type(change_tables.column_of(spec, name).data_type) == 'binary' %}
         {% do texts.update({'_before_' ~ loop.index: {'data_type': 'hex' if is_binary else 'string'}}) %}
     {% endfor %}
     {% do return(texts) %}
@@ -56,7 +56,7 @@
 {%- endmacro %}
 
 
-{#- A column of the key before, `_before_1` and on, as `_typed_value` takes it. -#}
+{#- A column of the key before, `_before_1` and on, as `typed_value` takes it. -#}
 {% macro column_before(spec, name, place) %}
     {% do return({'name': '_before_' ~ place, 'label': name, 'data_type': change_tables.column_of(spec, name).data_type}) %}
 {% endmacro %}

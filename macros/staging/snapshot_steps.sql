@@ -39,7 +39,7 @@ staged as (
     arrays are made of texts (`array_of_text` of `format_of`), where its loads bear these.
 -#}
 {% macro snapshot_steps(spec, bound) %}
-    {%- set relation = change_tables._source_relation(change_tables._find_source(spec.source_name, spec.snapshot)) -%}
+    {%- set relation = change_tables.source_relation(change_tables.find_source(spec.source_name, spec.snapshot)) -%}
     {%- set landed = change_tables.landed_columns(
         spec, relation, spec.column_names, "a snapshot has the table's declared columns"
     ) -%}
@@ -121,7 +121,7 @@ staged_snapshot as (
         cast(null as array<string>) as _changed_columns,
         cast(null as {{ change_tables.key_type(spec) }}) as _key_before,
         _raw_id,
-        case when _rejection is not null then to_json(_landed_row, {{ change_tables._json_options() }}) end as _raw_row,
+        case when _rejection is not null then to_json(_landed_row, {{ change_tables.json_options() }}) end as _raw_row,
         case when _rejection is null then 'accepted' else 'rejected' end as _status,
         _rejection as _status_reason,
         {%- for column in change_tables.further_columns(spec) %}

@@ -6,7 +6,7 @@
     {%- set texts = change_tables.texts_of_rows(spec) -%}
     {%- set key = 'struct(' ~ change_tables.column_list(spec.key) ~ ')' -%}
     {%- set others = spec.column_names | reject('in', spec.key) | list -%}
-{{ change_tables._trail_record_steps(spec, bound) }},
+{{ change_tables.trail_record_steps(spec, bound) }},
 
 unpacked as (
 
@@ -28,7 +28,7 @@ typed as (
     select
     {{- change_tables.typed_columns(spec, texts) }}
     {%- for name in spec.key %}
-        {{ change_tables._typed_value(change_tables.column_before(spec, name, loop.index), texts) }},
+        {{ change_tables.typed_value(change_tables.column_before(spec, name, loop.index), texts) }},
     {%- endfor %}
         {{ change_tables.misfit(spec, spec.key, texts) }} as _key_misfit,
         {{ change_tables.misfit_before(spec, texts) }} as _key_before_misfit,
@@ -63,7 +63,7 @@ judged as (
             when not _is_own
                 then null
             when _position is null
-                then concat('position_missing: ', {{ change_tables._trail_position_fault('_landed_row') | indent(8) }})
+                then concat('position_missing: ', {{ change_tables.trail_position_fault('_landed_row') | indent(8) }})
             when _kind in ('metadata', 'control', 'ddl') or _transaction in ('abandoned', 'open')
                 then null
             when _fault is not null
@@ -124,7 +124,7 @@ staged_rows as (
         coalesce(_position, to_json(struct(_landed_row['trail_name'] as trail_name, _landed_row['trail_seqno'] as trail_seqno, _landed_row['trail_rba'] as trail_rba))) as _raw_id,
         case
             when _rejection is not null or _other_status is not null
-                then to_json(_landed_row, {{ change_tables._json_options() }})
+                then to_json(_landed_row, {{ change_tables.json_options() }})
         end as _raw_row,
         coalesce(if(_rejection is not null, 'rejected', null), _other_status, 'accepted') as _status,
         case
@@ -172,10 +172,10 @@ staged_rows as (
     {% if given.get('snapshot_seq', '') != '' and not modules.re.match('^.+/[0-9]{10}/[0-9]{19}$', given.snapshot_seq) %}
         {% do found.append(
             "`snapshot_seq` must be empty or a position as `_change_seq` has it (name/seqno/rba, of ten and nineteen digits), got "
-            ~ change_tables._shown(given.snapshot_seq)
+            ~ change_tables.shown_value(given.snapshot_seq)
         ) %}
     {% endif %}
-    {% for column in change_tables._declared_columns(node) if modules.re.match('^(array|map|struct)', column.data_type | lower) %}
+    {% for column in change_tables.declared_columns(node) if modules.re.match('^(array|map|struct)', column.data_type | lower) %}
         {% do found.append("`columns` must be of simple types, got '" ~ column.name ~ "' of type " ~ column.data_type) %}
     {% endfor %}
     {% do return(found) %}
@@ -190,7 +190,7 @@ staged_rows as (
 
 {#- The text of a column as casts take it: times with a blank between date and time, and cut behind the microsecond. -#}
 {% macro _trail_text(column, text) -%}
-    {%- set type = change_tables._canonical_type(column.data_type) -%}
+    {%- set type = change_tables.canonical_type(column.data_type) -%}
     {%- if type.startswith('timestamp') or type == 'date' -%}
         {%- set spaced = 'if(substring(' ~ text ~ ", 11, 1) = ':', overlay(" ~ text ~ " placing ' ' from 11), " ~ text ~ ')' -%}
         if(length({{ text }}) > 26, regexp_replace({{ spaced }}, '([.][0-9]{6})[0-9]+', '$1'), {{ spaced }})
@@ -222,14 +222,14 @@ staged_rows as (
 {#- The records that none of these entries stages, ending in `unclaimed`: see unclaimed_rows. -#}
 {% macro goldengate_trail_unclaimed_steps(specs) %}
     {%- do change_tables.landed_columns(
-        specs[0], specs[0].relation, change_tables._trail_columns(),
+        specs[0], specs[0].relation, change_tables.trail_columns(),
         "trails land one row a record, with the fields of its header and its two images as maps"
     ) -%}
 others as (
 
     select /*+ broadcast(io_types) */
         coalesce(
-            {{ change_tables._trail_position('trail_name', 'trail_seqno', 'trail_rba') }},
+            {{ change_tables.trail_position('trail_name', 'trail_seqno', 'trail_rba') }},
             to_json(struct(trail_name, trail_seqno, trail_rba))
         ) as _raw_id,
         case
@@ -238,7 +238,7 @@ others as (
                 then concat('no_table: io_type ', io_type, ' is no change of a row')
             else concat('table_unknown: table_name is null or empty, io_type is ', coalesce(cast(io_type as string), 'null'))
         end as _status_reason,
-        to_json(struct({{ change_tables.column_list(change_tables._trail_columns()) }}), {{ change_tables._json_options() }}) as raw_row
+        to_json(struct({{ change_tables.column_list(change_tables.trail_columns()) }}), {{ change_tables.json_options() }}) as raw_row
     from {{ specs[0].relation }} as landed
     left join {{ ref('goldengate_io_types').render() }} as io_types
         on landed.io_type = io_types.code
@@ -270,7 +270,7 @@ unclaimed as (
     raw table has settled, without putting its records together.
 -#}
 {% macro goldengate_trail_waiting_positions(spec, bound) -%}
-with {{ change_tables._trail_header_steps(spec, bound) }},
+with {{ change_tables.trail_header_steps(spec, bound) }},
 
 trails as (
 

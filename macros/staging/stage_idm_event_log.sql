@@ -8,7 +8,7 @@
     {%- set names = change_tables._names_as_logged(spec) -%}
     {%- set texts = {} -%}
     {%- for column in spec.columns -%}
-        {%- set is_binary = change_tables._canonical_type(column.data_type) == 'binary' -%}
+        {%- set is_binary = change_tables.canonical_type(column.data_type) == 'binary' -%}
         {%- do texts.update({column.name | lower: {'name': column.name, 'data_type': 'base64' if is_binary else 'string'}}) -%}
     {%- endfor -%}
     {%- do change_tables.landed_columns(spec, spec.relation, change_tables._event_log_columns(), "event logs land by the names of their columns") -%}
@@ -128,7 +128,7 @@ judged as (
                 then concat('value_does_not_fit: table_key: ', _key_misfit)
             when _event_type not in (4, 5, 6) and _column_name is null
                 then concat('column_not_declared: column_name is ', coalesce(concat('\'', _logged_column, '\''), 'null'))
-            when _event_type in (2, 3, 8) and _column_name in ({{ change_tables._literals(spec.key) }})
+            when _event_type in (2, 3, 8) and _column_name in ({{ change_tables.text_literals(spec.key) }})
                 then concat('key_updated: an update of the key column ', _column_name, ' alone cannot be told from that of another row')
             {%- for text, types in {'table_key': none, 'old_value': '= 2', 'new_value': 'in (1, 2, 3)'}.items() %}
             when {{ '_event_type ' ~ types ~ ' and ' if types }}_{{ text }} rlike {{ change_tables.xml_forbidden_characters() }}
@@ -136,10 +136,10 @@ judged as (
             {%- endfor %}
             when _event_type in (1, 2, 3) and _column_misfit is not null
                 then concat('value_does_not_fit: new_value: ', _column_misfit)
-            {%- set binary = change_tables._binary_columns(spec.columns + spec.multi_valued) %}
-            {%- set binary_values = change_tables._binary_columns(spec.multi_valued) %}
+            {%- set binary = change_tables.binary_columns(spec.columns + spec.multi_valued) %}
+            {%- set binary_values = change_tables.binary_columns(spec.multi_valued) %}
             {%- for text, type, names in [('old_value', '= 2', binary), ('new_value', 'in (1, 2, 3)', binary_values)] if names %}
-            when _event_type {{ type }} and _column_name in ({{ change_tables._literals(names) }}) and _{{ text }} is not null and try_to_binary(_{{ text }}, 'base64') is null
+            when _event_type {{ type }} and _column_name in ({{ change_tables.text_literals(names) }}) and _{{ text }} is not null and try_to_binary(_{{ text }}, 'base64') is null
                 then concat('value_does_not_fit: {{ text }}: column ', _column_name, ': \'', _{{ text }}, '\' is not binary')
             {%- endfor %}
             {%- for name in spec.key %}
@@ -150,7 +150,7 @@ judged as (
             when _event_type in (5, 6, 7, 8)
                 then 'no_replica: the event bears no value, and `replica` names no entry to read it from'
             {%- elif spec.multi_valued %}
-            when _event_type in (7, 8) and _column_name in ({{ change_tables._literals(spec.multi_valued | map(attribute='name')) }})
+            when _event_type in (7, 8) and _column_name in ({{ change_tables.text_literals(spec.multi_valued | map(attribute='name')) }})
                 then concat('no_replica: the event bears no value, and the replica does not hold the multi-valued ', _column_name)
             {%- endif %}
         end as _rejection
@@ -204,7 +204,7 @@ staged_rows as (
         case when _status = 'accepted' then {{ change_tables._event_id('_record_id') }} end as _change_id,
         case
             {%- if spec.multi_valued %}
-            when _status = 'accepted' and _column_name in ({{ change_tables._literals(spec.multi_valued | map(attribute='name')) }})
+            when _status = 'accepted' and _column_name in ({{ change_tables.text_literals(spec.multi_valued | map(attribute='name')) }})
                 then cast(array() as array<string>)
             {%- endif %}
             when _status = 'accepted' and _event_type not in (4, 5, 6)
@@ -213,7 +213,7 @@ staged_rows as (
         case when _status = 'accepted' and _event_type not in (4, 5, 6) then array(_column_name) end as _changed_columns,
         cast(null as {{ change_tables.key_type(spec) }}) as _key_before,
         coalesce(cast(_record_id as string), lower(hex(xxhash64(to_json(_landed_row))))) as _raw_id,
-        case when _status <> 'accepted' then to_json(_landed_row, {{ change_tables._json_options() }}) end as _raw_row,
+        case when _status <> 'accepted' then to_json(_landed_row, {{ change_tables.json_options() }}) end as _raw_row,
         _status,
         _status_reason,
         _event_type,
@@ -243,7 +243,7 @@ staged_rows as (
     changes holds (`bound.log`) have read already.
 -#}
 {% macro _read_event_steps(spec, bound, others) -%}
-{%- set replica = change_tables._source_relation(change_tables._find_source(spec.source_name, spec.replica)) -%}
+{%- set replica = change_tables.source_relation(change_tables.find_source(spec.source_name, spec.replica)) -%}
 {%- set landed = change_tables.landed_columns(
     spec, replica, spec.column_names, "a replica has the table's declared columns"
 ) -%}
@@ -392,10 +392,10 @@ answered as (
     {% if given.get('snapshot_seq', '') != '' and not modules.re.match(pattern, given.snapshot_seq) %}
         {% do found.append(
             "`snapshot_seq` must be empty or a sequence as `_change_seq` has it (" ~ time ~ "record/time of reading/record_id, of "
-            ~ ("18, " if time) ~ "19, 20 and 19 digits), got " ~ change_tables._shown(given.snapshot_seq)
+            ~ ("18, " if time) ~ "19, 20 and 19 digits), got " ~ change_tables.shown_value(given.snapshot_seq)
         ) %}
     {% endif %}
-    {% for column in change_tables._declared_columns(node) %}
+    {% for column in change_tables.declared_columns(node) %}
         {% if modules.re.match('^(array|map|struct)', column.data_type | lower) %}
             {% do found.append("`columns` must be of simple types, got '" ~ column.name ~ "' of type " ~ column.data_type) %}
         {% endif %}
@@ -404,7 +404,7 @@ answered as (
         {% endif %}
         {% if column.meta.multi_valued is defined and column.meta.multi_valued is not boolean %}
             {% do found.append(
-                "`columns`: `multi_valued` of '" ~ column.name ~ "' must be true or false, got " ~ change_tables._shown(column.meta.multi_valued)
+                "`columns`: `multi_valued` of '" ~ column.name ~ "' must be true or false, got " ~ change_tables.shown_value(column.meta.multi_valued)
             ) %}
         {% endif %}
     {% endfor %}
@@ -476,7 +476,7 @@ answered as (
 {%- endmacro %}
 
 
-{% macro _literals(names) -%}
+{% macro text_literals(names) -%}
     {%- for name in names -%}
         {{ change_tables.text_literal(name) }}{{ ', ' if not loop.last }}
     {%- endfor -%}
@@ -484,9 +484,9 @@ answered as (
 
 
 {#- The names of those columns that are binary: the log tells them in Base64. -#}
-{% macro _binary_columns(columns) %}
+{% macro binary_columns(columns) %}
     {% set names = [] %}
-    {% for column in columns if change_tables._canonical_type(column.data_type) == 'binary' %}
+    {% for column in columns if change_tables.canonical_type(column.data_type) == 'binary' %}
         {% do names.append(column.name) %}
     {% endfor %}
     {% do return(names) %}
@@ -501,13 +501,13 @@ answered as (
     {%- endfor -%}
     {{- change_tables._unpadded(
         spec, name,
-        "get(filter(_parsed_key['pairs'], pair -> lower(trim(pair['name'])) in (" ~ change_tables._literals(of_column) ~ ")), 0)['value']"
+        "get(filter(_parsed_key['pairs'], pair -> lower(trim(pair['name'])) in (" ~ change_tables.text_literals(of_column) ~ ")), 0)['value']"
     ) -}}
 {%- endmacro %}
 
 
 {% macro _unpadded(spec, name, text) -%}
-    {%- set type = change_tables._canonical_type(change_tables.column_of(spec, name).data_type) -%}
+    {%- set type = change_tables.canonical_type(change_tables.column_of(spec, name).data_type) -%}
     {{- 'trim(' ~ text ~ ')' if modules.re.match('tinyint|smallint|int|bigint|float|double|decimal', type) else text -}}
 {%- endmacro %}
 
@@ -515,7 +515,7 @@ answered as (
 {#- Whether the value of an event on a key column is that of its key. -#}
 {% macro _same_as_key(spec, name) -%}
     {%- set type = change_tables.column_of(spec, name).data_type -%}
-    {%- if change_tables._canonical_type(type) == 'binary' -%}
+    {%- if change_tables.canonical_type(type) == 'binary' -%}
         try_to_binary(_new_value, 'base64') = {{ change_tables.quoted(name) }}
     {%- else -%}
         try_cast({{ change_tables._unpadded(spec, name, '_new_value') }} as {{ type }}) = {{ change_tables.quoted(name) }}
@@ -636,7 +636,7 @@ others as (
     from {{ specs[0].relation }}
     where
         not coalesce(
-            table_name in ({{ change_tables._literals(specs | map(attribute='settings') | map(attribute='table_name') | list) }}),
+            table_name in ({{ change_tables.text_literals(specs | map(attribute='settings') | map(attribute='table_name') | list) }}),
             false
         )
 
@@ -648,7 +648,7 @@ unclaimed as (
         coalesce(cast(_landed_row['record_id'] as string), lower(hex(xxhash64(to_json(_landed_row))))) as _raw_id,
         if(table_name <> '', 'ignored', 'rejected') as _status,
         if(table_name <> '', concat('table_not_declared: ', table_name), 'table_unknown: table_name is null or empty') as _status_reason,
-        to_json(_landed_row, {{ change_tables._json_options() }}) as raw_row
+        to_json(_landed_row, {{ change_tables.json_options() }}) as raw_row
     from others
 
 )

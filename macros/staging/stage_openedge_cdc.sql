@@ -4,9 +4,9 @@
     beside them. Of level 0 and 1 there are tracking rows alone.
 -#}
 {% macro stage_openedge_cdc(spec, bound) %}
-    {%- set tracking = change_tables._openedge_tracking_columns(spec) -%}
+    {%- set tracking = change_tables.openedge_tracking_columns(spec) -%}
     {%- if spec.policy_level < 2 %}
-{{ change_tables._openedge_tracking_step(spec, 'tracking_rows', tracking, arrival=bound.arrival, condition=bound.predicate) }},
+{{ change_tables.openedge_tracking_step(spec, 'tracking_rows', tracking, arrival=bound.arrival, condition=bound.predicate) }},
 
 {{ change_tables._openedge_judged_tracking_steps(spec, tracking, 'tracking_rows') }},
 
@@ -17,10 +17,10 @@ staged_rows as (
 ),
     {%- else %}
         {%- set declared = spec.columns | rejectattr('name', 'in', ['_partition_id', '_recid'] if spec.key_from == 'recid' else []) | list -%}
-        {%- set change = change_tables._openedge_columns(
-            spec, spec.relation, change_tables._openedge_change_headers(), ['change_sequence', 'operation'], declared
+        {%- set change = change_tables.openedge_columns(
+            spec, spec.relation, change_tables.openedge_change_headers(), ['change_sequence', 'operation'], declared
         ) -%}
-{{ change_tables._openedge_record_steps(spec, bound, change, tracking) | trim }},
+{{ change_tables.openedge_record_steps(spec, bound, change, tracking) | trim }},
 
 {{ change_tables._openedge_judged_record_steps(spec, change, tracking) }},
         {%- if bound.predicate is none %}
@@ -58,14 +58,14 @@ staged_rows as (
 {%- set landed = {} -%}
 {%- set arrays = [] -%}
 {%- for name, column in change.declared.items() -%}
-    {%- set is_extent = change_tables._openedge_is_extent(change_tables.column_of(spec, name), change) -%}
+    {%- set is_extent = change_tables.openedge_is_extent(change_tables.column_of(spec, name), change) -%}
     {%- do landed.update({name | lower: {'name': name, 'data_type': 'array<string>' if is_extent else column.data_type}}) -%}
     {%- if is_extent -%}
         {%- do arrays.append(name) -%}
     {%- endif -%}
 {%- endfor -%}
 {%- if own_key -%}
-    {%- do landed.update(change_tables._openedge_recid_types(tracking)) -%}
+    {%- do landed.update(change_tables.openedge_recid_types(tracking)) -%}
 {%- else -%}
     {%- for name in spec.key -%}
         {%- do landed.update({'_before_' ~ loop.index: {'data_type': change.declared[name].data_type}}) -%}
@@ -79,7 +79,7 @@ typed as (
     {{- change_tables.typed_columns(spec, landed) }}
     {%- if not own_key %}
         {%- for name in spec.key %}
-        {{ change_tables._typed_value(change_tables.column_before(spec, name, loop.index), landed) }},
+        {{ change_tables.typed_value(change_tables.column_before(spec, name, loop.index), landed) }},
         {%- endfor %}
         {{ change_tables.misfit_before(spec, landed) }} as _key_before_misfit,
     {%- endif %}
@@ -168,7 +168,7 @@ judged as (
         end as _key_before,
         {%- endif %}
         _raw_id,
-        case when _rejection is not null or _other_status is not null then to_json(_landed_row, {{ change_tables._json_options() }}) end as _raw_row,
+        case when _rejection is not null or _other_status is not null then to_json(_landed_row, {{ change_tables.json_options() }}) end as _raw_row,
         coalesce(if(_rejection is not null, 'rejected', null), _other_status, 'accepted') as _status,
         case
             when _rejection is not null then _rejection
@@ -203,14 +203,14 @@ judged as (
 {%- set own_key = spec.key_from == 'recid' -%}
 {%- set bears_changes = spec.policy_level < 2 -%}
 {%- if own_key -%}
-{%- set types = change_tables._openedge_recid_types(tracking) -%}
+{%- set types = change_tables.openedge_recid_types(tracking) -%}
 {%- set columns = {'columns': spec.columns | selectattr('name', 'in', spec.key) | list} -%}
 typed_tracking_rows as (
 
     select
     {{- change_tables.typed_columns(columns, types) }}
         {{ change_tables.misfit(columns, spec.key, types) }} as _key_misfit,
-        {{ change_tables._openedge_time_misfit(tracking.headers.time_stamp) }} as _timestamp_misfit,
+        {{ change_tables.openedge_time_misfit(tracking.headers.time_stamp) }} as _timestamp_misfit,
         * except (_partition_id, _recid)
     from {{ rows }}
 
@@ -222,7 +222,7 @@ judged_tracking_rows as (
     select
         *,
         case
-            {{ change_tables._openedge_tracking_rejection() }}
+            {{ change_tables.openedge_tracking_rejection() }}
             {%- if bears_changes %}
             when _timestamp_misfit is not null
                 then concat('value_does_not_fit: ', _timestamp_misfit)
@@ -255,11 +255,11 @@ judged_tracking_rows as (
         {%- else %}
         cast(null as string) as _change_op,
         {%- endif %}
-        {{ change_tables._openedge_change_seq('_sequence') }} as _change_seq,
+        {{ change_tables.openedge_change_seq('_sequence') }} as _change_seq,
         _landed_time as _changed_at,
         _transaction_id,
         {%- if bears_changes %}
-        case when {{ is_accepted }} then {{ change_tables._openedge_change_seq('_sequence') }} end as _change_id,
+        case when {{ is_accepted }} then {{ change_tables.openedge_change_seq('_sequence') }} end as _change_id,
         {%- else %}
         cast(null as string) as _change_id,
         {%- endif %}
@@ -270,11 +270,11 @@ judged_tracking_rows as (
         cast(null as array<string>) as _changed_columns,
         {%- endif %}
         cast(null as {{ change_tables.key_type(spec) }}) as _key_before,
-        {{ change_tables._openedge_tracking_id(spec.source_table_number | int) }} as _raw_id,
+        {{ change_tables.openedge_tracking_id(spec.source_table_number | int) }} as _raw_id,
         {%- if bears_changes %}
-        case when not ({{ is_accepted }}) then to_json(_landed_row, {{ change_tables._json_options() }}) end as _raw_row,
+        case when not ({{ is_accepted }}) then to_json(_landed_row, {{ change_tables.json_options() }}) end as _raw_row,
         {%- else %}
-        to_json(_landed_row, {{ change_tables._json_options() }}) as _raw_row,
+        to_json(_landed_row, {{ change_tables.json_options() }}) as _raw_row,
         {%- endif %}
         case
             when _rejection is not null then 'rejected'
@@ -283,7 +283,7 @@ judged_tracking_rows as (
         end as _status,
         case
             when _rejection is not null then _rejection
-            {{ change_tables._openedge_event_reason() }}
+            {{ change_tables.openedge_event_reason() }}
             {%- if not bears_changes %}
             else 'change_row_missing: no change row of this sequence has landed'
             {%- endif %}
@@ -312,11 +312,11 @@ judged_tracking_rows as (
 {% macro openedge_cdc_mistakes(node, given) %}
     {% set found = [] %}
     {% set level = given.get('policy_level', 2) %}
-    {% set columns = change_tables._declared_columns(node) %}
+    {% set columns = change_tables.declared_columns(node) %}
     {% set tracking = given.get('tracking') %}
     {% set own_key = given.get('key_from') == 'recid' %}
     {% if given.source_table_number != given.source_table_number | int %}
-        {% do found.append("`source_table_number` must be a whole number, got " ~ change_tables._shown(given.source_table_number)) %}
+        {% do found.append("`source_table_number` must be a whole number, got " ~ change_tables.shown_value(given.source_table_number)) %}
     {% endif %}
     {% if own_key and given.get('key') is not none %}
         {% do found.append("`key` must be left out with `key_from: recid`, got " ~ given.key | list | string) %}
@@ -342,7 +342,7 @@ judged_tracking_rows as (
     {% if tracking is not none and (level >= 2 or tracking != node.name) %}
         {% set elsewhere = change_tables.other_entry_mistakes(node, given, 'tracking') %}
         {% do found.extend(elsewhere) %}
-        {% if level < 2 and not elsewhere and change_tables._find_source(node.source_name, tracking).identifier != node.identifier %}
+        {% if level < 2 and not elsewhere and change_tables.find_source(node.source_name, tracking).identifier != node.identifier %}
             {% do found.append(
                 "`tracking` must be the entry's own raw table where `policy_level` is " ~ level ~ ", got '" ~ tracking ~ "' for "
                 ~ node.identifier
@@ -355,7 +355,7 @@ judged_tracking_rows as (
     {% do found.extend(change_tables.lookback_mistakes(given, 'OpenEdge CDC has')) %}
     {% if given.get('snapshot_seq', '') != '' and not modules.re.match('^[0-9]{19}$', given.snapshot_seq) %}
         {% do found.append(
-            "`snapshot_seq` must be empty or a sequence of 19 digits, as `_change_seq` has it, got " ~ change_tables._shown(given.snapshot_seq)
+            "`snapshot_seq` must be empty or a sequence of 19 digits, as `_change_seq` has it, got " ~ change_tables.shown_value(given.snapshot_seq)
         ) %}
     {% endif %}
     {% for column in columns %}
@@ -369,7 +369,7 @@ judged_tracking_rows as (
         {% if extent is not none and not modules.re.match('^array', column.data_type | lower) %}
             {% do found.append("`columns`: '" ~ column.name ~ "' has an `extent` and must be of type array<…>, got " ~ column.data_type) %}
         {% elif extent is not none and (extent is not integer or extent is boolean or extent < 1) %}
-            {% do found.append("`columns`: `extent` of '" ~ column.name ~ "' must be a whole number of 1 or more, got " ~ change_tables._shown(extent)) %}
+            {% do found.append("`columns`: `extent` of '" ~ column.name ~ "' must be a whole number of 1 or more, got " ~ change_tables.shown_value(extent)) %}
         {% endif %}
     {% endfor %}
     {% do return(found) %}
@@ -418,7 +418,7 @@ judged_tracking_rows as (
 {#- The names in the field map that no column has, declared or not; null where there are none. -#}
 {% macro _openedge_unknown_fields(change) -%}
     {%- set names = (change.landed + change.declared.keys() | map('lower') | list) | unique | list -%}
-    nullif(array_join(filter(_tracking['_field_map'], told -> lower(told) not in ({{ change_tables._literals(names) }})), ', '), '')
+    nullif(array_join(filter(_tracking['_field_map'], told -> lower(told) not in ({{ change_tables.text_literals(names) }})), ', '), '')
 {%- endmacro %}
 
 
@@ -447,7 +447,7 @@ judged_tracking_rows as (
             {%- set column = change_tables.column_of(spec, name) %}
             {%- set text = '_text_' ~ ((change.declared.keys() | list).index(name) + 1) %}
             {%- set element_type = modules.re.sub('^array *< *(.*?) *>$', '\\1', column.data_type | lower) %}
-            {%- set misfit = change_tables._does_not_fit('element', element_type) %}
+            {%- set misfit = change_tables.does_not_fit('element', element_type) %}
             case
                 when
                     {{ text }} is not null
@@ -477,23 +477,23 @@ judged_tracking_rows as (
 
 {#- What entries share: the tracking table. See unclaimed_rows. -#}
 {% macro openedge_cdc_shared_relation(spec) %}
-    {% do return(change_tables._openedge_tracking_relation(spec)) %}
+    {% do return(change_tables.openedge_tracking_relation(spec)) %}
 {% endmacro %}
 
 
 {#- The rows of the tracking table that are of none of these entries, ending in `unclaimed`: see unclaimed_rows. -#}
 {% macro openedge_cdc_unclaimed_steps(specs) %}
-    {%- set header = change_tables._openedge_tracking_columns(specs[0]).headers -%}
+    {%- set header = change_tables.openedge_tracking_columns(specs[0]).headers -%}
 numbered as (
 
     select
-        {{ change_tables._openedge_number(header.source_table_number) }} as _table_number,
-        {{ change_tables._openedge_told(header.source_table_number) }} as _told_table_number,
-        {{ change_tables._openedge_number(header.change_sequence) }} as _sequence,
-        {{ change_tables._openedge_told(header.change_sequence) }} as _told_sequence,
-        {{ change_tables._openedge_told(header.operation) }} as _told_operation,
+        {{ change_tables.openedge_number(header.source_table_number) }} as _table_number,
+        {{ change_tables.openedge_told(header.source_table_number) }} as _told_table_number,
+        {{ change_tables.openedge_number(header.change_sequence) }} as _sequence,
+        {{ change_tables.openedge_told(header.change_sequence) }} as _told_sequence,
+        {{ change_tables.openedge_told(header.operation) }} as _told_operation,
         struct(*) as _landed_row
-    from {{ change_tables._openedge_tracking_relation(specs[0]) }}
+    from {{ change_tables.openedge_tracking_relation(specs[0]) }}
 
 ),
 
@@ -516,10 +516,10 @@ others as (
 unclaimed as (
 
     select
-        {{ change_tables._openedge_tracking_id("coalesce(_told_table_number, 'null')") }} as _raw_id,
+        {{ change_tables.openedge_tracking_id("coalesce(_told_table_number, 'null')") }} as _raw_id,
         if(startswith(_status_reason, 'table_unknown'), 'rejected', 'ignored') as _status,
         _status_reason,
-        to_json(_landed_row, {{ change_tables._json_options() }}) as raw_row
+        to_json(_landed_row, {{ change_tables.json_options() }}) as raw_row
     from others
 
 )

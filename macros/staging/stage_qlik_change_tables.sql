@@ -202,7 +202,7 @@ staged_rows as (
         _raw_id,
         case
             when _rejection is not null or _operation_code = 'B'
-                then to_json(_landed_row, {{ change_tables._json_options() }})
+                then to_json(_landed_row, {{ change_tables.json_options() }})
         end as _raw_row,
         case
             when _rejection is not null then 'rejected'
@@ -259,7 +259,7 @@ staged_rows as (
     {% do found.extend(change_tables.lookback_mistakes(given, 'change tables have')) %}
     {% if not modules.re.match('^[0-9]{0,35}$', given.get('snapshot_seq', '')) %}
         {% do found.append(
-            "`snapshot_seq` must be empty or a change_seq of at most 35 digits, got " ~ change_tables._shown(given.snapshot_seq)
+            "`snapshot_seq` must be empty or a change_seq of at most 35 digits, got " ~ change_tables.shown_value(given.snapshot_seq)
         ) %}
     {% endif %}
     {% do return(found) %}

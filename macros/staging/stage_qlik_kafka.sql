@@ -10,7 +10,7 @@
     {%- for name in spec.key -%}
         {%- do key_names.append(change_tables.text_literal(name)) -%}
     {%- endfor -%}
-{{ change_tables._kafka_message_steps(spec, bound) }},
+{{ change_tables.kafka_message_steps(spec, bound) }},
 {%- if spec.hold_open_transactions %}
 
 -- a transaction is whole when its counters are in, from 1 to that of its last event, whatever table they are of
@@ -43,7 +43,7 @@ own as (
 
     select
         *,
-        {{ change_tables._kafka_belongs(spec) }} as _is_own,
+        {{ change_tables.kafka_belongs(spec) }} as _is_own,
         {%- if spec.hold_open_transactions %}
         coalesce(
             _transaction_id is not null and _event_counter is not null
@@ -53,7 +53,7 @@ own as (
         {%- else %}
         false as _is_open
         {%- endif %},
-        {{ change_tables._kafka_may_belong(spec) }} as _is_untold
+        {{ change_tables.kafka_may_belong(spec) }} as _is_untold
     from {{ 'told' if spec.hold_open_transactions else 'messages' }}
 
 ),
@@ -105,7 +105,7 @@ typed as (
     select
     {{- change_tables.typed_columns(spec, texts) }}
     {%- for name in spec.key %}
-        {{ change_tables._typed_value(change_tables.column_before(spec, name, loop.index), texts) }},
+        {{ change_tables.typed_value(change_tables.column_before(spec, name, loop.index), texts) }},
     {%- endfor %}
         {{ change_tables.misfit(spec, spec.key, texts) }} as _key_misfit,
         {{ change_tables.misfit_before(spec, texts) }} as _key_before_misfit,
@@ -155,7 +155,7 @@ judged as (
                 then 'change_seq_missing: changeSequence is null or empty'
             when length(_change_seq) <> 35 or _change_seq rlike '[^0-9]'
                 then concat('change_seq_malformed: \'', _change_seq, '\' is not 35 digits')
-            when {{ change_tables._does_not_fit('_landed_time', 'timestamp') }}
+            when {{ change_tables.does_not_fit('_landed_time', 'timestamp') }}
                 then concat('value_does_not_fit: header timestamp: \'', _landed_time, '\' is not timestamp')
             when _row is null
                 then concat('data_missing: ', if(_operation_code = 'D', 'data and beforeData are null', 'data is null'))
@@ -215,7 +215,7 @@ staged_rows as (
         _raw_id,
         case
             when _rejection is not null or _kind <> 'data' or _is_open or not _is_own
-                then to_json(_landed_row, {{ change_tables._json_options() }})
+                then to_json(_landed_row, {{ change_tables.json_options() }})
         end as _raw_row,
         case
             when _rejection is not null then 'rejected'
@@ -259,7 +259,7 @@ staged_rows as (
     {% if given.get('table_column') is not none and given.get('table') is none %}
         {% do found.append("`table_column` tells the table of a message: it needs `table`, which is not set") %}
     {% endif %}
-    {% if given.get('metadata') is not none and change_tables._find_source(node.source_name, given.metadata) is none %}
+    {% if given.get('metadata') is not none and change_tables.find_source(node.source_name, given.metadata) is none %}
         {% do found.append(
             "`metadata` must name an entry of source '" ~ node.source_name ~ "', got '" ~ given.metadata ~ "'; its entries: "
             ~ graph.sources.values() | selectattr('source_name', 'equalto', node.source_name) | map(attribute='name') | join(', ')
@@ -267,13 +267,13 @@ staged_rows as (
     {% endif %}
     {% if given.get('snapshot_seq', '') != '' and not modules.re.match('^[0-9]{1,35}$', given.snapshot_seq) %}
         {% do found.append(
-            "`snapshot_seq` must be empty or a changeSequence of at most 35 digits, got " ~ change_tables._shown(given.snapshot_seq)
+            "`snapshot_seq` must be empty or a changeSequence of at most 35 digits, got " ~ change_tables.shown_value(given.snapshot_seq)
         ) %}
     {% endif %}
     {% if given.get('lookback', 0) != 0 and given.get('hold_open_transactions') %}
         {% do found.append("`lookback` would cut transactions in two, which `hold_open_transactions` then waits for: set one of them, got " ~ given.lookback) %}
     {% endif %}
-    {% for column in change_tables._declared_columns(node) if modules.re.match('^(array|map|struct)', column.data_type | lower) %}
+    {% for column in change_tables.declared_columns(node) if modules.re.match('^(array|map|struct)', column.data_type | lower) %}
         {% do found.append("`columns` must be of simple types, got '" ~ column.name ~ "' of type " ~ column.data_type) %}
     {% endfor %}
     {% do return(found) %}
@@ -320,7 +320,7 @@ staged_rows as (
     from the message itself, digit by digit, in the first of these places that holds it. A null is none.
 -#}
 {% macro _kafka_exact_text(spec, column, text, places) -%}
-    {%- if spec.serialization == 'json' and change_tables._canonical_type(column.data_type).startswith('decimal') -%}
+    {%- if spec.serialization == 'json' and change_tables.canonical_type(column.data_type).startswith('decimal') -%}
         case
             when {{ text }} is not null and ({{ text }} rlike 'E' or _text rlike {{ change_tables._long_number_pattern(column.name) }})
                 then coalesce({{ change_tables._exact_texts(column.name, places) | join(', ') }}, {{ text }})
@@ -389,7 +389,7 @@ staged_rows as (
             {%- do columns.append('_row[' ~ change_tables.text_literal(spec.table_column) ~ ']') -%}
         {%- endif -%}
     {%- endfor -%}
-{{ change_tables._kafka_message_steps(everything, {'predicate': none, 'arrival': none}) }},
+{{ change_tables.kafka_message_steps(everything, {'predicate': none, 'arrival': none}) }},
 
 others as (
 
@@ -409,7 +409,7 @@ others as (
     from messages
     where
     {%- for spec in specs %}
-        {{ 'and ' if not loop.first }}not {{ change_tables._kafka_belongs(spec) }}
+        {{ 'and ' if not loop.first }}not {{ change_tables.kafka_belongs(spec) }}
     {%- endfor %}
 
 ),
@@ -437,7 +437,7 @@ unclaimed as (
         _raw_id,
         if(startswith(_status_reason, 'table_unknown'), 'rejected', 'ignored') as _status,
         _status_reason,
-        to_json(_landed_row, {{ change_tables._json_options() }}) as raw_row
+        to_json(_landed_row, {{ change_tables.json_options() }}) as raw_row
     from judged
 
 )
@@ -453,9 +453,9 @@ unclaimed as (
     {{- config(materialized='change_view') -}}
     {%- do source(source_name, table_name) -%}
     {%- if execute -%}
-        {%- set relation = change_tables._source_relation(change_tables._find_source(source_name, table_name)) -%}
+        {%- set relation = change_tables.source_relation(change_tables.find_source(source_name, table_name)) -%}
         {%- set rows -%}
-with {{ change_tables._kafka_schema_steps(relation, change_tables._serialization_of_metadata(source_name, table_name)) | trim }}
+with {{ change_tables.kafka_schema_steps(relation, change_tables._serialization_of_metadata(source_name, table_name)) | trim }}
 
 select
     _schema_id as schema_id,
@@ -483,7 +483,7 @@ select 1 as placeholder
 
 {#- What metadata messages are written in, by their entry; either where that has no settings of its own. -#}
 {% macro _serialization_of_metadata(source_name, table_name) %}
-    {% set settings = (change_tables._find_source(source_name, table_name).config.meta or {}).get('change_table', {'serialization': 'avro'}) %}
+    {% set settings = (change_tables.find_source(source_name, table_name).config.meta or {}).get('change_table', {'serialization': 'avro'}) %}
     {% do return(settings.get('serialization', 'json')) %}
 {% endmacro %}
 

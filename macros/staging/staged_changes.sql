@@ -19,7 +19,7 @@
     {%- if execute -%}
         {%- set spec = change_tables.table_spec(source_name, table_name) -%}
         {%- set rows -%}
-with {{ change_tables._staging_steps(spec) }}
+with {{ change_tables.staging_steps(spec) }}
 
 select
 {%- for name in change_tables.staged_columns(spec) %}
@@ -61,6 +61,6 @@ select 1 as placeholder
     The steps (CTEs) of a table's staging, ending in `staged`, by the macro of its format. `bound` says which raw rows
     to read: {predicate: SQL over the raw table or none, snapshot: whether to read the snapshot, arrival: column or none}.
 -#}
-{% macro _staging_steps(spec, bound={'predicate': none, 'snapshot': true, 'arrival': none}) -%}
+{% macro staging_steps(spec, bound={'predicate': none, 'snapshot': true, 'arrival': none}) -%}
     {{- change_tables.format_of(spec.format).stage(spec, bound) | trim -}}
 {%- endmacro %}

@@ -13,9 +13,9 @@
     _parts_differ    whether pieces or halves of it have landed with different contents
     _position, _first_position  where the record stands, and where its first piece does
 -#}
-{% macro _trail_record_steps(spec, bound) %}
+{% macro trail_record_steps(spec, bound) %}
     {%- set landed = change_tables.landed_columns(
-        spec, spec.relation, change_tables._trail_columns(),
+        spec, spec.relation, change_tables.trail_columns(),
         "trails land one row a record, with the fields of its header and its two images as maps"
     ) -%}
     {%- set is_own = 'table_name = ' ~ change_tables.text_literal(spec.settings.table_name) -%}
@@ -23,7 +23,7 @@
     {%- set here = 'struct(trail_seqno, trail_rba)' -%}
     {%- set image = "if(_kind = 'delete' or (_kind = 'update' and before_after = 'B'), coalesce(_image_before, _image_after), _image_after)" -%}
     {%- set own_image_before = "if(_kind = 'update' and before_after = 'A', _image_before, null)" -%}
-{{ change_tables._trail_header_steps(spec, bound) }},
+{{ change_tables.trail_header_steps(spec, bound) }},
 
 -- a trail is read file by file, so that none need be sorted whole
 files as (
@@ -121,7 +121,7 @@ ended as (
         max(case when _opens then _told_csn end) over whole_transaction as _csn,
         coalesce(
             max(case when _opens then _told_transaction_id end) over whole_transaction,
-            {{ change_tables._trail_position('trail_name', '_start_seqno', '_start_rba') }}
+            {{ change_tables.trail_position('trail_name', '_start_seqno', '_start_rba') }}
         ) as _transaction_id
     from started
     window whole_transaction as (
@@ -237,7 +237,7 @@ joined as (
         case
             when not _counts then null
             when _last_piece['continued'] = 'Y'
-                then concat('the pieces end at ', {{ change_tables._trail_position('trail_name', "_last_piece['trail_seqno']", "_last_piece['trail_rba']") }}, ' without the last one')
+                then concat('the pieces end at ', {{ change_tables.trail_position('trail_name', "_last_piece['trail_seqno']", "_last_piece['trail_rba']") }}, ' without the last one')
             when _kind_of_run = 'fragment'
                 then 'the piece has no record that it goes on from'
         end as _run_error
@@ -282,7 +282,7 @@ told_before as (
             when _head_before['place'] = {{ here }} then if(_second_head_before['is_half'], _second_head_before, null)
             else if(_head_before['is_half'], _head_before, null)
         end as _other_half,
-        case when _has_position then {{ change_tables._trail_position('trail_name', 'trail_seqno', 'trail_rba') }} end as _position
+        case when _has_position then {{ change_tables.trail_position('trail_name', 'trail_seqno', 'trail_rba') }} end as _position
     from paired
 
 ),
@@ -304,7 +304,7 @@ records as (
         _row,
         coalesce(_own_row_before, _other_half['image']) as _row_before,
         _position,
-        if(_counts, {{ change_tables._trail_position('trail_name', "_first_piece['trail_seqno']", "_first_piece['trail_rba']") }}, _position) as _first_position,
+        if(_counts, {{ change_tables.trail_position('trail_name', "_first_piece['trail_seqno']", "_first_piece['trail_rba']") }}, _position) as _first_position,
         _transaction_id,
         io_type as _io_type,
         trans_ind as _trans_ind,
@@ -324,7 +324,7 @@ records as (
 
 
 {#- The records with what their headers tell, ending in `headers`: of what kind they are, and whether a transaction begins or ends. -#}
-{% macro _trail_header_steps(spec, bound) -%}
+{% macro trail_header_steps(spec, bound) -%}
 {%- set conditions = [] -%}
 {%- for condition in [bound.predicate, bound.get('until')] if condition is not none -%}
     {%- do conditions.append(condition) -%}
@@ -348,7 +348,7 @@ landed as (
         before_data,
         after_data,
         coalesce(table_name = {{ change_tables.text_literal(spec.settings.table_name) }}, false) as _is_own,
-        {{ change_tables._trail_position_fault() }} is null as _has_position,
+        {{ change_tables.trail_position_fault() }} is null as _has_position,
         case when trans_ind in (0, 3) then coalesce(tokens['LOGCSN'], tokens['L']) end as _told_csn,
         case when trans_ind in (0, 3) then coalesce(tokens['TRANID'], tokens['6']) end as _told_transaction_id,
         {%- if bound.arrival %}
@@ -358,7 +358,7 @@ landed as (
             hdr_ind, table_name, io_type, trans_ind, before_after, continued,
             map_keys(before_data), map_values(before_data), map_keys(after_data), map_values(after_data)
         ) as _content,
-        struct({{ change_tables.column_list(change_tables._trail_columns()) }}) as _landed_row
+        struct({{ change_tables.column_list(change_tables.trail_columns()) }}) as _landed_row
     from {{ spec.relation }}
     {%- if conditions %}
     where
@@ -394,7 +394,7 @@ headers as (
 
 
 {#- The columns of a raw table of trail records, as the format has them. -#}
-{% macro _trail_columns() %}
+{% macro trail_columns() %}
     {% do return([
         'trail_name', 'trail_seqno', 'trail_rba', 'hdr_ind', 'undo_flag', 'rec_length', 'io_type', 'trans_ind', 'syskey_len',
         'audit_rba', 'audit_pos', 'continued', 'partition_ind', 'before_after', 'io_time', 'orig_node', 'format_type', 'incomplete',
@@ -404,13 +404,13 @@ headers as (
 
 
 {#- A position in a trail as a text that sorts: of fixed width for trails with names of one length, as they have. -#}
-{% macro _trail_position(name, seqno, rba) -%}
+{% macro trail_position(name, seqno, rba) -%}
     concat({{ name }}, '/', lpad(cast({{ seqno }} as string), 10, '0'), '/', lpad(cast({{ rba }} as string), 19, '0'))
 {%- endmacro %}
 
 
 {#- Why a record has no position in a trail; null where it has one. Numbers are as wide as a position writes them. -#}
-{% macro _trail_position_fault(row='') -%}
+{% macro trail_position_fault(row='') -%}
     case
             {%- for name, most in {'trail_name': none, 'trail_seqno': '9999999999', 'trail_rba': '9223372036854775807'}.items() %}
             {%- set value = row ~ "['" ~ name ~ "']" if row else name %}

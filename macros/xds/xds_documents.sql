@@ -224,7 +224,7 @@ new_events as (
     the log's form from which on each of these columns is logged). A delete tells of none.
 -#}
 {% macro _attributes_of_event(spec, added) -%}
-    {%- set binary = change_tables._binary_columns(spec.columns + spec.multi_valued) -%}
+    {%- set binary = change_tables.binary_columns(spec.columns + spec.multi_valued) -%}
     {%- set read = [] -%}
     {%- for column in spec.columns -%}
         {%- set name = change_tables.quoted(column.name) -%}
@@ -242,7 +242,7 @@ new_events as (
             array(
                 struct(
                     _column_name as name,
-                    {% if binary %}if(_column_name in ({{ change_tables._literals(binary) }}), 'octet', 'string'){% else %}'string'{% endif %} as value_type,
+                    {% if binary %}if(_column_name in ({{ change_tables.text_literals(binary) }}), 'octet', 'string'){% else %}'string'{% endif %} as value_type,
                     _old_value as old_value,
                     _new_value as new_value
                 )
@@ -251,7 +251,7 @@ new_events as (
                 array(
                     {{ read | join(',\n                    ') }}
                 ),
-                attribute -> if(_event_type in (5, 6), attribute.name not in ({{ change_tables._literals(spec.key) }}), attribute.name = _column_name)
+                attribute -> if(_event_type in (5, 6), attribute.name not in ({{ change_tables.text_literals(spec.key) }}), attribute.name = _column_name)
             )
         )
 {%- endmacro %}

@@ -1,9 +1,10 @@
-"""The map in docs/architecture.md is that of the code: its files, and the keys of what macros hand to each other."""
+"""The map in docs/architecture.md is that of the code: files, who calls whom, what macros hand to each other."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
@@ -35,7 +36,7 @@ def _keys_of(shapes: Shapes, heading: str) -> Iterable[str]:
             return set(macro("format_of", "qlik_change_tables"))
         case "`bound`":
             entry = macro("table_spec", "feed", "qlik_plain")
-            return {*macro("_raw_bound", entry, None), "log", "read_at"}
+            return {*macro("raw_bound", entry, None), "log", "read_at"}
         case "`run` of a log":
             return log.note.keys()
         case "`run` of a state":
@@ -45,7 +46,7 @@ def _keys_of(shapes: Shapes, heading: str) -> Iterable[str]:
         case "`mark` of a state":
             return state.mark.keys()
         case "`found`":
-            return set(macro("_probe_changes", "a_batch"))
+            return set(macro("probe_changes", "a_batch"))
     raise AssertionError(heading)
 
 
@@ -68,3 +69,48 @@ def test_the_files_of_the_dicts_have_the_macros_that_the_page_names() -> None:
     assert len(named) >= 6
     for name, file in named:
         assert f"macro {name}(" in (REPOSITORY / file).read_text(), f"{name} is not in {file}"
+
+
+def _macros() -> dict[str, Path]:
+    """The macros of the package and the file of each."""
+    found = {}
+    for path in (REPOSITORY / "macros").rglob("*.sql"):
+        for name in re.findall(r"{%-?\s*(?:macro|materialization) (\w+)", path.read_text()):
+            assert name not in found, f"{name} is in {found[name]} and in {path}"
+            found[name] = path
+    return found
+
+
+def _calls() -> list[tuple[Path, Path, str]]:
+    """Each call of one file to another one of the package: who calls, whose macro it is, its name."""
+    macros, calls = _macros(), []
+    for path in [*(REPOSITORY / "macros").rglob("*.sql"), *(REPOSITORY / "tests" / "generic").rglob("*.sql")]:
+        for name in set(re.findall(r"change_tables\.(\w+)", path.read_text())):
+            if name in macros and macros[name] != path:
+                calls.append((path, macros[name], name))
+    return calls
+
+
+def test_macros_of_other_files_are_not_private() -> None:
+    calls = _calls()
+    assert len(calls) > 500
+    assert [f"{path.relative_to(REPOSITORY)}: {name}" for path, _, name in calls if name.startswith("_")] == []
+
+
+def test_calls_go_one_way() -> None:
+    (table,) = re.findall(r"^\| folder \| about \|\n\|---\|---\|\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
+    folders = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
+    assert set(folders) == {path.parent.name for path in (REPOSITORY / "macros").rglob("*.sql")}
+    upwards = [
+        f"{path.relative_to(REPOSITORY)}: {name}"
+        for path, called, name in _calls()
+        if path.is_relative_to(REPOSITORY / "macros")
+        and folders.index(path.parent.name) < folders.index(called.parent.name)
+        and not (path.name == "formats.sql" and name.endswith("_format"))
+    ]
+    assert upwards == []
+
+
+def test_what_a_model_says_in_its_sql_is_written_and_read_in_one_file() -> None:
+    files = [path.name for path in (REPOSITORY / "macros").rglob("*.sql") if "-- change_tables" in path.read_text()]
+    assert files == ["run_notes.sql"]

@@ -128,7 +128,7 @@ def _in_one_line(sql: str) -> str:
 def test_rows_behind_their_position_and_of_groups_that_are_not_known_are_read(
     shapes: Shapes, arrival: dict[str, Any], settled: list[dict[str, Any]], lookback: int, expected: str
 ) -> None:
-    predicate = shapes.project.macros("dedup_feed__kafka")("_positions_since", arrival, settled, lookback)
+    predicate = shapes.project.macros("dedup_feed__kafka")("positions_since", arrival, settled, lookback)
     assert _in_one_line(predicate) == expected
 
 
@@ -153,7 +153,7 @@ def test_rows_behind_their_position_and_of_groups_that_are_not_known_are_read(
 def test_a_run_reads_no_further_than_what_had_landed(
     shapes: Shapes, arrival: dict[str, Any], edge: list[dict[str, Any]], expected: str
 ) -> None:
-    assert _in_one_line(shapes.project.macros("dedup_feed__kafka")("_positions_until", arrival, edge)) == expected
+    assert _in_one_line(shapes.project.macros("dedup_feed__kafka")("positions_until", arrival, edge)) == expected
 
 
 # ---- the bound of a run
@@ -219,7 +219,7 @@ def _bound(
     lake = shapes.lake(Shape(log, {}, answers))
     call = shapes.project.macros(log, lake, **given)
     bound: dict[str, Any] = call(
-        "_raw_bound", call("table_spec", "feed", entry) | spec, None if mark is None else first | mark
+        "raw_bound", call("table_spec", "feed", entry) | spec, None if mark is None else first | mark
     )
     return bound
 
@@ -390,7 +390,7 @@ def test_a_mark_keeps_what_the_states_behind_the_log_go_by(shapes: Shapes, name:
     call = shapes.project.macros("dedup_feed__qlik", lake)
     spec = call("table_spec", "feed", "qlik") | given | {"form": 1, "added": {"day": 1}}
     run = {"mark_before": before, "arrival": LANDED_AT}
-    mark = call("_log_mark", spec, run, "2", found, {"arrival": "9", "edge": "2:3:4"})
+    mark = call("log_mark", spec, run, "2", found, {"arrival": "9", "edge": "2:3:4"})
     assert {key: mark[key] for key in expected} == expected
     assert (mark["arrival"], mark["settled"], mark["edge"]) == ("timestamp:landed at", "9", "2:3:4")
     assert (mark["key"], mark["form"], mark["added"]) == (spec["key"], 1, {"day": 1})

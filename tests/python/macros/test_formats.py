@@ -56,11 +56,11 @@ def test_the_formats_of_the_package_name_parts_and_macros_that_are_there(shapes:
 
 
 def test_the_formats_of_the_package_are_these(shapes: Shapes) -> None:
-    assert sorted(shapes.project.macros("dedup_feed__qlik")("_formats")) == list(FORMATS)
+    assert sorted(shapes.project.macros("dedup_feed__qlik")("known_formats")) == list(FORMATS)
 
 
 def test_a_project_takes_no_name_that_the_package_has(shapes: Shapes) -> None:
     context = shapes.project.context("dedup_feed__qlik", Lake({}))
     context["adapter"] = SimpleNamespace(dispatch=lambda *_: lambda: {"qlik_kafka": str})
     with pytest.raises(CompilationError, match="the package has a format 'qlik_kafka'"):
-        context["change_tables"]["_formats"]()
+        context["change_tables"]["known_formats"]()

@@ -131,7 +131,7 @@ def test_a_type_is_taken_apart(shapes: Shapes, text: str, expected: dict[str, An
 )
 def test_a_landed_type_is_taken_checked_or_refused(shapes: Shapes, landed: str, declared: str, expected: str) -> None:
     call = shapes.project.macros(MODEL)
-    reading = call("_reading", call("type_tree", landed), call("type_tree", declared), "v")
+    reading = call("reading_of", call("type_tree", landed), call("type_tree", declared), "v")
     assert reading["verdict"] == expected
     assert bool(reading["refused"]) == (expected == "refused")
 

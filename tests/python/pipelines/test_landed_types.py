@@ -212,7 +212,7 @@ def readings(consumer: Callable[[str], Consumer]) -> dict[Pair, Reading]:
 
 
 def test_the_page_shows_the_verdicts_that_the_macro_has() -> None:
-    macro = (REPOSITORY / "macros/staging/landed_types.sql").read_text()
+    macro = (REPOSITORY / "macros/sql/landed_types.sql").read_text()
     page = (REPOSITORY / "docs/landed_types.md").read_text()
     of_macro = {kind: signs.split() for kind, signs in re.findall(r"^ +'(\w+)': +'([-=?# ]+)',$", macro, re.MULTILINE)}
     rows = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in page.splitlines() if line[:1] == "|"]
@@ -223,7 +223,7 @@ def test_the_page_shows_the_verdicts_that_the_macro_has() -> None:
 
 
 def test_every_pair_of_scalar_types_has_the_verdict_of_the_table(readings: dict[Pair, Reading]) -> None:
-    macro = (REPOSITORY / "macros/staging/landed_types.sql").read_text()
+    macro = (REPOSITORY / "macros/sql/landed_types.sql").read_text()
     signs = {kind: signs.split() for kind, signs in re.findall(r"^ +'(\w+)': +'([-=?# ]+)',$", macro, re.MULTILINE)}
     allowed = {"=": {"taken", "same"}, "?": {"checked"}, "#": {"taken", "checked", "same"}, "-": {"refused"}}
     wrong = [

@@ -1,7 +1,7 @@
 """State tables that earlier versions of the package left: a run goes on from them, or builds them anew from their log.
 
 `layouts/<layout>.json` holds the tables that a first build left under that layout, as rows; see `layout()` in
-macros/materializations/marks.sql. Files of earlier layouts stay. With CHANGE_TABLES_LAYOUT=write the last test writes
+macros/tables/marks.sql. Files of earlier layouts stay. With CHANGE_TABLES_LAYOUT=write the last test writes
 that of the present one.
 """
 
@@ -22,7 +22,7 @@ from .consumer import REPOSITORY, Consumer, Entry
 from .landing import Raw
 from .qlik_cases import TWO_HEADERS, bare, seq
 
-MARKS = REPOSITORY / "macros/materializations/marks.sql"
+MARKS = REPOSITORY / "macros/tables/marks.sql"
 FOLDER = Path(__file__).with_name("layouts")
 COLUMNS = {"id": "bigint", "name": "string"}
 LAYOUT = re.findall(r"macro layout\(\) %}\s+{% do return\((\d+)\)", MARKS.read_text())[0]

@@ -22,7 +22,7 @@
 {% macro no_rows(columns) -%}
 select
     {%- for name, type in columns.items() %}
-    cast(null as {{ change_tables._stored_type(type) }}) as {{ change_tables.quoted(name) }}{{ ',' if not loop.last }}
+    cast(null as {{ change_tables.stored_type(type) }}) as {{ change_tables.quoted(name) }}{{ ',' if not loop.last }}
     {%- endfor %}
 where false
 {%- endmacro %}
@@ -60,7 +60,7 @@ where false
 
 {% macro _names_missing_source(sql) %}
     {% for node in (graph.sources.values() if change_tables.is_empty_run() else []) %}
-        {% set relation = change_tables._source_relation(node) %}
+        {% set relation = change_tables.source_relation(node) %}
         {% if modules.re.search('(?<![\\w.`])' ~ modules.re.escape(relation | string) ~ '(?![\\w`])', sql) and not change_tables.has_landed(relation) %}
             {% do return(true) %}
         {% endif %}

@@ -22,38 +22,11 @@
 {% endmacro %}
 
 
-{#-
-    The columns of a table: name -> type. Spark describes a struct by its first 25 fields; where it has more, a query that
-    reads no row asks for the whole type.
--#}
-{% macro types_in_relation(relation) %}
-    {% set types = {} %}
-    {% set cut = [] %}
-    {% for column in adapter.get_columns_in_relation(relation) %}
-        {% do types.update({column.name: column.dtype}) %}
-        {% if modules.re.search('[.]{3} [0-9]+ more fields', column.dtype) %}
-            {% do cut.append(column.name) %}
-        {% endif %}
-    {% endfor %}
-    {% if cut %}
-        {% set asked = [] %}
-        {% for name in cut %}
-            {% do asked.append('typeof(any_value(' ~ change_tables.quoted(name) ~ '))') %}
-        {% endfor %}
-        {% set told = run_query('select ' ~ asked | join(', ') ~ ' from ' ~ relation ~ ' where false').rows[0] %}
-        {% for name in cut %}
-            {% do types.update({name: told[loop.index0]}) %}
-        {% endfor %}
-    {% endif %}
-    {% do return(types) %}
-{% endmacro %}
-
-
 {#- Stops where a column lands in a type that its declared one is not read from: all such columns at once. -#}
 {% macro refuse_landed_types(spec, relation, landed, columns=none) %}
     {% set found = [] %}
     {% for column in columns or spec.columns if column.name | lower in landed %}
-        {% do found.extend(change_tables._reading(
+        {% do found.extend(change_tables.reading_of(
             change_tables._landed_tree(column, landed), change_tables.type_tree(column.data_type), column.label or column.name
         ).refused) %}
     {% endfor %}
@@ -83,14 +56,14 @@
 -#}
 {% macro typed_columns(spec, landed) -%}
     {%- for column in spec.columns %}
-        {{ change_tables._typed_value(column, landed) }},
+        {{ change_tables.typed_value(column, landed) }},
     {%- endfor -%}
 {%- endmacro %}
 
 
-{% macro _typed_value(column, landed) -%}
+{% macro typed_value(column, landed) -%}
     {%- set name = change_tables.quoted(column.name) -%}
-    {%- set read = change_tables._read_value(name, change_tables._landed_tree(column, landed), change_tables.type_tree(column.data_type)) -%}
+    {%- set read = change_tables.read_value(name, change_tables._landed_tree(column, landed), change_tables.type_tree(column.data_type)) -%}
     {{- read ~ (' as ' ~ name if read != name else '') -}}
 {%- endmacro %}
 
@@ -125,7 +98,7 @@
 {% macro _misfits(spec, names, landed) %}
     {% set checks = [] %}
     {% for column in spec.columns if column.name in names %}
-        {% set check = change_tables._misfit_of(
+        {% set check = change_tables.misfit_of(
             [{'text': 'column ' ~ (column.label or column.name)}], change_tables.quoted(column.name),
             change_tables._landed_tree(column, landed), change_tables.type_tree(column.data_type)
         ) %}
@@ -145,7 +118,7 @@
     {% endif %}
     {% set declared = change_tables.type_tree(column.data_type) %}
     {% set text = change_tables.type_tree('string') %}
-    {% do return(declared if change_tables._reading(text, declared, '').refused else text) %}
+    {% do return(declared if change_tables.reading_of(text, declared, '').refused else text) %}
 {% endmacro %}
 
 

@@ -8,7 +8,7 @@
     {{- config(materialized='change_state') -}}
     {%- if execute and change_tables.is_empty_run() -%}
         {%- set spec = change_tables.table_spec_of_model(model) -%}
-{{ change_tables.empty_run(change_tables.columns_of_table(spec, ['_mark'] + change_tables._state_columns(spec))) }}
+{{ change_tables.empty_run(change_tables.columns_of_table(spec, ['_mark'] + change_tables.state_columns(spec))) }}
     {%- elif execute -%}
         {%- set spec = change_tables.table_spec_of_model(model) -%}
         {%- set log = change_tables.state_relation(dedup) -%}
@@ -16,7 +16,7 @@
         {%- set run = change_tables.state_run(spec, dedup, folds=spec.images == 'partial') -%}
 {{ change_tables.run_note(run) }}
         {%- if run.folds %}
-with {{ change_tables._folded_steps(spec, run, log, state) }}
+with {{ change_tables.folded_steps(spec, run, log, state) }}
 
 select
     cast(null as string) as _mark,
@@ -32,7 +32,7 @@ select
 from folded
 where _next_seq is null
         {%- else %}
-with {{ change_tables._key_event_steps(spec, run, log, state) }},
+with {{ change_tables.key_event_steps(spec, run, log, state) }},
 
 {% if run.ends_older_keys -%}
 -- keys that live and are older than the latest truncate or load
@@ -40,7 +40,7 @@ ended_keys as (
 
     select
         {{ change_tables.column_list(spec.column_names) }},
-        {{ change_tables.column_list(change_tables._event_columns(spec, run) | reject('equalto', '_is_deleted') | list) }},
+        {{ change_tables.column_list(change_tables.event_columns(spec, run) | reject('equalto', '_is_deleted') | list) }},
         true as _is_deleted,
         false as _is_replayed
     from {{ state }}

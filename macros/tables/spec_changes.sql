@@ -11,7 +11,7 @@
 {% macro column_types(spec) %}
     {% set types = {} %}
     {% for column in spec.columns %}
-        {% do types.update({column.name: change_tables._canonical_type(column.data_type)}) %}
+        {% do types.update({column.name: change_tables.canonical_type(column.data_type)}) %}
     {% endfor %}
     {% do return(types) %}
 {% endmacro %}
@@ -113,9 +113,9 @@
     {% if spec.column_names | reject('in', mark.columns) | list %}
         {% set held = change_tables._held_types(state) %}
         {% for column in spec.columns if column.name not in known and column.name | lower in held %}
-            {% set stored = change_tables._canonical_type(change_tables._stored_type(column.data_type)) %}
+            {% set stored = change_tables.canonical_type(change_tables.stored_type(column.data_type)) %}
             {% set is_there = held[column.name | lower] == stored %}
-            {% do known.update({column.name: change_tables._canonical_type(column.data_type) if is_there else held[column.name | lower]}) %}
+            {% do known.update({column.name: change_tables.canonical_type(column.data_type) if is_there else held[column.name | lower]}) %}
         {% endfor %}
     {% endif %}
     {% do return(known) %}
@@ -126,15 +126,9 @@
 {% macro _held_types(state) %}
     {% set held = {} %}
     {% for name, type in change_tables.types_in_relation(state).items() %}
-        {% do held.update({name | lower: change_tables._canonical_type(type)}) %}
+        {% do held.update({name | lower: change_tables.canonical_type(type)}) %}
     {% endfor %}
     {% do return(held) %}
-{% endmacro %}
-
-
-{#- The type in which a table holds a declared one: Spark's casts know no length of texts. -#}
-{% macro _stored_type(data_type) %}
-    {% do return(modules.re.sub('(?i)\\b(var)?char *\\( *[0-9]+ *\\)', 'string', data_type)) %}
 {% endmacro %}
 
 
@@ -202,12 +196,12 @@
     {% set held = change_tables._held_types(state) %}
     {% set added = [] %}
     {% for column in spec.columns %}
-        {% set type = change_tables._stored_type(column.data_type) %}
+        {% set type = change_tables.stored_type(column.data_type) %}
         {% if column.name | lower not in held %}
             {% do added.append(change_tables.quoted(column.name) ~ ' ' ~ type) %}
-        {% elif change_tables._digits(change_tables._canonical_type(type)) %}
+        {% elif change_tables._digits(change_tables.canonical_type(type)) %}
             {% set held_type = held[column.name | lower] %}
-            {% set wanted = change_tables._canonical_type(type) %}
+            {% set wanted = change_tables.canonical_type(type) %}
             {% if held_type != wanted and change_tables._cannot_become(held_type, wanted, false) is none %}
                 {#- the column itself comes last, for it tells whether this is done -#}
                 {% for struct in nested if column.name in spec.key %}
@@ -225,54 +219,4 @@
 
 {% macro _widen(state, name, type) %}
     {% do run_query('alter table ' ~ state ~ ' alter column ' ~ name ~ ' type ' ~ type) %}
-{% endmacro %}
-
-
-{#-
-    Columns of a delivery, as they compare with what the log holds of the change: of one that was logged in an earlier form,
-    the columns that it was logged with, but not what is counted or hashed over the declared columns.
--#}
-{% macro comparable_columns(spec, columns, delivered='source', logged='target') %}
-    {% set compared = [] %}
-    {% for column in columns %}
-        {% set name = change_tables.quoted(column.name) %}
-        {% set form = spec.form if column.name in ['_present_columns', '_changed_columns', '_raw_id'] else spec.added.get(column.name, 0) %}
-        {% set value = delivered ~ '.' ~ name %}
-        {% if form > 0 %}
-            {% set value = 'if(' ~ logged ~ '._form < ' ~ form ~ ', ' ~ logged ~ '.' ~ name ~ ', ' ~ value ~ ')' %}
-        {% endif %}
-        {% do compared.append({'name': column.name, 'data_type': column.data_type, 'value': value}) %}
-    {% endfor %}
-    {% do return(compared) %}
-{% endmacro %}
-
-
-{#- Whether a change was logged before a column was added that is declared now. -#}
-{% macro lacks_columns(spec, logged='target') -%}
-    {{ logged }}._form < {{ spec.added.values() | max }}
-{%- endmacro %}
-
-
-{#-
-    Whether a delivery tells what the log holds of a change, and values of columns that it was logged without. Asked by a
-    rescan only: runs that read every raw row would otherwise end in other rows than those that read the new ones.
--#}
-{% macro completes(spec, delivered='source', logged='target') -%}
-    {%- set tells = [] -%}
-    {%- for name, form in spec.added.items() -%}
-        {%- set value = delivered ~ '.' ~ change_tables.quoted(name) -%}
-        {%- set bears = value ~ ' is not null' -%}
-        {%- if spec.images == 'partial' -%}
-            {%- set bears = '(' ~ bears ~ ' or (' ~ delivered ~ "._change_op in ('update', 'upsert') and coalesce(array_contains("
-                ~ delivered ~ '._present_columns, ' ~ change_tables.text_literal(name) ~ '), true)))' -%}
-        {%- endif -%}
-        {%- do tells.append(logged ~ '._form < ' ~ form ~ ' and ' ~ bears) -%}
-    {%- endfor -%}
-    {%- set content = change_tables._content_columns(spec) -%}
-    ({{ tells | join(' or ') }}) and {{ change_tables.hash_of(change_tables.comparable_columns(spec, content, delivered, logged)) }} = {{ change_tables.hash_of(content, logged) }}
-{%- endmacro %}
-
-
-{% macro completes_old_changes(spec) %}
-    {% do return(spec.added | length > 0 and var('change_tables_rescan', false)) %}
 {% endmacro %}

@@ -9,8 +9,8 @@
     {%- set shown = shown + (change_tables._interval_columns() if run.history else []) -%}
     {%- do change_tables.refuse_foreign_table(view) -%}
     {%- do change_tables.refuse_other_contract(spec, shown) -%}
-    {%- do change_tables._refuse_unfinished_log(run) -%}
-    {%- do change_tables._refuse_log_of_other_columns(spec, run) -%}
+    {%- do change_tables.refuse_unfinished_log(run) -%}
+    {%- do change_tables.refuse_log_of_other_columns(spec, run) -%}
 
     {{ run_hooks(pre_hooks) }}
 
@@ -25,7 +25,7 @@
         {%- do change_tables.follow_spec(spec, state) -%}
         {%- do change_tables.ensure_state_view(view, state, spec, shown, predicate) -%}
     {%- endif -%}
-    {%- set kept = change_tables._batch_relation(this, change_tables.batch_id()) -%}
+    {%- set kept = change_tables.batch_relation(this, change_tables.batch_id()) -%}
     {%- if run.kept_step and is_written -%}
         {%- set statements = change_tables.split_at_kept_step(sql, run, kept) -%}
         {%- call statement('kept') -%}
@@ -52,7 +52,7 @@
         {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
     {%- endif -%}
     {%- if run.kept_step and is_written -%}
-        {%- do change_tables._drop_stale_batches(this, change_tables.batch_id()) -%}
+        {%- do change_tables.drop_stale_batches(this, change_tables.batch_id()) -%}
         {%- do adapter.drop_relation(kept) -%}
     {%- endif -%}
 
@@ -68,7 +68,7 @@
 
 
 {#- A log without a mark is not there, or does not tell what it holds: no state can follow it. -#}
-{% macro _refuse_unfinished_log(run) %}
+{% macro refuse_unfinished_log(run) %}
     {% if run.mark.log == '' %}
         {% do exceptions.raise_compiler_error(
             "change_tables: model '" ~ model.name ~ "': the log that it follows has not been built to its end; build that first"
@@ -78,7 +78,7 @@
 
 
 {#- A log that was built with other columns than are declared by now cannot be read as the spec says. -#}
-{% macro _refuse_log_of_other_columns(spec, run) %}
+{% macro refuse_log_of_other_columns(spec, run) %}
     {% if run.log_is_behind %}
         {% do exceptions.raise_compiler_error(
             "change_tables: model '" ~ model.name ~ "': source '" ~ spec.source_name ~ "." ~ spec.table_name
@@ -90,7 +90,7 @@
 
 {#- The rows that a run writes, with the mark among them. -#}
 {% macro _with_mark(spec, sql, run) -%}
-{%- set columns = (['_is_withdrawn'] if run.history and run.run == 'since' else []) + change_tables._state_columns(spec, run.history) -%}
+{%- set columns = (['_is_withdrawn'] if run.history and run.run == 'since' else []) + change_tables.state_columns(spec, run.history) -%}
 with state_rows as (
 
 {{ sql }}
@@ -116,7 +116,7 @@ select
     ended are inserted, and the files of ended versions are not read.
 -#}
 {% macro merge_state(spec, state, sql, run) -%}
-{%- set columns = change_tables._state_columns(spec, run.history) -%}
+{%- set columns = change_tables.state_columns(spec, run.history) -%}
 merge into {{ state }} as target
 using (
     {{ change_tables._with_mark(spec, sql, run) }}
@@ -150,7 +150,7 @@ when not matched then insert (_mark, {{ change_tables.column_list(columns) }})
 
 
 {#- The columns of a state table behind `_mark`. -#}
-{% macro _state_columns(spec, history=false) %}
+{% macro state_columns(spec, history=false) %}
     {% do return(
         [
             '_change_seq', '_change_op', '_change_id', '_precedence', '_is_deleted', '_is_replayed', '_changed_at',

@@ -9,7 +9,7 @@
     {%- do change_tables.refer_to_seeds() -%}
     {%- if execute and change_tables.is_empty_run() -%}
         {%- set spec = change_tables.table_spec_of_model(model) -%}
-{{ change_tables.empty_run(change_tables.columns_of_table(spec, ['_mark'] + change_tables._log_columns(spec))) }}
+{{ change_tables.empty_run(change_tables.columns_of_table(spec, ['_mark'] + change_tables.log_columns(spec))) }}
     {%- elif execute -%}
         {%- set spec = change_tables.table_spec_of_model(model) -%}
         {%- set state = change_tables.state_relation(this) -%}
@@ -17,7 +17,7 @@
         {%- set mark = found.mark or none -%}
         {%- do change_tables.refuse_changed_columns(spec, mark, state) -%}
         {%- do spec.update(change_tables.log_form(spec, mark)) -%}
-        {%- set bound = change_tables._raw_bound(spec, mark) -%}
+        {%- set bound = change_tables.raw_bound(spec, mark) -%}
         {%- do bound.update({'log': state if mark is not none else none, 'read_at': run_started_at.strftime('%Y%m%d%H%M%S%f')}) -%}
         {%- set run = {
             'run': change_tables._log_run(spec, mark, bound),
@@ -46,13 +46,13 @@
             struct({{ change_tables.content_text(spec) }}, {{ change_tables.header_columns(spec) | join(', ') }}, _place)
         {%- endset -%}
 {{ change_tables.run_note(run) }}
-with {{ change_tables._staging_steps(spec, bound) }},
+with {{ change_tables.staging_steps(spec, bound) }},
 
 {{ 'delivered' if with_others else 'accepted' }} as (
 
     select
         *,
-        {{ change_tables.hash_of(change_tables._delivery_columns(spec)) }} as _row_hash,
+        {{ change_tables.hash_of(change_tables.delivery_columns(spec)) }} as _row_hash,
         {{ change_tables.content_hash(spec) }} as _content_hash
     from staged
     where {{ is_taken }}
@@ -71,7 +71,7 @@ gathered as (
         or not min(_key_before) over same_change <=> max(_key_before) over same_change as _contents_differ
         {%- if with_others %},
         max(_arrival) over same_change as _last_arrival,
-        min(case when {{ change_tables._holds_back(spec) }} then _arrival end) over same_change as _waiting_since
+        min(case when {{ change_tables.holds_back(spec) }} then _arrival end) over same_change as _waiting_since
         {%- endif %}
     from {{ 'delivered' if with_others else 'accepted' }}
     window same_change as (partition by {{ same_change }})
@@ -199,7 +199,7 @@ known._change_id is null
     {%- if spec.form == 0 -%}
         changes._row_hash <> known._row_hash
     {%- else -%}
-        {%- set delivery = change_tables._delivery_columns(spec) -%}
+        {%- set delivery = change_tables.delivery_columns(spec) -%}
         case
             when known._form = {{ spec.form }}
                 then changes._row_hash <> known._row_hash

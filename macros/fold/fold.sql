@@ -6,11 +6,11 @@
     A run that adds to a state begins with the last event that the state has folded of a key (`_is_known`), so that the
     key's past need not be read again. Of a history, such an event bears what is known of its version.
 -#}
-{% macro _folded_steps(spec, run, log, state) -%}
-{{ change_tables._given_event_steps(spec, run, log, state) }},
+{% macro folded_steps(spec, run, log, state) -%}
+{{ change_tables.given_event_steps(spec, run, log, state) }},
 
 {% if run.follows_rows -%}
-{{ change_tables._followed_steps(spec, run) }},
+{{ change_tables.followed_steps(spec, run) }},
 
 {% endif -%}
 {%- if spec.images == 'partial' -%}
@@ -25,7 +25,7 @@ placed_events as (
         max(coalesce(_latest_at, _changed_at)) over in_order as _running_at,
         {%- endif %}
         lead(_change_seq) over in_order as _next_seq
-    from {{ 'overlaid_events' if spec.images == 'partial' else change_tables._given_events(run) }}
+    from {{ 'overlaid_events' if spec.images == 'partial' else change_tables.given_events(run) }}
     {%- if spec.images == 'partial' %}
     where {{ 'not _is_covered and ' if run.follows_rows }}(_has_lived or _is_known or _change_op <> 'truncate')
     {%- endif %}
@@ -46,11 +46,11 @@ folded as (
 {%- endmacro %}
 
 
-{#- All events that the fold of a run takes, in the step that `_given_events` names. -#}
-{% macro _given_event_steps(spec, run, log, state) -%}
-{%- set columns = spec.column_names + change_tables._event_columns(spec, run) + ['_is_replayed'] -%}
+{#- All events that the fold of a run takes, in the step that `given_events` names. -#}
+{% macro given_event_steps(spec, run, log, state) -%}
+{%- set columns = spec.column_names + change_tables.event_columns(spec, run) + ['_is_replayed'] -%}
 {%- set kept = change_tables._kept_columns(run) -%}
-{{ change_tables._key_event_steps(spec, run, log, state) }},
+{{ change_tables.key_event_steps(spec, run, log, state) }},
 
 {% if run.run == 'since' -%}
 {{ change_tables._known_event_steps(spec, run) }},
@@ -87,7 +87,7 @@ given_events as (
 {%- endmacro %}
 
 
-{% macro _given_events(run) -%}
+{% macro given_events(run) -%}
     {{- 'ended_events' if run.has_floors else 'given_events' -}}
 {%- endmacro %}
 
@@ -137,7 +137,7 @@ known_events as (
 {% macro _known_columns(spec, run) -%}
 {{ change_tables.column_list(spec.column_names, 'last_events') }},
         {%- set made = {'_present_columns': 'cast(null as array<string>) as _present_columns', '_enters': 'false as _enters', '_form': run.form ~ ' as _form'} -%}
-        {%- for name in change_tables._event_columns(spec, run) %}
+        {%- for name in change_tables.event_columns(spec, run) %}
         {{ made.get(name, 'last_events.' ~ name) }},
         {%- endfor %}
         false as _is_replayed
@@ -237,7 +237,7 @@ ended_events as (
     update that lacks columns changes a row that lives; where none does, it waits for its base (`orphans: insert` lets it
     start a row).
 -#}
-{% macro _judged_steps(spec, run) -%}
+{% macro judged_steps(spec, run) -%}
 started_events as (
 
     select
@@ -246,7 +246,7 @@ started_events as (
         {%- if spec.orphans != 'insert' %}
         and (_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert'))
         {%- endif %} as _can_start
-    from {{ 'followed_events' if run.follows_rows else change_tables._given_events(run) }}
+    from {{ 'followed_events' if run.follows_rows else change_tables.given_events(run) }}
 
 ),
 
@@ -288,11 +288,11 @@ borne_events as (
 
 
 {#-
-    Partial images laid over each other along the order of a row: see `_judged_steps` for which of them change it.
+    Partial images laid over each other along the order of a row: see `judged_steps` for which of them change it.
 -#}
 {% macro _overlaid_steps(spec, run) -%}
-{%- set passed_on = change_tables._event_columns(spec, run) + ['_is_replayed'] + change_tables._kept_columns(run).keys() | list -%}
-{{ change_tables._judged_steps(spec, run) }},
+{%- set passed_on = change_tables.event_columns(spec, run) + ['_is_replayed'] + change_tables._kept_columns(run).keys() | list -%}
+{{ change_tables.judged_steps(spec, run) }},
 
 overlaid_events as (
 

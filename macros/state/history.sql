@@ -12,14 +12,14 @@
     {{- config(materialized='change_state') -}}
     {%- if execute and change_tables.is_empty_run() -%}
         {%- set spec = change_tables.table_spec_of_model(model) -%}
-        {%- set columns = ['_mark'] + change_tables._state_columns(spec, history=true) -%}
+        {%- set columns = ['_mark'] + change_tables.state_columns(spec, history=true) -%}
 {{ change_tables.empty_run(change_tables.columns_of_table(spec, columns), history=true) }}
     {%- elif execute -%}
         {%- set spec = change_tables.table_spec_of_model(model) -%}
         {%- set log = change_tables.state_relation(dedup) -%}
         {%- set state = change_tables.state_relation(this) -%}
         {%- set run = change_tables.state_run(spec, dedup, folds=true, history=true) -%}
-        {%- set columns = change_tables._state_columns(spec, history=true) -%}
+        {%- set columns = change_tables.state_columns(spec, history=true) -%}
         {%- set tracked = change_tables._tracked_values(spec) -%}
         {%- set beginning -%}
 case
@@ -31,7 +31,7 @@ case
             end
         {%- endset -%}
 {{ change_tables.run_note(run) }}
-with {{ change_tables._folded_steps(spec, run, log, state) }},
+with {{ change_tables.folded_steps(spec, run, log, state) }},
 
 -- a version begins where a key begins or ends to live, or a tracked column changes
 compared_events as (

@@ -15,6 +15,11 @@
 {% endmacro %}
 
 
+{% macro mark_of_unbuilt_log() %}
+    {% do return({'log': '', 'batch': '', 'floor': '', 'loads': [], 'moves': false, 'rebuild': '', 'form': 0, 'added': {}}) %}
+{% endmacro %}
+
+
 {#-
     For each of these models its latest mark, {mark, number, is_cached}: none where it has none, and how many its table has.
     Cached marks are taken all or none: beside one that a table has by now, one that was cached when dbt began may be an older one.
@@ -27,7 +32,7 @@
     {% for relation in relations %}
         {% set state = change_tables.state_relation(relation) %}
         {% set is_there = load_cached_relation(state) is not none %}
-        {% set cached = change_tables._cached_mark(relation) if is_there else none %}
+        {% set cached = change_tables.cached_mark(relation) if is_there else none %}
         {% do marks.append(cached or {'mark': none, 'number': 0, 'is_cached': false}) %}
         {% if is_there %}
             {% do tables_alone.append(cached is none) %}
@@ -61,7 +66,7 @@
 
 
 {#- What the view of a model has cached of its marks, as `read_marks` returns it; none where it has nothing whole. -#}
-{% macro _cached_mark(relation) %}
+{% macro cached_mark(relation) %}
     {% set properties = change_tables.properties_of_view(load_cached_relation(relation)) %}
     {% set told = properties.get('change_tables.mark', '').split(':') %}
     {% if told | length != 3 %}
@@ -105,3 +110,17 @@
         {% do change_tables.set_properties_of_view(view, {'change_tables.mark': ''}) %}
     {% endif %}
 {% endmacro %}
+
+
+{#- The guard of a merge: stops it when the state has taken in something since this run looked at its mark. -#}
+{% macro guarded_mark(mark_before) -%}
+    case
+        when target._mark = {{ change_tables.text_literal(tojson(mark_before)) }} then source._mark
+        else {{ change_tables.refuse_meeting() }}
+    end
+{%- endmacro %}
+
+
+{% macro refuse_meeting() -%}
+    raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
+{%- endmacro %}

@@ -6,7 +6,7 @@
 -#}
 
 {#- The given events, each with the lineage of its row; none where no move touched the key. -#}
-{% macro _followed_steps(spec, run) -%}
+{% macro followed_steps(spec, run) -%}
 {{ change_tables._tenancy_steps(spec, run) }},
 
 links as (
@@ -72,7 +72,7 @@ followed_events as (
     covered row (`_is_covered`) changes nothing at the key itself.
 -#}
 {% macro _tenancy_steps(spec, run) -%}
-{%- set given = change_tables._given_events(run) -%}
+{%- set given = change_tables.given_events(run) -%}
 -- no join of keys with events: Spark would push it into every branch of the events
 marked_events as (
 
@@ -162,7 +162,7 @@ named_struct(
 
 
 {#- The rows that nothing ended when another came to their key: that one has covered them for good. -#}
-{% macro _covered_row_steps(spec) -%}
+{% macro covered_row_steps(spec) -%}
 stays as (
 
     select

@@ -24,7 +24,7 @@ comment {{ change_tables.text_literal(model.description | trim) }}
     {% if config.get('contract') and config.get('contract').enforced %}
         {% set types = {} %}
         {% for name, type in change_tables.columns_of_table(spec, spec.column_names + further_columns).items() %}
-            {% do types.update({name | lower: [name, change_tables._canonical_type(change_tables._stored_type(type))]}) %}
+            {% do types.update({name | lower: [name, change_tables.canonical_type(change_tables.stored_type(type))]}) %}
         {% endfor %}
         {% set found = [] %}
         {% set given = model.columns.values() | map(attribute='name') | map('lower') | list %}
@@ -32,7 +32,7 @@ comment {{ change_tables.text_literal(model.description | trim) }}
             {% do found.append("it lacks '" ~ types[name][0] ~ "', which is " ~ types[name][1]) %}
         {% endfor %}
         {% for column in model.columns.values() %}
-            {% set type = change_tables._canonical_type(change_tables._stored_type(column.data_type or '')) %}
+            {% set type = change_tables.canonical_type(change_tables.stored_type(column.data_type or '')) %}
             {% if column.name | lower not in types %}
                 {% do found.append("the model has no column '" ~ column.name ~ "'") %}
             {% elif type != types[column.name | lower][1] %}

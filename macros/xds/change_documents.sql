@@ -6,10 +6,10 @@
 
     {%- do change_tables.refuse_foreign_table(view) -%}
     {%- for taken_in in run.mark.logs.values() -%}
-        {%- do change_tables._refuse_unfinished_log({'mark': taken_in}) -%}
+        {%- do change_tables.refuse_unfinished_log({'mark': taken_in}) -%}
     {%- endfor -%}
     {%- for entry in run.behind -%}
-        {%- do change_tables._refuse_log_of_other_columns(entry, {'log_is_behind': true}) -%}
+        {%- do change_tables.refuse_log_of_other_columns(entry, {'log_is_behind': true}) -%}
     {%- endfor -%}
 
     {{ run_hooks(pre_hooks) }}

@@ -9,7 +9,7 @@
         {%- set value = change_tables.comparable_value(name, change_tables.type_tree(column.data_type)) -%}
         {%- do values.append(value if value == name else value ~ ' as ' ~ change_tables.quoted(column.name)) -%}
     {%- endfor -%}
-    to_json(struct({{ values | join(', ') }}), {{ change_tables._exact_times() }})
+    to_json(struct({{ values | join(', ') }}), {{ change_tables.exact_times() }})
 {%- endmacro %}
 
 
@@ -20,7 +20,7 @@
         {%- set value = change_tables.comparable_value(column.value, change_tables.type_tree(column.data_type)) -%}
         {%- do values.append(value ~ ' as ' ~ change_tables.quoted(column.name)) -%}
     {%- endfor -%}
-    to_json(struct({{ values | join(', ') }}), {{ change_tables._exact_times() }})
+    to_json(struct({{ values | join(', ') }}), {{ change_tables.exact_times() }})
 {%- endmacro %}
 
 
@@ -37,23 +37,23 @@
     What makes two deliveries of one change two contents: its values, and which of them it bears. Also the columns of its own in
     which a format tells values that are no columns of the row (`is_content` of its columns: see `format_of`).
 -#}
-{% macro _content_columns(spec) %}
+{% macro content_columns(spec) %}
     {% set of_format = change_tables.further_columns(spec) | selectattr('is_content') | list %}
-    {% do return(spec.columns + [{'name': '_present_columns', 'data_type': 'array<string>'}] + of_format) %}
+    {% do return(spec.columns + [{'name': '_present_columns', 'data_type': 'array<string>', 'holds_no_nulls': true}] + of_format) %}
 {% endmacro %}
 
 
 {% macro _delivered_headers(spec) %}
     {% set columns = [] %}
     {% for name in ['_change_op', '_present_columns', '_changed_columns', '_changed_at', '_transaction_id', '_raw_id'] %}
-        {% do columns.append({'name': name, 'data_type': change_tables._contract_column_types()[name]}) %}
+        {% do columns.append({'name': name, 'data_type': change_tables.contract_column_types()[name], 'holds_no_nulls': true}) %}
     {% endfor %}
     {% do return(columns + change_tables.further_columns(spec)) %}
 {% endmacro %}
 
 
 {#- All by which one delivery of a change can differ from another, but for what it tells of the key before. -#}
-{% macro _delivery_columns(spec) %}
+{% macro delivery_columns(spec) %}
     {% do return(spec.columns + change_tables._delivered_headers(spec)) %}
 {% endmacro %}
 
@@ -81,7 +81,7 @@
     A hash of the content of a change: of a delete or a truncate, whose other columns do not count, that it is one.
 -#}
 {% macro content_hash(spec) -%}
-    if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), {{ change_tables.hash_of([{'name': '_change_op', 'data_type': 'string'}] + change_tables._content_columns(spec)) }})
+    if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), {{ change_tables.hash_of([{'name': '_change_op', 'data_type': 'string'}] + change_tables.content_columns(spec)) }})
 {%- endmacro %}
 
 

@@ -1,7 +1,7 @@
 {#-
     What becomes of a landed value in a declared type, for all types of one value: landed kind -> a sign for each of
     `declarable_kinds`. `hex` and `base64` are bytes that a feed tells as text. Arrays, maps and structs are read as their parts
-    are: see `_reading`. docs/landed_types.md shows the same table.
+    are: see `reading_of`. docs/landed_types.md shows the same table.
 
     =   taken: every value of the landed type is one of the declared type
     ?   checked: a value that would be lost, cut or rounded rejects its row
@@ -45,11 +45,11 @@
     part that is refused why. Arrays, maps and structs are as their worst part. Fields of structs are found by name; landed
     ones that are not declared are left alone. Two keys of a map could become one, so they must be taken.
 -#}
-{% macro _reading(landed, declared, place) %}
+{% macro reading_of(landed, declared, place) %}
     {% set parts = [] %}
     {% set refused = [] %}
     {% set is_same = landed.text | lower == declared.text | lower %}
-    {% if is_same or change_tables._stored_type(change_tables._canonical_tree(landed)) == change_tables._stored_type(change_tables._canonical_tree(declared)) %}
+    {% if is_same or change_tables.stored_type(change_tables.canonical_tree(landed)) == change_tables.stored_type(change_tables.canonical_tree(declared)) %}
         {% do return({'verdict': 'same', 'refused': []}) %}
     {% elif landed.kind == 'void' %}
         {% do return({'verdict': 'taken', 'refused': []}) %}
@@ -69,7 +69,7 @@
         {% for field in declared.fields %}
             {% set found = change_tables._landed_fields(landed, field.name) %}
             {% if found | length == 1 %}
-                {% do parts.append(change_tables._reading(found[0].tree, field.tree, place ~ '.' ~ field.name)) %}
+                {% do parts.append(change_tables.reading_of(found[0].tree, field.tree, place ~ '.' ~ field.name)) %}
             {% else %}
                 {% do refused.append(
                     place ~ ' is ' ~ declared.text ~ ', and lands as ' ~ landed.text ~ ': must have the field ' ~ field.name
@@ -83,7 +83,7 @@
                 place ~ ' is ' ~ declared.text ~ ', and lands as ' ~ landed.text ~ ': must have keys of type ' ~ declared.key.text
             ) %}
         {% endif %}
-        {% do parts.append(change_tables._reading(landed.element, declared.element, place ~ '[]')) %}
+        {% do parts.append(change_tables.reading_of(landed.element, declared.element, place ~ '[]')) %}
     {% endif %}
     {% for part in parts %}
         {% do refused.extend(part.refused) %}
@@ -140,36 +140,36 @@
 
 {#- Whether two keys of a map are two keys in the declared type, too. -#}
 {% macro _keys_stay_apart(landed, declared) %}
-    {% set reading = change_tables._reading(landed, declared, '') %}
+    {% set reading = change_tables.reading_of(landed, declared, '') %}
     {% do return(reading.verdict == 'same' or (reading.verdict == 'taken' and declared.kind not in ['string', 'array', 'map', 'struct'])) %}
 {% endmacro %}
 
 
 {#- SQL for a landed value in the declared type, where its reading is not refused; null where it does not fit. -#}
-{% macro _read_value(value, landed, declared, depth=1) %}
-    {% set reading = change_tables._reading(landed, declared, '') %}
-    {% set stored = change_tables._stored_type(declared.text) %}
-    {% set element = change_tables._name_at_depth('element', depth) %}
+{% macro read_value(value, landed, declared, depth=1) %}
+    {% set reading = change_tables.reading_of(landed, declared, '') %}
+    {% set stored = change_tables.stored_type(declared.text) %}
+    {% set element = change_tables.name_at_depth('element', depth) %}
     {% if reading.verdict == 'same' %}
         {#- a table made of a bare text would take its length over, and could not hold a longer one later -#}
-        {% set has_length = stored != declared.text or change_tables._stored_type(landed.text) != landed.text %}
+        {% set has_length = stored != declared.text or change_tables.stored_type(landed.text) != landed.text %}
         {% do return('cast(' ~ value ~ ' as ' ~ stored ~ ')' if has_length else value) %}
     {% elif declared.kind == 'struct' and landed.kind == 'struct' %}
         {% set fields = [] %}
         {% for field in declared.fields %}
             {% set found = change_tables._landed_fields(landed, field.name)[0] %}
             {% do fields.append(
-                change_tables._read_value(change_tables._field_of(value, found.name), found.tree, field.tree, depth)
+                change_tables.read_value(change_tables.field_of(value, found.name), found.tree, field.tree, depth)
                 ~ ' as ' ~ change_tables.quoted(field.name)
             ) %}
         {% endfor %}
         {% do return('if(' ~ value ~ ' is null, null, struct(' ~ fields | join(', ') ~ '))') %}
     {% elif declared.kind == 'array' and landed.kind == 'array' %}
-        {% set read = change_tables._read_value(element, landed.element, declared.element, depth + 1) %}
+        {% set read = change_tables.read_value(element, landed.element, declared.element, depth + 1) %}
         {% do return('transform(' ~ value ~ ', ' ~ element ~ ' -> ' ~ read ~ ')') %}
     {% elif declared.kind == 'map' and landed.kind == 'map' %}
-        {% set key = change_tables._read_value(change_tables._field_of(element, 'key'), landed.key, declared.key, depth + 1) %}
-        {% set read = change_tables._read_value(change_tables._field_of(element, 'value'), landed.element, declared.element, depth + 1) %}
+        {% set key = change_tables.read_value(change_tables.field_of(element, 'key'), landed.key, declared.key, depth + 1) %}
+        {% set read = change_tables.read_value(change_tables.field_of(element, 'value'), landed.element, declared.element, depth + 1) %}
         {% do return('map_from_entries(transform(map_entries(' ~ value ~ '), ' ~ element ~ ' -> struct(' ~ key ~ ', ' ~ read ~ ')))') %}
     {% elif landed.kind == 'hex' %}
         {% do return('unhex(' ~ value ~ ')') %}
@@ -194,36 +194,36 @@
 
     path   what leads to the value: a list of {text} and {sql}
 -#}
-{% macro _misfit_of(path, value, landed, declared, depth=1) %}
-    {% set reading = change_tables._reading(landed, declared, '') %}
-    {% set element = change_tables._name_at_depth('element', depth) %}
+{% macro misfit_of(path, value, landed, declared, depth=1) %}
+    {% set reading = change_tables.reading_of(landed, declared, '') %}
+    {% set element = change_tables.name_at_depth('element', depth) %}
     {% if reading.verdict != 'checked' %}
         {% do return('') %}
     {% elif declared.kind == 'struct' %}
         {% set found = [] %}
         {% for field in declared.fields %}
             {% set of_field = change_tables._landed_fields(landed, field.name)[0] %}
-            {% do found.append(change_tables._misfit_of(
-                path + [{'text': '.' ~ field.name}], change_tables._field_of(value, of_field.name), of_field.tree, field.tree, depth
+            {% do found.append(change_tables.misfit_of(
+                path + [{'text': '.' ~ field.name}], change_tables.field_of(value, of_field.name), of_field.tree, field.tree, depth
             )) %}
         {% endfor %}
         {% do return('coalesce(' ~ (found | select | join(', ')) ~ ', null)') %}
     {% elif declared.kind == 'array' %}
-        {% set index = change_tables._name_at_depth('index', depth) %}
-        {% set misfit = change_tables._misfit_of(
+        {% set index = change_tables.name_at_depth('index', depth) %}
+        {% set misfit = change_tables.misfit_of(
             path + [{'text': '['}, {'sql': index}, {'text': ']'}], element, landed.element, declared.element, depth + 1
         ) %}
         {% do return('get(array_compact(transform(' ~ value ~ ', (' ~ element ~ ', ' ~ index ~ ') -> ' ~ misfit ~ ')), 0)') %}
     {% elif declared.kind == 'map' %}
-        {% set key = change_tables._text_of_value(change_tables._field_of(element, 'key'), landed.key) %}
-        {% set misfit = change_tables._misfit_of(
-            path + [{'text': "['"}, {'sql': key}, {'text': "']"}], change_tables._field_of(element, 'value'), landed.element, declared.element, depth + 1
+        {% set key = change_tables._text_of_value(change_tables.field_of(element, 'key'), landed.key) %}
+        {% set misfit = change_tables.misfit_of(
+            path + [{'text': "['"}, {'sql': key}, {'text': "']"}], change_tables.field_of(element, 'value'), landed.element, declared.element, depth + 1
         ) %}
         {% do return('get(array_compact(transform(map_entries(' ~ value ~ '), ' ~ element ~ ' -> ' ~ misfit ~ ')), 0)') %}
     {% endif %}
     {% set told = path + [{'text': ": '"}, {'sql': change_tables._text_of_value(value, landed)}, {'text': "' is not " ~ declared.text}] %}
     {% do return(
-        'case when ' ~ change_tables._does_not_fit(value, declared.text, landed) ~ ' then ' ~ change_tables._joined_texts(told) ~ ' end'
+        'case when ' ~ change_tables.does_not_fit(value, declared.text, landed) ~ ' then ' ~ change_tables._joined_texts(told) ~ ' end'
     ) %}
 {% endmacro %}
 
@@ -253,27 +253,21 @@
 {% endmacro %}
 
 
-{#- A name for a lambda's variable, another one in each lambda within a lambda. -#}
-{% macro _name_at_depth(name, depth) %}
-    {% do return(name if depth == 1 else name ~ '_' ~ depth) %}
-{% endmacro %}
-
-
 {#-
     True where a landed value of a type of one value would be lost, cut or rounded in the declared type. Empty where every value
     fits.
 
     landed   its tree, by default that of a text
 -#}
-{% macro _does_not_fit(value, data_type, landed=none) %}
+{% macro does_not_fit(value, data_type, landed=none) %}
     {% set declared = change_tables.type_tree(data_type) %}
     {% set landed = landed or {'kind': 'string', 'text': 'string'} %}
-    {% if change_tables._reading(landed, declared, '').verdict != 'checked' %}
+    {% if change_tables.reading_of(landed, declared, '').verdict != 'checked' %}
         {% do return('') %}
     {% elif landed.kind == 'hex' %}
         {% do return(value ~ " rlike '[^0-9A-Fa-f]' or length(" ~ value ~ ') % 2 = 1') %}
     {% endif %}
-    {% set read = change_tables._read_value(value, landed, declared) %}
+    {% set read = change_tables.read_value(value, landed, declared) %}
     {% set lost = change_tables._loses(value, read, landed, declared) %}
     {% do return(value ~ ' is not null and ' ~ ('(' ~ read ~ ' is null or ' ~ lost ~ ')' if lost else read ~ ' is null')) %}
 {% endmacro %}

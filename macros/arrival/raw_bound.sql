@@ -1,0 +1,229 @@
+{#-
+    Which raw rows a run of the log reads, by what the runs before have settled:
+
+    predicate   SQL over the raw table; none = every row
+    snapshot    whether the table's snapshot is read
+    arrival     {name, kind} of the arrival column; none where the feed has none. Of kind `positions`, where each group of
+                rows counts for itself: `group`, the columns that tell the group, and `columns`, whole numbers that tell the
+                position in it, the first one first
+    edge        how far the raw table had landed before it was read: {arrival, rows} of the rows with the highest arrival,
+                and their fingerprint; of positions, the list of them (see `_landed_positions`). None where nothing had
+    until       of positions, SQL that keeps a run to what had landed then; else none
+    is_whole    whether the rows at the arrival up to which the runs before have settled are passed over, too
+    highest_seq the highest sequence that the log holds; none where there is no log
+    is_late     whether rows that the run reads may have a sequence that the log reaches, so that rows which landed before
+                can belong to the same change
+    lowest_seq  the lowest sequence of such rows where that is known, else none
+    is_read     whether no row that a run reads by the predicate has landed: none of the raw table, which is all that it reads
+    settled_before  how far the raw table had settled by the runs before; none where nothing had, by this arrival
+-#}
+{% macro raw_bound(spec, mark) %}
+    {% set arrival = change_tables.arrival_column(spec) %}
+    {% set rescan = var('change_tables_rescan', false) %}
+    {% set loaded = none if mark is none else mark.snapshot_seq %}
+    {% set wanted = spec.snapshot_seq if spec.snapshot else none %}
+    {% if loaded is not none and wanted is not none and wanted < loaded %}
+        {% do exceptions.raise_compiler_error(
+            "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': `snapshot_seq` must not fall below the one that "
+            ~ this ~ " has taken in, '" ~ loaded ~ "', got '" ~ wanted ~ "'; build it anew with --full-refresh"
+        ) %}
+    {% endif %}
+    {% set bound = {
+        'predicate': none, 'snapshot': true, 'arrival': arrival, 'edge': none, 'until': none, 'is_whole': false,
+        'highest_seq': mark.highest_seq if mark else none, 'is_late': mark is not none, 'lowest_seq': none, 'is_read': false,
+    } %}
+    {#- what has settled by another arrival tells nothing of this one: everything is read again -#}
+    {% do bound.update({'settled_before': mark.settled if mark and mark.arrival == change_tables.arrival_in_mark(arrival) else none}) %}
+    {% set settled = none if rescan else bound.settled_before %}
+    {% set landed = {} %}
+    {% if arrival and arrival.kind == 'positions' %}
+        {% do landed.update(change_tables._landed_positions(spec, arrival, settled)) %}
+        {% do bound.update({'edge': landed.positions}) %}
+        {% do bound.update({'until': change_tables.positions_until(arrival, bound.edge)}) %}
+    {% elif arrival and spec.lookback == 0 %}
+        {% do landed.update(change_tables._landed_edge(spec, arrival, settled)) %}
+        {% do bound.update({'edge': landed.edge}) %}
+    {% endif %}
+    {% if mark is not none and not rescan %}
+        {% do bound.update({'snapshot': wanted is not none and (loaded is none or wanted > loaded)}) %}
+        {% if arrival and arrival.kind == 'positions' %}
+            {% do bound.update({'predicate': change_tables.positions_since(arrival, settled or [], spec.lookback)}) %}
+            {% set has_landed = spec.lookback != 0 or bound.edge != settled or landed.unplaced %}
+            {% do bound.update({'is_read': change_tables._reads_one_table(spec, bound) and not has_landed}) %}
+        {% elif arrival and settled is not none %}
+            {% set is_whole = mark.edge is not none and landed.settled_rows == mark.edge %}
+            {% do bound.update({'is_whole': is_whole, 'predicate': change_tables.arrived_since(arrival, settled, spec.lookback, is_whole)}) %}
+            {#- no row at what had settled, or after: they were purged -#}
+            {% set is_beyond = landed.edge is not none and (not is_whole or landed.edge.arrival != settled) %}
+            {% set has_landed = 'unplaced' not in landed or landed.unplaced or is_beyond %}
+            {% do bound.update({'is_read': change_tables._reads_one_table(spec, bound) and not has_landed}) %}
+            {% if 'lowest_seq' in landed %}
+                {% set lowest_seq = landed.lowest_seq_above if is_whole else landed.lowest_seq %}
+                {% do bound.update({'lowest_seq': lowest_seq, 'is_late': lowest_seq is not none and lowest_seq <= bound.highest_seq}) %}
+            {% endif %}
+        {% endif %}
+    {% endif %}
+    {% set natural = change_tables.natural_arrival(spec) %}
+    {% if natural and natural.record and not (arrival and arrival.kind == 'positions') %}
+        {% if change_tables.landed_columns(spec, spec.relation, natural.group + natural.columns, '') %}
+            {% do change_tables._refuse_two_records(spec, natural, bound.predicate or 'true') %}
+        {% endif %}
+    {% endif %}
+    {% do return(bound) %}
+{% endmacro %}
+
+
+{#- Whether a run reads no other table than the raw one: neither a load, nor another entry of the source. -#}
+{% macro _reads_one_table(spec, bound) %}
+    {% set others = [] %}
+    {% for setting in change_tables.format_of(spec.format).other_tables if spec[setting] %}
+        {% do others.append(setting) %}
+    {% endfor %}
+    {% do return(not (bound.snapshot or others)) %}
+{% endmacro %}
+
+
+{#-
+    What had landed before a run reads, by one scan of the rows from `settled` on:
+
+    edge              {arrival, rows} of the rows with the highest arrival; none where no row has an arrival
+    settled_rows      the rows at `settled`, likewise: a run that finds what the mark has (`edge`) has read these rows, and need
+                      not read them again; others may have landed there meanwhile
+    unplaced          whether there are rows without an arrival, which are read every time
+    lowest_seq        the lowest sequence of all these rows, `lowest_seq_above` without those at `settled`; none where no row has
+                      one. Only where the format says what the sequence of a landed row is (`landed_sequence` of `format_of`)
+
+    `rows` is their number and the sums of both halves of their hashes. Before anything has settled, only the rows with the
+    highest arrival are looked at.
+-#}
+{% macro _landed_edge(spec, arrival, settled) %}
+    {% set hashed = [] %}
+    {% for column in change_tables.landed_columns(spec, spec.relation, [], '').values() if 'variant' not in column.data_type %}
+        {% do hashed.append(column) %}
+    {% endfor %}
+    {% if not hashed %}
+        {% do return({'edge': none}) %}
+    {% endif %}
+    {% set name = change_tables.quoted(arrival.name) %}
+    {% set from = settled if settled is not none else change_tables._highest_arrival(spec, arrival) %}
+    {% if from is none %}
+        {% do return({'edge': none}) %}
+    {% endif %}
+    {% set sequence_of_format = change_tables.format_of(spec.format).landed_sequence %}
+    {% set sequence = sequence_of_format(spec) if sequence_of_format else 'cast(null as string)' %}
+    {% set row = run_query(
+        "select " ~ change_tables.arrival_as_text("max(_arrival)", arrival) ~ " as edge, max_by(_rows, _arrival) as edge_rows,"
+        ~ " count_if(_arrival is null) as unplaced,"
+        ~ " max(case when _is_settled then _rows end) as settled_rows, min(_lowest_seq) as lowest_seq,"
+        ~ " min(case when not coalesce(_is_settled, false) then _lowest_seq end) as lowest_seq_above"
+        ~ " from (select _arrival, _arrival = " ~ change_tables.arrival_literal(arrival, from) ~ " as _is_settled,"
+        ~ " concat_ws(':', count(*), sum(shiftright(_hash, 32)), sum(_hash & 4294967295)) as _rows, min(_sequence) as _lowest_seq"
+        ~ " from (select " ~ name ~ " as _arrival, " ~ sequence ~ " as _sequence, " ~ change_tables.hash_of(hashed) ~ " as _hash from "
+        ~ spec.relation ~ " where " ~ change_tables.arrived_since(arrival, from, 0) ~ ") group by _arrival)"
+    ).rows[0] %}
+    {% set landed = {
+        'edge': none if row['edge'] is none else {'arrival': row['edge'], 'rows': row['edge_rows']},
+        'settled_rows': row['settled_rows'],
+        'unplaced': row['unplaced'] | int > 0,
+    } %}
+    {% if sequence_of_format %}
+        {% do landed.update({'lowest_seq': row['lowest_seq'], 'lowest_seq_above': row['lowest_seq_above']}) %}
+    {% endif %}
+    {% do return(landed) %}
+{% endmacro %}
+
+
+{#- The highest arrival that has landed, as text. Spark cannot answer for dates of a Delta table without a condition. -#}
+{% macro _highest_arrival(spec, arrival) %}
+    {% set name = change_tables.quoted(arrival.name) %}
+    {% do return(run_query(
+        "select " ~ change_tables.arrival_as_text("max(" ~ name ~ ")", arrival) ~ " from " ~ spec.relation ~ " where " ~ name ~ " is not null"
+    ).rows[0][0]) %}
+{% endmacro %}
+
+
+{#-
+    positions   up to which rows have landed, a list of {group: [value…], position: [number…], is_whole}, as `settled` has it:
+                that of each group which has rows after what the runs before have settled, and those of the others as they were
+    unplaced    whether there are rows that tell no position, which are read every time
+
+    Stops the run where two records that differ have landed at one position, and the format says that it names one (see `_refuse_two_records`).
+-#}
+{% macro _landed_positions(spec, arrival, settled) %}
+    {% set groups = change_tables.column_list(arrival.group) %}
+    {% set told = change_tables.columns_as_texts(arrival.group) + change_tables.columns_as_texts(arrival.columns, '_last') %}
+    {% set since = change_tables.positions_since(arrival, settled, 0) if settled else 'true' %}
+    {% set positions = {} %}
+    {% set unplaced = [] %}
+    {% for known in settled or [] %}
+        {% do positions.update({tojson(known.group): known}) %}
+    {% endfor %}
+    {% if change_tables.landed_columns(spec, spec.relation, arrival.group + arrival.columns, '') %}
+        {#- one row a group, or of positions that name one record, a row each at first -#}
+        {% set position = "case when not " ~ change_tables.tells_no_position(arrival) ~ " then " ~ change_tables.position_of_row(arrival) ~ " end" %}
+        {% set landed = "select " ~ groups ~ ", " ~ position ~ " as _position, 1 as _copies from " ~ spec.relation ~ " where " ~ since %}
+        {% if arrival.record %}
+            {% set landed = "select " ~ groups ~ ", _position, count(*) as _copies from (" ~ landed ~ ") group by " ~ groups ~ ", _position" %}
+        {% endif %}
+        {% set rows = run_query(
+            "select " ~ told | join(', ') ~ ", _copies, _unplaced from (select " ~ groups ~ ", max(_position) as _last,"
+            ~ " max(case when _position is not null then _copies end) as _copies, count_if(_position is null) as _unplaced from ("
+            ~ landed ~ ") group by " ~ groups ~ ")"
+        ).rows %}
+        {% for row in rows %}
+            {% if row['_unplaced'] | int > 0 %}
+                {% do unplaced.append(row) %}
+            {% endif %}
+            {% if row['_copies'] is not none %}
+                {% set group = change_tables.group_of_position(row, arrival) %}
+                {% do positions.update({
+                    tojson(group): {'group': group, 'position': change_tables.position_in_group(row, arrival), 'is_whole': true}
+                }) %}
+            {% endif %}
+            {% if (row['_copies'] or 0) > 1 %}
+                {% do change_tables._refuse_two_records(spec, arrival, since) %}
+            {% endif %}
+        {% endfor %}
+    {% endif %}
+    {% set sorted = [] %}
+    {% for name in positions | sort(case_sensitive=true) %}
+        {% do sorted.append(positions[name]) %}
+    {% endfor %}
+    {% do return({'positions': sorted, 'unplaced': unplaced | length > 0}) %}
+{% endmacro %}
+
+
+{#-
+    Stops where two records that differ have landed at one position which names one record: `record` of an arrival are the
+    columns that they are compared by, `only` a condition on the rows that matter. Nothing orders them, so no state can be made of both. A record that has landed again is one.
+-#}
+{% macro _refuse_two_records(spec, arrival, condition) %}
+    {% set place = change_tables.column_list(arrival.group + arrival.columns) %}
+    {% set record = [] %}
+    {% for name in arrival.record %}
+        {% do record.append({'name': name, 'data_type': ''}) %}
+    {% endfor %}
+    {% set rows = run_query(
+        "select concat_ws(':', " ~ place ~ ") as place from (select " ~ place ~ ", " ~ change_tables.hash_of(record) ~ " as _hash from "
+        ~ spec.relation ~ " where not " ~ change_tables.tells_no_position(arrival) ~ " and " ~ condition
+        ~ (" and " ~ arrival.only if arrival.only else "") ~ ")"
+        ~ " group by " ~ place ~ " having min(_hash) <> max(_hash) order by place limit 3"
+    ).rows %}
+    {% if rows %}
+        {% do change_tables.refuse_positions_used_again(spec, arrival, rows, "two records that differ have landed") %}
+    {% endif %}
+{% endmacro %}
+
+
+{% macro refuse_positions_used_again(spec, arrival, rows, what) %}
+    {% set places = [] %}
+    {% for row in rows %}
+        {% do places.append(row[0]) %}
+    {% endfor %}
+    {% do exceptions.raise_compiler_error(
+        "change_tables: model '" ~ model.name ~ "': source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': " ~ what ~ " at one "
+        ~ (arrival.group + arrival.columns) | join(', ') ~ ": " ~ places | join('; ')
+        ~ ". They count anew, and nothing orders what they name now and what they named before: remove the old rows from "
+        ~ spec.relation ~ ", then build the log and the models behind it anew with --full-refresh --vars '{change_tables_allow_loss: true}'"
+    ) %}
+{% endmacro %}

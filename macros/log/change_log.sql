@@ -1,0 +1,140 @@
+{#- The log of a table's changes: see deduplicated_changes. -#}
+{% materialization change_log, adapter='spark' %}
+    {%- set view = this.incorporate(type='view') -%}
+    {%- set state = change_tables.state_relation(this) -%}
+    {%- set spec = change_tables.table_spec_of_model(model) -%}
+    {%- set run = change_tables.read_run_note(sql) -%}
+    {%- do spec.update(change_tables.log_form(spec, run.mark_before)) -%}
+    {%- set batch = change_tables.batch_id() -%}
+
+    {%- do change_tables.refuse_foreign_table(view) -%}
+    {%- do change_tables.refuse_other_contract(spec, change_tables.log_view_columns(spec)) -%}
+
+    {{ run_hooks(pre_hooks) }}
+
+    {%- set mark = run.mark_before -%}
+    {%- set number_of_marks = run.marks -%}
+    {%- set is_written = false -%}
+    {%- set is_shown = true -%}
+    {%- if run.run == 'empty' -%}
+        {%- set is_shown = change_tables.make_empty_table(view, state, sql, anew=true) -%}
+        {%- set mark = none -%}
+    {%- elif run.run == 'nothing new' -%}
+        {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
+    {%- elif run.run != 'first' and run.mark_before.batch >= batch -%}
+        {%- do log(this ~ ' was written by a run that began later; it has taken in what this run would', info=true) -%}
+        {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
+    {%- else -%}
+        {%- do change_tables.prepare_session() -%}
+        {%- set settled = none if run.run == 'since' else change_tables.look_how_far_it_settled(spec, run) -%}
+        {%- if run.run == 'first' -%}
+            {%- do change_tables.refuse_unseen_table(state) -%}
+            {%- do change_tables._refuse_loss(spec, state) -%}
+            {%- do change_tables.take_cached_mark_back(view) -%}
+            {%- call statement('main') -%}
+                {{ change_tables.create_state_table(state, sql) }}
+            {%- endcall -%}
+            {%- set found = change_tables.probe_changes(state) -%}
+            {%- set mark = change_tables.log_mark(spec, run, batch, found, settled) -%}
+            {%- call statement('mark') -%}
+                {{ change_tables.first_mark(state, mark, found.changes) }}
+            {%- endcall -%}
+            {%- set number_of_marks = 1 -%}
+            {%- set is_written = true -%}
+        {%- else -%}
+            {%- if change_tables.columns_have_changed(spec, run.mark_before) -%}
+                {%- do change_tables.take_cached_mark_back(view) -%}
+                {%- do change_tables.follow_spec(spec, state, nested=['_key_before']) -%}
+                {%- do change_tables.ensure_state_view(view, state, spec, change_tables.log_view_columns(spec), '_mark is null') -%}
+            {%- endif -%}
+            {%- set new_changes = change_tables.batch_relation(this, batch) -%}
+            {%- call statement('batch') -%}
+                {{ change_tables.create_batch_table(new_changes, sql) }}
+            {%- endcall -%}
+            {%- if run.run == 'everything' -%}
+                {%- set found = change_tables.probe_changes(new_changes, compared=true) -%}
+                {#- of what the log holds otherwise, the lesser copy tells nothing new, and does so in every run -#}
+                {%- if found.known > 0 and not change_tables.withdraws_changes(spec) -%}
+                    {%- do change_tables.compare_with_log(spec, state, new_changes, found) -%}
+                {%- endif -%}
+            {%- else -%}
+                {%- set found = change_tables.probe_changes(new_changes, arrival=run.arrival) -%}
+                {%- set settled = change_tables.settled_by_batch(run, new_changes, found) -%}
+                {%- if found.changes > 0 and not found.lowest_seq > run.mark_before.highest_seq -%}
+                    {%- do change_tables.compare_with_log(spec, state, new_changes, found) -%}
+                {%- endif -%}
+                {%- if change_tables.withdraws_changes(spec) -%}
+                    {%- do change_tables.find_withdrawals(spec, state, new_changes, found) -%}
+                {%- endif -%}
+            {%- endif -%}
+            {%- do change_tables.refuse_other_records(spec, state, new_changes, run, found) -%}
+            {%- if change_tables.has_late_rows_unforeseen(run, found) -%}
+                {%- do log(this ~ ': rows of changes that it may hold have landed while this run was looking; the next run takes them in', info=true) -%}
+            {%- else -%}
+                {%- set mark = change_tables.log_mark(spec, run, batch, found, settled) -%}
+            {%- endif -%}
+            {%- if mark == run.mark_before -%}
+                {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
+            {%- else -%}
+                {%- set adds_only = found.changes > 0 and found.known == 0 and run.marks < change_tables.most_marks() -%}
+                {%- set number_of_marks = run.marks + 1 if adds_only else 1 -%}
+                {#- to insert touches no file that is there -#}
+                {%- if not adds_only and mark.changes >= change_tables.rows_of_large_table() and not run.mark_before.marks_rows -%}
+                    {%- do change_tables.mark_rows_of_large_table(state, mark.changes) -%}
+                    {%- do mark.update({'marks_rows': true}) -%}
+                {%- endif -%}
+                {%- do change_tables.take_cached_mark_back(view) -%}
+                {%- call statement('main') -%}
+                    {%- if adds_only -%}
+                    {{ change_tables.insert_changes(spec, state, new_changes, run.mark_before, mark, found) }}
+                    {%- else -%}
+                    {{ change_tables.merge_changes(spec, state, new_changes, run, mark, found) }}
+                    {%- endif -%}
+                {%- endcall -%}
+                {%- set is_written = true -%}
+                {%- do change_tables.drop_stale_batches(this, batch) -%}
+            {%- endif -%}
+            {%- do adapter.drop_relation(new_changes) -%}
+        {%- endif -%}
+    {%- endif -%}
+
+    {%- if is_shown -%}
+        {%- do change_tables.ensure_state_view(view, state, spec, change_tables.log_view_columns(spec), '_mark is null', mark, number_of_marks, is_written) -%}
+        {%- do change_tables.ensure_view(
+            change_tables.reports_relation(this), change_tables.reports_of_log(spec, state, mark or change_tables.mark_of_unbuilt_log())
+        ) -%}
+    {%- endif -%}
+    {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.run == 'first')) -%}
+
+    {{ run_hooks(post_hooks) }}
+
+    {{ return({'relations': [view, state, change_tables.reports_relation(this)]}) }}
+{% endmaterialization %}
+
+
+{#-
+    A log is rebuilt from the raw table: refused where the raw table no longer has all that the log holds. A change whose
+    content was read (see `reads` of `format_of`) is read anew: it is not lost while its raw row is there to be read for.
+-#}
+{% macro _refuse_loss(spec, state) %}
+    {% set reads = change_tables.format_of(spec.format).reads %}
+    {% set holds_changes = load_cached_relation(state) is not none and run_query('select 1 from ' ~ state ~ ' where _mark is null limit 1').rows %}
+    {% if holds_changes and not var('change_tables_allow_loss', false) %}
+        {% set lost = run_query(
+            "with " ~ change_tables.staging_steps(spec)
+            ~ " select count(*) from " ~ state ~ " as known"
+            ~ " left anti join (select _change_id from staged where _status = 'accepted') as raw_changes"
+            ~ " on known._change_id = raw_changes._change_id"
+            ~ " where known._mark is null"
+            ~ ("" if not reads else " and not (" ~ reads ~ " and known._raw_id in (select _raw_id from staged where _status = 'accepted' or _status_reason like 'row_gone%'))")
+        ).rows[0][0] | int %}
+        {% if lost > 0 %}
+            {% set why = "a full refresh" if change_tables.is_rebuild() else "to begin again, since the first build has died before its end," %}
+            {% do exceptions.raise_compiler_error(
+                "change_tables: model '" ~ model.name ~ "': " ~ why ~ " would lose " ~ lost ~ " changes that the log holds and "
+                ~ spec.relation ~ " no longer has; " ~ ("leave out --full-refresh, or " if change_tables.is_rebuild())
+                ~ "allow the loss with --vars '{change_tables_allow_loss: true}'"
+            ) %}
+        {% endif %}
+    {% endif %}
+{% endmacro %}

@@ -1,0 +1,22 @@
+{% macro log_view_columns(spec) %}
+    {% do return([
+        '_change_op', '_change_seq', '_changed_at', '_transaction_id', '_change_id', '_present_columns',
+        '_changed_columns', '_key_before', '_raw_id', '_batch_id', '_report', '_is_conflicting'
+    ] + change_tables.further_columns(spec) | map(attribute='name') | list) %}
+{% endmacro %}
+
+
+{#- The columns of a log behind `_mark`: those that a change keeps, and those that go with its content. -#}
+{% macro log_columns(spec) %}
+    {% do return(
+        ['_change_seq', '_change_id', '_batch_id', '_key_before', '_report', '_is_conflicting']
+        + change_tables.columns_taken_by_content(spec)
+    ) %}
+{% endmacro %}
+
+
+{% macro columns_taken_by_content(spec) %}
+    {% do return([
+        '_change_op', '_changed_at', '_transaction_id', '_present_columns', '_changed_columns', '_raw_id', '_row_hash', '_form'
+    ] + change_tables.further_columns(spec) | map(attribute='name') | list + spec.column_names) %}
+{% endmacro %}

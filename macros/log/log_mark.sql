@@ -1,0 +1,64 @@
+{#-
+    The mark of a log: which log it is, the last run that changed it, the sequence below which every key has ended
+    (truncate or load), the highest that it holds, the loads that ended keys, whether keys have moved, the load it holds, what
+    has settled of the raw table by which arrival and what had landed there (see `_landed_edge`), and the last run after which
+    states must be built anew, because a change was withdrawn, or a key before was overruled and the move it told of is. Then
+    what was declared, and the form of the log (see `log_form`). `extends` is the batch before the last one, where all that the
+    last one took in comes after all that was there: a state of that batch need not look for late events. `changes` is how many
+    changes it has taken in or revised, and `marks_rows` whether the table has deletion vectors since (see `mark_rows_of_large_table`).
+-#}
+{% macro log_mark(spec, run, batch, found, settled) %}
+    {% set mark_before = run.mark_before %}
+    {% set before = mark_before or {
+        'log': batch, 'batch': '', 'floor': '', 'highest_seq': '', 'loads': [], 'moves': false, 'rebuild': '', 'snapshot_seq': none,
+        'changes': 0,
+    } %}
+    {% set changes = before.changes %}
+    {% if changes is not defined %}
+        {#- a mark of layout 0 does not say -#}
+        {% set changes = run_query('select count(*) from ' ~ change_tables.state_relation(this)).rows[0][0] | int %}
+    {% endif %}
+    {% set snapshot_seq = spec.snapshot_seq if spec.snapshot else none %}
+    {% set writes = mark_before is none or found.changes > 0 or (snapshot_seq is not none and snapshot_seq != mark_before.snapshot_seq) %}
+    {% set extends = mark_before.get('extends') if mark_before else none %}
+    {% if mark_before and writes %}
+        {% set extends = mark_before.batch if found.lowest_seq is none or found.lowest_seq > [mark_before.highest_seq, mark_before.floor] | max(case_sensitive=true) %}
+    {% endif %}
+    {% do return({
+        'layout': change_tables.layout(),
+        'log': before.log,
+        'batch': batch if writes else before.batch,
+        'extends': extends or none,
+        'changes': changes + found.changes,
+        'marks_rows': before.marks_rows or false,
+        'floor': [before.floor, found.truncate_seq, snapshot_seq or ''] | max(case_sensitive=true),
+        'highest_seq': [before.highest_seq, found.highest_seq or ''] | max(case_sensitive=true),
+        'loads': before.loads + ([snapshot_seq] if snapshot_seq and snapshot_seq not in before.loads else []),
+        'moves': before.moves or found.moves,
+        'rebuild': batch if found.overruled else before.rebuild,
+        'snapshot_seq': before.snapshot_seq if snapshot_seq is none else snapshot_seq,
+        'arrival': change_tables.arrival_in_mark(run.arrival),
+        'settled': settled.arrival,
+        'edge': settled.edge,
+        'key': spec.key,
+        'order': change_tables.settings_of_order(spec),
+        'columns': change_tables.column_types(spec),
+        'form': spec.form,
+        'added': spec.added,
+    }) %}
+{% endmacro %}
+
+
+{#-
+    The mark of a first build comes behind its rows, since it tells what is counted in them: only where the table is still
+    the one that this run made. Until it is there, the table counts as never built.
+-#}
+{% macro first_mark(state, mark, changes) -%}
+insert into {{ state }} (_mark)
+select {{ change_tables.text_literal(tojson(mark)) }} as _mark
+where
+    case
+        when (select count_if(_mark is null and _batch_id = '{{ mark.batch }}') = {{ changes }} and count(*) = {{ changes }} from {{ state }}) then true
+        else raise_error('change_tables: another run has built this table at the same time; run again')
+    end
+{%- endmacro %}

@@ -1,0 +1,175 @@
+{#-
+    How many marks a log bears at most. A run that only adds puts its mark beside those before, which the next merge
+    removes: an insert costs far less than a merge, but to read many marks costs, too.
+-#}
+{% macro most_marks() %}
+    {% do return(30) %}
+{% endmacro %}
+
+
+{#- Adds changes of which the log knows none, with the mark, where the log is still what this run looked at. -#}
+{% macro insert_changes(spec, state, new_changes, mark_before, mark, found) -%}
+insert into {{ state }} (_mark, {{ change_tables.column_list(change_tables.log_columns(spec)) }})
+select * from (
+    {{ change_tables._changes_with_mark(spec, new_changes, mark, found) }}
+)
+where
+    case
+        when
+            (select max_by(_mark, get_json_object(_mark, '$.batch')) from {{ state }} where _mark is not null)
+            = {{ change_tables.text_literal(tojson(mark_before)) }}
+            then true
+        else {{ change_tables.refuse_meeting() }}
+    end
+{%- endmacro %}
+
+
+{#-
+    Adds new changes to the log and revises known ones, in one statement with the mark. A revised change takes the
+    greater content and whatever key before either tells, and counts as new to the models behind the log.
+-#}
+{% macro merge_changes(spec, state, new_changes, run, mark, found) -%}
+{%- set columns = change_tables.log_columns(spec) -%}
+{%- set withdraws = change_tables.withdraws_changes(spec) -%}
+merge into {{ state }} as target
+using (
+    {{ change_tables._changes_with_mark(spec, new_changes, mark, found, withdraws) }}
+) as source
+    on
+        source._change_id <=> target._change_id
+        and source._change_seq <=> target._change_seq
+        and (source._mark is null) = (target._mark is null)
+        {%- if found.lowest_seq is not none %}
+        and (target._mark is not null or target._change_seq between {{ change_tables.text_literal(found.lowest_seq) }} and {{ change_tables.text_literal(found.highest_seq) }})
+        {%- else %}
+        and target._mark is not null
+        {%- endif %}
+{%- if run.marks > 1 %}
+when
+    matched and source._mark is not null
+    and case
+        when get_json_object(target._mark, '$.batch') < '{{ run.mark_before.batch }}' then true
+        when target._mark <> {{ change_tables.text_literal(tojson(run.mark_before)) }} then {{ change_tables.refuse_meeting() }}
+    end
+    then delete
+{%- endif %}
+when matched and source._mark is not null then update set
+    _mark = {{ change_tables.guarded_mark(run.mark_before) }}
+{%- if withdraws %}
+when matched and source._withdraws and {{ change_tables.is_as_complete(spec) }} then delete
+{%- endif %}
+when matched and ({{ change_tables.content_wins(spec) }}) then update set
+    {%- for name in change_tables.columns_taken_by_content(spec) %}
+    {{ change_tables.quoted(name) }} = source.{{ change_tables.quoted(name) }},
+    {%- endfor %}
+    {{ change_tables._set_what_adds_up(spec) }}
+when matched and ({{ change_tables.revises(spec) }}) then update set
+    {{ change_tables._set_what_adds_up(spec) }}
+when not matched{{ ' and not source._withdraws' if withdraws }} then insert (_mark, {{ change_tables.column_list(columns) }})
+    values (source._mark, {{ change_tables.column_list(columns, 'source') }})
+{%- endmacro %}
+
+
+{#- What a run writes: its new changes and the mark. -#}
+{% macro _changes_with_mark(spec, new_changes, mark, found, with_withdrawals=false) -%}
+    {%- set columns = change_tables.log_columns(spec) -%}
+    select
+        _mark,
+        {%- if with_withdrawals %}
+        _withdraws,
+        {%- endif %}
+        {{ change_tables.column_list(columns) }}
+    from {{ new_changes }}
+    where {{ found.is_change }}{{ ' or _withdraws' if with_withdrawals }}
+    union all
+    select
+        {{ change_tables.text_literal(tojson(mark)) }} as _mark,
+        {%- if with_withdrawals %}
+        false as _withdraws,
+        {%- endif %}
+        {% for name in columns %}null as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}{% endfor %}
+{%- endmacro %}
+
+
+{#- What two deliveries of a change tell together, whichever content wins. -#}
+{% macro _set_what_adds_up(spec) -%}
+    _batch_id = {{ change_tables._batch_of_revision(spec) }},
+    _key_before = case when {{ change_tables.key_before_wins(spec) }} then source._key_before else target._key_before end,
+    _report = {{ change_tables._report_together(spec) }},
+    _is_conflicting = target._is_conflicting or {{ change_tables._conflicts(spec) }}
+{%- endmacro %}
+
+
+{% macro revises(spec) -%}
+    ({{ change_tables.content_wins(spec) }})
+    or {{ change_tables._tells_besides(spec) }}
+{%- endmacro %}
+
+
+{#- Whether a delivery tells something of a change that counts whichever content wins. -#}
+{% macro _tells_besides(spec) -%}
+    ({{ change_tables.key_before_wins(spec) }})
+    or ({{ change_tables._report_is_settled(spec) }})
+    or (not target._is_conflicting and ({{ change_tables._conflicts(spec) }}))
+{%- endmacro %}
+
+
+{% macro _conflicts(spec) -%}
+    {{- '(' if spec.added }}source._is_conflicting{{ ' and not ' ~ change_tables.lacks_columns(spec) ~ ')' if spec.added }}
+    or (
+        {%- if change_tables.completeness_columns(spec) %}
+        {{ change_tables.compares_completeness(spec, 'source', '=', 'target') }} and
+        {%- endif %}
+        (
+            not source._change_op <=> target._change_op
+            or coalesce(source._key_before <> target._key_before, false)
+            or (
+                source._change_op not in ('delete', 'truncate')
+                and {{ change_tables.hash_of(change_tables.comparable_columns(spec, change_tables.content_columns(spec))) }}
+                <> {{ change_tables.hash_of(change_tables.content_columns(spec), 'target') }}
+            )
+        )
+    )
+{%- endmacro %}
+
+
+{#-
+    The run that a revised change counts as new of. One that is told just so, from another place of the raw table alone, is
+    known to the models behind the log already.
+-#}
+{% macro _batch_of_revision(spec) -%}
+    {%- set told = change_tables.delivery_columns(spec) | rejectattr('name', 'equalto', '_raw_id') | list -%}
+    case
+        when
+            {{ change_tables.hash_of(told, 'source') }} = {{ change_tables.hash_of(told, 'target') }}
+            and not ({{ change_tables._tells_besides(spec) }})
+            then target._batch_id
+        else source._batch_id
+    end
+{%- endmacro %}
+
+
+{#- Whether a delivery bears no report where the log bears one. -#}
+{% macro _report_is_settled(spec) -%}
+    source._report is null and target._report is not null
+    {%- if change_tables.completeness_columns(spec) %}
+    and not {{ change_tables.compares_completeness(spec, 'target', '>', 'source') }}
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- A report stays while every delivery bears one; that of the more complete delivery stands. -#}
+{% macro _report_together(spec) -%}
+    {%- set together -%}
+        case when source._report is not null and target._report is not null then greatest(source._report, target._report) end
+    {%- endset -%}
+    {%- if not change_tables.completeness_columns(spec) -%}
+        {{ together }}
+    {%- else -%}
+        case
+        when {{ change_tables.compares_completeness(spec, 'source', '>', 'target') }} then source._report
+        when {{ change_tables.compares_completeness(spec, 'target', '>', 'source') }} then target._report
+        else {{ together }}
+    end
+    {%- endif -%}
+{%- endmacro %}

@@ -1,0 +1,102 @@
+{#-
+    What the mark and the merge need to know of a set of changes; `known` counts those that the log may hold, none before
+    `compare_with_log` has counted them.
+
+    compared   they have been held against the log
+    arrival    of a run that reads on from where the runs before have settled: rows that are no changes are among them, and
+               tell how far the raw table has settled (`settled`), and whether rows wait (`waiting`)
+-#}
+{% macro probe_changes(changes, compared=false, arrival=none) %}
+    {% set is_change = '_is_accepted' if arrival else '_mark is null' %}
+    {% set row = run_query(
+        "select count_if(" ~ is_change ~ ") as changes,"
+        ~ " min(case when " ~ is_change ~ " then _change_seq end) as lowest_seq,"
+        ~ " max(case when " ~ is_change ~ " then _change_seq end) as highest_seq,"
+        ~ " max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves,"
+        ~ (" count_if(_overrules) as overruled, count_if(_is_known)" if compared else " 0 as overruled, 0") ~ " as known"
+        ~ (", " ~ change_tables.settled_columns(arrival) if arrival else "")
+        ~ " from " ~ changes
+    ).rows[0] %}
+    {% do return({
+        'changes': row['changes'] | int, 'known': row['known'] | int,
+        'lowest_seq': row['lowest_seq'], 'highest_seq': row['highest_seq'],
+        'truncate_seq': row['truncate_seq'] or '', 'moves': row['moves'] | int > 0,
+        'overruled': row['overruled'] | int > 0, 'is_change': is_change,
+        'settled': row['settled'] if arrival else none, 'waiting': (row['waiting'] | int) > 0 if arrival else none,
+    }) %}
+{% endmacro %}
+
+
+{#-
+    Compares a run's changes with what the log holds: how many it knows, how many are new or tell more, and whether one
+    overrules a key before. Asked only where one may be known: the run's own SQL, where it compares, goes by hashes.
+-#}
+{% macro compare_with_log(spec, log, new_changes, found) %}
+    {% set row = run_query(
+        "select count_if(target._change_id is null or (" ~ change_tables.revises(spec) ~ ")) as new_changes,"
+        ~ " count(target._change_id) as known,"
+        ~ " count_if((" ~ change_tables.overrules_key_before(spec) ~ ") or (" ~ change_tables.overrules_row(spec) ~ ")) as overruled"
+        ~ " from (select * from " ~ new_changes ~ " where " ~ found.is_change ~ ") as source left join " ~ log ~ " as target"
+        ~ " on source._change_id = target._change_id and source._change_seq = target._change_seq"
+        ~ " and target._change_seq between " ~ change_tables.text_literal(found.lowest_seq or '') ~ " and " ~ change_tables.text_literal(found.highest_seq or '')
+    ).rows[0] %}
+    {% do found.update({
+        'changes': row['new_changes'] | int, 'known': row['known'] | int, 'overruled': row['overruled'] | int > 0
+    }) %}
+{% endmacro %}
+
+
+{#- Whether a delivery is no less complete than what the log holds: a raw table that was purged in part takes nothing back. -#}
+{% macro is_as_complete(spec) -%}
+    not {{ change_tables.compares_completeness(spec, 'target', '>', 'source') }}
+{%- endmacro %}
+
+
+{#- Adds to what was found the changes of the log that the run's rows take back: see `withdraws_changes`. -#}
+{% macro find_withdrawals(spec, log, new_changes, found) %}
+    {% set row = run_query(
+        "select count(*) as withdrawn, min(_change_seq) as lowest_seq, max(_change_seq) as highest_seq"
+        ~ " from (select * from " ~ new_changes ~ " where _withdraws) as source left semi join " ~ log ~ " as target"
+        ~ " on source._change_id = target._change_id and source._change_seq = target._change_seq"
+        ~ " and " ~ change_tables.is_as_complete(spec)
+    ).rows[0] %}
+    {% set withdrawn = row['withdrawn'] | int %}
+    {% if withdrawn > 0 %}
+        {% do found.update({
+            'changes': found.changes + withdrawn, 'known': found.known + withdrawn, 'overruled': true,
+            'lowest_seq': [found.lowest_seq or row['lowest_seq'], row['lowest_seq']] | min(case_sensitive=true),
+            'highest_seq': [found.highest_seq or row['highest_seq'], row['highest_seq']] | max(case_sensitive=true),
+        }) %}
+    {% endif %}
+{% endmacro %}
+
+
+{#-
+    Whether a run that read its new rows alone has met some which the log reaches: they landed after it had looked for such, and
+    rows that landed before may be part of the same changes.
+-#}
+{% macro has_late_rows_unforeseen(run, found) %}
+    {% do return(run.run == 'since' and not run.is_late and found.lowest_seq is not none and found.lowest_seq <= run.mark_before.highest_seq) %}
+{% endmacro %}
+
+
+{#-
+    Stops where the log holds another record of a position than the one that this run has read, for formats whose positions name
+    one record. A run that reads on by these positions reads none twice, and is not asked.
+-#}
+{% macro refuse_other_records(spec, log, new_changes, run, found) %}
+    {% set natural = change_tables.natural_arrival(spec) %}
+    {% set reads_on = run.run == 'since' and run.arrival.kind == 'positions' and spec.lookback == 0 %}
+    {% if natural and natural.record and not reads_on %}
+        {% set rows = run_query(
+            "select source._raw_id from (select * from " ~ new_changes ~ " where " ~ found.is_change ~ ") as source inner join " ~ log ~ " as target"
+            ~ " on source._raw_id = target._raw_id where source._change_id <> target._change_id or source._change_op <> target._change_op"
+            ~ " or (source._change_op <> 'delete' and " ~ change_tables.hash_of(change_tables.comparable_columns(spec, spec.columns))
+            ~ " <> " ~ change_tables.hash_of(spec.columns, 'target') ~ ") order by source._raw_id limit 3"
+        ).rows %}
+        {% if rows %}
+            {% do adapter.drop_relation(new_changes) %}
+            {% do change_tables.refuse_positions_used_again(spec, natural, rows, "another record has landed than the log holds") %}
+        {% endif %}
+    {% endif %}
+{% endmacro %}

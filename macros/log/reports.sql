@@ -1,0 +1,79 @@
+{#-
+    The view `<name>__reports` beside a log: what staging reported, contents that conflict, and what only the fold tells,
+    updates that wait for their base and rows that others covered. It stands beside each log, since a metastore need not
+    take the text of one view over many tables.
+
+    mark   the log's; the view is made anew where its text is another one than the view's
+-#}
+{% macro reports_of_log(spec, log, mark) -%}
+{%- set keys = dict(
+    spec, images='partial', columns=spec.columns | selectattr('name', 'in', spec.key) | list, column_names=spec.key
+) -%}
+{%- set run = change_tables.whole_run(keys, dict(mark, batch='', added={}), folds=true) -%}
+{%- set tells_orphans = spec.images == 'partial' and spec.orphans == 'report' -%}
+{%- if tells_orphans or run.moves -%}
+with {{ change_tables.given_event_steps(keys, run, log, none) }},
+
+{% if run.follows_rows -%}
+{{ change_tables.followed_steps(keys, run) }},
+
+{{ change_tables.covered_row_steps(keys) }},
+
+{% endif -%}
+{%- if tells_orphans -%}
+{{ change_tables.judged_steps(keys, run) }},
+
+{% endif -%}
+{%- else -%}
+with {% endif -%}
+reports as (
+
+    select
+        _change_id,
+        _change_seq,
+        substring_index(_report, ':', 1) as code,
+        trim(substring(_report, instr(_report, ':') + 1)) as detail
+    from {{ log }}
+    where _report is not null
+    union all
+    select
+        _change_id,
+        _change_seq,
+        'conflicting_content' as code,
+        'delivered with different contents or before images; the greater ones stand' as detail
+    from {{ log }}
+    where _is_conflicting
+    {%- if tells_orphans %}
+    union all
+    select
+        _change_id,
+        _change_seq,
+        'orphan' as code,
+        concat('no row lives at key ', {{ change_tables._key_as_json(spec) }}, ', and the update does not bear every column') as detail
+    from borne_events
+    where not _is_deleted and not _lives
+    {%- endif %}
+    {%- if run.follows_rows %}
+    union all
+    select
+        _change_id,
+        _change_seq,
+        'key_collision' as code,
+        concat('its row at key ', {{ change_tables._key_as_json(spec) }}, ' was covered by that of change ', _covered_by) as detail
+    from covered_rows
+    {%- endif %}
+
+)
+
+select
+    _change_id,
+    _change_seq,
+    code,
+    detail
+from reports
+{%- endmacro %}
+
+
+{% macro _key_as_json(spec) -%}
+    to_json(struct({{ change_tables.column_list(spec.key) }}), map('ignoreNullFields', 'false'))
+{%- endmacro %}

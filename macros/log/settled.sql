@@ -1,0 +1,106 @@
+{#-
+    How far the raw table has settled, {arrival, edge}: the highest arrival, held back by rows that still wait. Looked up
+    before the changes are read, so that a row which lands in between is read again.
+-#}
+{% macro look_how_far_it_settled(spec, run) %}
+    {% set bound = {'predicate': none, 'snapshot': false, 'arrival': run.arrival, 'until': run.until} %}
+    {% if not bound.arrival %}
+        {% do return({'arrival': none, 'edge': none}) %}
+    {% endif %}
+    {% if run.edge and change_tables._nothing_waits(spec) %}
+        {% do return(change_tables._settled_at(run, bound.arrival, run.edge.arrival, [])) %}
+    {% endif %}
+    {% set waiting_positions = change_tables.format_of(spec.format).waiting_positions %}
+    {% if waiting_positions and bound.arrival.kind == 'positions' %}
+        {% do return(change_tables._settled_at(run, bound.arrival, none, run_query(waiting_positions(spec, bound)).rows)) %}
+    {% endif %}
+    {% set rows = "(with " ~ change_tables.staging_steps(spec, bound)
+        ~ " select _arrival as _last_arrival, case when " ~ change_tables.holds_back(spec) ~ " then _arrival end as _waiting_since from staged)" %}
+    {% if bound.arrival.kind == 'positions' %}
+        {% do return(change_tables._settled_at(run, bound.arrival, none, change_tables._first_waiting(bound.arrival, rows))) %}
+    {% endif %}
+    {% set row = run_query("select " ~ change_tables.settled_columns(bound.arrival) ~ " from " ~ rows).rows[0] %}
+    {% do return(change_tables._settled_at(run, bound.arrival, row['settled'], [row] if row['waiting'] | int > 0 else [])) %}
+{% endmacro %}
+
+
+{#- The same by what was found in the batch itself of a run that reads on from where the runs before have settled. -#}
+{% macro settled_by_batch(run, batch, found) %}
+    {% if run.arrival.kind == 'positions' %}
+        {% do return(change_tables._settled_at(run, run.arrival, none, change_tables._first_waiting(run.arrival, batch) if found.waiting else [])) %}
+    {% endif %}
+    {% do return(change_tables._settled_at(run, run.arrival, found.settled, [found] if found.waiting else [])) %}
+{% endmacro %}
+
+
+{#- Up to where the rows of a run have settled, as text, and how many wait. Positions settle group by group: see `_first_waiting`. -#}
+{% macro settled_columns(arrival) %}
+    {% set settled = 'cast(null as string)' %}
+    {% if arrival.kind != 'positions' %}
+        {% set settled = change_tables.arrival_as_text('least(max(_last_arrival), min(_waiting_since))', arrival) %}
+    {% endif %}
+    {% do return(settled ~ ' as settled, count(_waiting_since) as waiting') %}
+{% endmacro %}
+
+
+{#- The first position of each group at which a row waits. -#}
+{% macro _first_waiting(arrival, rows) %}
+    {% set told = change_tables.columns_as_texts(arrival.group, '_first') + change_tables.columns_as_texts(arrival.columns, '_first._position') %}
+    {% do return(run_query(
+        "select " ~ told | join(', ') ~ " from (select min(_waiting_since) as _first from " ~ rows
+        ~ " where _waiting_since is not null group by " ~ change_tables.columns_as_texts(arrival.group, '_waiting_since') | join(', ') ~ ")"
+    ).rows) %}
+{% endmacro %}
+
+
+{#-
+    What the mark keeps of how far the raw table has settled. Of positions, up to where it had landed before it was read, held
+    back by the rows that wait. Else of the arrival up to which it has settled (as before where a run met none) also the
+    edge, which is known where that is the highest arrival that the run found before it read, and no row waits.
+-#}
+{% macro _settled_at(run, arrival, settled, waiting) %}
+    {% if arrival.kind == 'positions' %}
+        {% set settled_before = {} %}
+        {% for place in run.settled_before or [] %}
+            {% do settled_before.update({tojson(place.group): place}) %}
+        {% endfor %}
+        {% set held_back = {} %}
+        {% for row in waiting %}
+            {% do held_back.update({tojson(change_tables.group_of_position(row, arrival)): change_tables.position_in_group(row, arrival)}) %}
+        {% endfor %}
+        {% set positions = [] %}
+        {% for place in run.edge or [] %}
+            {% set position = held_back.get(tojson(place.group)) %}
+            {% set before = settled_before.get(tojson(place.group)) %}
+            {#- a row that is read again by `lookback` holds nothing back -#}
+            {% if position is none %}
+                {% do positions.append(place) %}
+            {% elif before and position < before.position %}
+                {% do positions.append(before) %}
+            {% else %}
+                {% do positions.append({'group': place.group, 'position': position, 'is_whole': false}) %}
+            {% endif %}
+        {% endfor %}
+        {% do return({'arrival': positions, 'edge': none}) %}
+    {% endif %}
+    {% if settled is none %}
+        {% do return({'arrival': run.settled_before, 'edge': run.mark_before.edge if run.settled_before else none}) %}
+    {% endif %}
+    {#- more rows of the arrival that was passed over can have landed beside those of the next, before they were read -#}
+    {% if run.is_whole and run.edge.arrival == run.settled_before and settled != run.settled_before %}
+        {% do return({'arrival': run.settled_before, 'edge': none}) %}
+    {% endif %}
+    {% set is_edge = run.edge and run.edge.arrival == settled and not waiting %}
+    {% do return({'arrival': settled, 'edge': run.edge.rows if is_edge else none}) %}
+{% endmacro %}
+
+
+{#- Whether the format can tell from its raw rows alone that none of them will wait. -#}
+{% macro _nothing_waits(spec) %}
+    {% set may_wait = change_tables.format_of(spec.format).may_wait %}
+    {% set predicate = may_wait(spec) if may_wait else 'true' %}
+    {% if predicate in ['true', 'false'] %}
+        {% do return(predicate == 'false') %}
+    {% endif %}
+    {% do return(run_query('select 1 from ' ~ spec.relation ~ ' where ' ~ predicate ~ ' limit 1').rows | length == 0) %}
+{% endmacro %}

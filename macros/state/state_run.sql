@@ -1,0 +1,182 @@
+{#-
+    What a run of a model over a log has to do, from the log's mark and its own, and from a look at the new changes:
+
+    run               first (build whole), since (add what is new), nothing new
+    mark_before       the mark that it adds to; none for a first run
+    mark              the mark that it leaves
+    history, folds    whether the model keeps versions; whether older events of a key decide its row (see `folded_steps`)
+    moves             whether keys have ever moved
+    has_floors        whether the table was ever truncated or loaded again
+    ends_older_keys   whether it has been since the last run
+    exchanges, late   whether there are keys to replay: rows exchanged their keys; events came late (see `replayed_key_steps`)
+    replays           either of these, in a run that adds
+    follows_rows      whether what a change lacks may stand at another key (see `followed_steps`)
+    is_to_be_counted  whether the rows of the state are to be counted, for it may be large by now
+    kept_step         the step whose rows are kept in a table of their own, before the rest is run; none where a run needs none
+    log_is_behind     whether the log was built with other columns than are declared by now
+    form, added       the form of the log, and the forms in which columns were added to it (see `log_form`)
+-#}
+{% macro state_run(spec, dedup, folds, history=false, from_tables=false) %}
+    {% set log = change_tables.state_relation(dedup) %}
+    {% set state = change_tables.state_relation(this) %}
+    {% set marks = change_tables.read_marks([dedup] if change_tables.is_rebuild() else [dedup, this], from_tables or change_tables.is_rebuild()) %}
+    {#- before the log is built, `dbt compile` shows what a first run would be -#}
+    {% set log_mark = marks[0].mark or change_tables.mark_of_unbuilt_log() %}
+    {% set mark = none if change_tables.is_rebuild() else marks[1].mark %}
+    {#- a history of layout 0 keeps all its versions together: it is built anew, from its log -#}
+    {% set is_of_layout = mark is not none and not (history and mark.get('layout', 0) < 1) %}
+    {% set follows = is_of_layout and mark.log == log_mark.log and log_mark.rebuild <= mark.batch %}
+    {% do change_tables.refuse_changed_columns(spec, mark if follows else none, state) %}
+    {% set run = change_tables.whole_run(spec, log_mark, folds, history) %}
+    {% if follows %}
+        {% set is_new = mark.batch < log_mark.batch or change_tables.columns_have_changed(spec, mark) %}
+        {% do run.update({
+            'run': 'since' if is_new else 'nothing new',
+            'mark_before': mark,
+            'ends_older_keys': log_mark.floor > mark.floor,
+        }) %}
+        {#- a state has no more rows than its log: they are counted when that is large, and again when it is twice as large -#}
+        {% set counted = mark.get('counted', 0) %}
+        {% set changes = log_mark.get('changes', 0) %}
+        {% do run.update({'is_to_be_counted': changes >= [change_tables.rows_of_large_table(), 2 * counted] | max}) %}
+        {% do run.mark.update({'counted': changes if run.is_to_be_counted else counted}) %}
+    {% endif %}
+    {#- what came in since was all later than what the state has folded: none of it can be late -#}
+    {% set is_in_time = follows and log_mark.get('extends') == mark.batch and log_mark.loads == mark.loads %}
+    {% if log_mark.log and not run.log_is_behind and run.run != 'nothing new' and (run.moves or (folds and run.run == 'since' and not is_in_time)) %}
+        {% do change_tables._look_at_new_events(spec, run, log, state) %}
+    {% endif %}
+    {#- what is there is not replaced by what dbt saw when it began -#}
+    {% if run.run == 'first' and mark is not none and marks[1].is_cached %}
+        {% do return(change_tables.state_run(spec, dedup, folds, history, from_tables=true)) %}
+    {% endif %}
+    {% do run.update({'kept_step': change_tables._kept_step(run)}) %}
+    {% do return(run) %}
+{% endmacro %}
+
+
+{#-
+    The step that a run keeps in a table of its own. Spark plans the steps before it anew for each of its readers, and each
+    scan of a Delta table that a plan bears looks up the files that it needs: where rows move or keys are replayed, that
+    takes far longer than to write the few rows of a run and to read them again.
+-#}
+{% macro _kept_step(run) %}
+    {% if run.folds %}
+        {% do return('given_events' if run.follows_rows or (run.run == 'since' and (run.has_floors or run.replays)) else none) %}
+    {% endif %}
+    {% do return('key_events' if run.run == 'since' and run.replays else none) %}
+{% endmacro %}
+
+
+{#-
+    Looks up what a run needs besides adding its events: most runs need nothing. The model is built whole where a truncate
+    or a load came late, with events behind it that are folded already, or by which rows entered keys. So it is where changes bear only some columns and one
+    of them came late to a key that rows have moved to or from, since that reaches from key to key; or where the rest of a
+    transaction came in which rows exchange their keys, since a state holds only the row that stands in front.
+-#}
+{% macro _look_at_new_events(spec, run, log, state) %}
+    {% set meets = run.folds and run.run == 'since' %}
+    {% set steps = [change_tables.new_event_steps(spec, run, log)] %}
+    {% set found = {} %}
+    {% if meets %}
+        {% do steps.append(change_tables._met_event_steps(spec, run, log, state)) %}
+        {% do found.update({
+            'late': 'count_if(_is_late)',
+            'rebuild': '(select count(*) from last_events where _change_seq >= (select min(_change_seq) from new_floors))',
+        }) %}
+        {% if run.follows_rows %}
+            {% do found.update({'late_moves': 'count_if(_is_late and _is_moved)', 'open_exchanges': 'count_if(_is_open)'}) %}
+        {% endif %}
+    {% endif %}
+    {% if run.moves and spec.images == 'full' %}
+        {% do steps.append(change_tables.exchanged_key_steps(spec, run, log)) %}
+        {% do found.update({'exchanges': '(select count(*) from (select 1 from exchanged_keys limit 1))'}) %}
+        {% if run.ends_older_keys and not meets %}
+            {% do found.update({
+                'rebuild': "(select count(*) from entries_and_ends as known where _enters and _change_seq >= " ~ change_tables.text_literal(run.mark.floor)
+                    ~ " and not exists (select 1 from events where events._change_id = known._change_id and events._change_seq = known._change_seq))",
+            }) %}
+        {% endif %}
+    {% endif %}
+    {% if not found %}
+        {% do return(none) %}
+    {% endif %}
+    {% set row = run_query(
+        'with ' ~ steps | join(', ') ~ ' select ' ~ found.values() | join(', ') ~ (' from met_events' if meets)
+    ).rows[0] %}
+    {% for name in found %}
+        {% do found.update({name: row[loop.index0] | int > 0}) %}
+    {% endfor %}
+    {% if found.get('rebuild') or found.get('late_moves') or found.get('open_exchanges') %}
+        {% do run.update({'run': 'first', 'mark_before': none, 'ends_older_keys': false, 'is_to_be_counted': false}) %}
+        {% do run.mark.update({'counted': 0}) %}
+        {% if run.moves %}
+            {% do change_tables._look_at_new_events(spec, run, log, state) %}
+        {% endif %}
+    {% else %}
+        {% do run.update({'late': found.get('late', false), 'exchanges': found.get('exchanges', false)}) %}
+        {% do run.update({'replays': run.run == 'since' and (run.late or run.exchanges)}) %}
+    {% endif %}
+{% endmacro %}
+
+
+{#- The new events of keys that the state knows, and what ends keys, as steps `met_events` and `new_floors`. -#}
+{% macro _met_event_steps(spec, run, log, state) -%}
+{{ change_tables.last_event_steps(run, state) }},
+
+{% if run.follows_rows -%}
+{{ change_tables.entry_and_end_steps(spec, run, log) }},
+
+moved_keys as (
+
+    select
+        {{ change_tables.column_list(spec.key, 'entries_and_ends') }},
+        collect_set(case when entries_and_ends._enters then entries_and_ends._transaction_id end) as _entered_by,
+        -- an end that took a row which another had covered has left no trace in the state
+        max(case when events._change_id is null then entries_and_ends._change_seq end) as _last_seq
+    from entries_and_ends
+    left join events
+        on
+            entries_and_ends._change_id = events._change_id
+            and entries_and_ends._change_seq = events._change_seq
+    group by {{ change_tables.column_list(spec.key, 'entries_and_ends') }}
+    having count_if(entries_and_ends._enters or entries_and_ends._precedence = {{ change_tables.precedence_of('departure') }}) > 0
+
+),
+
+{% endif -%}
+met_events as (
+
+    select
+        {%- if run.follows_rows %}
+        moved_keys._entered_by is not null as _is_moved,
+        events._transaction_id = last_events._transaction_id
+        and array_contains(moved_keys._entered_by, events._transaction_id) as _is_open,
+        {%- endif %}
+        events._change_seq <= {{ 'greatest(last_events._change_seq, moved_keys._last_seq)' if run.follows_rows else 'last_events._change_seq' }} as _is_late
+    from events
+    inner join last_events
+        on {{ change_tables.same_key(spec.key, 'events', 'last_events') }}
+    {%- if run.follows_rows %}
+    left join moved_keys
+        on {{ change_tables.same_key(spec.key, 'events', 'moved_keys') }}
+    {%- endif %}
+
+),
+
+new_floors as (
+
+    select _change_seq
+    from {{ log }}
+    where
+        _mark is null
+        and _change_op = 'truncate'
+        and _batch_id > '{{ run.mark_before.batch }}'
+        {{- change_tables.until_mark(run) }}
+    {%- for load in run.mark.loads[run.mark_before.loads | length:] %}
+    union all
+    select {{ change_tables.text_literal(load) }} as _change_seq
+    {%- endfor %}
+
+)
+{%- endmacro %}

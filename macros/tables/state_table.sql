@@ -1,0 +1,201 @@
+{#-
+    An incremental model `<name>` is a view over the table `<name>__state`. The table holds the model's rows, what must be
+    remembered besides (keys that ended), and one row with a mark: a JSON object that tells what the table has taken in.
+    Rows and mark are written by one statement, so that a run which dies leaves both as they were.
+-#}
+{% macro state_relation(relation) %}
+    {% do return(change_tables._relation_beside(relation, '__state', 'table')) %}
+{% endmacro %}
+
+
+{#- A relation beside that of a model, quoted alike, and whole: of what `ref` gives, --empty and --sample leave rows out. -#}
+{% macro _relation_beside(relation, suffix, type) %}
+    {% do return(api.Relation.create(
+        database=relation.database, schema=relation.schema, identifier=relation.identifier ~ suffix, type=type,
+        quote_policy=relation.quote_policy.to_dict()
+    )) %}
+{% endmacro %}
+
+
+{#- The view beside a log that lists which of its changes need a look. -#}
+{% macro reports_relation(relation) %}
+    {% do return(change_tables._relation_beside(relation, '__reports', 'view')) %}
+{% endmacro %}
+
+
+{#- The new changes of a run: a table of its own, which no other run touches while they need it. -#}
+{% macro batch_relation(relation, batch) %}
+    {% do return(change_tables._relation_beside(relation, '__batch_' ~ batch | lower, 'table')) %}
+{% endmacro %}
+
+
+{#-
+    Drops what runs that died have left of their batches, once this run has written. An older run that still lives has lost
+    by then: the mark that it looked at is no more.
+-#}
+{% macro drop_stale_batches(relation, batch) %}
+    {% set prefix = relation.identifier | lower ~ '__batch_' %}
+    {% for table in run_query('show tables in ' ~ relation.without_identifier() ~ " like '" ~ prefix ~ "*'").rows %}
+        {% set found = table['tableName'][prefix | length:] %}
+        {% if modules.re.fullmatch('[0-9]{8}t[0-9]{12}_[0-9a-f]{8}', found) and found < batch | lower %}
+            {% do adapter.drop_relation(change_tables.batch_relation(relation, found)) %}
+        {% endif %}
+    {% endfor %}
+{% endmacro %}
+
+
+{#-
+    over             also where the table is there
+    partitioned_by   the columns whose values lie in files of their own
+    marks_rows       whether updates mark rows, instead of writing their files anew (see `mark_rows_of_large_table`)
+-#}
+{% macro create_state_table(state, sql, over=true, partitioned_by=[], marks_rows=false) -%}
+    {%- set file_format = change_tables.state_file_format() -%}
+    create {{ 'or replace table' if over else 'table if not exists' }} {{ state }}
+    using {{ file_format }}
+    tblproperties (
+    {%- for name, value in change_tables._state_table_properties(file_format, marks_rows).items() -%}
+        '{{ name }}' = '{{ value }}'{{ ', ' if not loop.last }}
+    {%- endfor -%}
+    )
+    {%- if partitioned_by %}
+    partitioned by ({{ change_tables.column_list(partitioned_by) }})
+    {%- endif %}
+    {{ location_clause() }}
+    as
+    {{ sql }}
+{%- endmacro %}
+
+
+{#-
+    A table that is written once, read by the run that made it, and dropped. Not a cached table: Spark reads those anew when
+    raw rows land meanwhile, and keeps those of runs that fail until the server stops.
+-#}
+{% macro create_batch_table(batch, sql) -%}
+    create table {{ batch }}
+    using parquet
+    as
+    {{ sql }}
+{%- endmacro %}
+
+
+{#- The model's `file_format`; dbt-spark gives parquet where none is set, which no state can be kept in. -#}
+{% macro state_file_format() %}
+    {% set file_format = config.get('file_format') %}
+    {% set file_format = 'delta' if file_format in [none, '', 'parquet'] else file_format %}
+    {% if file_format not in ['delta', 'iceberg'] %}
+        {% do exceptions.raise_compiler_error(
+            "change_tables: model '" ~ model.name ~ "': `file_format` must be one of delta, iceberg, got '" ~ file_format ~ "'"
+        ) %}
+    {% endif %}
+    {% do return(file_format) %}
+{% endmacro %}
+
+
+{#- What a state table asks of its file format: any column name, and cheap updates. The one place that knows formats apart. -#}
+{% macro _state_table_properties(file_format, marks_rows=false) %}
+    {% do return({
+        'delta': {
+            'delta.columnMapping.mode': 'name',
+            'delta.enableDeletionVectors': 'true' if marks_rows else 'false',
+            'delta.enableTypeWidening': 'true',
+        },
+        'iceberg': {
+            'format-version': '2',
+            'write.merge.mode': 'merge-on-read',
+        },
+    }[file_format]) %}
+{% endmacro %}
+
+
+{#- From how many rows on it is dearer to write the files of a few rows anew than to mark these rows: see docs/performance.md. -#}
+{% macro rows_of_large_table() %}
+    {% do return(250000) %}
+{% endmacro %}
+
+
+{#-
+    Has the updates of a table mark rows from now on (deletion vectors), where it is large. A small table is read and merged into in
+    half the time without. What has been marked once costs every reader, so no table goes back.
+
+    rows   how many rows the table has; none: to be counted
+-#}
+{% macro mark_rows_of_large_table(state, rows=none) %}
+    {% if change_tables.state_file_format() == 'delta' %}
+        {% set rows = rows if rows is not none else run_query('select count(*) from ' ~ state).rows[0][0] | int %}
+        {% if rows >= change_tables.rows_of_large_table() %}
+            {% call statement('marks_rows') %}
+                alter table {{ state }} set tblproperties ('delta.enableDeletionVectors' = 'true')
+            {% endcall %}
+        {% endif %}
+    {% endif %}
+{% endmacro %}
+
+
+{#- Stops before anything is written when the model's name is taken by a table that it did not make. -#}
+{% macro refuse_foreign_table(view) %}
+    {% set existing = load_cached_relation(view) %}
+    {% if existing is not none and not existing.is_view and not change_tables.is_rebuild() %}
+        {% do exceptions.raise_compiler_error(
+            "change_tables: model '" ~ model.name ~ "': " ~ view ~ " is a " ~ existing.type ~ " that this model did not make;"
+            ~ " rename or drop it, or build the model anew with --full-refresh, which drops it"
+        ) %}
+    {% endif %}
+{% endmacro %}
+
+
+{#-
+    Stops a first run that would replace a table which dbt has not seen, though it is there: it was made since dbt listed the schema,
+    or dbt saw an empty schema, which dbt-spark does where a table is dropped while Spark lists them.
+-#}
+{% macro refuse_unseen_table(state) %}
+    {% if not change_tables.is_rebuild() and load_cached_relation(state) is none %}
+        {% if run_query('show tables in ' ~ state.without_identifier() ~ " like '" ~ state.identifier | lower ~ "'").rows %}
+            {% do exceptions.raise_compiler_error(
+                "change_tables: model '" ~ model.name ~ "': " ~ state ~ " is there, and was not when dbt listed its schema; nothing was changed, run again"
+            ) %}
+        {% endif %}
+    {% endif %}
+{% endmacro %}
+
+
+{#-
+    Spark infers constraints of every column from every other, which over a wide table takes minutes and all of the
+    memory. The server of this package has that off; this is for others. And it goes through a statement that writes anew for
+    each of its steps, unless they are put into each other at once (see docs/performance.md). For the session of this model alone,
+    since what others write is theirs.
+-#}
+{% macro prepare_session() %}
+    {% do run_query('set spark.sql.constraintPropagation.enabled = false') %}
+    {% do run_query('set spark.sql.legacy.inlineCTEInCommands = true') %}
+{% endmacro %}
+
+
+{#-
+    The view that readers see: the table's own columns and `further_columns`. Its text tells their types: a run that died after
+    the table was changed may have left the view as it was before.
+
+    mark, number   the latest mark of the table, and how many it has; none where it has none
+    is_written     whether this run has written them: then the view gets the mark, too (see read_marks). Else a cached mark that is
+                   another one is taken back
+-#}
+{% macro ensure_state_view(view, state, spec, further_columns, predicate, mark=none, number=1, is_written=false) %}
+    {% set properties = change_tables.mark_as_properties(mark, number) if is_written else {} %}
+    {% if not is_written and change_tables.properties_of_view(load_cached_relation(view)).get('change_tables.mark') %}
+        {% if (change_tables.cached_mark(view) or {}).mark != mark %}
+            {% do properties.update({'change_tables.mark': ''}) %}
+        {% endif %}
+    {% endif %}
+    {% set query %}
+select
+    {%- for name, type in change_tables.column_types(spec).items() %}
+    {{ change_tables.quoted(name) }}, -- {{ type }}
+    {%- endfor %}
+    {{ change_tables.column_list(further_columns) }}
+from {{ state }}
+where {{ predicate }}
+    {%- endset %}
+    {% do change_tables.ensure_view(
+        view, query, change_tables.described_columns(spec, further_columns), properties, anew=change_tables.is_rebuild()
+    ) %}
+{% endmacro %}
