@@ -45,7 +45,7 @@ landed as (
 
     select
         *,
-        struct(*) as _landed_row
+        struct(*) as _ct_landed_row
     from {{ spec.relation }}
     {%- if bound.predicate %}
     where {{ bound.predicate }}
@@ -57,15 +57,15 @@ typed as (
 
     select
     {{- change_tables.typed_columns(spec, landed) }}
-        cast({{ number }} as string) as _number,
-        action as _landed_code,
-        {{ change_tables.misfit(spec, spec.key, landed) }} as _key_misfit,
-        {{ change_tables.misfit(spec, others, landed) }} as _column_misfit,
+        cast({{ number }} as string) as _ct_number,
+        action as _ct_landed_code,
+        {{ change_tables.misfit(spec, spec.key, landed) }} as _ct_key_misfit,
+        {{ change_tables.misfit(spec, others, landed) }} as _ct_column_misfit,
         lower(hex({{ change_tables.hash_of(change_tables.as_landed(headers + spec.column_names, landed)) }})) as _raw_id,
         {%- if bound.arrival %}
-        {{ change_tables.arrival_of_row(bound.arrival) }} as _arrival,
+        {{ change_tables.arrival_of_row(bound.arrival) }} as _ct_arrival,
         {%- endif %}
-        _landed_row
+        _ct_landed_row
     from landed
 
 ),
@@ -75,19 +75,19 @@ judged as (
     select
         *,
         case
-            when _landed_code is null or _landed_code not in ('I', 'U', 'D')
-                then concat('unknown_operation: action is ', coalesce(_landed_code, 'null'))
-            when _number is null
+            when _ct_landed_code is null or _ct_landed_code not in ('I', 'U', 'D')
+                then concat('unknown_operation: action is ', coalesce(_ct_landed_code, 'null'))
+            when _ct_number is null
                 then 'change_seq_missing: the row has no number'
-            when not _number rlike '^[0-9]{1,19}$'
-                then concat('change_seq_malformed: \'', _number, '\' is not a number of 1 to 19 digits')
-            when _key_misfit is not null
-                then concat('value_does_not_fit: ', _key_misfit)
-            when _landed_code <> 'D' and _column_misfit is not null
-                then concat('value_does_not_fit: ', _column_misfit)
+            when not _ct_number rlike '^[0-9]{1,19}$'
+                then concat('change_seq_malformed: \'', _ct_number, '\' is not a number of 1 to 19 digits')
+            when _ct_key_misfit is not null
+                then concat('value_does_not_fit: ', _ct_key_misfit)
+            when _ct_landed_code <> 'D' and _ct_column_misfit is not null
+                then concat('value_does_not_fit: ', _ct_column_misfit)
             when {{ change_tables.key_is_null(spec) }}
                 then {{ change_tables.key_missing(spec) }}
-        end as _rejection
+        end as _ct_rejection
     from typed
 
 ),
@@ -97,23 +97,23 @@ staged_rows as (
     select
         {{ change_tables.column_list(spec.column_names) }},
         case
-            when _rejection is null then element_at(map('I', 'insert', 'U', 'update', 'D', 'delete'), _landed_code)
+            when _ct_rejection is null then element_at(map('I', 'insert', 'U', 'update', 'D', 'delete'), _ct_landed_code)
         end as _change_op,
-        case when _number rlike '^[0-9]{1,19}$' then lpad(_number, 19, '0') end as _change_seq,
+        case when _ct_number rlike '^[0-9]{1,19}$' then lpad(_ct_number, 19, '0') end as _change_seq,
         cast(null as timestamp) as _changed_at,
         cast(null as string) as _transaction_id,
-        case when _rejection is null then concat_ws(':', lpad(_number, 19, '0'), {{ change_tables.key_text(spec) }}) end as _change_id,
+        case when _ct_rejection is null then concat_ws(':', lpad(_ct_number, 19, '0'), {{ change_tables.key_text(spec) }}) end as _change_id,
         cast(null as array<string>) as _present_columns,
         cast(null as array<string>) as _changed_columns,
         cast(null as {{ change_tables.key_type(spec) }}) as _key_before,
         _raw_id,
-        case when _rejection is not null then to_json(_landed_row, map('ignoreNullFields', 'false')) end as _raw_row,
-        if(_rejection is null, 'accepted', 'rejected') as _status,
-        _rejection as _status_reason,
+        case when _ct_rejection is not null then to_json(_ct_landed_row, map('ignoreNullFields', 'false')) end as _raw_row,
+        if(_ct_rejection is null, 'accepted', 'rejected') as _status,
+        _ct_rejection as _status_reason,
         cast(null as string) as _report,
         {{ change_tables.place_of_row() }}
         {%- if bound.arrival %},
-        _arrival
+        _ct_arrival
         {%- endif %}
     from judged
 

@@ -1,7 +1,7 @@
 {#- The arrival of a raw row, as staging hands it on: a value, or a struct of the group and the position. -#}
 {% macro arrival_of_row(arrival) -%}
     {%- if arrival.kind == 'positions' -%}
-        struct({{ change_tables.column_list(arrival.group) }}, {{ change_tables.position_of_row(arrival) }} as _position)
+        struct({{ change_tables.column_list(arrival.group) }}, {{ change_tables.position_of_row(arrival) }} as _ct_position)
     {%- else -%}
         {{- change_tables.quoted(arrival.name) -}}
     {%- endif -%}
@@ -21,7 +21,7 @@
     {%- if of_format -%}
         {{- of_format(spec) -}}
     {%- else -%}
-        {{- '_holds_back' if change_tables.tells_what_holds_back(spec) else "_status = 'waiting'" -}}
+        {{- '_ct_holds_back' if change_tables.tells_what_holds_back(spec) else "_status = 'waiting'" -}}
     {%- endif -%}
 {%- endmacro %}
 

@@ -112,14 +112,14 @@
     {% set sequence_of_format = change_tables.format_of(spec.format).landed_sequence %}
     {% set sequence = sequence_of_format(spec) if sequence_of_format else 'cast(null as string)' %}
     {% set row = run_query(
-        "select " ~ change_tables.arrival_as_text("max(_arrival)", arrival) ~ " as edge, max_by(_rows, _arrival) as edge_rows,"
-        ~ " count_if(_arrival is null) as unplaced,"
-        ~ " max(case when _is_settled then _rows end) as settled_rows, min(_lowest_seq) as lowest_seq,"
-        ~ " min(case when not coalesce(_is_settled, false) then _lowest_seq end) as lowest_seq_above"
-        ~ " from (select _arrival, _arrival = " ~ change_tables.arrival_literal(arrival, from) ~ " as _is_settled,"
-        ~ " concat_ws(':', count(*), sum(shiftright(_hash, 32)), sum(_hash & 4294967295)) as _rows, min(_sequence) as _lowest_seq"
-        ~ " from (select " ~ name ~ " as _arrival, " ~ sequence ~ " as _sequence, " ~ change_tables.hash_of(hashed) ~ " as _hash from "
-        ~ spec.relation ~ " where " ~ change_tables.arrived_since(arrival, from, 0) ~ ") group by _arrival)"
+        "select " ~ change_tables.arrival_as_text("max(_ct_arrival)", arrival) ~ " as edge, max_by(_ct_rows, _ct_arrival) as edge_rows,"
+        ~ " count_if(_ct_arrival is null) as unplaced,"
+        ~ " max(case when _ct_is_settled then _ct_rows end) as settled_rows, min(_ct_lowest_seq) as lowest_seq,"
+        ~ " min(case when not coalesce(_ct_is_settled, false) then _ct_lowest_seq end) as lowest_seq_above"
+        ~ " from (select _ct_arrival, _ct_arrival = " ~ change_tables.arrival_literal(arrival, from) ~ " as _ct_is_settled,"
+        ~ " concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_rows, min(_ct_sequence) as _ct_lowest_seq"
+        ~ " from (select " ~ name ~ " as _ct_arrival, " ~ sequence ~ " as _ct_sequence, " ~ change_tables.hash_of(hashed) ~ " as _ct_hash from "
+        ~ spec.relation ~ " where " ~ change_tables.arrived_since(arrival, from, 0) ~ ") group by _ct_arrival)"
     ).rows[0] %}
     {% set landed = {
         'edge': none if row['edge'] is none else {'arrival': row['edge'], 'rows': row['edge_rows']},
@@ -151,7 +151,7 @@
 -#}
 {% macro _landed_positions(spec, arrival, settled) %}
     {% set groups = change_tables.column_list(arrival.group) %}
-    {% set told = change_tables.columns_as_texts(arrival.group) + change_tables.columns_as_texts(arrival.columns, '_last') %}
+    {% set told = change_tables.columns_as_texts(arrival.group) + change_tables.columns_as_texts(arrival.columns, '_ct_last') %}
     {% set since = change_tables.positions_since(arrival, settled, 0) if settled else 'true' %}
     {% set positions = {} %}
     {% set unplaced = [] %}
@@ -161,26 +161,26 @@
     {% if change_tables.landed_columns(spec, spec.relation, arrival.group + arrival.columns, '') %}
         {#- one row a group, or of positions that name one record, a row each at first -#}
         {% set position = "case when not " ~ change_tables.tells_no_position(arrival) ~ " then " ~ change_tables.position_of_row(arrival) ~ " end" %}
-        {% set landed = "select " ~ groups ~ ", " ~ position ~ " as _position, 1 as _copies from " ~ spec.relation ~ " where " ~ since %}
+        {% set landed = "select " ~ groups ~ ", " ~ position ~ " as _ct_position, 1 as _ct_copies from " ~ spec.relation ~ " where " ~ since %}
         {% if arrival.record %}
-            {% set landed = "select " ~ groups ~ ", _position, count(*) as _copies from (" ~ landed ~ ") group by " ~ groups ~ ", _position" %}
+            {% set landed = "select " ~ groups ~ ", _ct_position, count(*) as _ct_copies from (" ~ landed ~ ") group by " ~ groups ~ ", _ct_position" %}
         {% endif %}
         {% set rows = run_query(
-            "select " ~ told | join(', ') ~ ", _copies, _unplaced from (select " ~ groups ~ ", max(_position) as _last,"
-            ~ " max(case when _position is not null then _copies end) as _copies, count_if(_position is null) as _unplaced from ("
+            "select " ~ told | join(', ') ~ ", _ct_copies, _ct_unplaced from (select " ~ groups ~ ", max(_ct_position) as _ct_last,"
+            ~ " max(case when _ct_position is not null then _ct_copies end) as _ct_copies, count_if(_ct_position is null) as _ct_unplaced from ("
             ~ landed ~ ") group by " ~ groups ~ ")"
         ).rows %}
         {% for row in rows %}
-            {% if row['_unplaced'] | int > 0 %}
+            {% if row['_ct_unplaced'] | int > 0 %}
                 {% do unplaced.append(row) %}
             {% endif %}
-            {% if row['_copies'] is not none %}
+            {% if row['_ct_copies'] is not none %}
                 {% set group = change_tables.group_of_position(row, arrival) %}
                 {% do positions.update({
                     tojson(group): {'group': group, 'position': change_tables.position_in_group(row, arrival), 'is_whole': true}
                 }) %}
             {% endif %}
-            {% if (row['_copies'] or 0) > 1 %}
+            {% if (row['_ct_copies'] or 0) > 1 %}
                 {% do change_tables._refuse_two_records(spec, arrival, since) %}
             {% endif %}
         {% endfor %}
@@ -204,10 +204,10 @@
         {% do record.append({'name': name, 'data_type': ''}) %}
     {% endfor %}
     {% set rows = run_query(
-        "select concat_ws(':', " ~ place ~ ") as place from (select " ~ place ~ ", " ~ change_tables.hash_of(record) ~ " as _hash from "
+        "select concat_ws(':', " ~ place ~ ") as place from (select " ~ place ~ ", " ~ change_tables.hash_of(record) ~ " as _ct_hash from "
         ~ spec.relation ~ " where not " ~ change_tables.tells_no_position(arrival) ~ " and " ~ condition
         ~ (" and " ~ arrival.only if arrival.only else "") ~ ")"
-        ~ " group by " ~ place ~ " having min(_hash) <> max(_hash) order by place limit 3"
+        ~ " group by " ~ place ~ " having min(_ct_hash) <> max(_ct_hash) order by place limit 3"
     ).rows %}
     {% if rows %}
         {% do change_tables.refuse_positions_used_again(spec, arrival, rows, "two records that differ have landed") %}

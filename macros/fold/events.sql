@@ -6,7 +6,7 @@
 -#}
 
 {#-
-    What an event bears besides the table's own columns; `_enters` where rows must be followed from key to key, `_form` where
+    What an event bears besides the table's own columns; `_ct_enters` where rows must be followed from key to key, `_form` where
     changes may have been logged without a column that they could bear.
 -#}
 {% macro event_columns(spec, run) %}
@@ -14,7 +14,7 @@
         ['_change_op', '_change_seq', '_changed_at', '_transaction_id', '_change_id']
         + (['_present_columns'] if spec.images == 'partial' else [])
         + (['_form'] if spec.images == 'partial' and run.added else [])
-        + ['_precedence', '_is_deleted'] + (['_enters'] if run.follows_rows else [])
+        + ['_precedence', '_is_deleted'] + (['_ct_enters'] if run.follows_rows else [])
     ) %}
 {% endmacro %}
 
@@ -24,7 +24,7 @@
     has ended the key before as well, by a departure.
 -#}
 {% macro event_steps(spec, run, name, changes) -%}
-{%- set taken_over = change_tables.event_columns(spec, run) | reject('in', ['_precedence', '_is_deleted', '_enters']) | list -%}
+{%- set taken_over = change_tables.event_columns(spec, run) | reject('in', ['_precedence', '_is_deleted', '_ct_enters']) | list -%}
 {%- if not run.moves -%}
 {{ name }} as (
 
@@ -42,17 +42,17 @@
     select
     {%- for name in spec.column_names %}
         {% if name in spec.key -%}
-        if(_departs, _key_before[{{ change_tables.text_literal(name) }}], {{ change_tables.quoted(name) }}) as {{ change_tables.quoted(name) }},
+        if(_ct_departs, _key_before[{{ change_tables.text_literal(name) }}], {{ change_tables.quoted(name) }}) as {{ change_tables.quoted(name) }},
         {%- else -%}
-        if(_departs, null, {{ change_tables.quoted(name) }}) as {{ change_tables.quoted(name) }},
+        if(_ct_departs, null, {{ change_tables.quoted(name) }}) as {{ change_tables.quoted(name) }},
         {%- endif %}
     {%- endfor %}
         {{ change_tables.column_list(taken_over) }},
-        if(_departs, {{ change_tables.precedence_of('departure') }}, {{ change_tables.precedence('_change_op') }}) as _precedence,
-        _departs or _change_op = 'delete' as _is_deleted,
-        _key_before is not null and not _departs as _enters
+        if(_ct_departs, {{ change_tables.precedence_of('departure') }}, {{ change_tables.precedence('_change_op') }}) as _precedence,
+        _ct_departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _ct_departs as _ct_enters
     from {{ changes }}
-        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _departs
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
 
 )
 {%- endif -%}
@@ -202,7 +202,7 @@ truncates as (
 
 floors as (
 
-    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _floors
+    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _ct_floors
     from truncates
 
 )

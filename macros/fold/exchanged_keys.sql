@@ -36,7 +36,7 @@ exchanged_keys as (
     left semi join events
         on {{ change_tables.same_key(spec.key, 'entries', 'events') }}
     {%- endif %}
-    where entries._enters
+    where entries._ct_enters
     {%- if run.run == 'since' and not run.folds %}
     union distinct
     select {{ change_tables.column_list(spec.key, 'ends') }}
@@ -48,7 +48,7 @@ exchanged_keys as (
     left anti join events as new_ends
         on ends._change_id = new_ends._change_id and ends._change_seq = new_ends._change_seq
     left semi join entries_and_ends as entries
-        on entries._enters and {{ change_tables.same_key(spec.key, 'ends', 'entries') }}
+        on entries._ct_enters and {{ change_tables.same_key(spec.key, 'ends', 'entries') }}
     where ends._is_deleted
     {%- endif %}
 
@@ -70,7 +70,7 @@ counted_rows as (
         {{ change_tables.column_list(spec.key) }},
         aggregate(
             array_sort(collect_list(struct(
-                _change_seq, _precedence, _change_id, _transaction_id, _enters, _is_deleted
+                _change_seq, _precedence, _change_id, _transaction_id, _ct_enters, _is_deleted
             ))),
             named_struct(
                 'transaction_id', cast(null as string),
@@ -82,7 +82,7 @@ counted_rows as (
                 'rows', case
                     when event._is_deleted
                         then greatest(if(event._transaction_id = held.transaction_id, held.rows, least(held.rows, 1)) - 1, 0)
-                    when event._enters
+                    when event._ct_enters
                         then if(event._transaction_id = held.transaction_id, held.rows, least(held.rows, 1)) + 1
                     else greatest(if(event._transaction_id = held.transaction_id, held.rows, least(held.rows, 1)), 1)
                 end,
@@ -92,7 +92,7 @@ counted_rows as (
                     held.covered
                 )
             )
-        ).covered as _covered
+        ).covered as _ct_covered
     from {{ events }}
     {%- if run.run == 'first' %}
     left semi join exchanged_keys
@@ -100,7 +100,7 @@ counted_rows as (
     {%- endif %}
     {%- if run.folds and run.has_floors %}
     cross join floors
-    group by {{ change_tables.column_list(spec.key) }}, size(filter(_floors, floor -> floor._change_seq <= {{ events }}._change_seq))
+    group by {{ change_tables.column_list(spec.key) }}, size(filter(_ct_floors, floor -> floor._change_seq <= {{ events }}._change_seq))
     {%- else %}
     {%- if run.mark.floor %}
     where {{ events }}._change_seq >= {{ change_tables.text_literal(run.mark.floor) }}
@@ -117,7 +117,7 @@ covered_ends as (
         _change_id,
         _precedence
     from counted_rows
-        lateral view inline(_covered) as _change_id, _precedence
+        lateral view inline(_ct_covered) as _change_id, _precedence
 
 )
 {%- endmacro %}

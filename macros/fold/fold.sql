@@ -1,9 +1,9 @@
 {#-
     The fold: what the row of a key is after each of its events. It ends in `folded`: the events of `key_events`, one a key
     and sequence, each with the row as it then stands in the table's own columns, or `_is_deleted`; of a history, also with the
-    latest time of the key's events so far (`_running_at`).
+    latest time of the key's events so far (`_ct_running_at`).
 
-    A run that adds to a state begins with the last event that the state has folded of a key (`_is_known`), so that the
+    A run that adds to a state begins with the last event that the state has folded of a key (`_ct_is_known`), so that the
     key's past need not be read again. Of a history, such an event bears what is known of its version.
 -#}
 {% macro folded_steps(spec, run, log, state) -%}
@@ -22,12 +22,12 @@ placed_events as (
     select
         *,
         {%- if run.history %}
-        max(coalesce(_latest_at, _changed_at)) over in_order as _running_at,
+        max(coalesce(_latest_at, _changed_at)) over in_order as _ct_running_at,
         {%- endif %}
-        lead(_change_seq) over in_order as _next_seq
+        lead(_change_seq) over in_order as _ct_next_seq
     from {{ 'overlaid_events' if spec.images == 'partial' else change_tables.given_events(run) }}
     {%- if spec.images == 'partial' %}
-    where {{ 'not _is_covered and ' if run.follows_rows }}(_has_lived or _is_known or _change_op <> 'truncate')
+    where {{ 'not _ct_is_covered and ' if run.follows_rows }}(_ct_has_lived or _ct_is_known or _change_op <> 'truncate')
     {%- endif %}
     window in_order as (
         partition by {{ change_tables.column_list(spec.key) }}
@@ -40,7 +40,7 @@ folded as (
 
     select *
     from placed_events
-    where _next_seq is null or _next_seq <> _change_seq
+    where _ct_next_seq is null or _ct_next_seq <> _change_seq
 
 )
 {%- endmacro %}
@@ -65,13 +65,13 @@ given_events as (
         {%- for name, type in kept.items() %}
         cast(null as {{ type }}) as {{ name }},
         {%- endfor %}
-        false as _is_known
+        false as _ct_is_known
     from key_events
     {%- if run.run == 'since' %}
     union all
     select
         {{ change_tables.column_list(columns + kept.keys() | list) }},
-        true as _is_known
+        true as _ct_is_known
     from known_events
     {%- endif %}
     {%- if run.kept_step %}
@@ -136,7 +136,7 @@ known_events as (
 
 {% macro _known_columns(spec, run) -%}
 {{ change_tables.column_list(spec.column_names, 'last_events') }},
-        {%- set made = {'_present_columns': 'cast(null as array<string>) as _present_columns', '_enters': 'false as _enters', '_form': run.form ~ ' as _form'} -%}
+        {%- set made = {'_present_columns': 'cast(null as array<string>) as _present_columns', '_ct_enters': 'false as _ct_enters', '_form': run.form ~ ' as _form'} -%}
         {%- for name in change_tables.event_columns(spec, run) %}
         {{ made.get(name, 'last_events.' ~ name) }},
         {%- endfor %}
@@ -158,14 +158,14 @@ spans as (
     select
         {{ change_tables.column_list(spec.key) }},
         _is_replayed,
-        _change_seq as _span_seq,
+        _change_seq as _ct_span_seq,
         {%- if spec.images == 'full' %}
-        _is_deleted as _is_ended,
+        _is_deleted as _ct_is_ended,
         {%- endif %}
         lead(_change_seq) over (
             partition by {{ change_tables.column_list(spec.key) }}
             order by _change_seq, _precedence, _change_id
-        ) as _span_next_seq
+        ) as _ct_span_next_seq
     from given_events
 
 ),
@@ -177,15 +177,15 @@ key_floors as (
         _is_replayed,
         get(
             filter(
-                _floors,
-                floor -> floor._change_seq > _span_seq and (_span_next_seq is null or floor._change_seq <= _span_next_seq)
+                _ct_floors,
+                floor -> floor._change_seq > _ct_span_seq and (_ct_span_next_seq is null or floor._change_seq <= _ct_span_next_seq)
             ),
             0
-        ) as _floor
+        ) as _ct_floor
     from spans
     cross join floors
     {%- if spec.images == 'full' %}
-    where not _is_ended
+    where not _ct_is_ended
     {%- endif %}
 
 ),
@@ -204,10 +204,10 @@ ended_events as (
         {%- endif %}
         {%- endfor %}
         'truncate' as _change_op,
-        _floor['_change_seq'] as _change_seq,
-        _floor['_changed_at'] as _changed_at,
-        _floor['_transaction_id'] as _transaction_id,
-        _floor['_change_id'] as _change_id,
+        _ct_floor['_change_seq'] as _change_seq,
+        _ct_floor['_changed_at'] as _changed_at,
+        _ct_floor['_transaction_id'] as _transaction_id,
+        _ct_floor['_change_id'] as _change_id,
         {%- if spec.images == 'partial' %}
         cast(null as array<string>) as _present_columns,
         {%- if run.added %}
@@ -217,22 +217,22 @@ ended_events as (
         {{ change_tables.precedence_of('truncate') }} as _precedence,
         true as _is_deleted,
         {%- if run.follows_rows %}
-        false as _enters,
+        false as _ct_enters,
         {%- endif %}
         _is_replayed,
         {%- for name, type in change_tables._kept_columns(run).items() %}
         cast(null as {{ type }}) as {{ name }},
         {%- endfor %}
-        false as _is_known
+        false as _ct_is_known
     from key_floors
-    where _floor is not null
+    where _ct_floor is not null
 
 )
 {%- endmacro %}
 
 
 {#-
-    Which events the row of a key lives after (`_lives`), ending in `borne_events`. A change that bears every column starts
+    Which events the row of a key lives after (`_ct_lives`), ending in `borne_events`. A change that bears every column starts
     a row, as does an insert, a snapshot, or an upsert where none lives: columns that it does not bear are null then. An
     update that lacks columns changes a row that lives; where none does, it waits for its base (`orphans: insert` lets it
     start a row).
@@ -244,8 +244,8 @@ started_events as (
         *,
         not _is_deleted
         {%- if spec.orphans != 'insert' %}
-        and (_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert'))
-        {%- endif %} as _can_start
+        and (_ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert'))
+        {%- endif %} as _ct_can_start
     from {{ 'followed_events' if run.follows_rows else change_tables.given_events(run) }}
 
 ),
@@ -258,10 +258,10 @@ judged_events as (
             last_value(
                 case
                     {%- if run.follows_rows %}
-                    when _is_deleted and _lineage is not null and _precedence = {{ change_tables.precedence_of('departure') }} then null
+                    when _is_deleted and _ct_lineage is not null and _precedence = {{ change_tables.precedence_of('departure') }} then null
                     {%- endif %}
                     when _is_deleted then false
-                    when _can_start then true
+                    when _ct_can_start then true
                 end,
                 true
             ) over (
@@ -270,7 +270,7 @@ judged_events as (
                 rows between unbounded preceding and 1 preceding
             ),
             false
-        ) as _has_lived
+        ) as _ct_has_lived
     from started_events
 
 ),
@@ -279,8 +279,8 @@ borne_events as (
 
     select
         *,
-        not _is_deleted and (_can_start or _has_lived) as _lives,
-        not _has_lived or _is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _bears_all
+        not _is_deleted and (_ct_can_start or _ct_has_lived) as _ct_lives,
+        not _ct_has_lived or _ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _ct_bears_all
     from judged_events
 
 )
@@ -302,10 +302,10 @@ overlaid_events as (
         {{ change_tables.quoted(name) }},
         {%- else -%}
         if(
-            _lives,
+            _ct_lives,
             last_value(
                 case
-                    when _lives and ({{ change_tables._bears_all(run, name) }} or array_contains(_present_columns, {{ change_tables.text_literal(name) }}))
+                    when _ct_lives and ({{ change_tables._bears_all(run, name) }} or array_contains(_present_columns, {{ change_tables.text_literal(name) }}))
                         then named_struct('value', {{ change_tables.quoted(name) }})
                 end,
                 true
@@ -317,12 +317,12 @@ overlaid_events as (
         {%- for name in passed_on if name != '_is_deleted' %}
         {{ name }},
         {%- endfor %}
-        not _lives as _is_deleted,
+        not _ct_lives as _is_deleted,
         {%- if run.follows_rows %}
-        _is_covered,
+        _ct_is_covered,
         {%- endif %}
-        _has_lived,
-        _is_known
+        _ct_has_lived,
+        _ct_is_known
     from borne_events
     window in_order as (
         partition by {{ change_tables._same_row(spec, run) }}
@@ -339,9 +339,9 @@ overlaid_events as (
 -#}
 {% macro _bears_all(run, name) -%}
     {%- if name in run.added -%}
-        (_bears_all and (_form >= {{ run.added[name] }} or not _has_lived or _change_op in ('insert', 'snapshot')))
+        (_ct_bears_all and (_form >= {{ run.added[name] }} or not _ct_has_lived or _change_op in ('insert', 'snapshot')))
     {%- else -%}
-        _bears_all
+        _ct_bears_all
     {%- endif -%}
 {%- endmacro %}
 
@@ -351,9 +351,9 @@ overlaid_events as (
     {%- if not run.follows_rows -%}
         {{ change_tables.column_list(spec.key) }}
     {%- else -%}
-        _lineage
+        _ct_lineage
         {%- for name in spec.key -%}
-            , if(_lineage is null, {{ change_tables.quoted(name) }}, null)
+            , if(_ct_lineage is null, {{ change_tables.quoted(name) }}, null)
         {%- endfor -%}
     {%- endif -%}
 {%- endmacro %}

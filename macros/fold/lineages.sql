@@ -1,7 +1,7 @@
 {#-
     Rows that move from key to key, where a change bears only some columns: what it lacks stands where the row was before.
 
-    A tenancy is the stay of a row at a key: from the change that brought it there (`_tenancy` is that change's id) to the
+    A tenancy is the stay of a row at a key: from the change that brought it there (`_ct_tenancy` is that change's id) to the
     one that ended it or took it away. Tenancies that moves join are one lineage, named by the first of them.
 -#}
 
@@ -12,11 +12,11 @@
 links as (
 
     select
-        max(case when _enters then _tenancy end) as _tenancy,
-        max(case when _precedence = {{ change_tables.precedence_of('departure') }} then _tenancy end) as _tenancy_before
+        max(case when _ct_enters then _ct_tenancy end) as _ct_tenancy,
+        max(case when _precedence = {{ change_tables.precedence_of('departure') }} then _ct_tenancy end) as _ct_tenancy_before
     from tenancies
     group by _change_id
-    having _tenancy is not null and _tenancy_before is not null
+    having _ct_tenancy is not null and _ct_tenancy_before is not null
 
 ),
 
@@ -24,8 +24,8 @@ links as (
 collected_links as (
 
     select
-        array_agg(_tenancy) as _tenancy,
-        array_agg(_tenancy_before) as _tenancy_before
+        array_agg(_ct_tenancy) as _ct_tenancy,
+        array_agg(_ct_tenancy_before) as _ct_tenancy_before
     from links
 
 ),
@@ -33,15 +33,15 @@ collected_links as (
 traced_links as (
 
     select
-        _tenancy,
-        first_ancestors(_tenancy, _tenancy_before) as _first_tenancy
+        _ct_tenancy,
+        first_ancestors(_ct_tenancy, _ct_tenancy_before) as _ct_first_tenancy
     from collected_links
 
 ),
 
 lineages as (
 
-    select inline(arrays_zip(_tenancy, _first_tenancy))
+    select inline(arrays_zip(_ct_tenancy, _ct_first_tenancy))
     from traced_links
 
 ),
@@ -50,8 +50,8 @@ followed_events as (
 
     select
         marked_events.*,
-        coalesce(lineages._first_tenancy, tenancies._tenancy) as _lineage,
-        coalesce(tenancies._is_covered, false) as _is_covered
+        coalesce(lineages._ct_first_tenancy, tenancies._ct_tenancy) as _ct_lineage,
+        coalesce(tenancies._ct_is_covered, false) as _ct_is_covered
     from marked_events
     left join tenancies
         on
@@ -60,7 +60,7 @@ followed_events as (
             and marked_events._precedence = tenancies._precedence
             and marked_events._change_id <=> tenancies._change_id
     left join lineages
-        on tenancies._tenancy = lineages._tenancy
+        on tenancies._ct_tenancy = lineages._ct_tenancy
 
 )
 {%- endmacro %}
@@ -69,7 +69,7 @@ followed_events as (
 {#-
     The tenancy of every event of the keys that moves touched. Inside one transaction a row may enter a key whose row has
     not left yet: whoever entered first leaves first, and the end of the transaction leaves the newest. Such an end of a
-    covered row (`_is_covered`) changes nothing at the key itself.
+    covered row (`_ct_is_covered`) changes nothing at the key itself.
 -#}
 {% macro _tenancy_steps(spec, run) -%}
 {%- set given = change_tables.given_events(run) -%}
@@ -78,9 +78,9 @@ marked_events as (
 
     select
         *,
-        max(_enters or _precedence = {{ change_tables.precedence_of('departure') }}) over (
+        max(_ct_enters or _precedence = {{ change_tables.precedence_of('departure') }}) over (
             partition by {{ change_tables.column_list(spec.key) }}
-        ) as _is_moved
+        ) as _ct_is_moved
     from {{ given }}
 
 ),
@@ -91,20 +91,20 @@ replayed_tenancies as (
         {{ change_tables.column_list(spec.key) }},
         aggregate(
             array_sort(collect_list(struct(
-                _change_seq, cast(_precedence as int) as _precedence, _change_id, _transaction_id, _enters, _is_deleted
+                _change_seq, cast(_precedence as int) as _precedence, _change_id, _transaction_id, _ct_enters, _is_deleted
             ))),
             named_struct(
                 'transaction_id', cast(null as string),
                 'queue', cast(array() as array<string>),
                 'told', cast(array() as array<struct<
-                    _change_seq: string, _precedence: int, _change_id: string, _enters: boolean,
-                    _tenancy: string, _is_covered: boolean
+                    _change_seq: string, _precedence: int, _change_id: string, _ct_enters: boolean,
+                    _ct_tenancy: string, _ct_is_covered: boolean
                 >>)
             ),
             (held, event) -> {{ change_tables._told_tenancy() }}
-        ).told as _told
+        ).told as _ct_told
     from marked_events
-    where _is_moved
+    where _ct_is_moved
     group by {{ change_tables.column_list(spec.key) }}
 
 ),
@@ -116,11 +116,11 @@ tenancies as (
         _change_seq,
         _precedence,
         _change_id,
-        _enters,
-        _tenancy,
-        _is_covered
+        _ct_enters,
+        _ct_tenancy,
+        _ct_is_covered
     from replayed_tenancies
-        lateral view inline(_told) as _change_seq, _precedence, _change_id, _enters, _tenancy, _is_covered
+        lateral view inline(_ct_told) as _change_seq, _precedence, _change_id, _ct_enters, _ct_tenancy, _ct_is_covered
 
 )
 {%- endmacro %}
@@ -141,21 +141,21 @@ named_struct(
                 'queue', case
                     when {{ is_truncate }} then cast(array() as array<string>)
                     when {{ is_end }} then slice({{ queue }}, 2, size(held.queue))
-                    when event._enters or size(held.queue) = 0 then concat({{ queue }}, array(event._change_id))
+                    when event._ct_enters or size(held.queue) = 0 then concat({{ queue }}, array(event._change_id))
                     else {{ queue }}
                 end,
                 'told', concat(held.told, array(named_struct(
                     '_change_seq', event._change_seq,
                     '_precedence', event._precedence,
                     '_change_id', event._change_id,
-                    '_enters', event._enters,
-                    '_tenancy', case
+                    '_ct_enters', event._ct_enters,
+                    '_ct_tenancy', case
                         when {{ is_truncate }} then get(held.queue, size(held.queue) - 1)
                         when {{ is_end }} then get({{ queue }}, 0)
-                        when event._enters or size(held.queue) = 0 then event._change_id
+                        when event._ct_enters or size(held.queue) = 0 then event._change_id
                         else get(held.queue, size(held.queue) - 1)
                     end,
-                    '_is_covered', {{ is_end }} and size({{ queue }}) > 1
+                    '_ct_is_covered', {{ is_end }} and size({{ queue }}) > 1
                 )))
             )
 {%- endmacro %}
@@ -167,14 +167,14 @@ stays as (
 
     select
         {{ change_tables.column_list(spec.key) }},
-        _tenancy,
-        min(struct(_change_seq, _precedence)) as _began,
+        _ct_tenancy,
+        min(struct(_change_seq, _precedence)) as _ct_began,
         bool_or(_precedence in (
             {{ change_tables.precedence_of('truncate') }}, {{ change_tables.precedence_of('departure') }}, {{ change_tables.precedence_of('delete') }}
-        )) as _is_ended
+        )) as _ct_is_ended
     from tenancies
-    where _tenancy is not null
-    group by {{ change_tables.column_list(spec.key) }}, _tenancy
+    where _ct_tenancy is not null
+    group by {{ change_tables.column_list(spec.key) }}, _ct_tenancy
 
 ),
 
@@ -182,7 +182,7 @@ followed_stays as (
 
     select
         *,
-        lead(_tenancy) over (partition by {{ change_tables.column_list(spec.key) }} order by _began, _tenancy) as _covered_by
+        lead(_ct_tenancy) over (partition by {{ change_tables.column_list(spec.key) }} order by _ct_began, _ct_tenancy) as _ct_covered_by
     from stays
 
 ),
@@ -191,11 +191,11 @@ covered_rows as (
 
     select
         {{ change_tables.column_list(spec.key) }},
-        _tenancy as _change_id,
-        _began['_change_seq'] as _change_seq,
-        _covered_by
+        _ct_tenancy as _change_id,
+        _ct_began['_change_seq'] as _change_seq,
+        _ct_covered_by
     from followed_stays
-    where not _is_ended and _covered_by is not null
+    where not _ct_is_ended and _ct_covered_by is not null
 
 )
 {%- endmacro %}

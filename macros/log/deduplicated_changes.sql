@@ -43,7 +43,7 @@
             {%- set is_taken = "_status = 'accepted' or (" ~ change_tables.is_withdrawal() ~ ")" -%}
         {%- endif -%}
         {%- set rank -%}
-            struct({{ change_tables.content_text(spec) }}, {{ change_tables.header_columns(spec) | join(', ') }}, _place)
+            struct({{ change_tables.content_text(spec) }}, {{ change_tables.header_columns(spec) | join(', ') }}, _ct_place)
         {%- endset -%}
 {{ change_tables.run_note(run) }}
 with {{ change_tables.staging_steps(spec, bound) }},
@@ -53,7 +53,7 @@ with {{ change_tables.staging_steps(spec, bound) }},
     select
         *,
         {{ change_tables.hash_of(change_tables.delivery_columns(spec)) }} as _row_hash,
-        {{ change_tables.content_hash(spec) }} as _content_hash
+        {{ change_tables.content_hash(spec) }} as _ct_content_hash
     from staged
     where {{ is_taken }}
 
@@ -63,15 +63,15 @@ gathered as (
 
     select
         *,
-        count(*) over same_change as _copies,
-        count(_report) over same_change as _reports,
-        max(_report) over same_change as _known_report,
-        max(_key_before) over same_change as _known_key_before,
-        min(_content_hash) over same_change <> max(_content_hash) over same_change
-        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _contents_differ
+        count(*) over same_change as _ct_copies,
+        count(_report) over same_change as _ct_reports,
+        max(_report) over same_change as _ct_known_report,
+        max(_key_before) over same_change as _ct_known_key_before,
+        min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
+        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _ct_contents_differ
         {%- if with_others %},
-        max(_arrival) over same_change as _last_arrival,
-        min(case when {{ change_tables.holds_back(spec) }} then _arrival end) over same_change as _waiting_since
+        max(_ct_arrival) over same_change as _ct_last_arrival,
+        min(case when {{ change_tables.holds_back(spec) }} then _ct_arrival end) over same_change as _ct_waiting_since
         {%- endif %}
     from {{ 'delivered' if with_others else 'accepted' }}
     window same_change as (partition by {{ same_change }})
@@ -83,7 +83,7 @@ compared as (
 
     select
         *,
-        max(case when _copies > 1 then {{ rank }} end) over (partition by {{ same_change }}) as _highest_rank
+        max(case when _ct_copies > 1 then {{ rank }} end) over (partition by {{ same_change }}) as _ct_highest_rank
     from gathered
 
 ),
@@ -100,26 +100,26 @@ changes as (
         _transaction_id,
         _present_columns,
         _changed_columns,
-        _known_key_before as _key_before,
+        _ct_known_key_before as _key_before,
         _raw_id,
-        case when _reports = _copies and not startswith(_known_report, 'conflicting_content') then _known_report end as _report,
-        _contents_differ or coalesce(startswith(_known_report, 'conflicting_content'), false) as _is_conflicting,
+        case when _ct_reports = _ct_copies and not startswith(_ct_known_report, 'conflicting_content') then _ct_known_report end as _report,
+        _ct_contents_differ or coalesce(startswith(_ct_known_report, 'conflicting_content'), false) as _is_conflicting,
         _row_hash,
         {{ spec.form }} as _form,
         {%- for column in change_tables.further_columns(spec) %}
         {{ column.name }},
         {%- endfor %}
         {%- if withdraws %}
-        {{ change_tables.is_withdrawal() }} as _withdraws,
+        {{ change_tables.is_withdrawal() }} as _ct_withdraws,
         {%- endif %}
         {%- if with_others %}
-        _status = 'accepted' as _is_accepted,
-        _last_arrival,
-        _waiting_since,
+        _status = 'accepted' as _ct_is_accepted,
+        _ct_last_arrival,
+        _ct_waiting_since,
         {%- endif %}
         {{ change_tables.column_list(spec.column_names) }}
     from compared
-    where _copies = 1 or {{ rank }} = _highest_rank
+    where _ct_copies = 1 or {{ rank }} = _ct_highest_rank
 
 )
         {%- if run.run == 'everything' -%}
@@ -130,9 +130,9 @@ new_changes as (
 
     select
         changes.*,
-        {{ 'changes._withdraws or ' if withdraws }}coalesce({{ change_tables.overrules_key_before(spec, 'changes', 'known') }}, false)
-        or coalesce({{ change_tables.overrules_row(spec, 'changes', 'known') }}, false) as _overrules,
-        known._change_id is not null as _is_known
+        {{ 'changes._ct_withdraws or ' if withdraws }}coalesce({{ change_tables.overrules_key_before(spec, 'changes', 'known') }}, false)
+        or coalesce({{ change_tables.overrules_row(spec, 'changes', 'known') }}, false) as _ct_overrules,
+        known._change_id is not null as _ct_is_known
     from changes
     left join {{ state }} as known
         on changes._change_id = known._change_id and changes._change_seq = known._change_seq
@@ -141,7 +141,7 @@ new_changes as (
         case
             when {{ change_tables.compares_completeness(spec, 'known', '>', 'changes') }}
                 then false
-            when changes._withdraws
+            when changes._ct_withdraws
                 then known._change_id is not null
             else
                 {{ change_tables._is_new_to_log(spec) | indent(8) }}

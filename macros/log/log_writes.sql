@@ -56,7 +56,7 @@ when
 when matched and source._mark is not null then update set
     _mark = {{ change_tables.guarded_mark(run.mark_before) }}
 {%- if withdraws %}
-when matched and source._withdraws and {{ change_tables.is_as_complete(spec) }} then delete
+when matched and source._ct_withdraws and {{ change_tables.is_as_complete(spec) }} then delete
 {%- endif %}
 when matched and ({{ change_tables.content_wins(spec) }}) then update set
     {%- for name in change_tables.columns_taken_by_content(spec) %}
@@ -65,7 +65,7 @@ when matched and ({{ change_tables.content_wins(spec) }}) then update set
     {{ change_tables._set_what_adds_up(spec) }}
 when matched and ({{ change_tables.revises(spec) }}) then update set
     {{ change_tables._set_what_adds_up(spec) }}
-when not matched{{ ' and not source._withdraws' if withdraws }} then insert (_mark, {{ change_tables.column_list(columns) }})
+when not matched{{ ' and not source._ct_withdraws' if withdraws }} then insert (_mark, {{ change_tables.column_list(columns) }})
     values (source._mark, {{ change_tables.column_list(columns, 'source') }})
 {%- endmacro %}
 
@@ -76,16 +76,16 @@ when not matched{{ ' and not source._withdraws' if withdraws }} then insert (_ma
     select
         _mark,
         {%- if with_withdrawals %}
-        _withdraws,
+        _ct_withdraws,
         {%- endif %}
         {{ change_tables.column_list(columns) }}
     from {{ new_changes }}
-    where {{ found.is_change }}{{ ' or _withdraws' if with_withdrawals }}
+    where {{ found.is_change }}{{ ' or _ct_withdraws' if with_withdrawals }}
     union all
     select
         {{ change_tables.text_literal(tojson(mark)) }} as _mark,
         {%- if with_withdrawals %}
-        false as _withdraws,
+        false as _ct_withdraws,
         {%- endif %}
         {% for name in columns %}null as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}{% endfor %}
 {%- endmacro %}

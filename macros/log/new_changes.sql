@@ -7,13 +7,13 @@
                tell how far the raw table has settled (`settled`), and whether rows wait (`waiting`)
 -#}
 {% macro probe_changes(changes, compared=false, arrival=none) %}
-    {% set is_change = '_is_accepted' if arrival else '_mark is null' %}
+    {% set is_change = '_ct_is_accepted' if arrival else '_mark is null' %}
     {% set row = run_query(
         "select count_if(" ~ is_change ~ ") as changes,"
         ~ " min(case when " ~ is_change ~ " then _change_seq end) as lowest_seq,"
         ~ " max(case when " ~ is_change ~ " then _change_seq end) as highest_seq,"
         ~ " max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves,"
-        ~ (" count_if(_overrules) as overruled, count_if(_is_known)" if compared else " 0 as overruled, 0") ~ " as known"
+        ~ (" count_if(_ct_overrules) as overruled, count_if(_ct_is_known)" if compared else " 0 as overruled, 0") ~ " as known"
         ~ (", " ~ change_tables.settled_columns(arrival) if arrival else "")
         ~ " from " ~ changes
     ).rows[0] %}
@@ -56,7 +56,7 @@
 {% macro find_withdrawals(spec, log, new_changes, found) %}
     {% set row = run_query(
         "select count(*) as withdrawn, min(_change_seq) as lowest_seq, max(_change_seq) as highest_seq"
-        ~ " from (select * from " ~ new_changes ~ " where _withdraws) as source left semi join " ~ log ~ " as target"
+        ~ " from (select * from " ~ new_changes ~ " where _ct_withdraws) as source left semi join " ~ log ~ " as target"
         ~ " on source._change_id = target._change_id and source._change_seq = target._change_seq"
         ~ " and " ~ change_tables.is_as_complete(spec)
     ).rows[0] %}

@@ -51,7 +51,7 @@ reports as (
         'orphan' as code,
         concat('no row lives at key ', {{ change_tables._key_as_json(spec) }}, ', and the update does not bear every column') as detail
     from borne_events
-    where not _is_deleted and not _lives
+    where not _is_deleted and not _ct_lives
     {%- endif %}
     {%- if run.follows_rows %}
     union all
@@ -59,7 +59,7 @@ reports as (
         _change_id,
         _change_seq,
         'key_collision' as code,
-        concat('its row at key ', {{ change_tables._key_as_json(spec) }}, ' was covered by that of change ', _covered_by) as detail
+        concat('its row at key ', {{ change_tables._key_as_json(spec) }}, ' was covered by that of change ', _ct_covered_by) as detail
     from covered_rows
     {%- endif %}
 

@@ -15,7 +15,7 @@
         {% do return(change_tables._settled_at(run, bound.arrival, none, run_query(waiting_positions(spec, bound)).rows)) %}
     {% endif %}
     {% set rows = "(with " ~ change_tables.staging_steps(spec, bound)
-        ~ " select _arrival as _last_arrival, case when " ~ change_tables.holds_back(spec) ~ " then _arrival end as _waiting_since from staged)" %}
+        ~ " select _ct_arrival as _ct_last_arrival, case when " ~ change_tables.holds_back(spec) ~ " then _ct_arrival end as _ct_waiting_since from staged)" %}
     {% if bound.arrival.kind == 'positions' %}
         {% do return(change_tables._settled_at(run, bound.arrival, none, change_tables._first_waiting(bound.arrival, rows))) %}
     {% endif %}
@@ -37,18 +37,18 @@
 {% macro settled_columns(arrival) %}
     {% set settled = 'cast(null as string)' %}
     {% if arrival.kind != 'positions' %}
-        {% set settled = change_tables.arrival_as_text('least(max(_last_arrival), min(_waiting_since))', arrival) %}
+        {% set settled = change_tables.arrival_as_text('least(max(_ct_last_arrival), min(_ct_waiting_since))', arrival) %}
     {% endif %}
-    {% do return(settled ~ ' as settled, count(_waiting_since) as waiting') %}
+    {% do return(settled ~ ' as settled, count(_ct_waiting_since) as waiting') %}
 {% endmacro %}
 
 
 {#- The first position of each group at which a row waits. -#}
 {% macro _first_waiting(arrival, rows) %}
-    {% set told = change_tables.columns_as_texts(arrival.group, '_first') + change_tables.columns_as_texts(arrival.columns, '_first._position') %}
+    {% set told = change_tables.columns_as_texts(arrival.group, '_ct_first') + change_tables.columns_as_texts(arrival.columns, '_ct_first._ct_position') %}
     {% do return(run_query(
-        "select " ~ told | join(', ') ~ " from (select min(_waiting_since) as _first from " ~ rows
-        ~ " where _waiting_since is not null group by " ~ change_tables.columns_as_texts(arrival.group, '_waiting_since') | join(', ') ~ ")"
+        "select " ~ told | join(', ') ~ " from (select min(_ct_waiting_since) as _ct_first from " ~ rows
+        ~ " where _ct_waiting_since is not null group by " ~ change_tables.columns_as_texts(arrival.group, '_ct_waiting_since') | join(', ') ~ ")"
     ).rows) %}
 {% endmacro %}
 

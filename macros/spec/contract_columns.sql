@@ -60,57 +60,24 @@
 {% endmacro %}
 
 
-{#- Names that no declared column of a format may bear. -#}
+{#- Names of columns that the models of a format add, in lower case: no declared column can have one. -#}
 {% macro taken_names(format) %}
     {% do return(
         change_tables.contract_column_types().keys() | list
         + change_tables.further_columns({'format': format}) | map(attribute='name') | list
-        + change_tables._working_columns()
     ) %}
+{% endmacro %}
+
+
+{#- What the names of all other columns of the steps between raw rows and models begin with, and no declared column. -#}
+{% macro working_prefix() %}
+    {% do return('_ct_') %}
 {% endmacro %}
 
 
 {#- The columns of its own that a format carries through staging and log: see `format_of`. What is no table of a format (documents) has none. -#}
 {% macro further_columns(spec) %}
     {% do return(change_tables.format_of(spec.format).columns if 'format' in spec else []) %}
-{% endmacro %}
-
-
-{#- Names that steps between the models' columns use. -#}
-{% macro _working_columns() %}
-    {% do return([
-        '_after_clash', '_after_first', '_after_index', '_after_is_fragment', '_after_last_field',
-        '_after_positions', '_after_second', '_after_state', '_array_index', '_arrival', '_bears_all',
-        '_before_1', '_before_2', '_before_3', '_before_4', '_before_5', '_before_6', '_before_7', '_before_8',
-        '_before_clash', '_before_first', '_before_index', '_before_is_fragment', '_before_last_field',
-        '_before_positions', '_before_second', '_before_state', '_beginning', '_begins', '_body',
-        '_borne_names', '_can_start', '_column_misfit', '_column_names', '_column_ordinals', '_content_hash',
-        '_contents_differ', '_copies', '_copy', '_counts', '_covered', '_decoding_error', '_deletes_before',
-        '_departs', '_differs', '_ends', '_entered_by', '_enters', '_envelope', '_error', '_event_counter',
-        '_event_time', '_extent_misfit', '_fault', '_fault_in_change', '_field_map', '_first_position',
-        '_first_tenancy', '_floor', '_floors', '_forbidden', '_fragment', '_has_before', '_has_key', '_has_landed_update',
-        '_has_lived', '_has_update', '_header_fault', '_headers', '_highest_before_key', '_highest_rank', '_highest_update_key',
-        '_holds_back', '_io_time', '_io_type', '_is_accepted', '_is_ahead', '_is_before', '_is_covered',
-        '_is_ended', '_is_first', '_is_fragment', '_is_half', '_is_key_update', '_is_known', '_is_moved',
-        '_is_open', '_is_own', '_is_paired', '_is_part', '_is_tracked', '_is_untold', '_is_wanted',
-        '_is_withdrawn', '_key_1', '_key_2', '_key_3', '_key_4', '_key_5', '_key_6', '_key_7', '_key_8',
-        '_key_before_misfit', '_key_fault', '_key_misfit', '_kind', '_known_key_before', '_known_report',
-        '_lacks_schema', '_landed_code', '_landed_column_mask', '_landed_events', '_landed_ids', '_landed_mask',
-        '_landed_row', '_landed_rows', '_landed_time', '_last_arrival', '_last_counter', '_last_event',
-        '_last_of_span', '_lineage', '_lives', '_logged_column', '_logged_status', '_lowest_before_key',
-        '_lowest_seq', '_lowest_update_key',
-        '_mask_ordinals', '_masked_names', '_message', '_misfits', '_missing_key', '_named_columns',
-        '_named_keys', '_names_collide', '_next_beginning', '_next_seq', '_offset', '_operation_code', '_operations',
-        '_other_status', '_overrules', '_own_fault', '_parsed_key', '_parts_differ', '_perpetrator', '_place',
-        '_position', '_rank', '_read', '_read_at', '_record', '_record_id', '_record_position', '_rejection',
-        '_reports', '_row', '_row_before', '_run_error', '_running_at', '_schema', '_schema_id', '_sequence',
-        '_set_aside', '_span_next_seq', '_span_seq', '_table_number', '_tenancy', '_tenancy_before', '_text',
-        '_timestamp_misfit', '_told', '_told_array_index', '_told_fragment', '_told_key_before',
-        '_told_operation', '_told_position', '_told_schema', '_told_sequence', '_told_table',
-        '_told_table_number', '_told_time', '_told_transaction_id', '_tracked_numbers', '_tracked_operations',
-        '_tracked_sequence', '_tracking', '_trans_ind', '_transaction', '_values', '_waiting_since',
-        '_waits_for', '_wanted_sequence', '_withdraws'
-    ]) %}
 {% endmacro %}
 
 

@@ -110,6 +110,10 @@
         {% do seen.append(column.name | lower) %}
         {% if column.name | lower in change_tables.taken_names(format) %}
             {% do found.append("`columns` must not use the name of a column that the models add, got '" ~ column.name ~ "'") %}
+        {% elif (column.name | lower).startswith(change_tables.working_prefix()) %}
+            {% do found.append(
+                "`columns` must not begin with " ~ change_tables.working_prefix() ~ ", as columns of the models' steps do, got '" ~ column.name ~ "'"
+            ) %}
         {% endif %}
         {% if not column.data_type %}
             {% do found.append("`columns`: '" ~ column.name ~ "' must have a data_type") %}

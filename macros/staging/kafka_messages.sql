@@ -2,12 +2,12 @@
     The messages of a raw table of Kafka records, ending in `messages`: each record that the entry's topic and the bound let
     through, read once.
 
-    _kind               data, metadata, tombstone (no value), unreadable, or schema_missing (an Avro message that waits)
-    _error              what is wrong with an unreadable one, or which schema is missing
-    _headers            the headers of a data message, as texts
-    _row, _row_before   what the change leaves (of a delete: what it ends) and, of an update, what stood before: texts by column
-    _told_schema, _told_table   the table that the message tells, by its headers or by the metadata of its schema
-    _column_names       the table's columns by ordinal, by the metadata of its schema; null where there is none
+    _ct_kind               data, metadata, tombstone (no value), unreadable, or schema_missing (an Avro message that waits)
+    _ct_error              what is wrong with an unreadable one, or which schema is missing
+    _ct_headers            the headers of a data message, as texts
+    _ct_row, _ct_row_before   what the change leaves (of a delete: what it ends) and, of an update, what stood before: texts by column
+    _ct_told_schema, _ct_told_table   the table that the message tells, by its headers or by the metadata of its schema
+    _ct_column_names       the table's columns by ordinal, by the metadata of its schema; null where there is none
 -#}
 {% macro kafka_message_steps(spec, bound) %}
     {%- set landed = change_tables.landed_columns(
@@ -27,13 +27,13 @@ landed as (
     select
         *,
         concat_ws(':', topic, `partition`, `offset`) as _raw_id,
-        cast(`offset` as string) as _offset,
+        cast(`offset` as string) as _ct_offset,
         {%- if spec.serialization == 'json' %}
-        cast(value as string) as _text,
+        cast(value as string) as _ct_text,
         {%- endif %}
         struct(
             topic, `partition`, `offset`, `timestamp`, {{ change_tables._readable('key') }} as key, {{ change_tables._readable('value') }} as value
-        ) as _landed_row
+        ) as _ct_landed_row
     from {{ spec.relation }}
     {%- if conditions %}
     where
@@ -54,7 +54,7 @@ parsed as (
     select *
     from
         {{ 'decoded' if spec.serialization == 'avro' else 'landed' }}
-        lateral view explode(array(from_json(_text, '{{ change_tables._kafka_message_type() }}', {{ change_tables._kafka_json_options() }}))) as _message
+        lateral view explode(array(from_json(_ct_text, '{{ change_tables._kafka_message_type() }}', {{ change_tables._kafka_json_options() }}))) as _ct_message
 
 ),
 
@@ -63,12 +63,12 @@ bodies as (
     select
         *,
         case
-            when _message['magic'] is not null then _message['message']
+            when _ct_message['magic'] is not null then _ct_message['message']
             else struct(
-                _message['data'] as data, _message['beforeData'] as `beforeData`, _message['headers'] as headers,
-                _message['schemaId'] as `schemaId`, _message['lineage'] as lineage
+                _ct_message['data'] as data, _ct_message['beforeData'] as `beforeData`, _ct_message['headers'] as headers,
+                _ct_message['schemaId'] as `schemaId`, _ct_message['lineage'] as lineage
             )
-        end as _body
+        end as _ct_body
     from parsed
 
 ),
@@ -76,64 +76,64 @@ bodies as (
 read as (
 
     select
-        * except (_body, _message),
+        * except (_ct_body, _ct_message),
         {%- if spec.serialization == 'avro' %}
         case
             when value is null then 'tombstone'
-            when _envelope['error'] is not null or not coalesce(_envelope['type'] in ('DT', 'MD'), false) then 'unreadable'
-            when _envelope['type'] = 'MD' then 'metadata'
-            when _schema is null then 'schema_missing'
-            when _text is null or _message is null or _message['_corrupt'] is not null then 'unreadable'
+            when _ct_envelope['error'] is not null or not coalesce(_ct_envelope['type'] in ('DT', 'MD'), false) then 'unreadable'
+            when _ct_envelope['type'] = 'MD' then 'metadata'
+            when _ct_schema is null then 'schema_missing'
+            when _ct_text is null or _ct_message is null or _ct_message['_ct_corrupt'] is not null then 'unreadable'
             else 'data'
-        end as _kind,
+        end as _ct_kind,
         case
-            when _envelope['error'] is not null then _envelope['error']
-            when not coalesce(_envelope['type'] in ('DT', 'MD'), false)
-                then concat('the envelope is of type ', coalesce(concat('\'', _envelope['type'], '\''), 'null'))
-            when _schema is null
-                then concat('no metadata message with the schema id ', coalesce(concat('\'', _envelope['schema_id'], '\''), 'null'))
-            else coalesce(_decoding_error, 'the record is not made as data messages are')
-        end as _error,
+            when _ct_envelope['error'] is not null then _ct_envelope['error']
+            when not coalesce(_ct_envelope['type'] in ('DT', 'MD'), false)
+                then concat('the envelope is of type ', coalesce(concat('\'', _ct_envelope['type'], '\''), 'null'))
+            when _ct_schema is null
+                then concat('no metadata message with the schema id ', coalesce(concat('\'', _ct_envelope['schema_id'], '\''), 'null'))
+            else coalesce(_ct_decoding_error, 'the record is not made as data messages are')
+        end as _ct_error,
         {%- else %}
         case
-            when _text is null then 'tombstone'
+            when _ct_text is null then 'tombstone'
             when
-                not is_valid_utf8(_text) or _message is null or _message['_corrupt'] is not null
-                or not _text rlike '\\}\\s*$'
+                not is_valid_utf8(_ct_text) or _ct_message is null or _ct_message['_ct_corrupt'] is not null
+                or not _ct_text rlike '\\}\\s*$'
                 {#- text behind the object, or what looks like it inside a text #}
                 or (
-                    _text rlike '\\}\\s*([^\\s,}\\]]|,\\s*[^"\\s])'
+                    _ct_text rlike '\\}\\s*([^\\s,}\\]]|,\\s*[^"\\s])'
                     and (
-                        try_parse_json(concat('[', _text, ']')) is null
-                        or try_variant_get(try_parse_json(concat('[', _text, ']')), '$[1]', 'variant') is not null
+                        try_parse_json(concat('[', _ct_text, ']')) is null
+                        or try_variant_get(try_parse_json(concat('[', _ct_text, ']')), '$[1]', 'variant') is not null
                     )
                 )
                 then 'unreadable'
-            when _message['magic'] is not null and not coalesce(_message['type'] in ('DT', 'MD'), false) then 'unreadable'
-            when _message['type'] = 'MD' or (_message['magic'] is null and _body['lineage'] is not null) then 'metadata'
+            when _ct_message['magic'] is not null and not coalesce(_ct_message['type'] in ('DT', 'MD'), false) then 'unreadable'
+            when _ct_message['type'] = 'MD' or (_ct_message['magic'] is null and _ct_body['lineage'] is not null) then 'metadata'
             else 'data'
-        end as _kind,
+        end as _ct_kind,
         case
-            when not is_valid_utf8(_text) then 'the value is not UTF-8'
-            when _message['magic'] is not null and _message['_corrupt'] is null
-                then concat('the envelope is of type ', coalesce(concat('\'', _message['type'], '\''), 'null'))
+            when not is_valid_utf8(_ct_text) then 'the value is not UTF-8'
+            when _ct_message['magic'] is not null and _ct_message['_ct_corrupt'] is null
+                then concat('the envelope is of type ', coalesce(concat('\'', _ct_message['type'], '\''), 'null'))
             else 'the value is not a JSON object as messages are'
-        end as _error,
+        end as _ct_error,
         {%- endif %}
-        _body['headers'] as _headers,
-        nullif(_body['headers']['transactionId'], '') as _transaction_id,
-        try_cast(_body['headers']['transactionEventCounter'] as bigint) as _event_counter,
+        _ct_body['headers'] as _ct_headers,
+        nullif(_ct_body['headers']['transactionId'], '') as _transaction_id,
+        try_cast(_ct_body['headers']['transactionEventCounter'] as bigint) as _ct_event_counter,
         if(
-            _body['headers']['operation'] = 'DELETE',
-            coalesce(if(size(_body['data']) > 0, _body['data'], null), _body['beforeData']),
-            _body['data']
-        ) as _row,
-        if(_body['headers']['operation'] in ('UPDATE', 'DELETE'), _body['beforeData'], null) as _row_before,
+            _ct_body['headers']['operation'] = 'DELETE',
+            coalesce(if(size(_ct_body['data']) > 0, _ct_body['data'], null), _ct_body['beforeData']),
+            _ct_body['data']
+        ) as _ct_row,
+        if(_ct_body['headers']['operation'] in ('UPDATE', 'DELETE'), _ct_body['beforeData'], null) as _ct_row_before,
         coalesce(
-            {{ "_envelope['schema_id']" if spec.serialization == 'avro' else "_message['messageSchemaId']" }},
-            _body['headers']['externalSchemaId']
-        ) as _schema_id,
-        _body['lineage'] as _lineage
+            {{ "_ct_envelope['schema_id']" if spec.serialization == 'avro' else "_ct_message['messageSchemaId']" }},
+            _ct_body['headers']['externalSchemaId']
+        ) as _ct_schema_id,
+        _ct_body['lineage'] as _ct_lineage
     from bodies
 
 ),
@@ -143,20 +143,20 @@ messages as (
     select /*+ broadcast(schemas) */
         read.*,
         {%- if bound.arrival %}
-        {{ change_tables.arrival_of_row(bound.arrival) }} as _arrival,
+        {{ change_tables.arrival_of_row(bound.arrival) }} as _ct_arrival,
         {%- endif %}
         case
-            when _headers['table'] is null or _headers['schema'] is not null
-                then coalesce(_headers['schema'], _lineage['schema'], schemas._schema_name)
-            when _headers['table'] = schemas._table_name
-                then schemas._schema_name
-        end as _told_schema,
-        coalesce(_headers['table'], _lineage['table'], schemas._table_name) as _told_table,
-        schemas._column_names,
-        read._schema_id is not null and schemas._schema_id is null as _lacks_schema
+            when _ct_headers['table'] is null or _ct_headers['schema'] is not null
+                then coalesce(_ct_headers['schema'], _ct_lineage['schema'], schemas._ct_schema_name)
+            when _ct_headers['table'] = schemas._ct_table_name
+                then schemas._ct_schema_name
+        end as _ct_told_schema,
+        coalesce(_ct_headers['table'], _ct_lineage['table'], schemas._ct_table_name) as _ct_told_table,
+        schemas._ct_column_names,
+        read._ct_schema_id is not null and schemas._ct_schema_id is null as _ct_lacks_schema
     from read
     left join schemas
-        on read._schema_id = schemas._schema_id
+        on read._ct_schema_id = schemas._ct_schema_id
 
 )
 {%- endmacro %}
@@ -168,7 +168,7 @@ envelopes as (
 
     select
         *,
-        read_avro_envelope(value) as _envelope
+        read_avro_envelope(value) as _ct_envelope
     from landed
 
 ),
@@ -177,10 +177,10 @@ with_schemas as (
 
     select /*+ broadcast(schemas) */
         envelopes.*,
-        coalesce(envelopes._envelope['schema'], schemas._data_schema) as _schema
+        coalesce(envelopes._ct_envelope['schema'], schemas._ct_data_schema) as _ct_schema
     from envelopes
     left join schemas
-        on envelopes._envelope['schema_id'] = schemas._schema_id
+        on envelopes._ct_envelope['schema_id'] = schemas._ct_schema_id
 
 ),
 
@@ -188,7 +188,7 @@ read_records as (
 
     select
         *,
-        avro_to_json(_envelope['message'], _schema) as _record
+        avro_to_json(_ct_envelope['message'], _ct_schema) as _ct_record
     from with_schemas
 
 ),
@@ -198,8 +198,8 @@ decoded as (
 
     select
         *,
-        _record['error'] as _decoding_error,
-        if(_schema is null and _envelope['type'] = 'MD', cast(_envelope['message'] as string), _record['json']) as _text
+        _ct_record['error'] as _ct_decoding_error,
+        if(_ct_schema is null and _ct_envelope['type'] = 'MD', cast(_ct_envelope['message'] as string), _ct_record['json']) as _ct_text
     from read_records
 
 )
@@ -229,7 +229,7 @@ metadata_envelopes as (
 
     select
         *,
-        read_avro_envelope(cast(value as binary)) as _envelope
+        read_avro_envelope(cast(value as binary)) as _ct_envelope
     from {{ relation }}
     where startswith(cast(value as binary), X'61744D5347044D44') or ({{ is_json }})
 
@@ -239,7 +239,7 @@ metadata_records as (
 
     select
         *,
-        avro_to_json(_envelope['message'], _envelope['schema'])['json'] as _record_text
+        avro_to_json(_ct_envelope['message'], _ct_envelope['schema'])['json'] as _ct_record_text
     from metadata_envelopes
 
 ),
@@ -248,16 +248,16 @@ metadata_records as (
 metadata_messages as (
 
     select
-        concat_ws(':', topic, `partition`, `offset`) as _metadata_raw_id,
-        struct(`timestamp`, `offset`) as _landed_place,
+        concat_ws(':', topic, `partition`, `offset`) as _ct_metadata_raw_id,
+        struct(`timestamp`, `offset`) as _ct_landed_place,
         {%- if serialization == 'avro' %}
         from_json(
-            coalesce(_record_text, cast(coalesce(_envelope['message'], cast(value as binary)) as string)),
+            coalesce(_ct_record_text, cast(coalesce(_ct_envelope['message'], cast(value as binary)) as string)),
             '{{ change_tables._kafka_metadata_type() }}', {{ change_tables._kafka_json_options() }}
-        ) as _metadata
+        ) as _ct_metadata
     from metadata_records
         {%- else %}
-        from_json(cast(value as string), '{{ change_tables._kafka_metadata_type() }}', {{ change_tables._kafka_json_options() }}) as _metadata
+        from_json(cast(value as string), '{{ change_tables._kafka_metadata_type() }}', {{ change_tables._kafka_json_options() }}) as _ct_metadata
     from {{ relation }}
     where {{ is_json }}
         {%- endif %}
@@ -267,15 +267,15 @@ metadata_messages as (
 metadata_bodies as (
 
     select
-        _metadata_raw_id,
-        _landed_place,
+        _ct_metadata_raw_id,
+        _ct_landed_place,
         case
-            when _metadata['magic'] is not null then _metadata['message']
+            when _ct_metadata['magic'] is not null then _ct_metadata['message']
             else struct(
-                _metadata['schemaId'] as `schemaId`, _metadata['lineage'] as lineage,
-                _metadata['tableStructure'] as `tableStructure`, _metadata['dataSchema'] as `dataSchema`
+                _ct_metadata['schemaId'] as `schemaId`, _ct_metadata['lineage'] as lineage,
+                _ct_metadata['tableStructure'] as `tableStructure`, _ct_metadata['dataSchema'] as `dataSchema`
             )
-        end as _version
+        end as _ct_version
     from metadata_messages
 
 ),
@@ -286,7 +286,7 @@ schema_versions as (
         *,
         filter(
             transform(
-                map_entries(_version['tableStructure']['tableColumns']),
+                map_entries(_ct_version['tableStructure']['tableColumns']),
                 entry -> struct(
                     try_cast(entry['value']['ordinal'] as int) as ordinal,
                     entry['key'] as name,
@@ -298,7 +298,7 @@ schema_versions as (
                 )
             ),
             entry -> entry['ordinal'] is not null
-        ) as _columns
+        ) as _ct_columns
     from metadata_bodies
 
 ),
@@ -306,30 +306,30 @@ schema_versions as (
 -- one that is sent again tells the same
 latest_versions as (
 
-    select max_by(struct(*), _landed_place) as _latest
+    select max_by(struct(*), _ct_landed_place) as _ct_latest
     from schema_versions
-    where _version['schemaId'] is not null
-    group by _version['schemaId']
+    where _ct_version['schemaId'] is not null
+    group by _ct_version['schemaId']
 
 ),
 
 schemas as (
 
     select
-        _latest['_version']['schemaId'] as _schema_id,
-        _latest['_version']['lineage']['schema'] as _schema_name,
-        _latest['_version']['lineage']['table'] as _table_name,
-        try_cast(_latest['_version']['lineage']['tableVersion'] as int) as _table_version,
-        _latest['_version']['lineage']['server'] as _server,
-        _latest['_version']['lineage']['task'] as _task,
-        array_sort(_latest['_columns']) as _columns,
+        _ct_latest['_ct_version']['schemaId'] as _ct_schema_id,
+        _ct_latest['_ct_version']['lineage']['schema'] as _ct_schema_name,
+        _ct_latest['_ct_version']['lineage']['table'] as _ct_table_name,
+        try_cast(_ct_latest['_ct_version']['lineage']['tableVersion'] as int) as _ct_table_version,
+        _ct_latest['_ct_version']['lineage']['server'] as _ct_server,
+        _ct_latest['_ct_version']['lineage']['task'] as _ct_task,
+        array_sort(_ct_latest['_ct_columns']) as _ct_columns,
         if(
-            size(array_distinct(_latest['_columns']['ordinal'])) = size(_latest['_columns']),
-            map_from_arrays(_latest['_columns']['ordinal'], _latest['_columns']['name']),
+            size(array_distinct(_ct_latest['_ct_columns']['ordinal'])) = size(_ct_latest['_ct_columns']),
+            map_from_arrays(_ct_latest['_ct_columns']['ordinal'], _ct_latest['_ct_columns']['name']),
             null
-        ) as _column_names,
-        _latest['_version']['dataSchema'] as _data_schema,
-        _latest['_metadata_raw_id'] as _metadata_raw_id
+        ) as _ct_column_names,
+        _ct_latest['_ct_version']['dataSchema'] as _ct_data_schema,
+        _ct_latest['_ct_metadata_raw_id'] as _ct_metadata_raw_id
     from latest_versions
 
 )
@@ -341,7 +341,7 @@ schemas as (
     {%- if spec.table is none -%}
         false
     {%- else -%}
-        _lacks_schema and {{ change_tables._kafka_told_table(spec) }} is null
+        _ct_lacks_schema and {{ change_tables._kafka_told_table(spec) }} is null
         {{- ' and topic = ' ~ change_tables.text_literal(spec.topic) if spec.topic is not none }}
     {%- endif -%}
 {%- endmacro %}
@@ -350,9 +350,9 @@ schemas as (
 {#- The table that a message tells. -#}
 {% macro _kafka_told_table(spec) -%}
     {%- if spec.table_column is none -%}
-        _told_table
+        _ct_told_table
     {%- else -%}
-        coalesce(_told_table, _row[{{ change_tables.text_literal(spec.table_column) }}])
+        coalesce(_ct_told_table, _ct_row[{{ change_tables.text_literal(spec.table_column) }}])
     {%- endif -%}
 {%- endmacro %}
 
@@ -368,8 +368,8 @@ schemas as (
         {%- set bare = change_tables.text_literal(spec.table.split('.', 1) | last) -%}
         {%- set told = change_tables._kafka_told_table(spec) -%}
         {%- do conditions.append(
-            told ~ " = " ~ wanted ~ " or concat(_told_schema, '.', _told_table) = " ~ wanted
-            ~ (" or (_told_schema is null and " ~ told ~ " = " ~ bare ~ ")" if bare != wanted)
+            told ~ " = " ~ wanted ~ " or concat(_ct_told_schema, '.', _ct_told_table) = " ~ wanted
+            ~ (" or (_ct_told_schema is null and " ~ told ~ " = " ~ bare ~ ")" if bare != wanted)
         ) -%}
     {%- endif -%}
     {%- if not conditions -%}
@@ -396,7 +396,7 @@ schemas as (
 
 
 {% macro _kafka_json_options() -%}
-    map('columnNameOfCorruptRecord', '_corrupt')
+    map('columnNameOfCorruptRecord', '_ct_corrupt')
 {%- endmacro %}
 
 
@@ -408,7 +408,7 @@ schemas as (
     {%- set body -%}
         data: map<string, string>, beforeData: map<string, string>, headers: {{ headers }}, schemaId: string, lineage: struct<`schema`: string, `table`: string>
     {%- endset -%}
-    struct<_corrupt: string, magic: string, type: string, messageSchemaId: string, message: struct<{{ body }}>, {{ body }}>
+    struct<_ct_corrupt: string, magic: string, type: string, messageSchemaId: string, message: struct<{{ body }}>, {{ body }}>
 {%- endmacro %}
 
 
@@ -416,5 +416,5 @@ schemas as (
     {%- set lineage = 'struct<server: string, task: string, `schema`: string, `table`: string, tableVersion: string, timestamp: string>' -%}
     {%- set column = 'struct<ordinal: string, type: string, length: string, precision: string, scale: string, primaryKeyPosition: string>' -%}
     {%- set body = 'schemaId: string, lineage: ' ~ lineage ~ ', tableStructure: struct<tableColumns: map<string, ' ~ column ~ '>>, dataSchema: string' -%}
-    struct<_corrupt: string, magic: string, message: struct<{{ body }}>, {{ body }}>
+    struct<_ct_corrupt: string, magic: string, message: struct<{{ body }}>, {{ body }}>
 {%- endmacro %}

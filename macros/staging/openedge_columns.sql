@@ -185,11 +185,11 @@
 {%- endmacro %}
 
 
-{#- Why `_told_time`, which is the header as it landed, is no time: see `misfit`. -#}
+{#- Why `_ct_told_time`, which is the header as it landed, is no time: see `misfit`. -#}
 {% macro openedge_time_misfit(column) -%}
-    {%- set told = {'name': '_told_time', 'label': '_Time-Stamp', 'data_type': 'timestamp'} -%}
+    {%- set told = {'name': '_ct_told_time', 'label': '_Time-Stamp', 'data_type': 'timestamp'} -%}
     {{- change_tables.misfit(
-        {'columns': [told]}, ['_told_time'], {'_told_time': {'data_type': column.data_type if column else 'timestamp'}}
+        {'columns': [told]}, ['_ct_told_time'], {'_ct_told_time': {'data_type': column.data_type if column else 'timestamp'}}
     ) -}}
 {%- endmacro %}
 
@@ -202,8 +202,8 @@
 
 {#- What is wrong with the sequence of a row; two lines of a `case`. -#}
 {% macro openedge_sequence_fault() -%}
-when _told_sequence is null
+when _ct_told_sequence is null
                 then 'change_seq_missing: _Change-Sequence is null'
-            when coalesce(_sequence, -1) < 0
-                then concat('change_seq_malformed: \'', _told_sequence, '\' is no whole number of 0 or more')
+            when coalesce(_ct_sequence, -1) < 0
+                then concat('change_seq_malformed: \'', _ct_told_sequence, '\' is no whole number of 0 or more')
 {%- endmacro %}

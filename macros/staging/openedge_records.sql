@@ -2,13 +2,13 @@
     The rows of a change table with what their sequence tells, ending in `records`: the two parts of an image are joined,
     the before image stands beside the after image, and so does the tracking row. The rows of one sequence are one change.
 
-    the declared columns   of the after image; of an array, its elements as texts, and its text in `_text_<n>`
-    _before_<n>            the key by the before image, where it can be read whole
-    _fault                 what makes the change unusable, whatever its values are
-    _waits_for             what the row waits for, as `code: detail`
-    _is_part               whether the row is part of what another row tells: a second part, a before image
-    _differs               whether a part has landed with different contents
-    _is_tracked            whether the tracking row is there; `_field_map` is its field map, in lower case
+    the declared columns   of the after image; of an array, its elements as texts, and its text in `_ct_text_<n>`
+    _ct_before_<n>            the key by the before image, where it can be read whole
+    _ct_fault                 what makes the change unusable, whatever its values are
+    _ct_waits_for             what the row waits for, as `code: detail`
+    _ct_is_part               whether the row is part of what another row tells: a second part, a before image
+    _ct_differs               whether a part has landed with different contents
+    _ct_is_tracked            whether the tracking row is there; `_ct_field_map` is its field map, in lower case
     _parts                 how many of the rows are read
 -#}
 {% macro openedge_record_steps(spec, bound, change, tracking) %}
@@ -22,25 +22,25 @@
 wanted_sequences as (
 
     select
-        _sequence as _wanted_sequence,
-        count_if(_record_position > 0) as _second_parts,
-        count_if(_operation_code = 3) as _before_images,
-        count_if(_operation_code <> 3) as _after_images
+        _ct_sequence as _ct_wanted_sequence,
+        count_if(_ct_record_position > 0) as _ct_second_parts,
+        count_if(_ct_operation_code = 3) as _ct_before_images,
+        count_if(_ct_operation_code <> 3) as _ct_after_images
     from landed_since
-    where _sequence is not null
-    group by _sequence
+    where _ct_sequence is not null
+    group by _ct_sequence
 
 ),
 
 -- rows of them may have landed before: of a second part or a before image the other, and where the log reaches
 late_sequences as (
 
-    select _wanted_sequence
+    select _ct_wanted_sequence
     from wanted_sequences
     where
-        _second_parts > 0
-        or (_before_images > 0 and _after_images = 0)
-        or _wanted_sequence <= {{ bound.highest_seq | int(0) }}
+        _ct_second_parts > 0
+        or (_ct_before_images > 0 and _ct_after_images = 0)
+        or _ct_wanted_sequence <= {{ bound.highest_seq | int(0) }}
 
 ),
 
@@ -62,16 +62,16 @@ landed as (
 tracked as (
 
     select
-        _sequence as _tracked_sequence,
-        sort_array(collect_set(coalesce(_told_operation, 'null'))) as _tracked_operations,
-        sort_array(collect_set(coalesce(_operation_code, -1))) as _tracked_numbers,
+        _ct_sequence as _ct_tracked_sequence,
+        sort_array(collect_set(coalesce(_ct_told_operation, 'null'))) as _ct_tracked_operations,
+        sort_array(collect_set(coalesce(_ct_operation_code, -1))) as _ct_tracked_numbers,
         max(struct(
-            _field_map, _partition_id, _recid, _landed_time, _transaction_id,
-            {{ change_tables.openedge_time_misfit(tracking.headers.time_stamp) }} as _time_misfit
-        )) as _tracking
+            _ct_field_map, _partition_id, _recid, _ct_landed_time, _transaction_id,
+            {{ change_tables.openedge_time_misfit(tracking.headers.time_stamp) }} as _ct_time_misfit
+        )) as _ct_tracking
     from tracking_rows
-    where _sequence is not null
-    group by _sequence
+    where _ct_sequence is not null
+    group by _ct_sequence
 
 ),
 
@@ -79,12 +79,12 @@ placed as (
 
     select
         *,
-        {{ change_tables.openedge_change_seq('_sequence') }} as _change_seq,
-        coalesce(_record_position, 0) as _position,
-        _operation_code = 3 as _is_before,
-        coalesce(_array_index, 0) as _index,
-        coalesce(_fragment = 1, false) as _is_fragment,
-        {{ change_tables.openedge_time_misfit(change.headers.time_stamp) }} as _timestamp_misfit
+        {{ change_tables.openedge_change_seq('_ct_sequence') }} as _change_seq,
+        coalesce(_ct_record_position, 0) as _ct_position,
+        _ct_operation_code = 3 as _ct_is_before,
+        coalesce(_ct_array_index, 0) as _ct_index,
+        coalesce(_ct_fragment = 1, false) as _ct_is_fragment,
+        {{ change_tables.openedge_time_misfit(change.headers.time_stamp) }} as _ct_timestamp_misfit
     from landed
 
 ),
@@ -94,23 +94,23 @@ identified as (
     select
         *,
         case
-            when _change_seq is not null and _operation_code is not null and _position >= 0
-                then concat_ws('/', _change_seq, _operation_code, _position)
-            else to_json(struct(_told_sequence as `_Change-Sequence`, _told_operation as `_Operation`, _told_position as `_Continuation-Position`), {{ change_tables.json_options() }})
+            when _change_seq is not null and _ct_operation_code is not null and _ct_position >= 0
+                then concat_ws('/', _change_seq, _ct_operation_code, _ct_position)
+            else to_json(struct(_ct_told_sequence as `_Change-Sequence`, _ct_told_operation as `_Operation`, _ct_told_position as `_Continuation-Position`), {{ change_tables.json_options() }})
         end as _raw_id,
         case
             {{ change_tables.openedge_sequence_fault() }}
-            when coalesce(_operation_code, 0) not between 1 and 4
-                then concat('unknown_operation: operation is ', coalesce(concat('\'', _told_operation, '\''), 'null'))
-            when _told_position is not null and coalesce(_record_position, -1) < 0
-                then concat('header_malformed: _Continuation-Position is \'', _told_position, '\'')
-            when _told_array_index is not null and coalesce(_array_index, -1) < 0
-                then concat('header_malformed: _ArrayIndex is \'', _told_array_index, '\'')
-            when _told_fragment is not null and not coalesce(_fragment in (0, 1), false)
-                then concat('header_malformed: _Fragment is \'', _told_fragment, '\'')
-            when _timestamp_misfit is not null
-                then concat('value_does_not_fit: ', _timestamp_misfit)
-        end as _own_fault
+            when coalesce(_ct_operation_code, 0) not between 1 and 4
+                then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_told_operation, '\''), 'null'))
+            when _ct_told_position is not null and coalesce(_ct_record_position, -1) < 0
+                then concat('header_malformed: _Continuation-Position is \'', _ct_told_position, '\'')
+            when _ct_told_array_index is not null and coalesce(_ct_array_index, -1) < 0
+                then concat('header_malformed: _ArrayIndex is \'', _ct_told_array_index, '\'')
+            when _ct_told_fragment is not null and not coalesce(_ct_fragment in (0, 1), false)
+                then concat('header_malformed: _Fragment is \'', _ct_told_fragment, '\'')
+            when _ct_timestamp_misfit is not null
+                then concat('value_does_not_fit: ', _ct_timestamp_misfit)
+        end as _ct_own_fault
     from placed
 
 ),
@@ -119,8 +119,8 @@ counted as (
 
     select
         *,
-        count(*) over same_change as _landed_rows,
-        collect_set(_raw_id) over same_change as _landed_ids
+        count(*) over same_change as _ct_landed_rows,
+        collect_set(_raw_id) over same_change as _ct_landed_ids
     from identified
     window same_change as (partition by coalesce(_change_seq, _raw_id))
 
@@ -131,17 +131,17 @@ images as (
 
     select
         *,
-        min(_own_fault) over same_change as _fault_in_change,
-        sort_array(collect_set(_operation_code) over same_change) as _operations,
+        min(_ct_own_fault) over same_change as _ct_fault_in_change,
+        sort_array(collect_set(_ct_operation_code) over same_change) as _ct_operations,
         {%- for image in ['after', 'before'] %}
-        {%- set is_of_image = '_is_before' if image == 'before' else 'not _is_before' %}
-        max(case when {{ is_of_image }} and _position = 0 then {{ change_tables._openedge_copy() }} end) over same_change as _{{ image }}_first,
-        max(case when {{ is_of_image }} and _position > 0 then {{ change_tables._openedge_copy() }} end) over same_change as _{{ image }}_second,
-        sort_array(collect_set(case when {{ is_of_image }} and _position > 0 then _position end) over same_change) as _{{ image }}_positions,
-        coalesce(max(case when {{ is_of_image }} then _index end) over same_change, 0) as _{{ image }}_index,
-        coalesce(bool_or({{ is_of_image }} and _is_fragment) over same_change, false) as _{{ image }}_is_fragment,
+        {%- set is_of_image = '_ct_is_before' if image == 'before' else 'not _ct_is_before' %}
+        max(case when {{ is_of_image }} and _ct_position = 0 then {{ change_tables._openedge_copy() }} end) over same_change as _ct_{{ image }}_first,
+        max(case when {{ is_of_image }} and _ct_position > 0 then {{ change_tables._openedge_copy() }} end) over same_change as _ct_{{ image }}_second,
+        sort_array(collect_set(case when {{ is_of_image }} and _ct_position > 0 then _ct_position end) over same_change) as _ct_{{ image }}_positions,
+        coalesce(max(case when {{ is_of_image }} then _ct_index end) over same_change, 0) as _ct_{{ image }}_index,
+        coalesce(bool_or({{ is_of_image }} and _ct_is_fragment) over same_change, false) as _ct_{{ image }}_is_fragment,
         {%- endfor %}
-        size(collect_set(struct(_raw_id, {{ change_tables._openedge_copy_text() }})) over same_change) > size(_landed_ids) as _differs
+        size(collect_set(struct(_raw_id, {{ change_tables._openedge_copy_text() }})) over same_change) > size(_ct_landed_ids) as _ct_differs
     from counted
     window same_change as (partition by coalesce(_change_seq, _raw_id))
 
@@ -151,18 +151,18 @@ with_tracking as (
 
     select
         images.*,
-        tracked._tracking,
-        tracked._tracked_operations,
-        tracked._tracked_numbers,
-        tracked._tracked_sequence is not null as _is_tracked,
-        transform(tracked._tracking['_field_map'], name -> lower(name)) as _field_map,
+        tracked._ct_tracking,
+        tracked._ct_tracked_operations,
+        tracked._ct_tracked_numbers,
+        tracked._ct_tracked_sequence is not null as _ct_is_tracked,
+        transform(tracked._ct_tracking['_ct_field_map'], name -> lower(name)) as _ct_field_map,
         {%- for image in ['after', 'before'] %}
-        {{ change_tables._openedge_image_state(image) }} as _{{ image }}_state,
-        get(_{{ image }}_positions, 0) as _{{ image }}_last_field{{ ',' if not loop.last }}
+        {{ change_tables._openedge_image_state(image) }} as _ct_{{ image }}_state,
+        get(_ct_{{ image }}_positions, 0) as _ct_{{ image }}_last_field{{ ',' if not loop.last }}
         {%- endfor %}
     from images
     left join tracked
-        on images._sequence = tracked._tracked_sequence
+        on images._ct_sequence = tracked._ct_tracked_sequence
 
 ),
 
@@ -171,7 +171,7 @@ clashes as (
     select
         *,
         {%- for image in ['after', 'before'] %}
-        {{ change_tables._openedge_clash(declared, image, change) }} as _{{ image }}_clash{{ ',' if not loop.last }}
+        {{ change_tables._openedge_clash(declared, image, change) }} as _ct_{{ image }}_clash{{ ',' if not loop.last }}
         {%- endfor %}
     from with_tracking
 
@@ -182,42 +182,42 @@ judged_records as (
     select
         *,
         case
-            when _fault_in_change is not null
-                then _fault_in_change
-            when _operations not in (array(1L), array(2L), array(3L), array(4L), array(3L, 4L))
-                then concat('operations_contradict: the change rows are of operations ', array_join(_operations, ', '))
-            when _is_tracked and _tracked_numbers <> if(array_contains(_operations, 3), array(4L), _operations)
+            when _ct_fault_in_change is not null
+                then _ct_fault_in_change
+            when _ct_operations not in (array(1L), array(2L), array(3L), array(4L), array(3L, 4L))
+                then concat('operations_contradict: the change rows are of operations ', array_join(_ct_operations, ', '))
+            when _ct_is_tracked and _ct_tracked_numbers <> if(array_contains(_ct_operations, 3), array(4L), _ct_operations)
                 then concat(
-                    'operations_contradict: the change rows are of operation ', array_join(_operations, ', '),
-                    ', the tracking row tells ', array_join(_tracked_operations, ', ')
+                    'operations_contradict: the change rows are of operation ', array_join(_ct_operations, ', '),
+                    ', the tracking row tells ', array_join(_ct_tracked_operations, ', ')
                 )
             {%- for image in ['after', 'before'] %}
-            when size(_{{ image }}_positions) > 1
+            when size(_ct_{{ image }}_positions) > 1
                 then concat(
                     'continuation_broken: the {{ image }} image has parts that go on from positions ',
-                    array_join(_{{ image }}_positions, ', '), ', and there can be one'
+                    array_join(_ct_{{ image }}_positions, ', '), ', and there can be one'
                 )
             {%- endfor %}
             {%- for image in ['after', 'before'] %}
-            when _{{ image }}_clash is not null
+            when _ct_{{ image }}_clash is not null
                 then concat(
-                    'parts_clash: {{ image }} image: column ', _{{ image }}_clash,
+                    'parts_clash: {{ image }} image: column ', _ct_{{ image }}_clash,
                     ' differs between the two parts and is not the field at the cut'
                 )
             {%- endfor %}
-        end as _fault,
+        end as _ct_fault,
         case
             {%- if spec.without_tracking == 'wait' %}
-            when not _is_tracked
+            when not _ct_is_tracked
                 then 'tracking_row_missing: no tracking row of this sequence has landed'
             {%- endif %}
-            when _after_state = 'none'
+            when _ct_after_state = 'none'
                 then 'after_image_missing: no after image of this sequence has landed'
-            when _after_state <> 'whole'
-                then concat(_after_state, ': the image is in two records, and one of them has not landed')
-            when _is_before and _before_state <> 'whole'
-                then concat(_before_state, ': the image is in two records, and one of them has not landed')
-        end as _waits_for
+            when _ct_after_state <> 'whole'
+                then concat(_ct_after_state, ': the image is in two records, and one of them has not landed')
+            when _ct_is_before and _ct_before_state <> 'whole'
+                then concat(_ct_before_state, ': the image is in two records, and one of them has not landed')
+        end as _ct_waits_for
     from clashes
 
 ),
@@ -227,22 +227,22 @@ joined as (
     select
     {%- for column in declared %}
         {%- if change_tables.openedge_is_extent(column, change) %}
-        {{ change_tables._openedge_joined(column, 'after', change) }} as _text_{{ loop.index }},
+        {{ change_tables._openedge_joined(column, 'after', change) }} as _ct_text_{{ loop.index }},
         {%- else %}
         {{ change_tables._openedge_value(spec, column, change) }} as {{ change_tables.quoted(column.name) }},
         {%- endif %}
     {%- endfor %}
     {%- if own_key %}
-        _tracking['_partition_id'] as _partition_id,
-        _tracking['_recid'] as _recid,
+        _ct_tracking['_partition_id'] as _partition_id,
+        _ct_tracking['_recid'] as _recid,
     {%- else %}
         {%- for name in spec.key %}
-        {{ change_tables._openedge_value_before(spec, name, change) }} as _before_{{ loop.index }},
+        {{ change_tables._openedge_value_before(spec, name, change) }} as _ct_before_{{ loop.index }},
         {%- endfor %}
     {%- endif %}
-        _before_state = 'whole' as _has_before,
-        size(_after_positions) + if(_after_first is null, 0, 1)
-        + if(_before_state = 'whole', size(_before_positions) + 1, 0) as _parts,
+        _ct_before_state = 'whole' as _ct_has_before,
+        size(_ct_after_positions) + if(_ct_after_first is null, 0, 1)
+        + if(_ct_before_state = 'whole', size(_ct_before_positions) + 1, 0) as _parts,
         *
     from judged_records
 
@@ -255,7 +255,7 @@ records as (
         {{ change_tables._openedge_elements(column, declared.index(column) + 1, change) }} as {{ change_tables.quoted(column.name) }},
     {%- endfor %}
         *,
-        _is_before or _position > 0 as _is_part
+        _ct_is_before or _ct_position > 0 as _ct_is_part
     from joined
 
 )
@@ -268,36 +268,36 @@ records as (
 {{ name }} as (
 
     select{{ ' /*+ broadcast(' ~ semi_join ~ ') */' if semi_join }}
-        {{ change_tables.openedge_number(header.change_sequence) }} as _sequence,
-        {{ change_tables.openedge_told(header.change_sequence) }} as _told_sequence,
-        {{ change_tables.openedge_number(header.operation) }} as _operation_code,
-        {{ change_tables.openedge_told(header.operation) }} as _told_operation,
-        {{ change_tables.openedge_number(header.continuation_position) }} as _record_position,
-        {{ change_tables.openedge_told(header.continuation_position) }} as _told_position,
-        {{ change_tables.openedge_number(header.array_index) }} as _array_index,
-        {{ change_tables.openedge_told(header.array_index) }} as _told_array_index,
-        {{ change_tables.openedge_told(header.fragment) }} as _told_fragment,
+        {{ change_tables.openedge_number(header.change_sequence) }} as _ct_sequence,
+        {{ change_tables.openedge_told(header.change_sequence) }} as _ct_told_sequence,
+        {{ change_tables.openedge_number(header.operation) }} as _ct_operation_code,
+        {{ change_tables.openedge_told(header.operation) }} as _ct_told_operation,
+        {{ change_tables.openedge_number(header.continuation_position) }} as _ct_record_position,
+        {{ change_tables.openedge_told(header.continuation_position) }} as _ct_told_position,
+        {{ change_tables.openedge_number(header.array_index) }} as _ct_array_index,
+        {{ change_tables.openedge_told(header.array_index) }} as _ct_told_array_index,
+        {{ change_tables.openedge_told(header.fragment) }} as _ct_told_fragment,
         case lower({{ change_tables.openedge_told(header.fragment) }})
             when 'true' then 1
             when 'false' then 0
             else {{ change_tables.openedge_number(header.fragment) }}
-        end as _fragment,
-        {{ change_tables.openedge_time(header.time_stamp) }} as _landed_time,
-        {{ change_tables.openedge_quoted(header.time_stamp.name) if header.time_stamp else 'cast(null as timestamp)' }} as _told_time,
-        {{ change_tables.openedge_told(header.tran_id) }} as _told_transaction_id,
+        end as _ct_fragment,
+        {{ change_tables.openedge_time(header.time_stamp) }} as _ct_landed_time,
+        {{ change_tables.openedge_quoted(header.time_stamp.name) if header.time_stamp else 'cast(null as timestamp)' }} as _ct_told_time,
+        {{ change_tables.openedge_told(header.tran_id) }} as _ct_told_transaction_id,
         struct(
         {%- for name, column in change.declared.items() -%}
             {{ change_tables.openedge_quoted(column.name) }} as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}
         {%- endfor -%}
-        ) as _values,
+        ) as _ct_values,
         {%- if bound.arrival %}
-        {{ change_tables.arrival_of_row(bound.arrival) }} as _arrival,
+        {{ change_tables.arrival_of_row(bound.arrival) }} as _ct_arrival,
         {%- endif %}
-        struct(*) as _landed_row
+        struct(*) as _ct_landed_row
     from {{ spec.relation }}
     {%- if semi_join %}
     left semi join {{ semi_join }}
-        on {{ change_tables.openedge_number(header.change_sequence) }} = {{ semi_join }}._wanted_sequence
+        on {{ change_tables.openedge_number(header.change_sequence) }} = {{ semi_join }}._ct_wanted_sequence
     {%- endif %}
     {%- if condition %}
     where {{ condition }}
@@ -309,21 +309,21 @@ records as (
 
 {#- What copies of one row are told apart by: the text of their values, as the log does it. Asked only where there are copies. -#}
 {% macro _openedge_copy_text() -%}
-    case when _landed_rows > size(_landed_ids) then to_json(_values) end
+    case when _ct_landed_rows > size(_ct_landed_ids) then to_json(_ct_values) end
 {%- endmacro %}
 
 
 {% macro _openedge_copy() -%}
-    struct({{ change_tables._openedge_copy_text() }} as text, _values as `values`)
+    struct({{ change_tables._openedge_copy_text() }} as text, _ct_values as `values`)
 {%- endmacro %}
 
 
 {#- Whether the parts of an image are all there, as far as they tell it: `whole`, or the code of what is missing. -#}
 {% macro _openedge_image_state(image) -%}
     case
-            when _{{ image }}_first is null and _{{ image }}_second is not null then 'first_part_missing'
-            when _{{ image }}_first is null then 'none'
-            when _{{ image }}_second is null and (_{{ image }}_is_fragment or _{{ image }}_index > 0) then 'second_part_missing'
+            when _ct_{{ image }}_first is null and _ct_{{ image }}_second is not null then 'first_part_missing'
+            when _ct_{{ image }}_first is null then 'none'
+            when _ct_{{ image }}_second is null and (_ct_{{ image }}_is_fragment or _ct_{{ image }}_index > 0) then 'second_part_missing'
             else 'whole'
         end
 {%- endmacro %}
@@ -340,7 +340,7 @@ records as (
 
 {#- A column in one of the two parts of an image. -#}
 {% macro _openedge_in_part(column, image, part) -%}
-    _{{ image }}_{{ part }}['values'][{{ change_tables.text_literal(column.name) }}]
+    _ct_{{ image }}_{{ part }}['values'][{{ change_tables.text_literal(column.name) }}]
 {%- endmacro %}
 
 
@@ -349,13 +349,13 @@ records as (
     {%- set landed_type = change_tables.canonical_type(change.declared[column.name].data_type) -%}
     {%- set marks = [] -%}
     {%- if change_tables.openedge_is_extent(column, change) or modules.re.match('(string|binary|varchar|char)', landed_type) -%}
-        {%- do marks.append('_' ~ image ~ '_is_fragment') -%}
+        {%- do marks.append('_ct_' ~ image ~ '_is_fragment') -%}
     {%- endif -%}
     {%- if modules.re.match('array', column.data_type | lower) -%}
-        {%- do marks.append('_' ~ image ~ '_index > 0') -%}
+        {%- do marks.append('_ct_' ~ image ~ '_index > 0') -%}
     {%- endif -%}
     {%- if marks -%}
-        _{{ image }}_last_field = {{ change.ordinals[column.name] - 1 }} and {{ marks[0] if marks | length == 1 else '(' ~ marks | join(' or ') ~ ')' }}
+        _ct_{{ image }}_last_field = {{ change.ordinals[column.name] - 1 }} and {{ marks[0] if marks | length == 1 else '(' ~ marks | join(' or ') ~ ')' }}
     {%- endif -%}
 {%- endmacro %}
 
@@ -363,7 +363,7 @@ records as (
 {#- The first column that differs between the parts of an image and is not the field at the cut; else null. -#}
 {% macro _openedge_clash(declared, image, change) -%}
     case
-            when _{{ image }}_second is null then null
+            when _ct_{{ image }}_second is null then null
             {%- for column in declared %}
             {%- set is_cut = change_tables._openedge_is_cut(column, image, change) %}
             when
@@ -386,9 +386,9 @@ records as (
         coalesce({{ first }}, {{ second }})
     {%- else -%}
         {%- if change_tables.openedge_is_extent(column, change) -%}
-            {%- set both = 'concat(' ~ first ~ ', if(_' ~ image ~ "_is_fragment, '', ';'), " ~ second ~ ')' -%}
+            {%- set both = 'concat(' ~ first ~ ', if(_ct_' ~ image ~ "_is_fragment, '', ';'), " ~ second ~ ')' -%}
         {%- elif modules.re.match('array', column.data_type | lower) -%}
-            {%- set both = 'concat(slice(' ~ first ~ ', 1, try_cast(_' ~ image ~ '_index as int)), ' ~ second ~ ')' -%}
+            {%- set both = 'concat(slice(' ~ first ~ ', 1, try_cast(_ct_' ~ image ~ '_index as int)), ' ~ second ~ ')' -%}
         {%- else -%}
             {%- set both = 'concat(' ~ first ~ ', ' ~ second ~ ')' -%}
         {%- endif -%}
@@ -401,7 +401,7 @@ records as (
 {% macro _openedge_value(spec, column, change) -%}
     {%- set value = change_tables._openedge_joined(column, 'after', change) -%}
     {%- if column.name in spec.key -%}
-        coalesce({{ value }}, if({{ change_tables._openedge_is_named(column.name, change) }} or _before_state <> 'whole', null, {{ change_tables._openedge_joined(column, 'before', change) }}))
+        coalesce({{ value }}, if({{ change_tables._openedge_is_named(column.name, change) }} or _ct_before_state <> 'whole', null, {{ change_tables._openedge_joined(column, 'before', change) }}))
     {%- else -%}
         {{ value }}
     {%- endif -%}
@@ -412,7 +412,7 @@ records as (
 {% macro _openedge_value_before(spec, name, change) -%}
     {%- set column = change_tables.column_of(spec, name) -%}
     if(
-            _before_state = 'whole',
+            _ct_before_state = 'whole',
             coalesce({{ change_tables._openedge_joined(column, 'before', change) }}, if({{ change_tables._openedge_is_named(name, change) }}, null, {{ change_tables._openedge_joined(column, 'after', change) }})),
             null
         )
@@ -421,7 +421,7 @@ records as (
 
 {#- Whether the field map names a column, as it is declared or as it landed. -#}
 {% macro _openedge_is_named(name, change) -%}
-    coalesce(arrays_overlap(_field_map, {{ change_tables.names_array([name | lower, change.declared[name].name | lower] | unique | list) }}), false)
+    coalesce(arrays_overlap(_ct_field_map, {{ change_tables.names_array([name | lower, change.declared[name].name | lower] | unique | list) }}), false)
 {%- endmacro %}
 
 
@@ -435,7 +435,7 @@ records as (
     {%- set second = change_tables._openedge_in_part(column, 'after', 'second') -%}
     {%- set most_elements = 'regexp_count(' ~ first ~ ", '(?<!~)(~~)*;') + 1" -%}
     {%- set is_between -%}
-        _after_last_field = {{ change.ordinals[column.name] - 1 }} and _after_index > 0 and not _after_is_fragment and {{ first }} is not null and {{ second }} is not null
+        _ct_after_last_field = {{ change.ordinals[column.name] - 1 }} and _ct_after_index > 0 and not _ct_after_is_fragment and {{ first }} is not null and {{ second }} is not null
     {%- endset -%}
     if(
             {{ is_between }},
@@ -443,13 +443,13 @@ records as (
                 slice(
                     split_extent(
                         if({{ second }} is not null, {{ first }}, null),
-                        case when {{ first }} rlike '(?<!~)(~~)+;' and ({{ most_elements }} = _after_index{{ ' or ' ~ most_elements ~ ' < ' ~ extent if extent }}) then try_cast(_after_index as int) end
+                        case when {{ first }} rlike '(?<!~)(~~)+;' and ({{ most_elements }} = _ct_after_index{{ ' or ' ~ most_elements ~ ' < ' ~ extent if extent }}) then try_cast(_ct_after_index as int) end
                     ),
                     1,
-                    try_cast(_after_index as int)
+                    try_cast(_ct_after_index as int)
                 ),
-                split_extent({{ second }}, try_cast({{ 'try_subtract(' ~ extent ~ ', _after_index)' if extent else 'null' }} as int))
+                split_extent({{ second }}, try_cast({{ 'try_subtract(' ~ extent ~ ', _ct_after_index)' if extent else 'null' }} as int))
             ),
-            split_extent(_text_{{ place }}, {{ extent or 'cast(null as int)' }})
+            split_extent(_ct_text_{{ place }}, {{ extent or 'cast(null as int)' }})
         )
 {%- endmacro %}

@@ -12,24 +12,24 @@
 {{ name }} as (
 
     select
-        {{ change_tables.openedge_number(header.change_sequence) }} as _sequence,
-        {{ change_tables.openedge_told(header.change_sequence) }} as _told_sequence,
-        {{ change_tables.openedge_number(header.operation) }} as _operation_code,
-        {{ change_tables.openedge_told(header.operation) }} as _told_operation,
-        {{ change_tables.openedge_time(header.time_stamp) }} as _landed_time,
-        {{ change_tables.openedge_quoted(header.time_stamp.name) if header.time_stamp else 'cast(null as timestamp)' }} as _told_time,
+        {{ change_tables.openedge_number(header.change_sequence) }} as _ct_sequence,
+        {{ change_tables.openedge_told(header.change_sequence) }} as _ct_told_sequence,
+        {{ change_tables.openedge_number(header.operation) }} as _ct_operation_code,
+        {{ change_tables.openedge_told(header.operation) }} as _ct_told_operation,
+        {{ change_tables.openedge_time(header.time_stamp) }} as _ct_landed_time,
+        {{ change_tables.openedge_quoted(header.time_stamp.name) if header.time_stamp else 'cast(null as timestamp)' }} as _ct_told_time,
         {{ change_tables.openedge_told(header.tran_id) }} as _transaction_id,
-        {{ change_tables.openedge_field_map(header.field_map) }} as _field_map,
+        {{ change_tables.openedge_field_map(header.field_map) }} as _ct_field_map,
         {{ change_tables.openedge_quoted(header.partition_id.name) if header.partition_id else 'cast(null as bigint)' }} as _partition_id,
         {{ change_tables.openedge_quoted(header.recid.name) if header.recid else 'cast(null as bigint)' }} as _recid,
         {%- if arrival %}
-        {{ change_tables.arrival_of_row(arrival) }} as _arrival,
+        {{ change_tables.arrival_of_row(arrival) }} as _ct_arrival,
         {%- endif %}
-        struct(*) as _landed_row
+        struct(*) as _ct_landed_row
     from {{ change_tables.openedge_tracking_relation(spec) }}
     {%- if semi_join %}
     left semi join {{ semi_join }}
-        on {{ change_tables.openedge_number(header.change_sequence) }} = {{ semi_join }}._wanted_sequence
+        on {{ change_tables.openedge_number(header.change_sequence) }} = {{ semi_join }}._ct_wanted_sequence
     {%- endif %}
     where
         {{ is_of_table }}
@@ -64,26 +64,26 @@
 
 {#- Where a tracking row stands. -#}
 {% macro openedge_tracking_id(table_number) -%}
-    concat_ws('/', 'tracking', {{ table_number }}, coalesce({{ change_tables.openedge_change_seq('_sequence') }}, _told_sequence, 'null'), coalesce(_told_operation, 'null'))
+    concat_ws('/', 'tracking', {{ table_number }}, coalesce({{ change_tables.openedge_change_seq('_ct_sequence') }}, _ct_told_sequence, 'null'), coalesce(_ct_told_operation, 'null'))
 {%- endmacro %}
 
 
 {#- What is wrong with a tracking row: lines of a `case`. -#}
 {% macro openedge_tracking_rejection() -%}
 {{ change_tables.openedge_sequence_fault() }}
-            when _operation_code = 3
+            when _ct_operation_code = 3
                 then 'unknown_operation: operation 3, a before image, does not stand in the tracking table'
-            when coalesce(_operation_code, 0) not between 1 and 12
-                then concat('unknown_operation: operation is ', coalesce(concat('\'', _told_operation, '\''), 'null'))
+            when coalesce(_ct_operation_code, 0) not between 1 and 12
+                then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_told_operation, '\''), 'null'))
 {%- endmacro %}
 
 
 {#- Why a tracking row is no change of one row: lines of a `case`. -#}
 {% macro openedge_event_reason() -%}
-when _operation_code in (5, 12)
-                then concat('schema_event: ', {{ change_tables.openedge_event('_operation_code') }})
-            when _operation_code between 6 and 11
-                then concat('partition_event: ', {{ change_tables.openedge_event('_operation_code') }}, ', partition ', coalesce(cast(_partition_id as string), 'null'))
+when _ct_operation_code in (5, 12)
+                then concat('schema_event: ', {{ change_tables.openedge_event('_ct_operation_code') }})
+            when _ct_operation_code between 6 and 11
+                then concat('partition_event: ', {{ change_tables.openedge_event('_ct_operation_code') }}, ', partition ', coalesce(cast(_partition_id as string), 'null'))
 {%- endmacro %}
 
 

@@ -1,6 +1,6 @@
 {#-
-    What feeds share whose rows are maps of texts, name -> text: `_row` is what a change leaves (of a delete: what it ends) and
-    `_row_before` what stood before, where the feed tells it. A column is null where the map holds null, and missing where it
+    What feeds share whose rows are maps of texts, name -> text: `_ct_row` is what a change leaves (of a delete: what it ends) and
+    `_ct_row_before` what stood before, where the feed tells it. A column is null where the map holds null, and missing where it
     does not hold the name.
 -#}
 
@@ -13,7 +13,7 @@
     {% endfor %}
     {% for name in spec.key %}
         {% set is_binary = change_tables.canonical_type(change_tables.column_of(spec, name).data_type) == 'binary' %}
-        {% do texts.update({'_before_' ~ loop.index: {'data_type': 'hex' if is_binary else 'string'}}) %}
+        {% do texts.update({'_ct_before_' ~ loop.index: {'data_type': 'hex' if is_binary else 'string'}}) %}
     {% endfor %}
     {% do return(texts) %}
 {% endmacro %}
@@ -29,9 +29,9 @@
 {% macro text_of_column(spec, column) -%}
     {%- set name = change_tables.name_in_row(spec, column.name) -%}
     {%- if column.name in spec.key -%}
-        if(map_contains_key(_row, {{ name }}), _row[{{ name }}], _row_before[{{ name }}])
+        if(map_contains_key(_ct_row, {{ name }}), _ct_row[{{ name }}], _ct_row_before[{{ name }}])
     {%- else -%}
-        _row[{{ name }}]
+        _ct_row[{{ name }}]
     {%- endif -%}
 {%- endmacro %}
 
@@ -39,7 +39,7 @@
 {#- The text of a key column before: that of the row before, and where it tells none, that of the row. -#}
 {% macro text_before(spec, name) -%}
     {%- set name = change_tables.name_in_row(spec, name) -%}
-    if(map_contains_key(_row_before, {{ name }}), _row_before[{{ name }}], _row[{{ name }}])
+    if(map_contains_key(_ct_row_before, {{ name }}), _ct_row_before[{{ name }}], _ct_row[{{ name }}])
 {%- endmacro %}
 
 
@@ -48,17 +48,17 @@
     case
             {%- for name in spec.key %}
             when
-                not coalesce(map_contains_key(_row, {{ change_tables.name_in_row(spec, name) }}), false)
-                and not coalesce(map_contains_key(_row_before, {{ change_tables.name_in_row(spec, name) }}), false)
+                not coalesce(map_contains_key(_ct_row, {{ change_tables.name_in_row(spec, name) }}), false)
+                and not coalesce(map_contains_key(_ct_row_before, {{ change_tables.name_in_row(spec, name) }}), false)
                 then {{ change_tables.text_literal(name) }}
             {%- endfor %}
         end
 {%- endmacro %}
 
 
-{#- A column of the key before, `_before_1` and on, as `typed_value` takes it. -#}
+{#- A column of the key before, `_ct_before_1` and on, as `typed_value` takes it. -#}
 {% macro column_before(spec, name, place) %}
-    {% do return({'name': '_before_' ~ place, 'label': name, 'data_type': change_tables.column_of(spec, name).data_type}) %}
+    {% do return({'name': '_ct_before_' ~ place, 'label': name, 'data_type': change_tables.column_of(spec, name).data_type}) %}
 {% endmacro %}
 
 
@@ -76,7 +76,7 @@
 {% macro key_before(spec) -%}
     struct(
     {%- for name in spec.key -%}
-        {{ change_tables.quoted('_before_' ~ loop.index) }} as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}
+        {{ change_tables.quoted('_ct_before_' ~ loop.index) }} as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}
     {%- endfor -%}
     )
 {%- endmacro %}

@@ -29,7 +29,7 @@ staged as (
     says of rows is not pushed below a column whose value is another one at each evaluation.
 -#}
 {% macro place_of_row() -%}
-    monotonically_increasing_id() as _place
+    monotonically_increasing_id() as _ct_place
 {%- endmacro %}
 
 
@@ -60,7 +60,7 @@ split_texts as (
         {%- for column in split %}
         {{ array_of_text(column) }} as {{ change_tables.quoted(column.name) }},
         {%- endfor %}
-        struct(*) as _landed_row
+        struct(*) as _ct_landed_row
     from {{ relation }}
 
 ),
@@ -70,18 +70,18 @@ loaded as (
 
     select
     {{- change_tables.typed_columns(spec, landed) }}
-        {{ change_tables.misfit(spec, spec.column_names, landed) }} as _column_misfit,
+        {{ change_tables.misfit(spec, spec.column_names, landed) }} as _ct_column_misfit,
         {%- if split %}
         case
             {%- for column in split %}
-            {%- set text = '_landed_row[' ~ change_tables.text_literal(column.name) ~ ']' %}
+            {%- set text = '_ct_landed_row[' ~ change_tables.text_literal(column.name) ~ ']' %}
             when {{ text }} is not null and {{ change_tables.quoted(column.name) }} is null
                 then concat({{ change_tables.text_literal('column ' ~ column.name ~ ": '") }}, {{ text }}, {{ change_tables.text_literal("' is not " ~ change_tables.type_as_told(column)) }})
             {%- endfor %}
-        end as _extent_misfit,
+        end as _ct_extent_misfit,
         {%- endif %}
         lower(hex({{ change_tables.hash_of(change_tables.as_landed(spec.column_names, landed)) }})) as _raw_id,
-        {{ '_landed_row' if split else 'struct(*) as _landed_row' }}
+        {{ '_ct_landed_row' if split else 'struct(*) as _ct_landed_row' }}
     from {{ 'split_texts' if split else relation }}
 
 ),
@@ -92,14 +92,14 @@ judged_load as (
         *,
         case
             {%- if split %}
-            when _extent_misfit is not null
-                then concat('value_does_not_fit: ', _extent_misfit)
+            when _ct_extent_misfit is not null
+                then concat('value_does_not_fit: ', _ct_extent_misfit)
             {%- endif %}
-            when _column_misfit is not null
-                then concat('value_does_not_fit: ', _column_misfit)
+            when _ct_column_misfit is not null
+                then concat('value_does_not_fit: ', _ct_column_misfit)
             when {{ change_tables.key_is_null(spec) }}
                 then {{ change_tables.key_missing(spec) }}
-        end as _rejection
+        end as _ct_rejection
     from loaded
 
 ),
@@ -110,29 +110,29 @@ staged_snapshot as (
     {%- for name in spec.column_names %}
         {{ change_tables.quoted(name) }},
     {%- endfor %}
-        case when _rejection is null then 'snapshot' end as _change_op,
+        case when _ct_rejection is null then 'snapshot' end as _change_op,
         {{ change_tables.text_literal(spec.snapshot_seq) }} as _change_seq,
         cast(null as timestamp) as _changed_at,
         cast(null as string) as _transaction_id,
         case
-            when _rejection is null then concat_ws(':', 'snapshot', {{ change_tables.text_literal(spec.snapshot_seq) }}, {{ change_tables.key_text(spec) }})
+            when _ct_rejection is null then concat_ws(':', 'snapshot', {{ change_tables.text_literal(spec.snapshot_seq) }}, {{ change_tables.key_text(spec) }})
         end as _change_id,
         cast(null as array<string>) as _present_columns,
         cast(null as array<string>) as _changed_columns,
         cast(null as {{ change_tables.key_type(spec) }}) as _key_before,
         _raw_id,
-        case when _rejection is not null then to_json(_landed_row, {{ change_tables.json_options() }}) end as _raw_row,
-        case when _rejection is null then 'accepted' else 'rejected' end as _status,
-        _rejection as _status_reason,
+        case when _ct_rejection is not null then to_json(_ct_landed_row, {{ change_tables.json_options() }}) end as _raw_row,
+        case when _ct_rejection is null then 'accepted' else 'rejected' end as _status,
+        _ct_rejection as _status_reason,
         {%- for column in change_tables.further_columns(spec) %}
         cast(null as {{ column.data_type }}) as {{ column.name }},
         {%- endfor %}
         cast(null as string) as _report,
         {{ change_tables.place_of_row() }}
         {%- if bound.arrival %},
-        null as _arrival
+        null as _ct_arrival
             {%- if change_tables.tells_what_holds_back(spec) %},
-        false as _holds_back
+        false as _ct_holds_back
             {%- endif %}
         {%- endif %}
     from judged_load

@@ -15,9 +15,9 @@ unpacked as (
         {{ change_tables._trail_text(column, change_tables.text_of_column(spec, column)) }} as {{ change_tables.quoted(column.name) }},
     {%- endfor %}
     {%- for name in spec.key %}
-        {{ change_tables._trail_text(change_tables.column_of(spec, name), change_tables.text_before(spec, name)) }} as {{ change_tables.quoted('_before_' ~ loop.index) }},
+        {{ change_tables._trail_text(change_tables.column_of(spec, name), change_tables.text_before(spec, name)) }} as {{ change_tables.quoted('_ct_before_' ~ loop.index) }},
     {%- endfor %}
-        {{ change_tables.missing_key_column(spec) }} as _missing_key,
+        {{ change_tables.missing_key_column(spec) }} as _ct_missing_key,
         *
     from records
 
@@ -30,12 +30,12 @@ typed as (
     {%- for name in spec.key %}
         {{ change_tables.typed_value(change_tables.column_before(spec, name, loop.index), texts) }},
     {%- endfor %}
-        {{ change_tables.misfit(spec, spec.key, texts) }} as _key_misfit,
-        {{ change_tables.misfit_before(spec, texts) }} as _key_before_misfit,
-        {{ change_tables.misfit(spec, others, texts) }} as _column_misfit,
-        _missing_key,
-        {{ change_tables._names_collide(spec) }} as _names_collide,
-        * except (_missing_key{% for column in spec.columns %}, {{ change_tables.quoted(column.name) }}{% endfor %}{% for name in spec.key %}, _before_{{ loop.index }}{% endfor %})
+        {{ change_tables.misfit(spec, spec.key, texts) }} as _ct_key_misfit,
+        {{ change_tables.misfit_before(spec, texts) }} as _ct_key_before_misfit,
+        {{ change_tables.misfit(spec, others, texts) }} as _ct_column_misfit,
+        _ct_missing_key,
+        {{ change_tables._names_collide(spec) }} as _ct_names_collide,
+        * except (_ct_missing_key{% for column in spec.columns %}, {{ change_tables.quoted(column.name) }}{% endfor %}{% for name in spec.key %}, _ct_before_{{ loop.index }}{% endfor %})
     from unpacked
 
 ),
@@ -44,53 +44,53 @@ judged as (
 
     select
         *,
-        {{ change_tables.key_before(spec) }} as _told_key_before,
+        {{ change_tables.key_before(spec) }} as _ct_told_key_before,
         case
-            when not _is_own
+            when not _ct_is_own
                 then 'waiting'
-            when _position is null
+            when _ct_position is null
                 then null
-            when _kind in ('metadata', 'control', 'ddl') or _transaction = 'abandoned'
+            when _ct_kind in ('metadata', 'control', 'ddl') or _ct_transaction = 'abandoned'
                 then 'ignored'
-            when _transaction = 'open'
+            when _ct_transaction = 'open'
                 then 'waiting'
-            when _fault is not null or _transaction = 'none' or _run_error is not null
+            when _ct_fault is not null or _ct_transaction = 'none' or _ct_run_error is not null
                 then null
-            when not _is_first or _is_paired
+            when not _ct_is_first or _ct_is_paired
                 then 'merged'
-        end as _other_status,
+        end as _ct_other_status,
         case
-            when not _is_own
+            when not _ct_is_own
                 then null
-            when _position is null
-                then concat('position_missing: ', {{ change_tables.trail_position_fault('_landed_row') | indent(8) }})
-            when _kind in ('metadata', 'control', 'ddl') or _transaction in ('abandoned', 'open')
+            when _ct_position is null
+                then concat('position_missing: ', {{ change_tables.trail_position_fault('_ct_landed_row') | indent(8) }})
+            when _ct_kind in ('metadata', 'control', 'ddl') or _ct_transaction in ('abandoned', 'open')
                 then null
-            when _fault is not null
-                then _fault
-            when _transaction = 'none'
-                then concat('transaction_start_missing: trans_ind is ', _trans_ind, ' and no transaction is open')
-            when _run_error is not null
-                then concat('chunk_run_broken: ', _run_error)
-            when not _is_first or _is_paired or _kind = 'truncate'
+            when _ct_fault is not null
+                then _ct_fault
+            when _ct_transaction = 'none'
+                then concat('transaction_start_missing: trans_ind is ', _ct_trans_ind, ' and no transaction is open')
+            when _ct_run_error is not null
+                then concat('chunk_run_broken: ', _ct_run_error)
+            when not _ct_is_first or _ct_is_paired or _ct_kind = 'truncate'
                 then null
-            when _is_half
+            when _ct_is_half
                 then 'after_half_missing: the next record of the table in the transaction is not the half after'
-            when _row is null
-                then concat('data_missing: ', if(_kind = 'delete', 'before_data and after_data are', 'after_data is'), ' null or empty')
-            when _names_collide
+            when _ct_row is null
+                then concat('data_missing: ', if(_ct_kind = 'delete', 'before_data and after_data are', 'after_data is'), ' null or empty')
+            when _ct_names_collide
                 then 'column_names_collide: names in the image differ by case alone'
-            when _missing_key is not null
-                then concat('key_missing: no image bears the key column ', _missing_key)
-            when _key_misfit is not null
-                then concat('value_does_not_fit: ', _key_misfit)
+            when _ct_missing_key is not null
+                then concat('key_missing: no image bears the key column ', _ct_missing_key)
+            when _ct_key_misfit is not null
+                then concat('value_does_not_fit: ', _ct_key_misfit)
             when {{ change_tables.key_is_null(spec) }}
                 then {{ change_tables.key_missing(spec) }}
-            when _key_before_misfit is not null
-                then concat('value_does_not_fit: before_data: ', _key_before_misfit)
-            when _kind <> 'delete' and _column_misfit is not null
-                then concat('value_does_not_fit: ', _column_misfit)
-        end as _rejection
+            when _ct_key_before_misfit is not null
+                then concat('value_does_not_fit: before_data: ', _ct_key_before_misfit)
+            when _ct_kind <> 'delete' and _ct_column_misfit is not null
+                then concat('value_does_not_fit: ', _ct_column_misfit)
+        end as _ct_rejection
     from typed
 
 ),
@@ -101,14 +101,14 @@ staged_rows as (
     {%- for name in spec.column_names %}
         {{ change_tables.quoted(name) }},
     {%- endfor %}
-        case when _rejection is null and _other_status is null then _kind end as _change_op,
-        _first_position as _change_seq,
-        _io_time as _changed_at,
+        case when _ct_rejection is null and _ct_other_status is null then _ct_kind end as _change_op,
+        _ct_first_position as _change_seq,
+        _ct_io_time as _changed_at,
         _transaction_id,
-        case when _rejection is null and _other_status is null then _first_position end as _change_id,
+        case when _ct_rejection is null and _ct_other_status is null then _ct_first_position end as _change_id,
         {%- if spec.images == 'partial' %}
         case
-            when _rejection is null and _other_status is null and _kind not in ('delete', 'truncate')
+            when _ct_rejection is null and _ct_other_status is null and _ct_kind not in ('delete', 'truncate')
                 then {{ change_tables.columns_borne(spec, change_tables._names_borne(spec)) }}
         end as _present_columns,
         {%- else %}
@@ -117,40 +117,40 @@ staged_rows as (
         cast(null as array<string>) as _changed_columns,
         case
             when
-                _rejection is null and _other_status is null and _kind = 'update' and _row_before is not null
-                and not {{ key }} <=> _told_key_before
-                then _told_key_before
+                _ct_rejection is null and _ct_other_status is null and _ct_kind = 'update' and _ct_row_before is not null
+                and not {{ key }} <=> _ct_told_key_before
+                then _ct_told_key_before
         end as _key_before,
-        coalesce(_position, to_json(struct(_landed_row['trail_name'] as trail_name, _landed_row['trail_seqno'] as trail_seqno, _landed_row['trail_rba'] as trail_rba))) as _raw_id,
+        coalesce(_ct_position, to_json(struct(_ct_landed_row['trail_name'] as trail_name, _ct_landed_row['trail_seqno'] as trail_seqno, _ct_landed_row['trail_rba'] as trail_rba))) as _raw_id,
         case
-            when _rejection is not null or _other_status is not null
-                then to_json(_landed_row, {{ change_tables.json_options() }})
+            when _ct_rejection is not null or _ct_other_status is not null
+                then to_json(_ct_landed_row, {{ change_tables.json_options() }})
         end as _raw_row,
-        coalesce(if(_rejection is not null, 'rejected', null), _other_status, 'accepted') as _status,
+        coalesce(if(_ct_rejection is not null, 'rejected', null), _ct_other_status, 'accepted') as _status,
         case
-            when _rejection is not null then _rejection
-            when not _is_own then 'transaction_open: the end of the transaction has not landed'
-            when _kind = 'metadata' then 'metadata: the record tells how a table is made'
-            when _kind = 'ddl' then 'ddl_record: the record tells a statement that changed a definition'
-            when _kind = 'control' then concat('control_record: io_type ', _io_type, ' is no change of a row')
-            when _transaction = 'abandoned' then 'transaction_abandoned: another transaction begins before the end of this one'
-            when _other_status = 'waiting' then 'transaction_open: the end of the transaction has not landed'
-            when _other_status = 'merged' and not _is_first then concat('chunk: the record goes on from ', _first_position)
-            when _other_status = 'merged' then 'before_image: half of an update'
+            when _ct_rejection is not null then _ct_rejection
+            when not _ct_is_own then 'transaction_open: the end of the transaction has not landed'
+            when _ct_kind = 'metadata' then 'metadata: the record tells how a table is made'
+            when _ct_kind = 'ddl' then 'ddl_record: the record tells a statement that changed a definition'
+            when _ct_kind = 'control' then concat('control_record: io_type ', _ct_io_type, ' is no change of a row')
+            when _ct_transaction = 'abandoned' then 'transaction_abandoned: another transaction begins before the end of this one'
+            when _ct_other_status = 'waiting' then 'transaction_open: the end of the transaction has not landed'
+            when _ct_other_status = 'merged' and not _ct_is_first then concat('chunk: the record goes on from ', _ct_first_position)
+            when _ct_other_status = 'merged' then 'before_image: half of an update'
         end as _status_reason,
         {%- for column in change_tables.further_columns(spec) %}
         {{ column.name }},
         {%- endfor %}
         case
-            when _rejection is null and _other_status is null and _parts_differ
+            when _ct_rejection is null and _ct_other_status is null and _ct_parts_differ
                 then 'conflicting_content: pieces of the record were delivered with different contents; the greater ones stand'
-            when _rejection is null and _other_status is null and _is_key_update and _row_before is null
+            when _ct_rejection is null and _ct_other_status is null and _ct_is_key_update and _ct_row_before is null
                 then 'key_move_without_before: the record says that the key changed, and tells no key before'
         end as _report,
         {{ change_tables.place_of_row() }}
         {%- if bound.arrival %},
-        _arrival,
-        coalesce(_transaction = 'open', false) as _holds_back
+        _ct_arrival,
+        coalesce(_ct_transaction = 'open', false) as _ct_holds_back
         {%- endif %}
     from judged
 
@@ -204,7 +204,7 @@ staged_rows as (
     {%- if spec.settings.column_names == 'exact' -%}
         false
     {%- else -%}
-        size(array_distinct(transform(map_keys(_row), name -> lower(name)))) < size(_row)
+        size(array_distinct(transform(map_keys(_ct_row), name -> lower(name)))) < size(_ct_row)
     {%- endif -%}
 {%- endmacro %}
 
@@ -212,9 +212,9 @@ staged_rows as (
 {#- The names in an image, as they are declared. -#}
 {% macro _names_borne(spec) -%}
     {%- if spec.settings.column_names == 'exact' -%}
-        map_keys(_row)
+        map_keys(_ct_row)
     {%- else -%}
-        filter({{ change_tables.names_array(spec.column_names) }}, name -> map_contains_key(_row, lower(name)))
+        filter({{ change_tables.names_array(spec.column_names) }}, name -> map_contains_key(_ct_row, lower(name)))
     {%- endif -%}
 {%- endmacro %}
 
@@ -276,8 +276,8 @@ trails as (
 
     select
         trail_name,
-        max(case when _opens then struct(trail_seqno, trail_rba) end) as _last_start,
-        max(case when _closes then struct(trail_seqno, trail_rba) end) as _last_end
+        max(case when _ct_opens then struct(trail_seqno, trail_rba) end) as _ct_last_start,
+        max(case when _ct_closes then struct(trail_seqno, trail_rba) end) as _ct_last_end
     from headers
     group by trail_name
 
@@ -285,10 +285,10 @@ trails as (
 
 select
     trail_name,
-    _last_start['trail_seqno'] as trail_seqno,
-    _last_start['trail_rba'] as trail_rba
+    _ct_last_start['trail_seqno'] as trail_seqno,
+    _ct_last_start['trail_rba'] as trail_rba
 from trails
-where _last_start is not null and (_last_end is null or _last_end < _last_start)
+where _ct_last_start is not null and (_ct_last_end is null or _ct_last_end < _ct_last_start)
 {%- endmacro %}
 
 

@@ -15,24 +15,24 @@
 landed as (
 
     select
-        try_cast(record_id as bigint) as _record_id,
-        status as _logged_status,
+        try_cast(record_id as bigint) as _ct_record_id,
+        status as _ct_logged_status,
         event_type as _event_type,
-        try_cast(event_time as timestamp) as _event_time,
-        perpetrator as _perpetrator,
+        try_cast(event_time as timestamp) as _ct_event_time,
+        perpetrator as _ct_perpetrator,
         table_key as _table_key,
-        column_name as _logged_column,
+        column_name as _ct_logged_column,
         old_value as _old_value,
         new_value as _new_value,
         case when event_type not in (4, 5, 6) then {{ change_tables._name_of_column(names, 'column_name') }} end as _column_name,
-        parse_table_key(table_key) as _parsed_key,
+        parse_table_key(table_key) as _ct_parsed_key,
         {%- if bound.arrival %}
-        {{ change_tables.arrival_of_row(bound.arrival) }} as _arrival,
+        {{ change_tables.arrival_of_row(bound.arrival) }} as _ct_arrival,
         {%- endif %}
         {%- if reads and bound.predicate is not none %}
-        {{ bound.predicate }} as _is_wanted,
+        {{ bound.predicate }} as _ct_is_wanted,
         {%- endif %}
-        struct({{ change_tables.column_list(change_tables._event_log_columns()) }}) as _landed_row
+        struct({{ change_tables.column_list(change_tables._event_log_columns()) }}) as _ct_landed_row
     from {{ spec.relation }}
     where
         table_name = {{ change_tables.text_literal(spec.settings.table_name) }}
@@ -47,9 +47,9 @@ keyed as (
     select
         *,
         {%- for name in spec.key %}
-        {{ change_tables._text_of_key_column(spec, name) }} as _key_{{ loop.index }},
+        {{ change_tables._text_of_key_column(spec, name) }} as _ct_key_{{ loop.index }},
         {%- endfor %}
-        transform(_parsed_key['pairs'], pair -> {{ change_tables._name_of_column(change_tables._names_of_key(spec, names), "pair['name']") }}) as _named_keys
+        transform(_ct_parsed_key['pairs'], pair -> {{ change_tables._name_of_column(change_tables._names_of_key(spec, names), "pair['name']") }}) as _ct_named_keys
     from landed
 
 ),
@@ -60,12 +60,12 @@ unpacked as (
         *,
     {%- for name in spec.column_names %}
         {% if name in spec.key -%}
-        _key_{{ spec.key.index(name) + 1 }} as {{ change_tables.quoted(name) }},
+        _ct_key_{{ spec.key.index(name) + 1 }} as {{ change_tables.quoted(name) }},
         {%- else -%}
         case when _column_name = {{ change_tables.text_literal(name) }} and _event_type in (1, 2, 3) then _new_value end as {{ change_tables.quoted(name) }},
         {%- endif -%}
     {%- endfor %}
-        {{ change_tables._key_fault(spec) }} as _key_fault
+        {{ change_tables._key_fault(spec) }} as _ct_key_fault
     from keyed
 
 ),
@@ -74,8 +74,8 @@ typed as (
 
     select
     {{- change_tables.typed_columns(spec, texts) }}
-        {{ change_tables.misfit(spec, spec.key, texts) }} as _key_misfit,
-        {{ change_tables.misfit(spec, others, texts) }} as _column_misfit,
+        {{ change_tables.misfit(spec, spec.key, texts) }} as _ct_key_misfit,
+        {{ change_tables.misfit(spec, others, texts) }} as _ct_column_misfit,
         * except ({{ change_tables.column_list(spec.column_names) }})
     from unpacked
 
@@ -86,29 +86,29 @@ set_aside as (
     select
         *,
         case
-            when _record_id is null or _record_id <= 0
-                then concat('position_missing: record_id is ', coalesce(cast(_landed_row['record_id'] as string), 'null'))
-            when _event_time is null
-                then concat('event_time_missing: event_time is ', coalesce(concat('\'', cast(_landed_row['event_time'] as string), '\''), 'null'))
+            when _ct_record_id is null or _ct_record_id <= 0
+                then concat('position_missing: record_id is ', coalesce(cast(_ct_landed_row['record_id'] as string), 'null'))
+            when _ct_event_time is null
+                then concat('event_time_missing: event_time is ', coalesce(concat('\'', cast(_ct_landed_row['event_time'] as string), '\''), 'null'))
             {%- if spec.future_events %}
-            when not {{ change_tables._event_time_is_placed('_event_time') }}
-                then concat('event_time_out_of_range: event_time is ', cast(_event_time as string), ', and events are ordered by times of the years 1 to 9999')
+            when not {{ change_tables._event_time_is_placed('_ct_event_time') }}
+                then concat('event_time_out_of_range: event_time is ', cast(_ct_event_time as string), ', and events are ordered by times of the years 1 to 9999')
             {%- endif %}
-            when not coalesce(_logged_status in ('N', 'S', 'W', 'E', 'F'), false)
-                then concat('reserved_status: status is ', coalesce(concat('\'', _logged_status, '\''), 'null'))
+            when not coalesce(_ct_logged_status in ('N', 'S', 'W', 'E', 'F'), false)
+                then concat('reserved_status: status is ', coalesce(concat('\'', _ct_logged_status, '\''), 'null'))
             when not coalesce(_event_type between 1 and 8, false)
                 then concat('unknown_operation: event_type is ', coalesce(cast(_event_type as string), 'null'))
-        end as _header_fault,
+        end as _ct_header_fault,
         case
-            when _logged_status <> 'N'
-                then concat('already_processed: status is ', _logged_status)
+            when _ct_logged_status <> 'N'
+                then concat('already_processed: status is ', _ct_logged_status)
             {%- if spec.driver_user is not none and not spec.allow_loopback %}
-            when _perpetrator = {{ change_tables.text_literal(spec.driver_user) }}
-                then concat('loopback: the driver itself caused the event, as ', _perpetrator)
+            when _ct_perpetrator = {{ change_tables.text_literal(spec.driver_user) }}
+                then concat('loopback: the driver itself caused the event, as ', _ct_perpetrator)
             {%- endif %}
-        end as _set_aside,
-        _key_fault is null and _key_misfit is null as _has_key,
-        {{ '_event_time > current_timestamp()' if spec.future_events else 'false' }} as _is_ahead
+        end as _ct_set_aside,
+        _ct_key_fault is null and _ct_key_misfit is null as _ct_has_key,
+        {{ '_ct_event_time > current_timestamp()' if spec.future_events else 'false' }} as _ct_is_ahead
     from typed
 
 ),
@@ -118,24 +118,24 @@ judged as (
     select
         *,
         case
-            when _header_fault is not null
-                then _header_fault
-            when _set_aside is not null
+            when _ct_header_fault is not null
+                then _ct_header_fault
+            when _ct_set_aside is not null
                 then null
-            when _key_fault is not null
-                then concat('key_malformed: ', _key_fault)
-            when _key_misfit is not null
-                then concat('value_does_not_fit: table_key: ', _key_misfit)
+            when _ct_key_fault is not null
+                then concat('key_malformed: ', _ct_key_fault)
+            when _ct_key_misfit is not null
+                then concat('value_does_not_fit: table_key: ', _ct_key_misfit)
             when _event_type not in (4, 5, 6) and _column_name is null
-                then concat('column_not_declared: column_name is ', coalesce(concat('\'', _logged_column, '\''), 'null'))
+                then concat('column_not_declared: column_name is ', coalesce(concat('\'', _ct_logged_column, '\''), 'null'))
             when _event_type in (2, 3, 8) and _column_name in ({{ change_tables.text_literals(spec.key) }})
                 then concat('key_updated: an update of the key column ', _column_name, ' alone cannot be told from that of another row')
             {%- for text, types in {'table_key': none, 'old_value': '= 2', 'new_value': 'in (1, 2, 3)'}.items() %}
             when {{ '_event_type ' ~ types ~ ' and ' if types }}_{{ text }} rlike {{ change_tables.xml_forbidden_characters() }}
                 then concat('xml_forbidden_character: {{ text }}: character ', {{ change_tables._place_of_forbidden_character('_' ~ text) }}, ' must not stand in XML')
             {%- endfor %}
-            when _event_type in (1, 2, 3) and _column_misfit is not null
-                then concat('value_does_not_fit: new_value: ', _column_misfit)
+            when _event_type in (1, 2, 3) and _ct_column_misfit is not null
+                then concat('value_does_not_fit: new_value: ', _ct_column_misfit)
             {%- set binary = change_tables.binary_columns(spec.columns + spec.multi_valued) %}
             {%- set binary_values = change_tables.binary_columns(spec.multi_valued) %}
             {%- for text, type, names in [('old_value', '= 2', binary), ('new_value', 'in (1, 2, 3)', binary_values)] if names %}
@@ -153,7 +153,7 @@ judged as (
             when _event_type in (7, 8) and _column_name in ({{ change_tables.text_literals(spec.multi_valued | map(attribute='name')) }})
                 then concat('no_replica: the event bears no value, and the replica does not hold the multi-valued ', _column_name)
             {%- endif %}
-        end as _rejection
+        end as _ct_rejection
     from set_aside
 
 ),
@@ -167,15 +167,15 @@ decided as (
     select
         *,
         case
-            when _rejection is not null then 'rejected'
-            when _set_aside is not null then 'ignored'
-            when _is_ahead then 'waiting'
+            when _ct_rejection is not null then 'rejected'
+            when _ct_set_aside is not null then 'ignored'
+            when _ct_is_ahead then 'waiting'
             else 'accepted'
         end as _status,
         case
-            when _rejection is not null then _rejection
-            when _set_aside is not null then _set_aside
-            when _is_ahead then 'future_event: event_time is yet to come'
+            when _ct_rejection is not null then _ct_rejection
+            when _ct_set_aside is not null then _ct_set_aside
+            when _ct_is_ahead then 'future_event: event_time is yet to come'
         end as _status_reason
     from {{ 'answered' if reads else 'judged' }}
 
@@ -195,13 +195,13 @@ staged_rows as (
             else 'update'
         end as _change_op,
         {% if reads -%}
-        {{ change_tables._event_seq(spec, "_last_event['_event_time']", "_last_event['_record_id']", '_read_at') }} as _change_seq,
+        {{ change_tables._event_seq(spec, "_ct_last_event['_ct_event_time']", "_ct_last_event['_ct_record_id']", '_ct_read_at') }} as _change_seq,
         {%- else -%}
-        {{ change_tables._event_seq(spec, '_event_time', '_record_id', "'" ~ '0' * 20 ~ "'") }} as _change_seq,
+        {{ change_tables._event_seq(spec, '_ct_event_time', '_ct_record_id', "'" ~ '0' * 20 ~ "'") }} as _change_seq,
         {%- endif %}
-        _event_time as _changed_at,
+        _ct_event_time as _changed_at,
         cast(null as string) as _transaction_id,
-        case when _status = 'accepted' then {{ change_tables._event_id('_record_id') }} end as _change_id,
+        case when _status = 'accepted' then {{ change_tables._event_id('_ct_record_id') }} end as _change_id,
         case
             {%- if spec.multi_valued %}
             when _status = 'accepted' and _column_name in ({{ change_tables.text_literals(spec.multi_valued | map(attribute='name')) }})
@@ -212,8 +212,8 @@ staged_rows as (
         end as _present_columns,
         case when _status = 'accepted' and _event_type not in (4, 5, 6) then array(_column_name) end as _changed_columns,
         cast(null as {{ change_tables.key_type(spec) }}) as _key_before,
-        coalesce(cast(_record_id as string), lower(hex(xxhash64(to_json(_landed_row))))) as _raw_id,
-        case when _status <> 'accepted' then to_json(_landed_row, {{ change_tables.json_options() }}) end as _raw_row,
+        coalesce(cast(_ct_record_id as string), lower(hex(xxhash64(to_json(_ct_landed_row))))) as _raw_id,
+        case when _status <> 'accepted' then to_json(_ct_landed_row, {{ change_tables.json_options() }}) end as _raw_row,
         _status,
         _status_reason,
         _event_type,
@@ -224,11 +224,11 @@ staged_rows as (
         cast(null as string) as _report,
         {{ change_tables.place_of_row() }}
         {%- if bound.arrival %},
-        _arrival
+        _ct_arrival
         {%- endif %}
     from decided
     {%- if reads and bound.predicate is not none %}
-    where _is_wanted
+    where _ct_is_wanted
     {%- endif %}
 
 ),
@@ -248,8 +248,8 @@ staged_rows as (
     spec, replica, spec.column_names, "a replica has the table's declared columns"
 ) -%}
 {%- do change_tables.refuse_landed_types(spec, replica, landed) -%}
-{%- set order = '_event_time, _record_id' if spec.future_events else '_record_id' -%}
-{%- set event = 'struct(_event_time, _record_id)' if spec.future_events else 'struct(_record_id, _event_time)' -%}
+{%- set order = '_ct_event_time, _ct_record_id' if spec.future_events else '_ct_record_id' -%}
+{%- set event = 'struct(_ct_event_time, _ct_record_id)' if spec.future_events else 'struct(_ct_record_id, _ct_event_time)' -%}
 {% if bound.get('log') -%}
 known_events as (
 
@@ -265,14 +265,14 @@ told as (
 
     select
         judged.*,
-        judged._has_key and coalesce(judged._record_id > 0{{ ' and not judged._is_ahead' if spec.future_events }}, false) as _counts,
+        judged._ct_has_key and coalesce(judged._ct_record_id > 0{{ ' and not judged._ct_is_ahead' if spec.future_events }}, false) as _ct_counts,
         {%- if bound.get('log') %}
-        known_events._change_id is not null as _is_known
+        known_events._change_id is not null as _ct_is_known
     from judged
     left join known_events
-        on {{ change_tables._event_id('judged._record_id') }} = known_events._change_id
+        on {{ change_tables._event_id('judged._ct_record_id') }} = known_events._change_id
         {%- else %}
-        false as _is_known
+        false as _ct_is_known
     from judged
         {%- endif %}
 
@@ -291,8 +291,8 @@ replica_rows as (
     select
     {{- change_tables.typed_columns(spec, landed) }}
         {{ change_tables.hash_of(change_tables.as_landed(spec.column_names, landed)) }} as _row_hash,
-        {{ change_tables._misfits_by_column(spec, others, landed) }} as _misfits,
-        {{ change_tables._columns_with_forbidden_characters(spec, others) }} as _forbidden
+        {{ change_tables._misfits_by_column(spec, others, landed) }} as _ct_misfits,
+        {{ change_tables._columns_with_forbidden_characters(spec, others) }} as _ct_forbidden
     from {{ replica }}
     {%- set fits = change_tables.fits(spec, spec.key, landed) %}
     {%- if fits %}
@@ -306,7 +306,7 @@ read_rows as (
 
     select
         {{ change_tables.column_list(spec.key, 'replica_rows') }},
-        max_by(struct({{ change_tables.column_list(others + ['_misfits', '_forbidden']) }}), _row_hash) as _read
+        max_by(struct({{ change_tables.column_list(others + ['_ct_misfits', '_ct_forbidden']) }}), _row_hash) as _ct_read
     from replica_rows
     left semi join read_keys
         on {{ change_tables.same_key(spec.key, 'replica_rows', 'read_keys') }}
@@ -319,10 +319,10 @@ placed as (
     select
         *,
         count_if(_event_type = 4) over (
-            partition by _counts, {{ change_tables.column_list(spec.key) }}
+            partition by _ct_counts, {{ change_tables.column_list(spec.key) }}
             order by {{ order }}
             rows between unbounded preceding and 1 preceding
-        ) as _deletes_before
+        ) as _ct_deletes_before
     from told
 
 ),
@@ -332,8 +332,8 @@ spans as (
     select
         *,
         max(case when not _event_type <=> 4 then {{ event }} end) over (
-            partition by _counts, {{ change_tables.column_list(spec.key) }}, _deletes_before
-        ) as _last_of_span
+            partition by _ct_counts, {{ change_tables.column_list(spec.key) }}, _ct_deletes_before
+        ) as _ct_last_of_span
     from placed
 
 ),
@@ -341,33 +341,33 @@ spans as (
 answered as (
 
     select
-        spans.* except (_rejection, _set_aside{% if others %}, {{ change_tables.column_list(others) }}{% endif %}),
+        spans.* except (_ct_rejection, _ct_set_aside{% if others %}, {{ change_tables.column_list(others) }}{% endif %}),
         {%- for name in others %}
         case
             when {{ change_tables._reads_row() }} and (_event_type in (5, 6) or _column_name = {{ change_tables.text_literal(name) }})
-                then _read[{{ change_tables.text_literal(name) }}]
+                then _ct_read[{{ change_tables.text_literal(name) }}]
             when _event_type in (1, 2, 3)
                 then spans.{{ change_tables.quoted(name) }}
         end as {{ change_tables.quoted(name) }},
         {%- endfor %}
-        if({{ change_tables._reads_row() }}, _last_of_span, {{ event }}) as _last_event,
-        if({{ change_tables._reads_row() }}, '{{ bound.get('read_at', '9' * 20) }}', '{{ '0' * 20 }}') as _read_at,
+        if({{ change_tables._reads_row() }}, _ct_last_of_span, {{ event }}) as _ct_last_event,
+        if({{ change_tables._reads_row() }}, '{{ bound.get('read_at', '9' * 20) }}', '{{ '0' * 20 }}') as _ct_read_at,
         case
-            when _set_aside is not null
-                then _set_aside
-            when {{ change_tables._reads_row() }} and _read is null
+            when _ct_set_aside is not null
+                then _ct_set_aside
+            when {{ change_tables._reads_row() }} and _ct_read is null
                 then 'row_gone: the replica does not hold the row; it is looked for again while the event is new'
-            when _event_type in (5, 6, 7, 8) and _is_known and not _is_ahead and _rejection is null
+            when _event_type in (5, 6, 7, 8) and _ct_is_known and not _ct_is_ahead and _ct_rejection is null
                 then 'read_before: the log holds what the event read'
-        end as _set_aside,
+        end as _ct_set_aside,
         case
-            when _rejection is not null
-                then _rejection
-            when {{ change_tables._reads_row() }} and {{ change_tables._told_of_column('_misfits') }} is not null
-                then concat('value_does_not_fit: replica: ', {{ change_tables._told_of_column('_misfits') }})
-            when {{ change_tables._reads_row() }} and {{ change_tables._told_of_column('_forbidden') }} is not null
-                then concat('xml_forbidden_character: replica: ', {{ change_tables._told_of_column('_forbidden') }})
-        end as _rejection
+            when _ct_rejection is not null
+                then _ct_rejection
+            when {{ change_tables._reads_row() }} and {{ change_tables._told_of_column('_ct_misfits') }} is not null
+                then concat('value_does_not_fit: replica: ', {{ change_tables._told_of_column('_ct_misfits') }})
+            when {{ change_tables._reads_row() }} and {{ change_tables._told_of_column('_ct_forbidden') }} is not null
+                then concat('xml_forbidden_character: replica: ', {{ change_tables._told_of_column('_ct_forbidden') }})
+        end as _ct_rejection
     from spans
     left join read_rows
         on {{ change_tables.same_key(spec.key, 'spans', 'read_rows') }}
@@ -501,7 +501,7 @@ answered as (
     {%- endfor -%}
     {{- change_tables._unpadded(
         spec, name,
-        "get(filter(_parsed_key['pairs'], pair -> lower(trim(pair['name'])) in (" ~ change_tables.text_literals(of_column) ~ ")), 0)['value']"
+        "get(filter(_ct_parsed_key['pairs'], pair -> lower(trim(pair['name'])) in (" ~ change_tables.text_literals(of_column) ~ ")), 0)['value']"
     ) -}}
 {%- endmacro %}
 
@@ -534,20 +534,20 @@ answered as (
     case
             when _table_key is null
                 then 'table_key is null'
-            when _parsed_key['error'] is not null
-                then _parsed_key['error']
-            when exists(_named_keys, name -> name is null)
+            when _ct_parsed_key['error'] is not null
+                then _ct_parsed_key['error']
+            when exists(_ct_named_keys, name -> name is null)
                 then concat(
-                    get(transform(filter(_parsed_key['pairs'], (pair, place) -> _named_keys[place] is null), pair -> pair['name']), 0),
+                    get(transform(filter(_ct_parsed_key['pairs'], (pair, place) -> _ct_named_keys[place] is null), pair -> pair['name']), 0),
                     ' is no key column'
                 )
-            when size(array_distinct(_named_keys)) < size(_named_keys)
+            when size(array_distinct(_ct_named_keys)) < size(_ct_named_keys)
                 then concat(
-                    get(filter(_named_keys, (name, place) -> array_position(_named_keys, name) <= place), 0),
+                    get(filter(_ct_named_keys, (name, place) -> array_position(_ct_named_keys, name) <= place), 0),
                     ' is named twice'
                 )
-            when size(_named_keys) < {{ spec.key | length }}
-                then concat('the key column ', get(array_except({{ change_tables.names_array(spec.key) }}, _named_keys), 0), ' is not named')
+            when size(_ct_named_keys) < {{ spec.key | length }}
+                then concat('the key column ', get(array_except({{ change_tables.names_array(spec.key) }}, _ct_named_keys), 0), ' is not named')
         end
 {%- endmacro %}
 
@@ -566,7 +566,7 @@ answered as (
 
 {#- Whether an event reads the replica in this run. -#}
 {% macro _reads_row() -%}
-    _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known
+    _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known
 {%- endmacro %}
 
 
@@ -585,7 +585,7 @@ answered as (
     concat(
             {%- if spec.future_events -%}
             case when {{ change_tables._event_time_is_placed(event_time) }} then lpad(cast(unix_micros({{ event_time }}) + 62135596800000000 as string), 18, '0') end, '/', {% endif -%}
-            {{ change_tables._event_id(place) }}, '/', {{ read_at }}, '/', {{ change_tables._event_id('_record_id') }})
+            {{ change_tables._event_id(place) }}, '/', {{ read_at }}, '/', {{ change_tables._event_id('_ct_record_id') }})
 {%- endmacro %}
 
 
@@ -619,7 +619,7 @@ answered as (
 
 {#- What is told of the columns that an event reads: the first. -#}
 {% macro _told_of_column(told) -%}
-    get(filter(_read['{{ told }}'], found -> _event_type in (5, 6) or found['name'] = _column_name), 0)['text']
+    get(filter(_ct_read['{{ told }}'], found -> _event_type in (5, 6) or found['name'] = _column_name), 0)['text']
 {%- endmacro %}
 
 
@@ -632,7 +632,7 @@ others as (
 
     select
         table_name,
-        struct({{ change_tables.column_list(change_tables._event_log_columns()) }}) as _landed_row
+        struct({{ change_tables.column_list(change_tables._event_log_columns()) }}) as _ct_landed_row
     from {{ specs[0].relation }}
     where
         not coalesce(
@@ -645,10 +645,10 @@ others as (
 unclaimed as (
 
     select
-        coalesce(cast(_landed_row['record_id'] as string), lower(hex(xxhash64(to_json(_landed_row))))) as _raw_id,
+        coalesce(cast(_ct_landed_row['record_id'] as string), lower(hex(xxhash64(to_json(_ct_landed_row))))) as _raw_id,
         if(table_name <> '', 'ignored', 'rejected') as _status,
         if(table_name <> '', concat('table_not_declared: ', table_name), 'table_unknown: table_name is null or empty') as _status_reason,
-        to_json(_landed_row, {{ change_tables.json_options() }}) as raw_row
+        to_json(_ct_landed_row, {{ change_tables.json_options() }}) as raw_row
     from others
 
 )

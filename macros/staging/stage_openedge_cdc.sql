@@ -30,7 +30,7 @@ lone_tracking_rows as (
     select tracking_rows.*
     from tracking_rows
     left anti join landed
-        on tracking_rows._sequence = landed._sequence
+        on tracking_rows._ct_sequence = landed._ct_sequence
 
 ),
 
@@ -68,7 +68,7 @@ staged_rows as (
     {%- do landed.update(change_tables.openedge_recid_types(tracking)) -%}
 {%- else -%}
     {%- for name in spec.key -%}
-        {%- do landed.update({'_before_' ~ loop.index: {'data_type': change.declared[name].data_type}}) -%}
+        {%- do landed.update({'_ct_before_' ~ loop.index: {'data_type': change.declared[name].data_type}}) -%}
     {%- endfor -%}
 {%- endif -%}
 {%- do change_tables.refuse_landed_types(spec, spec.relation, landed) -%}
@@ -81,20 +81,20 @@ typed as (
         {%- for name in spec.key %}
         {{ change_tables.typed_value(change_tables.column_before(spec, name, loop.index), landed) }},
         {%- endfor %}
-        {{ change_tables.misfit_before(spec, landed) }} as _key_before_misfit,
+        {{ change_tables.misfit_before(spec, landed) }} as _ct_key_before_misfit,
     {%- endif %}
-        {{ change_tables.misfit(spec, spec.key, landed) }} as _key_misfit,
-        {{ change_tables.misfit(spec, others, landed) }} as _column_misfit,
-        {{ change_tables._openedge_extent_misfit(spec, arrays, change) }} as _extent_misfit,
-        {{ change_tables._openedge_named_columns(change) }} as _named_columns,
+        {{ change_tables.misfit(spec, spec.key, landed) }} as _ct_key_misfit,
+        {{ change_tables.misfit(spec, others, landed) }} as _ct_column_misfit,
+        {{ change_tables._openedge_extent_misfit(spec, arrays, change) }} as _ct_extent_misfit,
+        {{ change_tables._openedge_named_columns(change) }} as _ct_named_columns,
         case
-            when array_contains(_operations, 1) then 'insert'
-            when array_contains(_operations, 2) then 'delete'
+            when array_contains(_ct_operations, 1) then 'insert'
+            when array_contains(_ct_operations, 2) then 'delete'
             else 'update'
-        end as _kind,
+        end as _ct_kind,
         * except (
         {%- for column in spec.columns %}{{ change_tables.quoted(column.name) }}{{ ', ' if not loop.last }}{% endfor -%}
-        {%- if not own_key %}{% for name in spec.key %}, _before_{{ loop.index }}{% endfor %}{% endif -%}
+        {%- if not own_key %}{% for name in spec.key %}, _ct_before_{{ loop.index }}{% endfor %}{% endif -%}
         )
     from records
 
@@ -105,32 +105,32 @@ judged as (
     select
         *,
         {%- if not own_key %}
-        {{ change_tables.key_before(spec) }} as _told_key_before,
+        {{ change_tables.key_before(spec) }} as _ct_told_key_before,
         {%- endif %}
         case
-            when _waits_for is not null then 'waiting'
-            when _is_part then 'merged'
-        end as _other_status,
+            when _ct_waits_for is not null then 'waiting'
+            when _ct_is_part then 'merged'
+        end as _ct_other_status,
         case
-            when _fault is not null
-                then _fault
-            when _after_state <> 'whole'{{ ' or not _is_tracked' if spec.without_tracking == 'wait' }}
+            when _ct_fault is not null
+                then _ct_fault
+            when _ct_after_state <> 'whole'{{ ' or not _ct_is_tracked' if spec.without_tracking == 'wait' }}
                 then null
-            when _landed_time is null and _tracking['_time_misfit'] is not null
-                then concat('value_does_not_fit: tracking row: ', _tracking['_time_misfit'])
-            when _key_misfit is not null
-                then concat('value_does_not_fit: ', _key_misfit)
+            when _ct_landed_time is null and _ct_tracking['_ct_time_misfit'] is not null
+                then concat('value_does_not_fit: tracking row: ', _ct_tracking['_ct_time_misfit'])
+            when _ct_key_misfit is not null
+                then concat('value_does_not_fit: ', _ct_key_misfit)
             when {{ change_tables.key_is_null(spec) }}
                 then {{ change_tables.key_missing(spec) }}
             {%- if not own_key %}
-            when _kind = 'update' and _key_before_misfit is not null
-                then concat('value_does_not_fit: before image: ', _key_before_misfit)
+            when _ct_kind = 'update' and _ct_key_before_misfit is not null
+                then concat('value_does_not_fit: before image: ', _ct_key_before_misfit)
             {%- endif %}
-            when _kind <> 'delete' and _column_misfit is not null
-                then concat('value_does_not_fit: ', _column_misfit)
-            when _kind <> 'delete' and _extent_misfit is not null
-                then concat('value_does_not_fit: ', _extent_misfit)
-        end as _rejection
+            when _ct_kind <> 'delete' and _ct_column_misfit is not null
+                then concat('value_does_not_fit: ', _ct_column_misfit)
+            when _ct_kind <> 'delete' and _ct_extent_misfit is not null
+                then concat('value_does_not_fit: ', _ct_extent_misfit)
+        end as _ct_rejection
     from typed
 
 )
@@ -140,59 +140,59 @@ judged as (
 {#- The rows of the change table in the columns of `staged`. -#}
 {% macro _openedge_staged_records(spec, bound, change) -%}
     {%- set own_key = spec.key_from == 'recid' -%}
-    {%- set is_accepted = '_rejection is null and _other_status is null' -%}
+    {%- set is_accepted = '_ct_rejection is null and _ct_other_status is null' -%}
     select
     {%- for name in spec.column_names %}
         {{ change_tables.quoted(name) }},
     {%- endfor %}
-        case when {{ is_accepted }} then _kind end as _change_op,
+        case when {{ is_accepted }} then _ct_kind end as _change_op,
         _change_seq,
-        coalesce(_landed_time, _tracking['_landed_time']) as _changed_at,
-        coalesce(_told_transaction_id, _tracking['_transaction_id']) as _transaction_id,
-        case when _rejection is not null or _other_status is null then _change_seq end as _change_id,
+        coalesce(_ct_landed_time, _ct_tracking['_ct_landed_time']) as _changed_at,
+        coalesce(_ct_told_transaction_id, _ct_tracking['_transaction_id']) as _transaction_id,
+        case when _ct_rejection is not null or _ct_other_status is null then _change_seq end as _change_id,
         {%- if spec.images == 'partial' %}
         case
-            when {{ is_accepted }} and _kind = 'update'
+            when {{ is_accepted }} and _ct_kind = 'update'
                 then {{ change_tables.columns_borne(spec, change_tables._openedge_names_borne(spec)) }}
         end as _present_columns,
         {%- else %}
         cast(null as array<string>) as _present_columns,
         {%- endif %}
-        case when {{ is_accepted }} and _kind <> 'delete' then _named_columns end as _changed_columns,
+        case when {{ is_accepted }} and _ct_kind <> 'delete' then _ct_named_columns end as _changed_columns,
         {%- if own_key %}
         cast(null as {{ change_tables.key_type(spec) }}) as _key_before,
         {%- else %}
         case
-            when {{ is_accepted }} and _kind = 'update' and _has_before and not struct({{ change_tables.column_list(spec.key) }}) <=> _told_key_before
-                then _told_key_before
+            when {{ is_accepted }} and _ct_kind = 'update' and _ct_has_before and not struct({{ change_tables.column_list(spec.key) }}) <=> _ct_told_key_before
+                then _ct_told_key_before
         end as _key_before,
         {%- endif %}
         _raw_id,
-        case when _rejection is not null or _other_status is not null then to_json(_landed_row, {{ change_tables.json_options() }}) end as _raw_row,
-        coalesce(if(_rejection is not null, 'rejected', null), _other_status, 'accepted') as _status,
+        case when _ct_rejection is not null or _ct_other_status is not null then to_json(_ct_landed_row, {{ change_tables.json_options() }}) end as _raw_row,
+        coalesce(if(_ct_rejection is not null, 'rejected', null), _ct_other_status, 'accepted') as _status,
         case
-            when _rejection is not null then _rejection
-            when _waits_for is not null then _waits_for
-            when _position > 0 then 'chunk: the record goes on from the one at position 0'
-            when _is_before then 'before_image: part of the update with the same sequence'
+            when _ct_rejection is not null then _ct_rejection
+            when _ct_waits_for is not null then _ct_waits_for
+            when _ct_position > 0 then 'chunk: the record goes on from the one at position 0'
+            when _ct_is_before then 'before_image: part of the update with the same sequence'
         end as _status_reason,
         _parts,
-        _is_tracked as _has_tracking,
+        _ct_is_tracked as _has_tracking,
         case
-            when {{ is_accepted }} and _differs
+            when {{ is_accepted }} and _ct_differs
                 then 'conflicting_content: rows of the change were delivered with different contents; the greater ones stand'
             {%- if not own_key %}
-            when {{ is_accepted }} and _kind = 'update' and not _has_before and arrays_overlap(_named_columns, {{ change_tables.names_array(spec.key) }})
+            when {{ is_accepted }} and _ct_kind = 'update' and not _ct_has_before and arrays_overlap(_ct_named_columns, {{ change_tables.names_array(spec.key) }})
                 then 'key_move_without_before: the field map says that the key changed, and no before image tells the key before'
             {%- endif %}
             {%- if change.landed %}
-            when {{ is_accepted }} and _kind <> 'delete'
+            when {{ is_accepted }} and _ct_kind <> 'delete'
                 then concat('unknown_field: the field map names ', {{ change_tables._openedge_unknown_fields(change) }}, ', and neither the change table nor the sources file has a column of that name')
             {%- endif %}
         end as _report,
         {{ change_tables.place_of_row() }}
         {%- if bound.arrival %},
-        _arrival
+        _ct_arrival
         {%- endif %}
     from judged
 {%- endmacro %}
@@ -209,8 +209,8 @@ typed_tracking_rows as (
 
     select
     {{- change_tables.typed_columns(columns, types) }}
-        {{ change_tables.misfit(columns, spec.key, types) }} as _key_misfit,
-        {{ change_tables.openedge_time_misfit(tracking.headers.time_stamp) }} as _timestamp_misfit,
+        {{ change_tables.misfit(columns, spec.key, types) }} as _ct_key_misfit,
+        {{ change_tables.openedge_time_misfit(tracking.headers.time_stamp) }} as _ct_timestamp_misfit,
         * except (_partition_id, _recid)
     from {{ rows }}
 
@@ -224,14 +224,14 @@ judged_tracking_rows as (
         case
             {{ change_tables.openedge_tracking_rejection() }}
             {%- if bears_changes %}
-            when _timestamp_misfit is not null
-                then concat('value_does_not_fit: ', _timestamp_misfit)
-            when _operation_code in (1, 2, 4) and _key_misfit is not null
-                then concat('value_does_not_fit: ', _key_misfit)
-            when _operation_code in (1, 2, 4) and {{ change_tables.key_is_null(spec) }}
+            when _ct_timestamp_misfit is not null
+                then concat('value_does_not_fit: ', _ct_timestamp_misfit)
+            when _ct_operation_code in (1, 2, 4) and _ct_key_misfit is not null
+                then concat('value_does_not_fit: ', _ct_key_misfit)
+            when _ct_operation_code in (1, 2, 4) and {{ change_tables.key_is_null(spec) }}
                 then {{ change_tables.key_missing(spec) }}
             {%- endif %}
-        end as _rejection
+        end as _ct_rejection
     from {{ 'typed_tracking_rows' if own_key else rows }}
 
 )
@@ -241,7 +241,7 @@ judged_tracking_rows as (
 {#- Tracking rows in the columns of `staged`: the changes of levels 0 and 1, and those that stand alone. -#}
 {% macro _openedge_staged_tracking(spec, bound) -%}
     {%- set bears_changes = spec.policy_level < 2 -%}
-    {%- set is_accepted = '_rejection is null and _operation_code in (1, 2, 4)' -%}
+    {%- set is_accepted = '_ct_rejection is null and _ct_operation_code in (1, 2, 4)' -%}
     select
     {%- for column in spec.columns %}
         {%- if spec.key_from == 'recid' and column.name in spec.key %}
@@ -251,38 +251,38 @@ judged_tracking_rows as (
         {%- endif %}
     {%- endfor %}
         {%- if bears_changes %}
-        case when {{ is_accepted }} then element_at(map(1, 'insert', 2, 'delete', 4, 'update'), cast(_operation_code as int)) end as _change_op,
+        case when {{ is_accepted }} then element_at(map(1, 'insert', 2, 'delete', 4, 'update'), cast(_ct_operation_code as int)) end as _change_op,
         {%- else %}
         cast(null as string) as _change_op,
         {%- endif %}
-        {{ change_tables.openedge_change_seq('_sequence') }} as _change_seq,
-        _landed_time as _changed_at,
+        {{ change_tables.openedge_change_seq('_ct_sequence') }} as _change_seq,
+        _ct_landed_time as _changed_at,
         _transaction_id,
         {%- if bears_changes %}
-        case when {{ is_accepted }} then {{ change_tables.openedge_change_seq('_sequence') }} end as _change_id,
+        case when {{ is_accepted }} then {{ change_tables.openedge_change_seq('_ct_sequence') }} end as _change_id,
         {%- else %}
         cast(null as string) as _change_id,
         {%- endif %}
         cast(null as array<string>) as _present_columns,
         {%- if bears_changes %}
-        case when {{ is_accepted }} and _operation_code <> 2 then _field_map end as _changed_columns,
+        case when {{ is_accepted }} and _ct_operation_code <> 2 then _ct_field_map end as _changed_columns,
         {%- else %}
         cast(null as array<string>) as _changed_columns,
         {%- endif %}
         cast(null as {{ change_tables.key_type(spec) }}) as _key_before,
         {{ change_tables.openedge_tracking_id(spec.source_table_number | int) }} as _raw_id,
         {%- if bears_changes %}
-        case when not ({{ is_accepted }}) then to_json(_landed_row, {{ change_tables.json_options() }}) end as _raw_row,
+        case when not ({{ is_accepted }}) then to_json(_ct_landed_row, {{ change_tables.json_options() }}) end as _raw_row,
         {%- else %}
-        to_json(_landed_row, {{ change_tables.json_options() }}) as _raw_row,
+        to_json(_ct_landed_row, {{ change_tables.json_options() }}) as _raw_row,
         {%- endif %}
         case
-            when _rejection is not null then 'rejected'
-            when _operation_code between 5 and 12 then 'ignored'
+            when _ct_rejection is not null then 'rejected'
+            when _ct_operation_code between 5 and 12 then 'ignored'
             else {{ "'accepted'" if bears_changes else "'waiting'" }}
         end as _status,
         case
-            when _rejection is not null then _rejection
+            when _ct_rejection is not null then _ct_rejection
             {{ change_tables.openedge_event_reason() }}
             {%- if not bears_changes %}
             else 'change_row_missing: no change row of this sequence has landed'
@@ -293,7 +293,7 @@ judged_tracking_rows as (
         cast(null as string) as _report,
         {{ change_tables.place_of_row() }}
         {%- if bound.arrival %},
-        {{ '_arrival' if bears_changes else 'null as _arrival' }}
+        {{ '_ct_arrival' if bears_changes else 'null as _ct_arrival' }}
         {%- endif %}
     from judged_tracking_rows
 {%- endmacro %}
@@ -404,7 +404,7 @@ judged_tracking_rows as (
     array_intersect(
             {{ change_tables.names_array(change.declared.keys() | list) }},
             transform(
-                _field_map,
+                _ct_field_map,
                 told -> element_at(map(
                 {%- for told, name in names.items() -%}
                     {{ change_tables.text_literal(told) }}, {{ change_tables.text_literal(name) }}{{ ', ' if not loop.last }}
@@ -418,7 +418,7 @@ judged_tracking_rows as (
 {#- The names in the field map that no column has, declared or not; null where there are none. -#}
 {% macro _openedge_unknown_fields(change) -%}
     {%- set names = (change.landed + change.declared.keys() | map('lower') | list) | unique | list -%}
-    nullif(array_join(filter(_tracking['_field_map'], told -> lower(told) not in ({{ change_tables.text_literals(names) }})), ', '), '')
+    nullif(array_join(filter(_ct_tracking['_ct_field_map'], told -> lower(told) not in ({{ change_tables.text_literals(names) }})), ', '), '')
 {%- endmacro %}
 
 
@@ -432,7 +432,7 @@ judged_tracking_rows as (
                                     {{- ',' if not loop.last }}
                                 {%- endfor %}
                                 )),
-                                coalesce(_named_columns, {{ change_tables.names_array(names if spec.null_without_field_map == 'set' else []) }})
+                                coalesce(_ct_named_columns, {{ change_tables.names_array(names if spec.null_without_field_map == 'set' else []) }})
                             )
 {%- endmacro %}
 
@@ -445,7 +445,7 @@ judged_tracking_rows as (
         coalesce(
         {%- for name in arrays %}
             {%- set column = change_tables.column_of(spec, name) %}
-            {%- set text = '_text_' ~ ((change.declared.keys() | list).index(name) + 1) %}
+            {%- set text = '_ct_text_' ~ ((change.declared.keys() | list).index(name) + 1) %}
             {%- set element_type = modules.re.sub('^array *< *(.*?) *>$', '\\1', column.data_type | lower) %}
             {%- set misfit = change_tables.does_not_fit('element', element_type) %}
             case
@@ -487,12 +487,12 @@ judged_tracking_rows as (
 numbered as (
 
     select
-        {{ change_tables.openedge_number(header.source_table_number) }} as _table_number,
-        {{ change_tables.openedge_told(header.source_table_number) }} as _told_table_number,
-        {{ change_tables.openedge_number(header.change_sequence) }} as _sequence,
-        {{ change_tables.openedge_told(header.change_sequence) }} as _told_sequence,
-        {{ change_tables.openedge_told(header.operation) }} as _told_operation,
-        struct(*) as _landed_row
+        {{ change_tables.openedge_number(header.source_table_number) }} as _ct_table_number,
+        {{ change_tables.openedge_told(header.source_table_number) }} as _ct_told_table_number,
+        {{ change_tables.openedge_number(header.change_sequence) }} as _ct_sequence,
+        {{ change_tables.openedge_told(header.change_sequence) }} as _ct_told_sequence,
+        {{ change_tables.openedge_told(header.operation) }} as _ct_told_operation,
+        struct(*) as _ct_landed_row
     from {{ change_tables.openedge_tracking_relation(specs[0]) }}
 
 ),
@@ -502,24 +502,24 @@ others as (
     select
         *,
         case
-            when _told_table_number is null
+            when _ct_told_table_number is null
                 then 'table_unknown: _Source-Table-Number is null'
-            when _table_number is null
-                then concat('table_unknown: _Source-Table-Number is \'', _told_table_number, '\'')
-            else concat('table_not_declared: number ', _table_number)
+            when _ct_table_number is null
+                then concat('table_unknown: _Source-Table-Number is \'', _ct_told_table_number, '\'')
+            else concat('table_not_declared: number ', _ct_table_number)
         end as _status_reason
     from numbered
-    where coalesce(_table_number not in ({{ specs | map(attribute='source_table_number') | join(', ') }}), true)
+    where coalesce(_ct_table_number not in ({{ specs | map(attribute='source_table_number') | join(', ') }}), true)
 
 ),
 
 unclaimed as (
 
     select
-        {{ change_tables.openedge_tracking_id("coalesce(_told_table_number, 'null')") }} as _raw_id,
+        {{ change_tables.openedge_tracking_id("coalesce(_ct_told_table_number, 'null')") }} as _raw_id,
         if(startswith(_status_reason, 'table_unknown'), 'rejected', 'ignored') as _status,
         _status_reason,
-        to_json(_landed_row, {{ change_tables.json_options() }}) as raw_row
+        to_json(_ct_landed_row, {{ change_tables.json_options() }}) as raw_row
     from others
 
 )

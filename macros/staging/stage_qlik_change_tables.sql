@@ -31,7 +31,7 @@ landed as (
 
     select
         *,
-        struct(*) as _landed_row
+        struct(*) as _ct_landed_row
     from {{ spec.relation }}
 
 ),
@@ -40,7 +40,7 @@ landed as (
 
     select
         *,
-        struct(*) as _landed_row
+        struct(*) as _ct_landed_row
     from {{ spec.relation }}
     where {{ bound.predicate }}
 
@@ -50,7 +50,7 @@ landed_since as (
 
     select
         *,
-        struct(*) as _landed_row
+        struct(*) as _ct_landed_row
     from {{ spec.relation }}
     where {{ bound.predicate }}
 
@@ -72,7 +72,7 @@ landed as (
     union all
     select /*+ broadcast(late_sequences) */
         raw_rows.*,
-        struct(raw_rows.*) as _landed_row
+        struct(raw_rows.*) as _ct_landed_row
     from {{ spec.relation }} as raw_rows
     left semi join late_sequences
         on raw_rows.{{ header.change_seq }} = late_sequences._change_seq
@@ -96,24 +96,24 @@ typed as (
             when {{ header.operation }} = 'TRUNCATE' then 'T'
         {%- endif %}
             when {{ header.change_oper }} in ('I', 'U', 'D', 'B', 'T') then {{ header.change_oper }}
-        end as _operation_code,
-        {{ header.change_oper }} as _landed_code,
+        end as _ct_operation_code,
+        {{ header.change_oper }} as _ct_landed_code,
         try_cast({{ header.timestamp or 'null' }} as timestamp) as _changed_at,
-        {{ change_tables.misfit({'columns': timestamp}, timestamp | map(attribute='name') | list, landed) }} as _timestamp_misfit,
+        {{ change_tables.misfit({'columns': timestamp}, timestamp | map(attribute='name') | list, landed) }} as _ct_timestamp_misfit,
         cast({{ header.transaction_id or 'null' }} as string) as _transaction_id,
-        {{ header.change_mask or 'null' }} as _landed_mask,
+        {{ header.change_mask or 'null' }} as _ct_landed_mask,
         {%- if header.change_mask %}
-        decode_change_mask({{ header.change_mask }}, '{{ change_tables._mask_order(spec) }}', {{ spec.headers | length + 1 }}) as _mask_ordinals,
+        decode_change_mask({{ header.change_mask }}, '{{ change_tables._mask_order(spec) }}', {{ spec.headers | length + 1 }}) as _ct_mask_ordinals,
         {%- else %}
-        cast(null as array<int>) as _mask_ordinals,
+        cast(null as array<int>) as _ct_mask_ordinals,
         {%- endif %}
-        {{ change_tables.misfit(spec, spec.key, landed) }} as _key_misfit,
-        {{ change_tables.misfit(spec, others, landed) }} as _column_misfit,
+        {{ change_tables.misfit(spec, spec.key, landed) }} as _ct_key_misfit,
+        {{ change_tables.misfit(spec, others, landed) }} as _ct_column_misfit,
         lower(hex({{ change_tables.hash_of(change_tables.as_landed(expected + spec.column_names, landed)) }})) as _raw_id,
         {%- if bound.arrival %}
-        {{ change_tables.arrival_of_row(bound.arrival) }} as _arrival,
+        {{ change_tables.arrival_of_row(bound.arrival) }} as _ct_arrival,
         {%- endif %}
-        _landed_row
+        _ct_landed_row
     from landed
 
 ),
@@ -123,27 +123,27 @@ judged as (
     select
         *,
         case
-            when _operation_code is null
-                then concat('unknown_operation: change_oper is ', coalesce(concat('\'', _landed_code, '\''), 'null'))
+            when _ct_operation_code is null
+                then concat('unknown_operation: change_oper is ', coalesce(concat('\'', _ct_landed_code, '\''), 'null'))
             when _change_seq is null
                 then 'change_seq_missing: change_seq is null'
             when length(_change_seq) <> 35 or _change_seq rlike '[^0-9]'
                 then concat('change_seq_malformed: \'', _change_seq, '\' is not 35 digits')
-            when _timestamp_misfit is not null
-                then concat('value_does_not_fit: ', _timestamp_misfit)
-            when _operation_code = 'T'
+            when _ct_timestamp_misfit is not null
+                then concat('value_does_not_fit: ', _ct_timestamp_misfit)
+            when _ct_operation_code = 'T'
                 then null
-            when _key_misfit is not null
-                then concat('value_does_not_fit: ', _key_misfit)
+            when _ct_key_misfit is not null
+                then concat('value_does_not_fit: ', _ct_key_misfit)
             when {{ change_tables.key_is_null(spec) }}
                 then {{ change_tables.key_missing(spec) }}
-            when _operation_code in ('I', 'U') and _column_misfit is not null
-                then concat('value_does_not_fit: ', _column_misfit)
+            when _ct_operation_code in ('I', 'U') and _ct_column_misfit is not null
+                then concat('value_does_not_fit: ', _ct_column_misfit)
             {%- if spec.mask_type == 'string' and header.change_mask %}
-            when _landed_mask is not null and _mask_ordinals is null
-                then concat('change_mask_malformed: \'', _landed_mask, '\' is not a hex number')
+            when _ct_landed_mask is not null and _ct_mask_ordinals is null
+                then concat('change_mask_malformed: \'', _ct_landed_mask, '\' is not a hex number')
             {%- endif %}
-        end as _rejection
+        end as _ct_rejection
     from typed
 
 ),
@@ -153,12 +153,12 @@ paired as (
 
     select
         *,
-        min(case when _operation_code = 'B' and _rejection is null then {{ key }} end) over same_sequence as _lowest_before_key,
-        max(case when _operation_code = 'B' and _rejection is null then {{ key }} end) over same_sequence as _highest_before_key,
-        min(case when _operation_code = 'U' and _rejection is null then {{ key }} end) over same_sequence as _lowest_update_key,
-        max(case when _operation_code = 'U' and _rejection is null then {{ key }} end) over same_sequence as _highest_update_key,
-        bool_or(_operation_code = 'U' and _rejection is null) over same_sequence as _has_update,
-        bool_or(_operation_code = 'U') over same_sequence as _has_landed_update
+        min(case when _ct_operation_code = 'B' and _ct_rejection is null then {{ key }} end) over same_sequence as _ct_lowest_before_key,
+        max(case when _ct_operation_code = 'B' and _ct_rejection is null then {{ key }} end) over same_sequence as _ct_highest_before_key,
+        min(case when _ct_operation_code = 'U' and _ct_rejection is null then {{ key }} end) over same_sequence as _ct_lowest_update_key,
+        max(case when _ct_operation_code = 'U' and _ct_rejection is null then {{ key }} end) over same_sequence as _ct_highest_update_key,
+        bool_or(_ct_operation_code = 'U' and _ct_rejection is null) over same_sequence as _ct_has_update,
+        bool_or(_ct_operation_code = 'U') over same_sequence as _ct_has_landed_update
     from judged
     window same_sequence as (partition by _change_seq)
 
@@ -171,73 +171,73 @@ staged_rows as (
         {{ change_tables.quoted(name) }},
     {%- endfor %}
         case
-            when _rejection is null
-                then element_at(map('I', 'insert', 'U', 'update', 'D', 'delete', 'T', 'truncate'), _operation_code)
+            when _ct_rejection is null
+                then element_at(map('I', 'insert', 'U', 'update', 'D', 'delete', 'T', 'truncate'), _ct_operation_code)
         end as _change_op,
         _change_seq,
         _changed_at,
         _transaction_id,
         case
-            when _rejection is null and _operation_code = 'T' then concat_ws(':', _change_seq, 'T')
-            when _rejection is null and _operation_code <> 'B'
-                then concat_ws(':', _change_seq, _operation_code, {{ change_tables.key_text(spec) }})
+            when _ct_rejection is null and _ct_operation_code = 'T' then concat_ws(':', _change_seq, 'T')
+            when _ct_rejection is null and _ct_operation_code <> 'B'
+                then concat_ws(':', _change_seq, _ct_operation_code, {{ change_tables.key_text(spec) }})
         end as _change_id,
         {%- if spec.images == 'partial' %}
         case
-            when _operation_code = 'U' and _rejection is null
+            when _ct_operation_code = 'U' and _ct_rejection is null
                 then {{ change_tables._sparse_columns(spec) }}
         end as _present_columns,
         {%- else %}
         cast(null as array<string>) as _present_columns,
         {%- endif %}
         case
-            when _operation_code in ('I', 'U') and _rejection is null
-                then {{ change_tables.names_of_ordinals(spec, '_mask_ordinals') }}
+            when _ct_operation_code in ('I', 'U') and _ct_rejection is null
+                then {{ change_tables.names_of_ordinals(spec, '_ct_mask_ordinals') }}
         end as _changed_columns,
         case
-            when _operation_code <> 'U' or _rejection is not null then null
-            when not {{ key }} <=> _highest_before_key then _highest_before_key
-            when not {{ key }} <=> _lowest_before_key then _lowest_before_key
+            when _ct_operation_code <> 'U' or _ct_rejection is not null then null
+            when not {{ key }} <=> _ct_highest_before_key then _ct_highest_before_key
+            when not {{ key }} <=> _ct_lowest_before_key then _ct_lowest_before_key
         end as _key_before,
         _raw_id,
         case
-            when _rejection is not null or _operation_code = 'B'
-                then to_json(_landed_row, {{ change_tables.json_options() }})
+            when _ct_rejection is not null or _ct_operation_code = 'B'
+                then to_json(_ct_landed_row, {{ change_tables.json_options() }})
         end as _raw_row,
         case
-            when _rejection is not null then 'rejected'
-            when _operation_code <> 'B' then 'accepted'
-            when _has_update then 'merged'
+            when _ct_rejection is not null then 'rejected'
+            when _ct_operation_code <> 'B' then 'accepted'
+            when _ct_has_update then 'merged'
             else 'waiting'
         end as _status,
         case
-            when _rejection is not null then _rejection
-            when _operation_code <> 'B' then null
-            when _has_update then 'before_image: part of the update with the same change_seq'
-            when _has_landed_update then 'after_image_rejected: the update with the same change_seq is rejected'
+            when _ct_rejection is not null then _ct_rejection
+            when _ct_operation_code <> 'B' then null
+            when _ct_has_update then 'before_image: part of the update with the same change_seq'
+            when _ct_has_landed_update then 'after_image_rejected: the update with the same change_seq is rejected'
             else 'after_image_missing: no update with the same change_seq has landed'
         end as _status_reason,
         case
             when
-                _operation_code = 'U' and _rejection is null and _highest_before_key is null
-                and arrays_overlap(_mask_ordinals, array({{ key_ordinals | join(', ') }}))
+                _ct_operation_code = 'U' and _ct_rejection is null and _ct_highest_before_key is null
+                and arrays_overlap(_ct_mask_ordinals, array({{ key_ordinals | join(', ') }}))
                 then 'key_move_without_before: the mask says that the key changed, and no before image tells the key before'
-            when _operation_code = 'U' and _rejection is null and not _lowest_before_key <=> _highest_before_key
+            when _ct_operation_code = 'U' and _ct_rejection is null and not _ct_lowest_before_key <=> _ct_highest_before_key
                 then concat(
                     'conflicting_content: two before images with the same change_seq, keys ',
-                    to_json(_lowest_before_key), ' and ', to_json(_highest_before_key)
+                    to_json(_ct_lowest_before_key), ' and ', to_json(_ct_highest_before_key)
                 )
             when
-                _operation_code = 'U' and _rejection is null and _highest_before_key is not null
-                and not _lowest_update_key <=> _highest_update_key
+                _ct_operation_code = 'U' and _ct_rejection is null and _ct_highest_before_key is not null
+                and not _ct_lowest_update_key <=> _ct_highest_update_key
                 then concat(
                     'conflicting_content: a before image and two updates with the same change_seq, keys ',
-                    to_json(_lowest_update_key), ' and ', to_json(_highest_update_key)
+                    to_json(_ct_lowest_update_key), ' and ', to_json(_ct_highest_update_key)
                 )
         end as _report,
         {{ change_tables.place_of_row() }}
         {%- if bound.arrival %},
-        _arrival
+        _ct_arrival
         {%- endif %}
     from paired
 
@@ -310,7 +310,7 @@ staged_rows as (
                         {{ change_tables.text_literal(name) }}
                     {%- else %}
                         case
-                            when {{ change_tables.quoted(name) }} is not null or array_contains(_mask_ordinals, {{ loop.index }})
+                            when {{ change_tables.quoted(name) }} is not null or array_contains(_ct_mask_ordinals, {{ loop.index }})
                                 then {{ change_tables.text_literal(name) }}
                         end
                     {%- endif -%}

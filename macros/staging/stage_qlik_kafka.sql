@@ -18,11 +18,11 @@ counted as (
 
     select
         *,
-        max(case when _headers['transactionLastEvent'] = 'true' then _event_counter end) over same_transaction as _last_counter,
+        max(case when _ct_headers['transactionLastEvent'] = 'true' then _ct_event_counter end) over same_transaction as _ct_last_counter,
         row_number() over (
-            partition by coalesce(_transaction_id, _raw_id), _event_counter
+            partition by coalesce(_transaction_id, _raw_id), _ct_event_counter
             order by _raw_id
-        ) as _copy
+        ) as _ct_copy
     from messages
     window same_transaction as (partition by coalesce(_transaction_id, _raw_id))
 
@@ -32,7 +32,7 @@ told as (
 
     select
         *,
-        count_if(_copy = 1 and _event_counter between 1 and _last_counter) over same_transaction as _landed_events
+        count_if(_ct_copy = 1 and _ct_event_counter between 1 and _ct_last_counter) over same_transaction as _ct_landed_events
     from counted
     window same_transaction as (partition by coalesce(_transaction_id, _raw_id))
 
@@ -43,17 +43,17 @@ own as (
 
     select
         *,
-        {{ change_tables.kafka_belongs(spec) }} as _is_own,
+        {{ change_tables.kafka_belongs(spec) }} as _ct_is_own,
         {%- if spec.hold_open_transactions %}
         coalesce(
-            _transaction_id is not null and _event_counter is not null
-            and (_last_counter is null or _landed_events < _last_counter),
+            _transaction_id is not null and _ct_event_counter is not null
+            and (_ct_last_counter is null or _ct_landed_events < _ct_last_counter),
             false
-        ) as _is_open
+        ) as _ct_is_open
         {%- else %}
-        false as _is_open
+        false as _ct_is_open
         {%- endif %},
-        {{ change_tables.kafka_may_belong(spec) }} as _is_untold
+        {{ change_tables.kafka_may_belong(spec) }} as _ct_is_untold
     from {{ 'told' if spec.hold_open_transactions else 'messages' }}
 
 ),
@@ -65,38 +65,38 @@ unpacked as (
         {{ change_tables._kafka_text(spec, column) }} as {{ change_tables.quoted(column.name) }},
     {%- endfor %}
     {%- for name in spec.key %}
-        {{ change_tables._kafka_text_before(spec, name) }} as {{ change_tables.quoted('_before_' ~ loop.index) }},
+        {{ change_tables._kafka_text_before(spec, name) }} as {{ change_tables.quoted('_ct_before_' ~ loop.index) }},
     {%- endfor %}
-        {{ change_tables.missing_key_column(spec) }} as _missing_key,
-        _kind,
-        _error,
-        _is_own,
-        _is_open or _is_untold or _kind = 'schema_missing' as _holds_back,
-        _is_open,
-        element_at(map('REFRESH', 'R', 'INSERT', 'I', 'UPDATE', 'U', 'DELETE', 'D'), _headers['operation']) as _operation_code,
-        _headers['operation'] as _landed_code,
+        {{ change_tables.missing_key_column(spec) }} as _ct_missing_key,
+        _ct_kind,
+        _ct_error,
+        _ct_is_own,
+        _ct_is_open or _ct_is_untold or _ct_kind = 'schema_missing' as _ct_holds_back,
+        _ct_is_open,
+        element_at(map('REFRESH', 'R', 'INSERT', 'I', 'UPDATE', 'U', 'DELETE', 'D'), _ct_headers['operation']) as _ct_operation_code,
+        _ct_headers['operation'] as _ct_landed_code,
         case
-            when _headers['operation'] = 'REFRESH' then concat(repeat('0', 16), lpad(_offset, 19, '0'))
-            else _headers['changeSequence']
+            when _ct_headers['operation'] = 'REFRESH' then concat(repeat('0', 16), lpad(_ct_offset, 19, '0'))
+            else _ct_headers['changeSequence']
         end as _change_seq,
-        nullif(_headers['timestamp'], '') as _landed_time,
-        try_cast(nullif(_headers['timestamp'], '') as timestamp) as _changed_at,
+        nullif(_ct_headers['timestamp'], '') as _ct_landed_time,
+        try_cast(nullif(_ct_headers['timestamp'], '') as timestamp) as _changed_at,
         _transaction_id,
-        _headers['changeMask'] as _landed_mask,
-        decode_change_mask(_headers['changeMask'], 'most_significant_first', 1) as _mask_ordinals,
-        _headers['columnMask'] as _landed_column_mask,
-        decode_change_mask(_headers['columnMask'], 'most_significant_first', 1) as _column_ordinals,
-        coalesce(_column_names, {{ change_tables._declared_ordinals(spec) }}) as _column_names,
-        _row,
-        _row_before is not null as _has_before,
+        _ct_headers['changeMask'] as _ct_landed_mask,
+        decode_change_mask(_ct_headers['changeMask'], 'most_significant_first', 1) as _ct_mask_ordinals,
+        _ct_headers['columnMask'] as _ct_landed_column_mask,
+        decode_change_mask(_ct_headers['columnMask'], 'most_significant_first', 1) as _ct_column_ordinals,
+        coalesce(_ct_column_names, {{ change_tables._declared_ordinals(spec) }}) as _ct_column_names,
+        _ct_row,
+        _ct_row_before is not null as _ct_has_before,
         _raw_id,
         {%- if bound.arrival %}
-        _arrival,
+        _ct_arrival,
         {%- endif %}
-        _landed_row
+        _ct_landed_row
     from own
     {#- what cannot be read yet may be an event of a transaction that is open, whatever its table is #}
-    where _is_own{{ ' or _is_open or _is_untold' if bound.arrival }}{{ " or _kind = 'schema_missing'" if bound.arrival and spec.hold_open_transactions }}
+    where _ct_is_own{{ ' or _ct_is_open or _ct_is_untold' if bound.arrival }}{{ " or _ct_kind = 'schema_missing'" if bound.arrival and spec.hold_open_transactions }}
 
 ),
 
@@ -107,32 +107,32 @@ typed as (
     {%- for name in spec.key %}
         {{ change_tables.typed_value(change_tables.column_before(spec, name, loop.index), texts) }},
     {%- endfor %}
-        {{ change_tables.misfit(spec, spec.key, texts) }} as _key_misfit,
-        {{ change_tables.misfit_before(spec, texts) }} as _key_before_misfit,
-        {{ change_tables.misfit(spec, others, texts) }} as _column_misfit,
-        _missing_key,
-        _kind,
-        _error,
-        _is_own,
-        _holds_back,
-        _is_open,
-        _operation_code,
-        _landed_code,
+        {{ change_tables.misfit(spec, spec.key, texts) }} as _ct_key_misfit,
+        {{ change_tables.misfit_before(spec, texts) }} as _ct_key_before_misfit,
+        {{ change_tables.misfit(spec, others, texts) }} as _ct_column_misfit,
+        _ct_missing_key,
+        _ct_kind,
+        _ct_error,
+        _ct_is_own,
+        _ct_holds_back,
+        _ct_is_open,
+        _ct_operation_code,
+        _ct_landed_code,
         _change_seq,
-        _landed_time,
+        _ct_landed_time,
         _changed_at,
         _transaction_id,
-        _landed_mask,
-        transform(_mask_ordinals, ordinal -> _column_names[ordinal]) as _masked_names,
-        _landed_column_mask,
-        transform(_column_ordinals, ordinal -> _column_names[ordinal]) as _borne_names,
-        _row,
-        _has_before,
+        _ct_landed_mask,
+        transform(_ct_mask_ordinals, ordinal -> _ct_column_names[ordinal]) as _ct_masked_names,
+        _ct_landed_column_mask,
+        transform(_ct_column_ordinals, ordinal -> _ct_column_names[ordinal]) as _ct_borne_names,
+        _ct_row,
+        _ct_has_before,
         _raw_id,
         {%- if bound.arrival %}
-        _arrival,
+        _ct_arrival,
         {%- endif %}
-        _landed_row
+        _ct_landed_row
     from unpacked
 
 ),
@@ -141,39 +141,39 @@ judged as (
 
     select
         *,
-        {{ change_tables.key_before(spec) }} as _told_key_before,
+        {{ change_tables.key_before(spec) }} as _ct_told_key_before,
         case
-            when not _is_own
+            when not _ct_is_own
                 then null
-            when _kind in ('tombstone', 'metadata', 'schema_missing')
+            when _ct_kind in ('tombstone', 'metadata', 'schema_missing')
                 then null
-            when _kind = 'unreadable'
-                then concat('message_malformed: ', _error)
-            when _operation_code is null
-                then concat('unknown_operation: operation is ', coalesce(concat('\'', _landed_code, '\''), 'null'))
+            when _ct_kind = 'unreadable'
+                then concat('message_malformed: ', _ct_error)
+            when _ct_operation_code is null
+                then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_landed_code, '\''), 'null'))
             when _change_seq is null or _change_seq = ''
                 then 'change_seq_missing: changeSequence is null or empty'
             when length(_change_seq) <> 35 or _change_seq rlike '[^0-9]'
                 then concat('change_seq_malformed: \'', _change_seq, '\' is not 35 digits')
-            when {{ change_tables.does_not_fit('_landed_time', 'timestamp') }}
-                then concat('value_does_not_fit: header timestamp: \'', _landed_time, '\' is not timestamp')
-            when _row is null
-                then concat('data_missing: ', if(_operation_code = 'D', 'data and beforeData are null', 'data is null'))
-            when _missing_key is not null
-                then concat('key_missing: neither data nor beforeData bears the key column ', _missing_key)
-            when _key_misfit is not null
-                then concat('value_does_not_fit: ', _key_misfit)
+            when {{ change_tables.does_not_fit('_ct_landed_time', 'timestamp') }}
+                then concat('value_does_not_fit: header timestamp: \'', _ct_landed_time, '\' is not timestamp')
+            when _ct_row is null
+                then concat('data_missing: ', if(_ct_operation_code = 'D', 'data and beforeData are null', 'data is null'))
+            when _ct_missing_key is not null
+                then concat('key_missing: neither data nor beforeData bears the key column ', _ct_missing_key)
+            when _ct_key_misfit is not null
+                then concat('value_does_not_fit: ', _ct_key_misfit)
             when {{ change_tables.key_is_null(spec) }}
                 then {{ change_tables.key_missing(spec) }}
-            when _key_before_misfit is not null
-                then concat('value_does_not_fit: beforeData: ', _key_before_misfit)
-            when _operation_code <> 'D' and _column_misfit is not null
-                then concat('value_does_not_fit: ', _column_misfit)
-            when _landed_mask is not null and _masked_names is null
-                then concat('change_mask_malformed: \'', _landed_mask, '\' is not a hex number')
-            when _landed_column_mask is not null and _borne_names is null
-                then concat('column_mask_malformed: \'', _landed_column_mask, '\' is not a hex number')
-        end as _rejection
+            when _ct_key_before_misfit is not null
+                then concat('value_does_not_fit: beforeData: ', _ct_key_before_misfit)
+            when _ct_operation_code <> 'D' and _ct_column_misfit is not null
+                then concat('value_does_not_fit: ', _ct_column_misfit)
+            when _ct_landed_mask is not null and _ct_masked_names is null
+                then concat('change_mask_malformed: \'', _ct_landed_mask, '\' is not a hex number')
+            when _ct_landed_column_mask is not null and _ct_borne_names is null
+                then concat('column_mask_malformed: \'', _ct_landed_column_mask, '\' is not a hex number')
+        end as _ct_rejection
     from typed
 
 ),
@@ -185,62 +185,62 @@ staged_rows as (
         {{ change_tables.quoted(name) }},
     {%- endfor %}
         case
-            when _rejection is null
-                then element_at(map('R', 'snapshot', 'I', 'insert', 'U', 'update', 'D', 'delete'), _operation_code)
+            when _ct_rejection is null
+                then element_at(map('R', 'snapshot', 'I', 'insert', 'U', 'update', 'D', 'delete'), _ct_operation_code)
         end as _change_op,
         _change_seq,
         _changed_at,
         _transaction_id,
         case
-            when _rejection is not null or _kind <> 'data' or _is_open or not _is_own then null
-            when _operation_code = 'R' then concat_ws(':', _change_seq, 'R', _raw_id)
-            else concat_ws(':', _change_seq, _operation_code, {{ change_tables.key_text(spec) }})
+            when _ct_rejection is not null or _ct_kind <> 'data' or _ct_is_open or not _ct_is_own then null
+            when _ct_operation_code = 'R' then concat_ws(':', _change_seq, 'R', _raw_id)
+            else concat_ws(':', _change_seq, _ct_operation_code, {{ change_tables.key_text(spec) }})
         end as _change_id,
         {%- if spec.images == 'partial' %}
         case
-            when _rejection is null and _operation_code <> 'D'
+            when _ct_rejection is null and _ct_operation_code <> 'D'
                 then {{ change_tables._kafka_present_columns(spec) }}
         end as _present_columns,
         {%- else %}
         cast(null as array<string>) as _present_columns,
         {%- endif %}
         case
-            when _rejection is null and _operation_code in ('I', 'U')
-                then array_intersect({{ change_tables.names_array(spec.column_names) }}, _masked_names)
+            when _ct_rejection is null and _ct_operation_code in ('I', 'U')
+                then array_intersect({{ change_tables.names_array(spec.column_names) }}, _ct_masked_names)
         end as _changed_columns,
         case
-            when _rejection is null and _operation_code = 'U' and _has_before and not {{ key }} <=> _told_key_before
-                then _told_key_before
+            when _ct_rejection is null and _ct_operation_code = 'U' and _ct_has_before and not {{ key }} <=> _ct_told_key_before
+                then _ct_told_key_before
         end as _key_before,
         _raw_id,
         case
-            when _rejection is not null or _kind <> 'data' or _is_open or not _is_own
-                then to_json(_landed_row, {{ change_tables.json_options() }})
+            when _ct_rejection is not null or _ct_kind <> 'data' or _ct_is_open or not _ct_is_own
+                then to_json(_ct_landed_row, {{ change_tables.json_options() }})
         end as _raw_row,
         case
-            when _rejection is not null then 'rejected'
-            when _kind in ('tombstone', 'metadata') then 'ignored'
-            when _kind = 'schema_missing' or _is_open or not _is_own then 'waiting'
+            when _ct_rejection is not null then 'rejected'
+            when _ct_kind in ('tombstone', 'metadata') then 'ignored'
+            when _ct_kind = 'schema_missing' or _ct_is_open or not _ct_is_own then 'waiting'
             else 'accepted'
         end as _status,
         case
-            when _rejection is not null then _rejection
-            when _kind = 'tombstone' then 'tombstone: the message has no value'
-            when _kind = 'metadata' then 'metadata: the message tells how a table is made'
-            when _kind = 'schema_missing' then concat('schema_missing: ', _error)
-            when _is_open then 'transaction_open: not every event of the transaction has landed'
-            when not _is_own then 'schema_missing: the table of the message is not told yet'
+            when _ct_rejection is not null then _ct_rejection
+            when _ct_kind = 'tombstone' then 'tombstone: the message has no value'
+            when _ct_kind = 'metadata' then 'metadata: the message tells how a table is made'
+            when _ct_kind = 'schema_missing' then concat('schema_missing: ', _ct_error)
+            when _ct_is_open then 'transaction_open: not every event of the transaction has landed'
+            when not _ct_is_own then 'schema_missing: the table of the message is not told yet'
         end as _status_reason,
         case
             when
-                _rejection is null and _operation_code = 'U' and not _has_before
-                and arrays_overlap(_masked_names, array({{ key_names | join(', ') }}))
+                _ct_rejection is null and _ct_operation_code = 'U' and not _ct_has_before
+                and arrays_overlap(_ct_masked_names, array({{ key_names | join(', ') }}))
                 then 'key_move_without_before: the mask says that the key changed, and no beforeData tells the key before'
         end as _report,
         {{ change_tables.place_of_row() }}
         {%- if bound.arrival %},
-        _arrival,
-        _holds_back
+        _ct_arrival,
+        _ct_holds_back
         {%- endif %}
     from judged
 
@@ -322,7 +322,7 @@ staged_rows as (
 {% macro _kafka_exact_text(spec, column, text, places) -%}
     {%- if spec.serialization == 'json' and change_tables.canonical_type(column.data_type).startswith('decimal') -%}
         case
-            when {{ text }} is not null and ({{ text }} rlike 'E' or _text rlike {{ change_tables._long_number_pattern(column.name) }})
+            when {{ text }} is not null and ({{ text }} rlike 'E' or _ct_text rlike {{ change_tables._long_number_pattern(column.name) }})
                 then coalesce({{ change_tables._exact_texts(column.name, places) | join(', ') }}, {{ text }})
             else {{ text }}
         end
@@ -345,7 +345,7 @@ staged_rows as (
     {% for place in places if quote not in name %}
         {% for path in ['$.message.' ~ place, '$.' ~ place] %}
             {% do texts.append(
-                'try_variant_get(try_parse_json(_text), ' ~ change_tables.text_literal(path ~ '[' ~ quote ~ name ~ quote ~ ']') ~ ", 'string')"
+                'try_variant_get(try_parse_json(_ct_text), ' ~ change_tables.text_literal(path ~ '[' ~ quote ~ name ~ quote ~ ']') ~ ", 'string')"
             ) %}
         {% endfor %}
     {% endfor %}
@@ -366,11 +366,11 @@ staged_rows as (
 {% macro _kafka_present_columns(spec) -%}
     {%- set names -%}
     if(
-                                coalesce(_landed_column_mask, '') = '',
-                                map_keys(_row),
+                                coalesce(_ct_landed_column_mask, '') = '',
+                                map_keys(_ct_row),
                                 array_union(
-                                    map_keys(map_filter(_row, (name, value) -> value is not null)),
-                                    array_intersect(map_keys(_row), _borne_names)
+                                    map_keys(map_filter(_ct_row, (name, value) -> value is not null)),
+                                    array_intersect(map_keys(_ct_row), _ct_borne_names)
                                 )
                             )
     {%- endset -%}
@@ -386,7 +386,7 @@ staged_rows as (
     {%- for spec in specs -%}
         {%- do topics.append(spec.topic) -%}
         {%- if spec.table_column is not none -%}
-            {%- do columns.append('_row[' ~ change_tables.text_literal(spec.table_column) ~ ']') -%}
+            {%- do columns.append('_ct_row[' ~ change_tables.text_literal(spec.table_column) ~ ']') -%}
         {%- endif -%}
     {%- endfor -%}
 {{ change_tables.kafka_message_steps(everything, {'predicate': none, 'arrival': none}) }},
@@ -396,16 +396,16 @@ others as (
     select
         *,
         {%- if columns %}
-        coalesce(nullif(concat_ws('.', _told_schema, _told_table), ''), {{ columns | join(', ') }}) as _table,
+        coalesce(nullif(concat_ws('.', _ct_told_schema, _ct_told_table), ''), {{ columns | join(', ') }}) as _ct_table,
         {%- else %}
-        nullif(concat_ws('.', _told_schema, _told_table), '') as _table,
+        nullif(concat_ws('.', _ct_told_schema, _ct_told_table), '') as _ct_table,
         {%- endif %}
         case
-            when _kind = 'unreadable'
-                then concat('table_unknown: ', _error)
-            when _kind = 'tombstone'
+            when _ct_kind = 'unreadable'
+                then concat('table_unknown: ', _ct_error)
+            when _ct_kind = 'tombstone'
                 then 'no_table: the message has no value'
-        end as _reason
+        end as _ct_reason
     from messages
     where
     {%- for spec in specs %}
@@ -419,8 +419,8 @@ judged as (
     select
         *,
         case
-            when _reason is not null then _reason
-            when _table is not null then concat('table_not_declared: ', _table)
+            when _ct_reason is not null then _ct_reason
+            when _ct_table is not null then concat('table_not_declared: ', _ct_table)
             {%- if none not in topics %}
             when topic not in ({% for topic in topics | unique(case_sensitive=true) %}{{ change_tables.text_literal(topic) }}{{ ', ' if not loop.last }}{% endfor %})
                 then concat('table_not_declared: topic ', topic)
@@ -437,7 +437,7 @@ unclaimed as (
         _raw_id,
         if(startswith(_status_reason, 'table_unknown'), 'rejected', 'ignored') as _status,
         _status_reason,
-        to_json(_landed_row, {{ change_tables.json_options() }}) as raw_row
+        to_json(_ct_landed_row, {{ change_tables.json_options() }}) as raw_row
     from judged
 
 )
@@ -458,15 +458,15 @@ unclaimed as (
 with {{ change_tables.kafka_schema_steps(relation, change_tables._serialization_of_metadata(source_name, table_name)) | trim }}
 
 select
-    _schema_id as schema_id,
-    _schema_name as schema_name,
-    _table_name as table_name,
-    _table_version as table_version,
-    _server as server,
-    _task as task,
-    _columns as columns,
-    _data_schema as data_schema,
-    _metadata_raw_id as _raw_id
+    _ct_schema_id as schema_id,
+    _ct_schema_name as schema_name,
+    _ct_table_name as table_name,
+    _ct_table_version as table_version,
+    _ct_server as server,
+    _ct_task as task,
+    _ct_columns as columns,
+    _ct_data_schema as data_schema,
+    _ct_metadata_raw_id as _raw_id
 from schemas
         {%- endset -%}
 {{ change_tables.rows_over_raw(rows, {

@@ -3,15 +3,15 @@
     rejoined and the halves of an update brought together. Rows of other tables count for transactions and part runs of pieces,
     and are left out behind that, but for those that begin an open transaction.
 
-    _kind            what the record does, by the reference seed of IOTypes; null where that does not know it
-    _transaction     closed, open, abandoned, none (no transaction is open before the record); null where it tells no position
-    _fault           what cannot be read of the record, or of another piece of it
-    _run_error       what the pieces of the record lack
-    _is_first        whether a record begins here: a whole one, or the first of its pieces
-    _is_half         whether it is the half before of an update; `_is_paired` whether the other half follows
-    _row, _row_before  the image that the change leaves (of a delete: what it ends) and, of an update, what stood before
-    _parts_differ    whether pieces or halves of it have landed with different contents
-    _position, _first_position  where the record stands, and where its first piece does
+    _ct_kind            what the record does, by the reference seed of IOTypes; null where that does not know it
+    _ct_transaction     closed, open, abandoned, none (no transaction is open before the record); null where it tells no position
+    _ct_fault           what cannot be read of the record, or of another piece of it
+    _ct_run_error       what the pieces of the record lack
+    _ct_is_first        whether a record begins here: a whole one, or the first of its pieces
+    _ct_is_half         whether it is the half before of an update; `_ct_is_paired` whether the other half follows
+    _ct_row, _ct_row_before  the image that the change leaves (of a delete: what it ends) and, of an update, what stood before
+    _ct_parts_differ    whether pieces or halves of it have landed with different contents
+    _ct_position, _ct_first_position  where the record stands, and where its first piece does
 -#}
 {% macro trail_record_steps(spec, bound) %}
     {%- set landed = change_tables.landed_columns(
@@ -19,10 +19,10 @@
         "trails land one row a record, with the fields of its header and its two images as maps"
     ) -%}
     {%- set is_own = 'table_name = ' ~ change_tables.text_literal(spec.settings.table_name) -%}
-    {%- set transaction = 'partition by _start_rba, _start_seqno, trail_name' -%}
+    {%- set transaction = 'partition by _ct_start_rba, _ct_start_seqno, trail_name' -%}
     {%- set here = 'struct(trail_seqno, trail_rba)' -%}
-    {%- set image = "if(_kind = 'delete' or (_kind = 'update' and before_after = 'B'), coalesce(_image_before, _image_after), _image_after)" -%}
-    {%- set own_image_before = "if(_kind = 'update' and before_after = 'A', _image_before, null)" -%}
+    {%- set image = "if(_ct_kind = 'delete' or (_ct_kind = 'update' and before_after = 'B'), coalesce(_ct_image_before, _ct_image_after), _ct_image_after)" -%}
+    {%- set own_image_before = "if(_ct_kind = 'update' and before_after = 'A', _ct_image_before, null)" -%}
 {{ change_tables.trail_header_steps(spec, bound) }},
 
 -- a trail is read file by file, so that none need be sorted whole
@@ -31,7 +31,7 @@ files as (
     select
         trail_name,
         trail_seqno,
-        max(case when _opens then trail_rba end) as _last_start
+        max(case when _ct_opens then trail_rba end) as _ct_last_start
     from headers
     group by trail_name, trail_seqno
 
@@ -40,14 +40,14 @@ files as (
 file_starts as (
 
     select
-        trail_name as _file_trail,
-        trail_seqno as _file_seqno,
-        max(case when _last_start is not null then struct(trail_seqno, _last_start as trail_rba) end) over (
+        trail_name as _ct_file_trail,
+        trail_seqno as _ct_file_seqno,
+        max(case when _ct_last_start is not null then struct(trail_seqno, _ct_last_start as trail_rba) end) over (
             partition by trail_name
             order by trail_seqno
             rows between unbounded preceding and 1 preceding
-        ) as _start_before,
-        max(case when _last_start is not null then struct(trail_seqno, _last_start as trail_rba) end) over (partition by trail_name) as _last_start_of_trail
+        ) as _ct_start_before,
+        max(case when _ct_last_start is not null then struct(trail_seqno, _ct_last_start as trail_rba) end) over (partition by trail_name) as _ct_last_start_of_trail
     from files
 
 ),
@@ -56,14 +56,14 @@ placed as (
 
     select
         *,
-        case when {{ is_own }} then before_data end as _data_before,
-        case when {{ is_own }} then after_data end as _data_after,
-        row_number() over in_file as _number,
-        max(case when _opens then trail_rba end) over in_file as _start_in_file
+        case when {{ is_own }} then before_data end as _ct_data_before,
+        case when {{ is_own }} then after_data end as _ct_data_after,
+        row_number() over in_file as _ct_number,
+        max(case when _ct_opens then trail_rba end) over in_file as _ct_start_in_file
     from headers
     window in_file as (
         partition by trail_seqno, trail_name
-        order by trail_rba, _content
+        order by trail_rba, _ct_content
         rows between unbounded preceding and current row
     )
 
@@ -73,9 +73,9 @@ copied as (
 
     select
         *,
-        {{ change_tables._trail_fault() }} as _own_fault,
-        min(_number) over same_position as _first_number,
-        min(_content) over same_position <> max(_content) over same_position as _differs
+        {{ change_tables._trail_fault() }} as _ct_own_fault,
+        min(_ct_number) over same_position as _ct_first_number,
+        min(_ct_content) over same_position <> max(_ct_content) over same_position as _ct_differs
     from placed
     window same_position as (partition by trail_seqno, trail_name, trail_rba)
 
@@ -87,14 +87,14 @@ numbered as (
     select
         *,
         case
-            when not _differs
-                then _number - _first_number
+            when not _ct_differs
+                then _ct_number - _ct_first_number
             when
-                struct(_own_fault is null, to_json(struct(after_data, before_data)), _number)
-                < max(case when _differs then struct(_own_fault is null, to_json(struct(after_data, before_data)), _number) end) over same_position
-                then _number - _first_number + 1
+                struct(_ct_own_fault is null, to_json(struct(after_data, before_data)), _ct_number)
+                < max(case when _ct_differs then struct(_ct_own_fault is null, to_json(struct(after_data, before_data)), _ct_number) end) over same_position
+                then _ct_number - _ct_first_number + 1
             else 0
-        end as _copy
+        end as _ct_copy
     from copied
     window same_position as (partition by trail_seqno, trail_name, trail_rba)
 
@@ -104,12 +104,12 @@ started as (
 
     select /*+ broadcast(file_starts) */
         numbered.*,
-        if(_start_in_file is null, _start_before['trail_seqno'], trail_seqno) as _start_seqno,
-        coalesce(_start_in_file, _start_before['trail_rba']) as _start_rba,
-        _last_start_of_trail
+        if(_ct_start_in_file is null, _ct_start_before['trail_seqno'], trail_seqno) as _ct_start_seqno,
+        coalesce(_ct_start_in_file, _ct_start_before['trail_rba']) as _ct_start_rba,
+        _ct_last_start_of_trail
     from numbered
     left join file_starts
-        on numbered.trail_name = file_starts._file_trail and numbered.trail_seqno = file_starts._file_seqno
+        on numbered.trail_name = file_starts._ct_file_trail and numbered.trail_seqno = file_starts._ct_file_seqno
 
 ),
 
@@ -117,16 +117,16 @@ ended as (
 
     select
         *,
-        min(case when _closes then {{ here }} end) over whole_transaction as _end,
-        max(case when _opens then _told_csn end) over whole_transaction as _csn,
+        min(case when _ct_closes then {{ here }} end) over whole_transaction as _ct_end,
+        max(case when _ct_opens then _ct_told_csn end) over whole_transaction as _csn,
         coalesce(
-            max(case when _opens then _told_transaction_id end) over whole_transaction,
-            {{ change_tables.trail_position('trail_name', '_start_seqno', '_start_rba') }}
+            max(case when _ct_opens then _ct_told_transaction_id end) over whole_transaction,
+            {{ change_tables.trail_position('trail_name', '_ct_start_seqno', '_ct_start_rba') }}
         ) as _transaction_id
     from started
     window whole_transaction as (
         {{ transaction }}
-        order by trail_seqno, trail_rba, _copy
+        order by trail_seqno, trail_rba, _ct_copy
         rows between unbounded preceding and unbounded following
     )
 
@@ -137,12 +137,12 @@ in_transactions as (
     select
         *,
         case
-            when not _has_position then null
-            when _start_rba is null or {{ here }} > _end then 'none'
-            when _end is not null then 'closed'
-            when struct(_start_seqno, _start_rba) = _last_start_of_trail then 'open'
+            when not _ct_has_position then null
+            when _ct_start_rba is null or {{ here }} > _ct_end then 'none'
+            when _ct_end is not null then 'closed'
+            when struct(_ct_start_seqno, _ct_start_rba) = _ct_last_start_of_trail then 'open'
             else 'abandoned'
-        end as _transaction
+        end as _ct_transaction
     from ended
 
 ),
@@ -152,7 +152,7 @@ counted as (
 
     select
         *,
-        coalesce(_transaction <> 'none', false) and coalesce(_kind, '') not in ('control', 'metadata', 'ddl') as _counts
+        coalesce(_ct_transaction <> 'none', false) and coalesce(_ct_kind, '') not in ('control', 'metadata', 'ddl') as _ct_counts
     from in_transactions
 
 ),
@@ -161,10 +161,10 @@ neighboured as (
 
     select
         *,
-        lag(case when _counts and _copy = 0 then struct({{ here }} as place, table_name, continued) end, 1) ignore nulls over in_order as _record_before,
-        lag(case when _counts and _copy = 0 then struct({{ here }} as place, table_name, continued) end, 2) ignore nulls over in_order as _second_before
+        lag(case when _ct_counts and _ct_copy = 0 then struct({{ here }} as place, table_name, continued) end, 1) ignore nulls over in_order as _ct_record_before,
+        lag(case when _ct_counts and _ct_copy = 0 then struct({{ here }} as place, table_name, continued) end, 2) ignore nulls over in_order as _ct_second_before
     from counted
-    window in_order as ({{ transaction }} order by trail_seqno, trail_rba, _copy)
+    window in_order as ({{ transaction }} order by trail_seqno, trail_rba, _ct_copy)
 
 ),
 
@@ -174,10 +174,10 @@ begun as (
     select
         *,
         not coalesce(
-            if(_record_before['place'] = {{ here }}, _second_before['continued'], _record_before['continued']) = 'Y'
-            and if(_record_before['place'] = {{ here }}, _second_before['table_name'], _record_before['table_name']) <=> table_name,
+            if(_ct_record_before['place'] = {{ here }}, _ct_second_before['continued'], _ct_record_before['continued']) = 'Y'
+            and if(_ct_record_before['place'] = {{ here }}, _ct_second_before['table_name'], _ct_record_before['table_name']) <=> table_name,
             false
-        ) as _is_first
+        ) as _ct_is_first
     from neighboured
 
 ),
@@ -186,11 +186,11 @@ runs as (
 
     select
         *,
-        count_if(_counts and _copy = 0 and _is_first) over (
+        count_if(_ct_counts and _ct_copy = 0 and _ct_is_first) over (
             {{ transaction }}
-            order by trail_seqno, trail_rba, _copy
+            order by trail_seqno, trail_rba, _ct_copy
             rows between unbounded preceding and current row
-        ) as _run
+        ) as _ct_run
     from begun
 
 ),
@@ -199,7 +199,7 @@ own as (
 
     select *
     from runs
-    where _is_own{{ " or (_transaction = 'open' and struct(trail_seqno, trail_rba) = struct(_start_seqno, _start_rba))" if bound.arrival }}
+    where _ct_is_own{{ " or (_ct_transaction = 'open' and struct(trail_seqno, trail_rba) = struct(_ct_start_seqno, _ct_start_rba))" if bound.arrival }}
 
 ),
 
@@ -209,19 +209,19 @@ piece_runs as (
         *,
         collect_list(
             case
-                when _counts and _copy = 0 and not (_is_first and coalesce(continued, 'N') = 'N')
-                    then struct(if(size(_data_before) > 0, _data_before, null) as `before`, if(size(_data_after) > 0, _data_after, null) as `after`)
+                when _ct_counts and _ct_copy = 0 and not (_ct_is_first and coalesce(continued, 'N') = 'N')
+                    then struct(if(size(_ct_data_before) > 0, _ct_data_before, null) as `before`, if(size(_ct_data_after) > 0, _ct_data_after, null) as `after`)
             end
-        ) over whole_run as _pieces,
-        min(case when _counts and _copy = 0 then {{ here }} end) over whole_run as _first_piece,
-        max(case when _counts and _copy = 0 then struct(trail_seqno, trail_rba, continued) end) over whole_run as _last_piece,
-        max(case when _counts and _is_first then _kind end) over whole_run as _kind_of_run,
-        max(case when _counts and _copy = 0 then _own_fault end) over whole_run as _fault_in_run,
-        max(_counts and _differs) over whole_run as _differs_in_run
+        ) over whole_run as _ct_pieces,
+        min(case when _ct_counts and _ct_copy = 0 then {{ here }} end) over whole_run as _ct_first_piece,
+        max(case when _ct_counts and _ct_copy = 0 then struct(trail_seqno, trail_rba, continued) end) over whole_run as _ct_last_piece,
+        max(case when _ct_counts and _ct_is_first then _ct_kind end) over whole_run as _ct_kind_of_run,
+        max(case when _ct_counts and _ct_copy = 0 then _ct_own_fault end) over whole_run as _ct_fault_in_run,
+        max(_ct_counts and _ct_differs) over whole_run as _ct_differs_in_run
     from own
     window whole_run as (
-        {{ transaction }}, _run
-        order by trail_seqno, trail_rba, _copy
+        {{ transaction }}, _ct_run
+        order by trail_seqno, trail_rba, _ct_copy
         rows between unbounded preceding and unbounded following
     )
 
@@ -231,16 +231,16 @@ joined as (
 
     select
         *,
-        {{ change_tables._filled_image('before') }} as _image_before,
-        {{ change_tables._filled_image('after') }} as _image_after,
-        coalesce(_own_fault, if(_counts, _fault_in_run, null)) as _fault,
+        {{ change_tables._filled_image('before') }} as _ct_image_before,
+        {{ change_tables._filled_image('after') }} as _ct_image_after,
+        coalesce(_ct_own_fault, if(_ct_counts, _ct_fault_in_run, null)) as _ct_fault,
         case
-            when not _counts then null
-            when _last_piece['continued'] = 'Y'
-                then concat('the pieces end at ', {{ change_tables.trail_position('trail_name', "_last_piece['trail_seqno']", "_last_piece['trail_rba']") }}, ' without the last one')
-            when _kind_of_run = 'fragment'
+            when not _ct_counts then null
+            when _ct_last_piece['continued'] = 'Y'
+                then concat('the pieces end at ', {{ change_tables.trail_position('trail_name', "_ct_last_piece['trail_seqno']", "_ct_last_piece['trail_rba']") }}, ' without the last one')
+            when _ct_kind_of_run = 'fragment'
                 then 'the piece has no record that it goes on from'
-        end as _run_error
+        end as _ct_run_error
     from piece_runs
 
 ),
@@ -249,27 +249,27 @@ halves as (
 
     select
         *,
-        {{ change_tables._names_as_matched(spec, image) }} as _row,
-        {{ change_tables._names_as_matched(spec, own_image_before) }} as _own_row_before,
-        _counts and _copy = 0 and _is_first and _is_own as _is_head,
-        coalesce(_counts and _kind = 'update' and before_after = 'B', false) as _is_half
+        {{ change_tables._names_as_matched(spec, image) }} as _ct_row,
+        {{ change_tables._names_as_matched(spec, own_image_before) }} as _ct_own_row_before,
+        _ct_counts and _ct_copy = 0 and _ct_is_first and _ct_is_own as _ct_is_head,
+        coalesce(_ct_counts and _ct_kind = 'update' and before_after = 'B', false) as _ct_is_half
     from joined
 
 ),
 
 {% set half -%}
-    struct({{ here }} as place, _is_half and _run_error is null and _fault is null as is_half, _row as image, _differs_in_run as differs)
+    struct({{ here }} as place, _ct_is_half and _ct_run_error is null and _ct_fault is null as is_half, _ct_row as image, _ct_differs_in_run as differs)
 {%- endset -%}
 -- runs are numbered as they stand in the trail
 paired as (
 
     select
         *,
-        lag(case when _is_head then {{ half }} end, 1) ignore nulls over in_order as _head_before,
-        lag(case when _is_head then {{ half }} end, 2) ignore nulls over in_order as _second_head_before,
-        lead(case when _is_head then coalesce(_kind = 'update' and before_after = 'A', false) end, 1) ignore nulls over in_order as _half_follows
+        lag(case when _ct_is_head then {{ half }} end, 1) ignore nulls over in_order as _ct_head_before,
+        lag(case when _ct_is_head then {{ half }} end, 2) ignore nulls over in_order as _ct_second_head_before,
+        lead(case when _ct_is_head then coalesce(_ct_kind = 'update' and before_after = 'A', false) end, 1) ignore nulls over in_order as _ct_half_follows
     from halves
-    window in_order as ({{ transaction }} order by _run, trail_seqno, trail_rba, _copy)
+    window in_order as ({{ transaction }} order by _ct_run, trail_seqno, trail_rba, _ct_copy)
 
 ),
 
@@ -278,11 +278,11 @@ told_before as (
     select
         *,
         case
-            when not coalesce(_kind = 'update' and before_after = 'A', false) then null
-            when _head_before['place'] = {{ here }} then if(_second_head_before['is_half'], _second_head_before, null)
-            else if(_head_before['is_half'], _head_before, null)
-        end as _other_half,
-        case when _has_position then {{ change_tables.trail_position('trail_name', 'trail_seqno', 'trail_rba') }} end as _position
+            when not coalesce(_ct_kind = 'update' and before_after = 'A', false) then null
+            when _ct_head_before['place'] = {{ here }} then if(_ct_second_head_before['is_half'], _ct_second_head_before, null)
+            else if(_ct_head_before['is_half'], _ct_head_before, null)
+        end as _ct_other_half,
+        case when _ct_has_position then {{ change_tables.trail_position('trail_name', 'trail_seqno', 'trail_rba') }} end as _ct_position
     from paired
 
 ),
@@ -291,32 +291,32 @@ told_before as (
 records as (
 
     select
-        _kind,
-        _is_key_update,
-        _transaction,
-        _fault,
-        _run_error,
-        _is_own,
-        _is_first,
-        _is_half,
-        _is_half and coalesce(_half_follows, false) as _is_paired,
-        (size(_pieces) > 0 and _differs_in_run) or coalesce(_other_half['differs'], false) as _parts_differ,
-        _row,
-        coalesce(_own_row_before, _other_half['image']) as _row_before,
-        _position,
-        if(_counts, {{ change_tables.trail_position('trail_name', "_first_piece['trail_seqno']", "_first_piece['trail_rba']") }}, _position) as _first_position,
+        _ct_kind,
+        _ct_is_key_update,
+        _ct_transaction,
+        _ct_fault,
+        _ct_run_error,
+        _ct_is_own,
+        _ct_is_first,
+        _ct_is_half,
+        _ct_is_half and coalesce(_ct_half_follows, false) as _ct_is_paired,
+        (size(_ct_pieces) > 0 and _ct_differs_in_run) or coalesce(_ct_other_half['differs'], false) as _ct_parts_differ,
+        _ct_row,
+        coalesce(_ct_own_row_before, _ct_other_half['image']) as _ct_row_before,
+        _ct_position,
+        if(_ct_counts, {{ change_tables.trail_position('trail_name', "_ct_first_piece['trail_seqno']", "_ct_first_piece['trail_rba']") }}, _ct_position) as _ct_first_position,
         _transaction_id,
-        io_type as _io_type,
-        trans_ind as _trans_ind,
-        io_time as _io_time,
+        io_type as _ct_io_type,
+        trans_ind as _ct_trans_ind,
+        io_time as _ct_io_time,
         _csn,
         format_type as _format_type,
         audit_rba as _audit_rba,
         audit_pos as _audit_pos,
         {%- if bound.arrival %}
-        _arrival,
+        _ct_arrival,
         {%- endif %}
-        _landed_row
+        _ct_landed_row
     from told_before
 
 )
@@ -347,18 +347,18 @@ landed as (
         audit_pos,
         before_data,
         after_data,
-        coalesce(table_name = {{ change_tables.text_literal(spec.settings.table_name) }}, false) as _is_own,
-        {{ change_tables.trail_position_fault() }} is null as _has_position,
-        case when trans_ind in (0, 3) then coalesce(tokens['LOGCSN'], tokens['L']) end as _told_csn,
-        case when trans_ind in (0, 3) then coalesce(tokens['TRANID'], tokens['6']) end as _told_transaction_id,
+        coalesce(table_name = {{ change_tables.text_literal(spec.settings.table_name) }}, false) as _ct_is_own,
+        {{ change_tables.trail_position_fault() }} is null as _ct_has_position,
+        case when trans_ind in (0, 3) then coalesce(tokens['LOGCSN'], tokens['L']) end as _ct_told_csn,
+        case when trans_ind in (0, 3) then coalesce(tokens['TRANID'], tokens['6']) end as _ct_told_transaction_id,
         {%- if bound.arrival %}
-        {{ change_tables.arrival_of_row(bound.arrival) }} as _arrival,
+        {{ change_tables.arrival_of_row(bound.arrival) }} as _ct_arrival,
         {%- endif %}
         xxhash64(
             hdr_ind, table_name, io_type, trans_ind, before_after, continued,
             map_keys(before_data), map_values(before_data), map_keys(after_data), map_values(after_data)
-        ) as _content,
-        struct({{ change_tables.column_list(change_tables.trail_columns()) }}) as _landed_row
+        ) as _ct_content,
+        struct({{ change_tables.column_list(change_tables.trail_columns()) }}) as _ct_landed_row
     from {{ spec.relation }}
     {%- if conditions %}
     where
@@ -371,8 +371,8 @@ kinds as (
 
     select /*+ broadcast(io_types) */
         landed.*,
-        if(io_types.kind = 'key_update', 'update', io_types.kind) as _kind,
-        coalesce(io_types.kind = 'key_update', false) as _is_key_update
+        if(io_types.kind = 'key_update', 'update', io_types.kind) as _ct_kind,
+        coalesce(io_types.kind = 'key_update', false) as _ct_is_key_update
     from landed
     left join {{ ref('goldengate_io_types').render() }} as io_types
         on landed.io_type = io_types.code and landed.hdr_ind = 'E'
@@ -383,10 +383,10 @@ headers as (
 
     select
         *,
-        _has_position and coalesce(trans_ind in (0, 3), false) and coalesce(_kind, '') not in ('control', 'metadata') as _opens,
+        _ct_has_position and coalesce(trans_ind in (0, 3), false) and coalesce(_ct_kind, '') not in ('control', 'metadata') as _ct_opens,
         -- a control record may end a transaction, but is none by itself
-        _has_position and coalesce(_kind, '') <> 'metadata'
-        and coalesce(trans_ind = 2 or (trans_ind = 3 and coalesce(_kind, '') <> 'control'), false) as _closes
+        _ct_has_position and coalesce(_ct_kind, '') <> 'metadata'
+        and coalesce(trans_ind = 2 or (trans_ind = 3 and coalesce(_ct_kind, '') <> 'control'), false) as _ct_closes
     from kinds
 
 )
@@ -433,13 +433,13 @@ headers as (
     case
             when not hdr_ind <=> 'E'
                 then concat('header_malformed: hdr_ind is ', coalesce(concat('\'', hdr_ind, '\''), 'null'))
-            when _kind is null
+            when _ct_kind is null
                 then concat('unknown_operation: io_type is ', coalesce(cast(io_type as string), 'null'))
             when not coalesce(trans_ind in (0, 1, 2, 3), false)
                 then concat('header_malformed: trans_ind is ', coalesce(cast(trans_ind as string), 'null'))
             when continued not in ('Y', 'N')
                 then concat('header_malformed: continued is \'', continued, '\'')
-            when _kind = 'update' and not coalesce(before_after in ('A', 'B'), false)
+            when _ct_kind = 'update' and not coalesce(before_after in ('A', 'B'), false)
                 then concat('header_malformed: before_after is ', coalesce(concat('\'', before_after, '\''), 'null'))
         end
 {%- endmacro %}
@@ -447,12 +447,12 @@ headers as (
 
 {#- An image of a record, null where it is empty: of a run of pieces, the texts of each column one after the other. -#}
 {% macro _filled_image(image) -%}
-    {%- set data = '_data_' ~ image -%}
+    {%- set data = '_ct_data_' ~ image -%}
     case
-            when size(_pieces) > 0
+            when size(_ct_pieces) > 0
                 then aggregate(
-                    slice(_pieces, 2, size(_pieces)),
-                    _pieces[0]['{{ image }}'],
+                    slice(_ct_pieces, 2, size(_ct_pieces)),
+                    _ct_pieces[0]['{{ image }}'],
                     (joined, piece) -> coalesce(
                         map_zip_with(
                             joined,

@@ -90,7 +90,7 @@
 
 {#- The rows that a run writes, with the mark among them. -#}
 {% macro _with_mark(spec, sql, run) -%}
-{%- set columns = (['_is_withdrawn'] if run.history and run.run == 'since' else []) + change_tables.state_columns(spec, run.history) -%}
+{%- set columns = (['_ct_is_withdrawn'] if run.history and run.run == 'since' else []) + change_tables.state_columns(spec, run.history) -%}
 with state_rows as (
 
 {{ sql }}
@@ -132,7 +132,7 @@ using (
 when matched and source._mark is not null then update set
     _mark = {{ change_tables.guarded_mark(run.mark_before) }}
 {%- if run.history %}
-when matched and source._is_withdrawn then delete
+when matched and source._ct_is_withdrawn then delete
 when matched then update set
 {%- else %}
 when matched and (

@@ -30,7 +30,7 @@ select
     _transaction_id,
     {{ change_tables.column_list(spec.column_names) }}
 from folded
-where _next_seq is null
+where _ct_next_seq is null
         {%- else %}
 with {{ change_tables.key_event_steps(spec, run, log, state) }},
 
@@ -67,7 +67,7 @@ ranked as (
         row_number() over (
             partition by {{ change_tables.column_list(spec.key) }}
             order by _change_seq desc, _precedence desc, _change_id desc
-        ) as _rank
+        ) as _ct_rank
     from {{ 'all_events' if run.ends_older_keys else 'key_events' }}
 
 )
@@ -88,7 +88,7 @@ select
     _transaction_id,
     {{ change_tables.column_list(spec.column_names) }}
 from ranked
-where _rank = 1
+where _ct_rank = 1
         {%- endif -%}
     {%- else -%}
 select 1 as placeholder

@@ -23,10 +23,10 @@
         {%- set tracked = change_tables._tracked_values(spec) -%}
         {%- set beginning -%}
 case
-                when _begins
+                when _ct_begins
                     then struct(
-                        if(_is_known, _valid_from_seq, _change_seq) as seq,
-                        if(_is_known, _valid_from, _running_at) as `at`
+                        if(_ct_is_known, _valid_from_seq, _change_seq) as seq,
+                        if(_ct_is_known, _valid_from, _ct_running_at) as `at`
                     )
             end
         {%- endset -%}
@@ -42,7 +42,7 @@ compared_events as (
             _is_deleted = lag(_is_deleted) over in_order
             and (_is_deleted or {{ tracked }} <=> lag({{ tracked }}) over in_order),
             false
-        ) as _begins
+        ) as _ct_begins
     from folded
     window in_order as (partition by {{ change_tables.column_list(spec.key) }} order by _change_seq)
 
@@ -53,14 +53,14 @@ begun_events as (
 
     select
         *,
-        lead(_begins, 1, true) over in_order as _ends,
+        lead(_ct_begins, 1, true) over in_order as _ct_ends,
         last_value(
             {{ beginning }},
             true
-        ) over in_order as _beginning,
+        ) over in_order as _ct_beginning,
         lead(
             {{ beginning }}
-        ) over in_order as _next_beginning
+        ) over in_order as _ct_next_beginning
     from compared_events
     window in_order as (partition by {{ change_tables.column_list(spec.key) }} order by _change_seq)
 
@@ -70,7 +70,7 @@ versions as (
 
     select
         cast(null as string) as _mark,
-        false as _is_withdrawn,
+        false as _ct_is_withdrawn,
         _change_seq,
         _change_op,
         _change_id,
@@ -79,16 +79,16 @@ versions as (
         _is_replayed,
         _changed_at,
         _transaction_id,
-        _next_beginning is null as _is_last,
-        _running_at as _latest_at,
-        _beginning['at'] as _valid_from,
-        _next_beginning['at'] as _valid_to,
-        _beginning['seq'] as _valid_from_seq,
-        _next_beginning['seq'] as _valid_to_seq,
-        _next_beginning is null and not _is_deleted as _is_current,
+        _ct_next_beginning is null as _is_last,
+        _ct_running_at as _latest_at,
+        _ct_beginning['at'] as _valid_from,
+        _ct_next_beginning['at'] as _valid_to,
+        _ct_beginning['seq'] as _valid_from_seq,
+        _ct_next_beginning['seq'] as _valid_to_seq,
+        _ct_next_beginning is null and not _is_deleted as _is_current,
         {{ change_tables.column_list(spec.column_names) }}
     from begun_events
-    where _ends
+    where _ct_ends
 
 )
         {%- if run.replays -%}
@@ -99,7 +99,7 @@ withdrawn_versions as (
 
     select
         stale_versions._mark,
-        true as _is_withdrawn,
+        true as _ct_is_withdrawn,
         {{ change_tables.column_list(columns, 'stale_versions') }}
     from {{ state }} as stale_versions
     left semi join given_events

@@ -81,11 +81,11 @@
     {% if meets %}
         {% do steps.append(change_tables._met_event_steps(spec, run, log, state)) %}
         {% do found.update({
-            'late': 'count_if(_is_late)',
+            'late': 'count_if(_ct_is_late)',
             'rebuild': '(select count(*) from last_events where _change_seq >= (select min(_change_seq) from new_floors))',
         }) %}
         {% if run.follows_rows %}
-            {% do found.update({'late_moves': 'count_if(_is_late and _is_moved)', 'open_exchanges': 'count_if(_is_open)'}) %}
+            {% do found.update({'late_moves': 'count_if(_ct_is_late and _ct_is_moved)', 'open_exchanges': 'count_if(_ct_is_open)'}) %}
         {% endif %}
     {% endif %}
     {% if run.moves and spec.images == 'full' %}
@@ -93,7 +93,7 @@
         {% do found.update({'exchanges': '(select count(*) from (select 1 from exchanged_keys limit 1))'}) %}
         {% if run.ends_older_keys and not meets %}
             {% do found.update({
-                'rebuild': "(select count(*) from entries_and_ends as known where _enters and _change_seq >= " ~ change_tables.text_literal(run.mark.floor)
+                'rebuild': "(select count(*) from entries_and_ends as known where _ct_enters and _change_seq >= " ~ change_tables.text_literal(run.mark.floor)
                     ~ " and not exists (select 1 from events where events._change_id = known._change_id and events._change_seq = known._change_seq))",
             }) %}
         {% endif %}
@@ -131,16 +131,16 @@ moved_keys as (
 
     select
         {{ change_tables.column_list(spec.key, 'entries_and_ends') }},
-        collect_set(case when entries_and_ends._enters then entries_and_ends._transaction_id end) as _entered_by,
+        collect_set(case when entries_and_ends._ct_enters then entries_and_ends._transaction_id end) as _ct_entered_by,
         -- an end that took a row which another had covered has left no trace in the state
-        max(case when events._change_id is null then entries_and_ends._change_seq end) as _last_seq
+        max(case when events._change_id is null then entries_and_ends._change_seq end) as _ct_last_seq
     from entries_and_ends
     left join events
         on
             entries_and_ends._change_id = events._change_id
             and entries_and_ends._change_seq = events._change_seq
     group by {{ change_tables.column_list(spec.key, 'entries_and_ends') }}
-    having count_if(entries_and_ends._enters or entries_and_ends._precedence = {{ change_tables.precedence_of('departure') }}) > 0
+    having count_if(entries_and_ends._ct_enters or entries_and_ends._precedence = {{ change_tables.precedence_of('departure') }}) > 0
 
 ),
 
@@ -149,11 +149,11 @@ met_events as (
 
     select
         {%- if run.follows_rows %}
-        moved_keys._entered_by is not null as _is_moved,
+        moved_keys._ct_entered_by is not null as _ct_is_moved,
         events._transaction_id = last_events._transaction_id
-        and array_contains(moved_keys._entered_by, events._transaction_id) as _is_open,
+        and array_contains(moved_keys._ct_entered_by, events._transaction_id) as _ct_is_open,
         {%- endif %}
-        events._change_seq <= {{ 'greatest(last_events._change_seq, moved_keys._last_seq)' if run.follows_rows else 'last_events._change_seq' }} as _is_late
+        events._change_seq <= {{ 'greatest(last_events._change_seq, moved_keys._ct_last_seq)' if run.follows_rows else 'last_events._change_seq' }} as _ct_is_late
     from events
     inner join last_events
         on {{ change_tables.same_key(spec.key, 'events', 'last_events') }}

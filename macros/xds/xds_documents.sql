@@ -30,14 +30,14 @@ documents as (
     select
         *,
         build_xds_document(
-            if(_is_published, _event_type, null),
+            if(_ct_is_published, _event_type, null),
             class_name,
             association,
-            _attributes['name'],
-            _attributes['value_type'],
-            _attributes['old_value'],
-            _attributes['new_value']
-        ) as _built
+            _ct_attributes['name'],
+            _ct_attributes['value_type'],
+            _ct_attributes['old_value'],
+            _ct_attributes['new_value']
+        ) as _ct_built
     from associated
 
 )
@@ -47,17 +47,17 @@ select
     record_ids,
     class_name,
     association,
-    _built['document'] as document,
+    _ct_built['document'] as document,
     case
-        when _overruled is not null
-            then concat('suppressed: ', _overruled)
-        when not _is_published
-            then concat('no_attribute: no value to remove or to add', coalesce(concat(': ', nullif(array_join(_attributes['name'], ', '), '')), ''))
-        when _built['error'] is not null
-            then concat('document_unwritable: ', _built['error'])
+        when _ct_overruled is not null
+            then concat('suppressed: ', _ct_overruled)
+        when not _ct_is_published
+            then concat('no_attribute: no value to remove or to add', coalesce(concat(': ', nullif(array_join(_ct_attributes['name'], ', '), '')), ''))
+        when _ct_built['error'] is not null
+            then concat('document_unwritable: ', _ct_built['error'])
     end as reason,
     '{{ change_tables.batch_id() }}' as _batch_id,
-    _events[0]['_number'] as _position,
+    _ct_events[0]['_ct_number'] as _position,
     array_min(record_ids) as _first_record_id,
     array_max(record_ids) as _last_record_id
 from documents
@@ -171,14 +171,14 @@ select 1 as placeholder
 {% for spec in specs %}
     select
         {{ change_tables.text_literal(spec.settings.table_name) }} as class_name,
-        {{ change_tables.text_literal(spec.settings.schema_name) }} as _schema_name,
-        {{ change_tables.key_text(spec) }} as _key,
-        cast(_change_id as bigint) as _record_id,
+        {{ change_tables.text_literal(spec.settings.schema_name) }} as _ct_schema_name,
+        {{ change_tables.key_text(spec) }} as _ct_key,
+        cast(_change_id as bigint) as _ct_record_id,
         _changed_at,
         _event_type,
         _column_name,
         _table_key,
-        {{ change_tables._attributes_of_event(spec, run.added[spec.settings.table_name]) }} as _attributes
+        {{ change_tables._attributes_of_event(spec, run.added[spec.settings.table_name]) }} as _ct_attributes
     from {{ logs[loop.index0] }}
     where
         {{ change_tables._is_new_event(spec, run) | trim }}
@@ -195,7 +195,7 @@ published_records as (
 
     select
         class_name,
-        explode(record_ids) as _record_id
+        explode(record_ids) as _ct_record_id
     from {{ state }}
     where
         _mark is null
@@ -211,7 +211,7 @@ new_events as (
     select events.*
     from events
     left anti join published_records
-        on events.class_name = published_records.class_name and events._record_id = published_records._record_id
+        on events.class_name = published_records.class_name and events._ct_record_id = published_records._ct_record_id
 
 )
 {%- endif -%}
@@ -267,13 +267,13 @@ ordered as (
 
     select
         *,
-        struct(class_name, _event_type, _key) as _subject,
+        struct(class_name, _event_type, _ct_key) as _ct_subject,
         case
-            when _event_type = 1 then exists(_attributes, attribute -> attribute.new_value is not null)
-            when _event_type = 2 then exists(_attributes, attribute -> coalesce(attribute.old_value, attribute.new_value) is not null)
-            else _event_type = 4 or size(_attributes) > 0
-        end as _has_content,
-        row_number() over (order by {{ '_changed_at, ' if spec.future_events }}_record_id, class_name) as _number
+            when _event_type = 1 then exists(_ct_attributes, attribute -> attribute.new_value is not null)
+            when _event_type = 2 then exists(_ct_attributes, attribute -> coalesce(attribute.old_value, attribute.new_value) is not null)
+            else _event_type = 4 or size(_ct_attributes) > 0
+        end as _ct_has_content,
+        row_number() over (order by {{ '_changed_at, ' if spec.future_events }}_ct_record_id, class_name) as _ct_number
     from new_events
 
 ),
@@ -283,10 +283,10 @@ lives as (
     select
         *,
         count_if(_event_type = 4) over (
-            partition by class_name, _key
-            order by _number
+            partition by class_name, _ct_key
+            order by _ct_number
             rows between unbounded preceding and current row
-        ) as _life
+        ) as _ct_life
     from ordered
 
 ),
@@ -295,12 +295,12 @@ compared as (
 
     select
         *,
-        max(case when _event_type in (5, 6) and _has_content then struct(_number, _record_id) end) over (
-            partition by class_name, _key, _life
-        ) as _row_event,
-        max(case when _event_type in (7, 8) then struct(_number, _record_id) end) over (
-            partition by class_name, _key, _life, _column_name
-        ) as _field_event
+        max(case when _event_type in (5, 6) and _ct_has_content then struct(_ct_number, _ct_record_id) end) over (
+            partition by class_name, _ct_key, _ct_life
+        ) as _ct_row_event,
+        max(case when _event_type in (7, 8) then struct(_ct_number, _ct_record_id) end) over (
+            partition by class_name, _ct_key, _ct_life, _column_name
+        ) as _ct_field_event
     from lives
 
 ),
@@ -310,11 +310,11 @@ judged as (
     select
         *,
         case
-            when _event_type in (1, 2, 3, 7, 8) and _row_event is not null
-                then concat('record ', _row_event['_record_id'], ' has read the row')
-            when _event_type in (1, 2, 3) and _field_event is not null
-                then concat('record ', _field_event['_record_id'], ' has read the field ', _column_name)
-        end as _overruled
+            when _event_type in (1, 2, 3, 7, 8) and _ct_row_event is not null
+                then concat('record ', _ct_row_event['_ct_record_id'], ' has read the row')
+            when _event_type in (1, 2, 3) and _ct_field_event is not null
+                then concat('record ', _ct_field_event['_ct_record_id'], ' has read the field ', _column_name)
+        end as _ct_overruled
     from compared
 
 )
@@ -331,14 +331,14 @@ neighbours as (
 
     select
         *,
-        last(case when _has_content and _overruled is null then _subject end, true) over (
-            order by _number
+        last(case when _ct_has_content and _ct_overruled is null then _ct_subject end, true) over (
+            order by _ct_number
             rows between unbounded preceding and 1 preceding
-        ) as _before,
-        last(case when _has_content and _overruled is null then _subject end, true) over (
-            order by _number desc
+        ) as _ct_before,
+        last(case when _ct_has_content and _ct_overruled is null then _ct_subject end, true) over (
+            order by _ct_number desc
             rows between unbounded preceding and 1 preceding
-        ) as _after
+        ) as _ct_after
     from judged
 
 ),
@@ -347,7 +347,7 @@ sifted as (
 
     select
         *,
-        _overruled is null and (_has_content or _subject <=> _before or _subject <=> _after) as _is_published
+        _ct_overruled is null and (_ct_has_content or _ct_subject <=> _ct_before or _ct_subject <=> _ct_after) as _ct_is_published
     from neighbours
 
 ),
@@ -357,7 +357,7 @@ begun as (
 
     select
         *,
-        case when _is_published and _has_content and not _subject <=> _before then _number end as _begins
+        case when _ct_is_published and _ct_has_content and not _ct_subject <=> _ct_before then _ct_number end as _ct_begins
     from sifted
 
 ),
@@ -367,12 +367,12 @@ parted as (
     select
         *,
         case
-            when not _is_published
-                then _number
-            when _has_content or _subject <=> _before
-                then max(_begins) over (order by _number rows between unbounded preceding and current row)
-            else min(_begins) over (order by _number desc rows between unbounded preceding and current row)
-        end as _element
+            when not _ct_is_published
+                then _ct_number
+            when _ct_has_content or _ct_subject <=> _ct_before
+                then max(_ct_begins) over (order by _ct_number rows between unbounded preceding and current row)
+            else min(_ct_begins) over (order by _ct_number desc rows between unbounded preceding and current row)
+        end as _ct_element
     from begun
 
 ),
@@ -381,16 +381,16 @@ parted as (
 elements as (
 
     select
-        _element,
+        _ct_element,
         class_name,
-        _schema_name,
+        _ct_schema_name,
         _event_type,
-        _is_published,
-        _overruled,
-        array_sort(collect_list(struct(_number, _record_id, _table_key, _attributes))) as _events
+        _ct_is_published,
+        _ct_overruled,
+        array_sort(collect_list(struct(_ct_number, _ct_record_id, _table_key, _ct_attributes))) as _ct_events
     from parted
-    group by _element, class_name, _schema_name, _event_type, _is_published, _overruled
-    distribute by _element
+    group by _ct_element, class_name, _ct_schema_name, _event_type, _ct_is_published, _ct_overruled
+    distribute by _ct_element
 
 ),
 
@@ -398,9 +398,9 @@ associated as (
 
     select
         *,
-        _events['_record_id'] as record_ids,
-        format_association(_events[0]['_table_key'], class_name, _schema_name) as association,
-        flatten(_events['_attributes']) as _attributes
+        _ct_events['_ct_record_id'] as record_ids,
+        format_association(_ct_events[0]['_table_key'], class_name, _ct_schema_name) as association,
+        flatten(_ct_events['_ct_attributes']) as _ct_attributes
     from elements
 
 )

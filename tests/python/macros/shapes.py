@@ -33,7 +33,7 @@ def _seq(number: int) -> str:
 
 
 def _places(*places: tuple[str, ...]) -> Rows:
-    told = {"_copies": 1, "_unplaced": 0}
+    told = {"_ct_copies": 1, "_ct_unplaced": 0}
     return [{f"place_{number}": text for number, text in enumerate(place)} | told for place in places]
 
 
@@ -41,8 +41,8 @@ def _looked(**found: int) -> Rows:
     return [found]
 
 
-_TOPIC = r"cast\(topic as string\).* _copies, _unplaced from"
-_TRAIL = r"cast\(trail_name as string\).* _copies, _unplaced from"
+_TOPIC = r"cast\(topic as string\).* _ct_copies, _ct_unplaced from"
+_TRAIL = r"cast\(trail_name as string\).* _ct_copies, _ct_unplaced from"
 
 ANSWERS: Answers = {
     # what has landed: arrivals, and positions in a topic or a trail
@@ -64,8 +64,8 @@ ANSWERS: Answers = {
     ],
     # what has settled, what waits, what is lost
     "as settled,": [{"settled": "600", "waiting": None}],
-    r"_waiting_since is not null": [],
-    r"as _first|_holds_back|from trails\nwhere _last_start": [],
+    r"_ct_waiting_since is not null": [],
+    r"as _ct_first|_ct_holds_back|from trails\nwhere _ct_last_start": [],
     "^select 1 from .* limit 1$": [],
     # what of it the log knows
     r"^with .* select count\(\*\) from \S+ as known left anti join": [{"lost": 0}],

@@ -62,3 +62,18 @@ def test_no_golden_file_is_of_a_shape_that_is_no_more() -> None:
         for file in stale:
             file.unlink()
     assert not stale or IS_ACCEPTED, f"where this is meant, `make golden` removes {stale}"
+
+
+def test_columns_of_steps_begin_with_their_prefix(shapes: Shapes) -> None:
+    """So that no column of a user can be one of them: see `working_prefix`."""
+    macro = shapes.project.macros("dedup_feed__qlik")
+    shown = {*macro("contract_column_types"), *macro("document_columns")}
+    for name in macro("known_formats"):
+        shown |= {column["name"] for column in macro("format_of", name)["columns"]}
+    working = set()
+    for file in GOLDEN.glob("*/*.sql"):
+        without_texts = re.sub(r"'(?:[^'\\]|\\.)*'", "''", file.read_text())
+        found = set(re.findall(r"(?<![\w$`])_[a-z]\w*", without_texts))
+        assert {name for name in found - shown if not name.startswith(macro("working_prefix"))} == set(), file.name
+        working |= found - shown
+    assert len(working) > 200

@@ -93,6 +93,11 @@ MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
         COLUMNS | {"_change_seq": "string"},
         "`columns` must not use the name of a column that the models add, got '_change_seq'",
     ),
+    "column_of_a_step": (
+        FORMAT,
+        COLUMNS | {"_CT_rank": "int"},
+        "`columns` must not begin with _ct_, as columns of the models' steps do, got '_CT_rank'",
+    ),
     "columns_twice": (
         FORMAT,
         COLUMNS | {"NAME": "string"},

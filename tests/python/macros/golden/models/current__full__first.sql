@@ -38,7 +38,7 @@ ranked as (
         row_number() over (
             partition by `order`, `it's`
             order by _change_seq desc, _precedence desc, _change_id desc
-        ) as _rank
+        ) as _ct_rank
     from key_events
 
 )
@@ -55,4 +55,4 @@ select
     _transaction_id,
     `order`, `it's`, `name with spaces`
 from ranked
-where _rank = 1
+where _ct_rank = 1

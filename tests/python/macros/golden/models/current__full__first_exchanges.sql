@@ -13,15 +13,15 @@ with changes as (
 events as (
 
     select
-        if(_departs, _key_before['order'], `order`) as `order`,
-        if(_departs, _key_before['it\'s'], `it's`) as `it's`,
-        if(_departs, null, `name with spaces`) as `name with spaces`,
+        if(_ct_departs, _key_before['order'], `order`) as `order`,
+        if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
+        if(_ct_departs, null, `name with spaces`) as `name with spaces`,
         _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
-        if(_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
-        _departs or _change_op = 'delete' as _is_deleted,
-        _key_before is not null and not _departs as _enters
+        if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _ct_departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _ct_departs as _ct_enters
     from changes
-        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _departs
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
 
 ),
 
@@ -39,15 +39,15 @@ moves_and_deletes as (
 entries_and_ends as (
 
     select
-        if(_departs, _key_before['order'], `order`) as `order`,
-        if(_departs, _key_before['it\'s'], `it's`) as `it's`,
-        if(_departs, null, `name with spaces`) as `name with spaces`,
+        if(_ct_departs, _key_before['order'], `order`) as `order`,
+        if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
+        if(_ct_departs, null, `name with spaces`) as `name with spaces`,
         _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
-        if(_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
-        _departs or _change_op = 'delete' as _is_deleted,
-        _key_before is not null and not _departs as _enters
+        if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _ct_departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _ct_departs as _ct_enters
     from moves_and_deletes
-        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _departs
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
 
 ),
 
@@ -60,7 +60,7 @@ exchanged_keys as (
             entries._transaction_id = ends._transaction_id
             and ends._is_deleted
             and entries.`order` <=> ends.`order` and entries.`it's` <=> ends.`it's`
-    where entries._enters
+    where entries._ct_enters
 
 ),
 
@@ -72,7 +72,7 @@ counted_rows as (
         `order`, `it's`,
         aggregate(
             array_sort(collect_list(struct(
-                _change_seq, _precedence, _change_id, _transaction_id, _enters, _is_deleted
+                _change_seq, _precedence, _change_id, _transaction_id, _ct_enters, _is_deleted
             ))),
             named_struct(
                 'transaction_id', cast(null as string),
@@ -84,7 +84,7 @@ counted_rows as (
                 'rows', case
                     when event._is_deleted
                         then greatest(if(event._transaction_id = held.transaction_id, held.rows, least(held.rows, 1)) - 1, 0)
-                    when event._enters
+                    when event._ct_enters
                         then if(event._transaction_id = held.transaction_id, held.rows, least(held.rows, 1)) + 1
                     else greatest(if(event._transaction_id = held.transaction_id, held.rows, least(held.rows, 1)), 1)
                 end,
@@ -94,7 +94,7 @@ counted_rows as (
                     held.covered
                 )
             )
-        ).covered as _covered
+        ).covered as _ct_covered
     from events
     left semi join exchanged_keys
         on events.`order` <=> exchanged_keys.`order` and events.`it's` <=> exchanged_keys.`it's`
@@ -110,7 +110,7 @@ covered_ends as (
         _change_id,
         _precedence
     from counted_rows
-        lateral view inline(_covered) as _change_id, _precedence
+        lateral view inline(_ct_covered) as _change_id, _precedence
 
 ),
 
@@ -136,7 +136,7 @@ ranked as (
         row_number() over (
             partition by `order`, `it's`
             order by _change_seq desc, _precedence desc, _change_id desc
-        ) as _rank
+        ) as _ct_rank
     from key_events
 
 )
@@ -153,4 +153,4 @@ select
     _transaction_id,
     `order`, `it's`, `name with spaces`
 from ranked
-where _rank = 1
+where _ct_rank = 1

@@ -14,15 +14,15 @@ with changes as (
 events as (
 
     select
-        if(_departs, _key_before['order'], `order`) as `order`,
-        if(_departs, _key_before['it\'s'], `it's`) as `it's`,
-        if(_departs, null, `name with spaces`) as `name with spaces`,
+        if(_ct_departs, _key_before['order'], `order`) as `order`,
+        if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
+        if(_ct_departs, null, `name with spaces`) as `name with spaces`,
         _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
-        if(_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
-        _departs or _change_op = 'delete' as _is_deleted,
-        _key_before is not null and not _departs as _enters
+        if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _ct_departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _ct_departs as _ct_enters
     from changes
-        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _departs
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
 
 ),
 
@@ -43,7 +43,7 @@ ranked as (
         row_number() over (
             partition by `order`, `it's`
             order by _change_seq desc, _precedence desc, _change_id desc
-        ) as _rank
+        ) as _ct_rank
     from key_events
 
 )
@@ -60,4 +60,4 @@ select
     _transaction_id,
     `order`, `it's`, `name with spaces`
 from ranked
-where _rank = 1
+where _ct_rank = 1

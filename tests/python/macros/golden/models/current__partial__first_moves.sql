@@ -13,16 +13,16 @@ with changes as (
 events as (
 
     select
-        if(_departs, _key_before['order'], `order`) as `order`,
-        if(_departs, _key_before['it\'s'], `it's`) as `it's`,
-        if(_departs, null, `name with spaces`) as `name with spaces`,
-        if(_departs, null, fields) as fields,
+        if(_ct_departs, _key_before['order'], `order`) as `order`,
+        if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
+        if(_ct_departs, null, `name with spaces`) as `name with spaces`,
+        if(_ct_departs, null, fields) as fields,
         _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
-        if(_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
-        _departs or _change_op = 'delete' as _is_deleted,
-        _key_before is not null and not _departs as _enters
+        if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _ct_departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _ct_departs as _ct_enters
     from changes
-        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _departs
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
 
 ),
 
@@ -51,7 +51,7 @@ truncates as (
 
 floors as (
 
-    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _floors
+    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _ct_floors
     from truncates
 
 ),
@@ -59,7 +59,7 @@ floors as (
 key_events as (
 
     select
-        events.`order`, events.`it's`, events.`name with spaces`, events.fields, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._present_columns, events._precedence, events._is_deleted, events._enters,
+        events.`order`, events.`it's`, events.`name with spaces`, events.fields, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._present_columns, events._precedence, events._is_deleted, events._ct_enters,
         false as _is_replayed
     from events
 
@@ -69,8 +69,8 @@ given_events as (
 
     -- change_tables: kept in a table of its own, from here
     select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _enters, _is_replayed,
-        false as _is_known
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _is_replayed,
+        false as _ct_is_known
     from key_events
     -- change_tables: to here
 
@@ -81,11 +81,11 @@ spans as (
     select
         `order`, `it's`,
         _is_replayed,
-        _change_seq as _span_seq,
+        _change_seq as _ct_span_seq,
         lead(_change_seq) over (
             partition by `order`, `it's`
             order by _change_seq, _precedence, _change_id
-        ) as _span_next_seq
+        ) as _ct_span_next_seq
     from given_events
 
 ),
@@ -97,11 +97,11 @@ key_floors as (
         _is_replayed,
         get(
             filter(
-                _floors,
-                floor -> floor._change_seq > _span_seq and (_span_next_seq is null or floor._change_seq <= _span_next_seq)
+                _ct_floors,
+                floor -> floor._change_seq > _ct_span_seq and (_ct_span_next_seq is null or floor._change_seq <= _ct_span_next_seq)
             ),
             0
-        ) as _floor
+        ) as _ct_floor
     from spans
     cross join floors
 
@@ -118,18 +118,18 @@ ended_events as (
         cast(null as string) as `name with spaces`,
         cast(null as struct<a: int, b: int>) as fields,
         'truncate' as _change_op,
-        _floor['_change_seq'] as _change_seq,
-        _floor['_changed_at'] as _changed_at,
-        _floor['_transaction_id'] as _transaction_id,
-        _floor['_change_id'] as _change_id,
+        _ct_floor['_change_seq'] as _change_seq,
+        _ct_floor['_changed_at'] as _changed_at,
+        _ct_floor['_transaction_id'] as _transaction_id,
+        _ct_floor['_change_id'] as _change_id,
         cast(null as array<string>) as _present_columns,
         1 as _precedence,
         true as _is_deleted,
-        false as _enters,
+        false as _ct_enters,
         _is_replayed,
-        false as _is_known
+        false as _ct_is_known
     from key_floors
-    where _floor is not null
+    where _ct_floor is not null
 
 ),
 
@@ -138,9 +138,9 @@ marked_events as (
 
     select
         *,
-        max(_enters or _precedence = 3) over (
+        max(_ct_enters or _precedence = 3) over (
             partition by `order`, `it's`
-        ) as _is_moved
+        ) as _ct_is_moved
     from ended_events
 
 ),
@@ -151,14 +151,14 @@ replayed_tenancies as (
         `order`, `it's`,
         aggregate(
             array_sort(collect_list(struct(
-                _change_seq, cast(_precedence as int) as _precedence, _change_id, _transaction_id, _enters, _is_deleted
+                _change_seq, cast(_precedence as int) as _precedence, _change_id, _transaction_id, _ct_enters, _is_deleted
             ))),
             named_struct(
                 'transaction_id', cast(null as string),
                 'queue', cast(array() as array<string>),
                 'told', cast(array() as array<struct<
-                    _change_seq: string, _precedence: int, _change_id: string, _enters: boolean,
-                    _tenancy: string, _is_covered: boolean
+                    _change_seq: string, _precedence: int, _change_id: string, _ct_enters: boolean,
+                    _ct_tenancy: string, _ct_is_covered: boolean
                 >>)
             ),
             (held, event) -> named_struct(
@@ -166,26 +166,26 @@ replayed_tenancies as (
                 'queue', case
                     when event._precedence = 1 then cast(array() as array<string>)
                     when (event._is_deleted and event._precedence in (3, 7)) then slice(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), 2, size(held.queue))
-                    when event._enters or size(held.queue) = 0 then concat(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), array(event._change_id))
+                    when event._ct_enters or size(held.queue) = 0 then concat(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), array(event._change_id))
                     else if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))
                 end,
                 'told', concat(held.told, array(named_struct(
                     '_change_seq', event._change_seq,
                     '_precedence', event._precedence,
                     '_change_id', event._change_id,
-                    '_enters', event._enters,
-                    '_tenancy', case
+                    '_ct_enters', event._ct_enters,
+                    '_ct_tenancy', case
                         when event._precedence = 1 then get(held.queue, size(held.queue) - 1)
                         when (event._is_deleted and event._precedence in (3, 7)) then get(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), 0)
-                        when event._enters or size(held.queue) = 0 then event._change_id
+                        when event._ct_enters or size(held.queue) = 0 then event._change_id
                         else get(held.queue, size(held.queue) - 1)
                     end,
-                    '_is_covered', (event._is_deleted and event._precedence in (3, 7)) and size(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))) > 1
+                    '_ct_is_covered', (event._is_deleted and event._precedence in (3, 7)) and size(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))) > 1
                 )))
             )
-        ).told as _told
+        ).told as _ct_told
     from marked_events
-    where _is_moved
+    where _ct_is_moved
     group by `order`, `it's`
 
 ),
@@ -197,22 +197,22 @@ tenancies as (
         _change_seq,
         _precedence,
         _change_id,
-        _enters,
-        _tenancy,
-        _is_covered
+        _ct_enters,
+        _ct_tenancy,
+        _ct_is_covered
     from replayed_tenancies
-        lateral view inline(_told) as _change_seq, _precedence, _change_id, _enters, _tenancy, _is_covered
+        lateral view inline(_ct_told) as _change_seq, _precedence, _change_id, _ct_enters, _ct_tenancy, _ct_is_covered
 
 ),
 
 links as (
 
     select
-        max(case when _enters then _tenancy end) as _tenancy,
-        max(case when _precedence = 3 then _tenancy end) as _tenancy_before
+        max(case when _ct_enters then _ct_tenancy end) as _ct_tenancy,
+        max(case when _precedence = 3 then _ct_tenancy end) as _ct_tenancy_before
     from tenancies
     group by _change_id
-    having _tenancy is not null and _tenancy_before is not null
+    having _ct_tenancy is not null and _ct_tenancy_before is not null
 
 ),
 
@@ -220,8 +220,8 @@ links as (
 collected_links as (
 
     select
-        array_agg(_tenancy) as _tenancy,
-        array_agg(_tenancy_before) as _tenancy_before
+        array_agg(_ct_tenancy) as _ct_tenancy,
+        array_agg(_ct_tenancy_before) as _ct_tenancy_before
     from links
 
 ),
@@ -229,15 +229,15 @@ collected_links as (
 traced_links as (
 
     select
-        _tenancy,
-        first_ancestors(_tenancy, _tenancy_before) as _first_tenancy
+        _ct_tenancy,
+        first_ancestors(_ct_tenancy, _ct_tenancy_before) as _ct_first_tenancy
     from collected_links
 
 ),
 
 lineages as (
 
-    select inline(arrays_zip(_tenancy, _first_tenancy))
+    select inline(arrays_zip(_ct_tenancy, _ct_first_tenancy))
     from traced_links
 
 ),
@@ -246,8 +246,8 @@ followed_events as (
 
     select
         marked_events.*,
-        coalesce(lineages._first_tenancy, tenancies._tenancy) as _lineage,
-        coalesce(tenancies._is_covered, false) as _is_covered
+        coalesce(lineages._ct_first_tenancy, tenancies._ct_tenancy) as _ct_lineage,
+        coalesce(tenancies._ct_is_covered, false) as _ct_is_covered
     from marked_events
     left join tenancies
         on
@@ -256,7 +256,7 @@ followed_events as (
             and marked_events._precedence = tenancies._precedence
             and marked_events._change_id <=> tenancies._change_id
     left join lineages
-        on tenancies._tenancy = lineages._tenancy
+        on tenancies._ct_tenancy = lineages._ct_tenancy
 
 ),
 
@@ -265,7 +265,7 @@ started_events as (
     select
         *,
         not _is_deleted
-        and (_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _can_start
+        and (_ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _ct_can_start
     from followed_events
 
 ),
@@ -277,18 +277,18 @@ judged_events as (
         coalesce(
             last_value(
                 case
-                    when _is_deleted and _lineage is not null and _precedence = 3 then null
+                    when _is_deleted and _ct_lineage is not null and _precedence = 3 then null
                     when _is_deleted then false
-                    when _can_start then true
+                    when _ct_can_start then true
                 end,
                 true
             ) over (
-                partition by _lineage, if(_lineage is null, `order`, null), if(_lineage is null, `it's`, null)
+                partition by _ct_lineage, if(_ct_lineage is null, `order`, null), if(_ct_lineage is null, `it's`, null)
                 order by _change_seq, _precedence, _change_id
                 rows between unbounded preceding and 1 preceding
             ),
             false
-        ) as _has_lived
+        ) as _ct_has_lived
     from started_events
 
 ),
@@ -297,8 +297,8 @@ borne_events as (
 
     select
         *,
-        not _is_deleted and (_can_start or _has_lived) as _lives,
-        not _has_lived or _is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _bears_all
+        not _is_deleted and (_ct_can_start or _ct_has_lived) as _ct_lives,
+        not _ct_has_lived or _ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _ct_bears_all
     from judged_events
 
 ),
@@ -309,10 +309,10 @@ overlaid_events as (
         `order`,
         `it's`,
         if(
-            _lives,
+            _ct_lives,
             last_value(
                 case
-                    when _lives and (_bears_all or array_contains(_present_columns, 'name with spaces'))
+                    when _ct_lives and (_ct_bears_all or array_contains(_present_columns, 'name with spaces'))
                         then named_struct('value', `name with spaces`)
                 end,
                 true
@@ -320,10 +320,10 @@ overlaid_events as (
             null
         ) as `name with spaces`,
         if(
-            _lives,
+            _ct_lives,
             last_value(
                 case
-                    when _lives and (_bears_all or array_contains(_present_columns, 'fields'))
+                    when _ct_lives and (_ct_bears_all or array_contains(_present_columns, 'fields'))
                         then named_struct('value', fields)
                 end,
                 true
@@ -337,15 +337,15 @@ overlaid_events as (
         _change_id,
         _present_columns,
         _precedence,
-        _enters,
+        _ct_enters,
         _is_replayed,
-        not _lives as _is_deleted,
-        _is_covered,
-        _has_lived,
-        _is_known
+        not _ct_lives as _is_deleted,
+        _ct_is_covered,
+        _ct_has_lived,
+        _ct_is_known
     from borne_events
     window in_order as (
-        partition by _lineage, if(_lineage is null, `order`, null), if(_lineage is null, `it's`, null)
+        partition by _ct_lineage, if(_ct_lineage is null, `order`, null), if(_ct_lineage is null, `it's`, null)
         order by _change_seq, _precedence, _change_id
     )
 
@@ -355,9 +355,9 @@ placed_events as (
 
     select
         *,
-        lead(_change_seq) over in_order as _next_seq
+        lead(_change_seq) over in_order as _ct_next_seq
     from overlaid_events
-    where not _is_covered and (_has_lived or _is_known or _change_op <> 'truncate')
+    where not _ct_is_covered and (_ct_has_lived or _ct_is_known or _change_op <> 'truncate')
     window in_order as (
         partition by `order`, `it's`
         order by _change_seq, _precedence, _change_id
@@ -369,7 +369,7 @@ folded as (
 
     select *
     from placed_events
-    where _next_seq is null or _next_seq <> _change_seq
+    where _ct_next_seq is null or _ct_next_seq <> _change_seq
 
 )
 
@@ -385,4 +385,4 @@ select
     _transaction_id,
     `order`, `it's`, `name with spaces`, fields
 from folded
-where _next_seq is null
+where _ct_next_seq is null

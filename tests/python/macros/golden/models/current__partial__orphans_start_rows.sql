@@ -34,7 +34,7 @@ given_events as (
 
     select
         `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed,
-        false as _is_known
+        false as _ct_is_known
     from key_events
 
 ),
@@ -43,7 +43,7 @@ started_events as (
 
     select
         *,
-        not _is_deleted as _can_start
+        not _is_deleted as _ct_can_start
     from given_events
 
 ),
@@ -56,7 +56,7 @@ judged_events as (
             last_value(
                 case
                     when _is_deleted then false
-                    when _can_start then true
+                    when _ct_can_start then true
                 end,
                 true
             ) over (
@@ -65,7 +65,7 @@ judged_events as (
                 rows between unbounded preceding and 1 preceding
             ),
             false
-        ) as _has_lived
+        ) as _ct_has_lived
     from started_events
 
 ),
@@ -74,8 +74,8 @@ borne_events as (
 
     select
         *,
-        not _is_deleted and (_can_start or _has_lived) as _lives,
-        not _has_lived or _is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _bears_all
+        not _is_deleted and (_ct_can_start or _ct_has_lived) as _ct_lives,
+        not _ct_has_lived or _ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _ct_bears_all
     from judged_events
 
 ),
@@ -86,10 +86,10 @@ overlaid_events as (
         `order`,
         `it's`,
         if(
-            _lives,
+            _ct_lives,
             last_value(
                 case
-                    when _lives and (_bears_all or array_contains(_present_columns, 'name with spaces'))
+                    when _ct_lives and (_ct_bears_all or array_contains(_present_columns, 'name with spaces'))
                         then named_struct('value', `name with spaces`)
                 end,
                 true
@@ -104,9 +104,9 @@ overlaid_events as (
         _present_columns,
         _precedence,
         _is_replayed,
-        not _lives as _is_deleted,
-        _has_lived,
-        _is_known
+        not _ct_lives as _is_deleted,
+        _ct_has_lived,
+        _ct_is_known
     from borne_events
     window in_order as (
         partition by `order`, `it's`
@@ -119,9 +119,9 @@ placed_events as (
 
     select
         *,
-        lead(_change_seq) over in_order as _next_seq
+        lead(_change_seq) over in_order as _ct_next_seq
     from overlaid_events
-    where (_has_lived or _is_known or _change_op <> 'truncate')
+    where (_ct_has_lived or _ct_is_known or _change_op <> 'truncate')
     window in_order as (
         partition by `order`, `it's`
         order by _change_seq, _precedence, _change_id
@@ -133,7 +133,7 @@ folded as (
 
     select *
     from placed_events
-    where _next_seq is null or _next_seq <> _change_seq
+    where _ct_next_seq is null or _ct_next_seq <> _change_seq
 
 )
 
@@ -149,4 +149,4 @@ select
     _transaction_id,
     `order`, `it's`, `name with spaces`
 from folded
-where _next_seq is null
+where _ct_next_seq is null

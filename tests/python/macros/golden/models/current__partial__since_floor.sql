@@ -55,7 +55,7 @@ truncates as (
 
 floors as (
 
-    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _floors
+    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _ct_floors
     from truncates
 
 ),
@@ -116,12 +116,12 @@ given_events as (
     -- change_tables: kept in a table of its own, from here
     select
         `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed,
-        false as _is_known
+        false as _ct_is_known
     from key_events
     union all
     select
         `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed,
-        true as _is_known
+        true as _ct_is_known
     from known_events
     -- change_tables: to here
 
@@ -132,11 +132,11 @@ spans as (
     select
         `order`, `it's`,
         _is_replayed,
-        _change_seq as _span_seq,
+        _change_seq as _ct_span_seq,
         lead(_change_seq) over (
             partition by `order`, `it's`
             order by _change_seq, _precedence, _change_id
-        ) as _span_next_seq
+        ) as _ct_span_next_seq
     from given_events
 
 ),
@@ -148,11 +148,11 @@ key_floors as (
         _is_replayed,
         get(
             filter(
-                _floors,
-                floor -> floor._change_seq > _span_seq and (_span_next_seq is null or floor._change_seq <= _span_next_seq)
+                _ct_floors,
+                floor -> floor._change_seq > _ct_span_seq and (_ct_span_next_seq is null or floor._change_seq <= _ct_span_next_seq)
             ),
             0
-        ) as _floor
+        ) as _ct_floor
     from spans
     cross join floors
 
@@ -169,17 +169,17 @@ ended_events as (
         cast(null as string) as `name with spaces`,
         cast(null as struct<a: int, b: int>) as fields,
         'truncate' as _change_op,
-        _floor['_change_seq'] as _change_seq,
-        _floor['_changed_at'] as _changed_at,
-        _floor['_transaction_id'] as _transaction_id,
-        _floor['_change_id'] as _change_id,
+        _ct_floor['_change_seq'] as _change_seq,
+        _ct_floor['_changed_at'] as _changed_at,
+        _ct_floor['_transaction_id'] as _transaction_id,
+        _ct_floor['_change_id'] as _change_id,
         cast(null as array<string>) as _present_columns,
         1 as _precedence,
         true as _is_deleted,
         _is_replayed,
-        false as _is_known
+        false as _ct_is_known
     from key_floors
-    where _floor is not null
+    where _ct_floor is not null
 
 ),
 
@@ -188,7 +188,7 @@ started_events as (
     select
         *,
         not _is_deleted
-        and (_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _can_start
+        and (_ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _ct_can_start
     from ended_events
 
 ),
@@ -201,7 +201,7 @@ judged_events as (
             last_value(
                 case
                     when _is_deleted then false
-                    when _can_start then true
+                    when _ct_can_start then true
                 end,
                 true
             ) over (
@@ -210,7 +210,7 @@ judged_events as (
                 rows between unbounded preceding and 1 preceding
             ),
             false
-        ) as _has_lived
+        ) as _ct_has_lived
     from started_events
 
 ),
@@ -219,8 +219,8 @@ borne_events as (
 
     select
         *,
-        not _is_deleted and (_can_start or _has_lived) as _lives,
-        not _has_lived or _is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _bears_all
+        not _is_deleted and (_ct_can_start or _ct_has_lived) as _ct_lives,
+        not _ct_has_lived or _ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _ct_bears_all
     from judged_events
 
 ),
@@ -231,10 +231,10 @@ overlaid_events as (
         `order`,
         `it's`,
         if(
-            _lives,
+            _ct_lives,
             last_value(
                 case
-                    when _lives and (_bears_all or array_contains(_present_columns, 'name with spaces'))
+                    when _ct_lives and (_ct_bears_all or array_contains(_present_columns, 'name with spaces'))
                         then named_struct('value', `name with spaces`)
                 end,
                 true
@@ -242,10 +242,10 @@ overlaid_events as (
             null
         ) as `name with spaces`,
         if(
-            _lives,
+            _ct_lives,
             last_value(
                 case
-                    when _lives and (_bears_all or array_contains(_present_columns, 'fields'))
+                    when _ct_lives and (_ct_bears_all or array_contains(_present_columns, 'fields'))
                         then named_struct('value', fields)
                 end,
                 true
@@ -260,9 +260,9 @@ overlaid_events as (
         _present_columns,
         _precedence,
         _is_replayed,
-        not _lives as _is_deleted,
-        _has_lived,
-        _is_known
+        not _ct_lives as _is_deleted,
+        _ct_has_lived,
+        _ct_is_known
     from borne_events
     window in_order as (
         partition by `order`, `it's`
@@ -275,9 +275,9 @@ placed_events as (
 
     select
         *,
-        lead(_change_seq) over in_order as _next_seq
+        lead(_change_seq) over in_order as _ct_next_seq
     from overlaid_events
-    where (_has_lived or _is_known or _change_op <> 'truncate')
+    where (_ct_has_lived or _ct_is_known or _change_op <> 'truncate')
     window in_order as (
         partition by `order`, `it's`
         order by _change_seq, _precedence, _change_id
@@ -289,7 +289,7 @@ folded as (
 
     select *
     from placed_events
-    where _next_seq is null or _next_seq <> _change_seq
+    where _ct_next_seq is null or _ct_next_seq <> _change_seq
 
 )
 
@@ -305,4 +305,4 @@ select
     _transaction_id,
     `order`, `it's`, `name with spaces`, fields
 from folded
-where _next_seq is null
+where _ct_next_seq is null

@@ -16,7 +16,7 @@ with landed as (
         audit_pos,
         before_data,
         after_data,
-        coalesce(table_name = 'APP.ORDERS', false) as _is_own,
+        coalesce(table_name = 'APP.ORDERS', false) as _ct_is_own,
         case
             when trail_name = ''
                 then 'trail_name is empty'
@@ -30,14 +30,14 @@ with landed as (
                 then concat('trail_rba is ', trail_rba)
             when trail_rba is null
                 then 'trail_rba is null'
-        end is null as _has_position,
-        case when trans_ind in (0, 3) then coalesce(tokens['LOGCSN'], tokens['L']) end as _told_csn,
-        case when trans_ind in (0, 3) then coalesce(tokens['TRANID'], tokens['6']) end as _told_transaction_id,
+        end is null as _ct_has_position,
+        case when trans_ind in (0, 3) then coalesce(tokens['LOGCSN'], tokens['L']) end as _ct_told_csn,
+        case when trans_ind in (0, 3) then coalesce(tokens['TRANID'], tokens['6']) end as _ct_told_transaction_id,
         xxhash64(
             hdr_ind, table_name, io_type, trans_ind, before_after, continued,
             map_keys(before_data), map_values(before_data), map_keys(after_data), map_values(after_data)
-        ) as _content,
-        struct(trail_name, trail_seqno, trail_rba, hdr_ind, undo_flag, rec_length, io_type, trans_ind, syskey_len, audit_rba, audit_pos, continued, partition_ind, before_after, io_time, orig_node, format_type, incomplete, rec_count, table_name, before_data, after_data, tokens) as _landed_row
+        ) as _ct_content,
+        struct(trail_name, trail_seqno, trail_rba, hdr_ind, undo_flag, rec_length, io_type, trans_ind, syskey_len, audit_rba, audit_pos, continued, partition_ind, before_after, io_time, orig_node, format_type, incomplete, rec_count, table_name, before_data, after_data, tokens) as _ct_landed_row
     from lake_raw.trail_cased
 
 ),
@@ -46,8 +46,8 @@ kinds as (
 
     select /*+ broadcast(io_types) */
         landed.*,
-        if(io_types.kind = 'key_update', 'update', io_types.kind) as _kind,
-        coalesce(io_types.kind = 'key_update', false) as _is_key_update
+        if(io_types.kind = 'key_update', 'update', io_types.kind) as _ct_kind,
+        coalesce(io_types.kind = 'key_update', false) as _ct_is_key_update
     from landed
     left join lake.goldengate_io_types as io_types
         on landed.io_type = io_types.code and landed.hdr_ind = 'E'
@@ -58,10 +58,10 @@ headers as (
 
     select
         *,
-        _has_position and coalesce(trans_ind in (0, 3), false) and coalesce(_kind, '') not in ('control', 'metadata') as _opens,
+        _ct_has_position and coalesce(trans_ind in (0, 3), false) and coalesce(_ct_kind, '') not in ('control', 'metadata') as _ct_opens,
         -- a control record may end a transaction, but is none by itself
-        _has_position and coalesce(_kind, '') <> 'metadata'
-        and coalesce(trans_ind = 2 or (trans_ind = 3 and coalesce(_kind, '') <> 'control'), false) as _closes
+        _ct_has_position and coalesce(_ct_kind, '') <> 'metadata'
+        and coalesce(trans_ind = 2 or (trans_ind = 3 and coalesce(_ct_kind, '') <> 'control'), false) as _ct_closes
     from kinds
 
 ),
@@ -72,7 +72,7 @@ files as (
     select
         trail_name,
         trail_seqno,
-        max(case when _opens then trail_rba end) as _last_start
+        max(case when _ct_opens then trail_rba end) as _ct_last_start
     from headers
     group by trail_name, trail_seqno
 
@@ -81,14 +81,14 @@ files as (
 file_starts as (
 
     select
-        trail_name as _file_trail,
-        trail_seqno as _file_seqno,
-        max(case when _last_start is not null then struct(trail_seqno, _last_start as trail_rba) end) over (
+        trail_name as _ct_file_trail,
+        trail_seqno as _ct_file_seqno,
+        max(case when _ct_last_start is not null then struct(trail_seqno, _ct_last_start as trail_rba) end) over (
             partition by trail_name
             order by trail_seqno
             rows between unbounded preceding and 1 preceding
-        ) as _start_before,
-        max(case when _last_start is not null then struct(trail_seqno, _last_start as trail_rba) end) over (partition by trail_name) as _last_start_of_trail
+        ) as _ct_start_before,
+        max(case when _ct_last_start is not null then struct(trail_seqno, _ct_last_start as trail_rba) end) over (partition by trail_name) as _ct_last_start_of_trail
     from files
 
 ),
@@ -97,14 +97,14 @@ placed as (
 
     select
         *,
-        case when table_name = 'APP.ORDERS' then before_data end as _data_before,
-        case when table_name = 'APP.ORDERS' then after_data end as _data_after,
-        row_number() over in_file as _number,
-        max(case when _opens then trail_rba end) over in_file as _start_in_file
+        case when table_name = 'APP.ORDERS' then before_data end as _ct_data_before,
+        case when table_name = 'APP.ORDERS' then after_data end as _ct_data_after,
+        row_number() over in_file as _ct_number,
+        max(case when _ct_opens then trail_rba end) over in_file as _ct_start_in_file
     from headers
     window in_file as (
         partition by trail_seqno, trail_name
-        order by trail_rba, _content
+        order by trail_rba, _ct_content
         rows between unbounded preceding and current row
     )
 
@@ -117,17 +117,17 @@ copied as (
         case
             when not hdr_ind <=> 'E'
                 then concat('header_malformed: hdr_ind is ', coalesce(concat('\'', hdr_ind, '\''), 'null'))
-            when _kind is null
+            when _ct_kind is null
                 then concat('unknown_operation: io_type is ', coalesce(cast(io_type as string), 'null'))
             when not coalesce(trans_ind in (0, 1, 2, 3), false)
                 then concat('header_malformed: trans_ind is ', coalesce(cast(trans_ind as string), 'null'))
             when continued not in ('Y', 'N')
                 then concat('header_malformed: continued is \'', continued, '\'')
-            when _kind = 'update' and not coalesce(before_after in ('A', 'B'), false)
+            when _ct_kind = 'update' and not coalesce(before_after in ('A', 'B'), false)
                 then concat('header_malformed: before_after is ', coalesce(concat('\'', before_after, '\''), 'null'))
-        end as _own_fault,
-        min(_number) over same_position as _first_number,
-        min(_content) over same_position <> max(_content) over same_position as _differs
+        end as _ct_own_fault,
+        min(_ct_number) over same_position as _ct_first_number,
+        min(_ct_content) over same_position <> max(_ct_content) over same_position as _ct_differs
     from placed
     window same_position as (partition by trail_seqno, trail_name, trail_rba)
 
@@ -139,14 +139,14 @@ numbered as (
     select
         *,
         case
-            when not _differs
-                then _number - _first_number
+            when not _ct_differs
+                then _ct_number - _ct_first_number
             when
-                struct(_own_fault is null, to_json(struct(after_data, before_data)), _number)
-                < max(case when _differs then struct(_own_fault is null, to_json(struct(after_data, before_data)), _number) end) over same_position
-                then _number - _first_number + 1
+                struct(_ct_own_fault is null, to_json(struct(after_data, before_data)), _ct_number)
+                < max(case when _ct_differs then struct(_ct_own_fault is null, to_json(struct(after_data, before_data)), _ct_number) end) over same_position
+                then _ct_number - _ct_first_number + 1
             else 0
-        end as _copy
+        end as _ct_copy
     from copied
     window same_position as (partition by trail_seqno, trail_name, trail_rba)
 
@@ -156,12 +156,12 @@ started as (
 
     select /*+ broadcast(file_starts) */
         numbered.*,
-        if(_start_in_file is null, _start_before['trail_seqno'], trail_seqno) as _start_seqno,
-        coalesce(_start_in_file, _start_before['trail_rba']) as _start_rba,
-        _last_start_of_trail
+        if(_ct_start_in_file is null, _ct_start_before['trail_seqno'], trail_seqno) as _ct_start_seqno,
+        coalesce(_ct_start_in_file, _ct_start_before['trail_rba']) as _ct_start_rba,
+        _ct_last_start_of_trail
     from numbered
     left join file_starts
-        on numbered.trail_name = file_starts._file_trail and numbered.trail_seqno = file_starts._file_seqno
+        on numbered.trail_name = file_starts._ct_file_trail and numbered.trail_seqno = file_starts._ct_file_seqno
 
 ),
 
@@ -169,16 +169,16 @@ ended as (
 
     select
         *,
-        min(case when _closes then struct(trail_seqno, trail_rba) end) over whole_transaction as _end,
-        max(case when _opens then _told_csn end) over whole_transaction as _csn,
+        min(case when _ct_closes then struct(trail_seqno, trail_rba) end) over whole_transaction as _ct_end,
+        max(case when _ct_opens then _ct_told_csn end) over whole_transaction as _csn,
         coalesce(
-            max(case when _opens then _told_transaction_id end) over whole_transaction,
-            concat(trail_name, '/', lpad(cast(_start_seqno as string), 10, '0'), '/', lpad(cast(_start_rba as string), 19, '0'))
+            max(case when _ct_opens then _ct_told_transaction_id end) over whole_transaction,
+            concat(trail_name, '/', lpad(cast(_ct_start_seqno as string), 10, '0'), '/', lpad(cast(_ct_start_rba as string), 19, '0'))
         ) as _transaction_id
     from started
     window whole_transaction as (
-        partition by _start_rba, _start_seqno, trail_name
-        order by trail_seqno, trail_rba, _copy
+        partition by _ct_start_rba, _ct_start_seqno, trail_name
+        order by trail_seqno, trail_rba, _ct_copy
         rows between unbounded preceding and unbounded following
     )
 
@@ -189,12 +189,12 @@ in_transactions as (
     select
         *,
         case
-            when not _has_position then null
-            when _start_rba is null or struct(trail_seqno, trail_rba) > _end then 'none'
-            when _end is not null then 'closed'
-            when struct(_start_seqno, _start_rba) = _last_start_of_trail then 'open'
+            when not _ct_has_position then null
+            when _ct_start_rba is null or struct(trail_seqno, trail_rba) > _ct_end then 'none'
+            when _ct_end is not null then 'closed'
+            when struct(_ct_start_seqno, _ct_start_rba) = _ct_last_start_of_trail then 'open'
             else 'abandoned'
-        end as _transaction
+        end as _ct_transaction
     from ended
 
 ),
@@ -204,7 +204,7 @@ counted as (
 
     select
         *,
-        coalesce(_transaction <> 'none', false) and coalesce(_kind, '') not in ('control', 'metadata', 'ddl') as _counts
+        coalesce(_ct_transaction <> 'none', false) and coalesce(_ct_kind, '') not in ('control', 'metadata', 'ddl') as _ct_counts
     from in_transactions
 
 ),
@@ -213,10 +213,10 @@ neighboured as (
 
     select
         *,
-        lag(case when _counts and _copy = 0 then struct(struct(trail_seqno, trail_rba) as place, table_name, continued) end, 1) ignore nulls over in_order as _record_before,
-        lag(case when _counts and _copy = 0 then struct(struct(trail_seqno, trail_rba) as place, table_name, continued) end, 2) ignore nulls over in_order as _second_before
+        lag(case when _ct_counts and _ct_copy = 0 then struct(struct(trail_seqno, trail_rba) as place, table_name, continued) end, 1) ignore nulls over in_order as _ct_record_before,
+        lag(case when _ct_counts and _ct_copy = 0 then struct(struct(trail_seqno, trail_rba) as place, table_name, continued) end, 2) ignore nulls over in_order as _ct_second_before
     from counted
-    window in_order as (partition by _start_rba, _start_seqno, trail_name order by trail_seqno, trail_rba, _copy)
+    window in_order as (partition by _ct_start_rba, _ct_start_seqno, trail_name order by trail_seqno, trail_rba, _ct_copy)
 
 ),
 
@@ -226,10 +226,10 @@ begun as (
     select
         *,
         not coalesce(
-            if(_record_before['place'] = struct(trail_seqno, trail_rba), _second_before['continued'], _record_before['continued']) = 'Y'
-            and if(_record_before['place'] = struct(trail_seqno, trail_rba), _second_before['table_name'], _record_before['table_name']) <=> table_name,
+            if(_ct_record_before['place'] = struct(trail_seqno, trail_rba), _ct_second_before['continued'], _ct_record_before['continued']) = 'Y'
+            and if(_ct_record_before['place'] = struct(trail_seqno, trail_rba), _ct_second_before['table_name'], _ct_record_before['table_name']) <=> table_name,
             false
-        ) as _is_first
+        ) as _ct_is_first
     from neighboured
 
 ),
@@ -238,11 +238,11 @@ runs as (
 
     select
         *,
-        count_if(_counts and _copy = 0 and _is_first) over (
-            partition by _start_rba, _start_seqno, trail_name
-            order by trail_seqno, trail_rba, _copy
+        count_if(_ct_counts and _ct_copy = 0 and _ct_is_first) over (
+            partition by _ct_start_rba, _ct_start_seqno, trail_name
+            order by trail_seqno, trail_rba, _ct_copy
             rows between unbounded preceding and current row
-        ) as _run
+        ) as _ct_run
     from begun
 
 ),
@@ -251,7 +251,7 @@ own as (
 
     select *
     from runs
-    where _is_own
+    where _ct_is_own
 
 ),
 
@@ -261,19 +261,19 @@ piece_runs as (
         *,
         collect_list(
             case
-                when _counts and _copy = 0 and not (_is_first and coalesce(continued, 'N') = 'N')
-                    then struct(if(size(_data_before) > 0, _data_before, null) as `before`, if(size(_data_after) > 0, _data_after, null) as `after`)
+                when _ct_counts and _ct_copy = 0 and not (_ct_is_first and coalesce(continued, 'N') = 'N')
+                    then struct(if(size(_ct_data_before) > 0, _ct_data_before, null) as `before`, if(size(_ct_data_after) > 0, _ct_data_after, null) as `after`)
             end
-        ) over whole_run as _pieces,
-        min(case when _counts and _copy = 0 then struct(trail_seqno, trail_rba) end) over whole_run as _first_piece,
-        max(case when _counts and _copy = 0 then struct(trail_seqno, trail_rba, continued) end) over whole_run as _last_piece,
-        max(case when _counts and _is_first then _kind end) over whole_run as _kind_of_run,
-        max(case when _counts and _copy = 0 then _own_fault end) over whole_run as _fault_in_run,
-        max(_counts and _differs) over whole_run as _differs_in_run
+        ) over whole_run as _ct_pieces,
+        min(case when _ct_counts and _ct_copy = 0 then struct(trail_seqno, trail_rba) end) over whole_run as _ct_first_piece,
+        max(case when _ct_counts and _ct_copy = 0 then struct(trail_seqno, trail_rba, continued) end) over whole_run as _ct_last_piece,
+        max(case when _ct_counts and _ct_is_first then _ct_kind end) over whole_run as _ct_kind_of_run,
+        max(case when _ct_counts and _ct_copy = 0 then _ct_own_fault end) over whole_run as _ct_fault_in_run,
+        max(_ct_counts and _ct_differs) over whole_run as _ct_differs_in_run
     from own
     window whole_run as (
-        partition by _start_rba, _start_seqno, trail_name, _run
-        order by trail_seqno, trail_rba, _copy
+        partition by _ct_start_rba, _ct_start_seqno, trail_name, _ct_run
+        order by trail_seqno, trail_rba, _ct_copy
         rows between unbounded preceding and unbounded following
     )
 
@@ -284,10 +284,10 @@ joined as (
     select
         *,
         case
-            when size(_pieces) > 0
+            when size(_ct_pieces) > 0
                 then aggregate(
-                    slice(_pieces, 2, size(_pieces)),
-                    _pieces[0]['before'],
+                    slice(_ct_pieces, 2, size(_ct_pieces)),
+                    _ct_pieces[0]['before'],
                     (joined, piece) -> coalesce(
                         map_zip_with(
                             joined,
@@ -298,14 +298,14 @@ joined as (
                         piece['before']
                     )
                 )
-            when size(_data_before) > 0
-                then _data_before
-        end as _image_before,
+            when size(_ct_data_before) > 0
+                then _ct_data_before
+        end as _ct_image_before,
         case
-            when size(_pieces) > 0
+            when size(_ct_pieces) > 0
                 then aggregate(
-                    slice(_pieces, 2, size(_pieces)),
-                    _pieces[0]['after'],
+                    slice(_ct_pieces, 2, size(_ct_pieces)),
+                    _ct_pieces[0]['after'],
                     (joined, piece) -> coalesce(
                         map_zip_with(
                             joined,
@@ -316,17 +316,17 @@ joined as (
                         piece['after']
                     )
                 )
-            when size(_data_after) > 0
-                then _data_after
-        end as _image_after,
-        coalesce(_own_fault, if(_counts, _fault_in_run, null)) as _fault,
+            when size(_ct_data_after) > 0
+                then _ct_data_after
+        end as _ct_image_after,
+        coalesce(_ct_own_fault, if(_ct_counts, _ct_fault_in_run, null)) as _ct_fault,
         case
-            when not _counts then null
-            when _last_piece['continued'] = 'Y'
-                then concat('the pieces end at ', concat(trail_name, '/', lpad(cast(_last_piece['trail_seqno'] as string), 10, '0'), '/', lpad(cast(_last_piece['trail_rba'] as string), 19, '0')), ' without the last one')
-            when _kind_of_run = 'fragment'
+            when not _ct_counts then null
+            when _ct_last_piece['continued'] = 'Y'
+                then concat('the pieces end at ', concat(trail_name, '/', lpad(cast(_ct_last_piece['trail_seqno'] as string), 10, '0'), '/', lpad(cast(_ct_last_piece['trail_rba'] as string), 19, '0')), ' without the last one')
+            when _ct_kind_of_run = 'fragment'
                 then 'the piece has no record that it goes on from'
-        end as _run_error
+        end as _ct_run_error
     from piece_runs
 
 ),
@@ -336,17 +336,17 @@ halves as (
     select
         *,
         if(
-            size(array_distinct(transform(map_keys(if(_kind = 'delete' or (_kind = 'update' and before_after = 'B'), coalesce(_image_before, _image_after), _image_after)), name -> lower(name)))) = size(if(_kind = 'delete' or (_kind = 'update' and before_after = 'B'), coalesce(_image_before, _image_after), _image_after)),
-            transform_keys(if(_kind = 'delete' or (_kind = 'update' and before_after = 'B'), coalesce(_image_before, _image_after), _image_after), (name, value) -> lower(name)),
-            if(_kind = 'delete' or (_kind = 'update' and before_after = 'B'), coalesce(_image_before, _image_after), _image_after)
-        ) as _row,
+            size(array_distinct(transform(map_keys(if(_ct_kind = 'delete' or (_ct_kind = 'update' and before_after = 'B'), coalesce(_ct_image_before, _ct_image_after), _ct_image_after)), name -> lower(name)))) = size(if(_ct_kind = 'delete' or (_ct_kind = 'update' and before_after = 'B'), coalesce(_ct_image_before, _ct_image_after), _ct_image_after)),
+            transform_keys(if(_ct_kind = 'delete' or (_ct_kind = 'update' and before_after = 'B'), coalesce(_ct_image_before, _ct_image_after), _ct_image_after), (name, value) -> lower(name)),
+            if(_ct_kind = 'delete' or (_ct_kind = 'update' and before_after = 'B'), coalesce(_ct_image_before, _ct_image_after), _ct_image_after)
+        ) as _ct_row,
         if(
-            size(array_distinct(transform(map_keys(if(_kind = 'update' and before_after = 'A', _image_before, null)), name -> lower(name)))) = size(if(_kind = 'update' and before_after = 'A', _image_before, null)),
-            transform_keys(if(_kind = 'update' and before_after = 'A', _image_before, null), (name, value) -> lower(name)),
-            if(_kind = 'update' and before_after = 'A', _image_before, null)
-        ) as _own_row_before,
-        _counts and _copy = 0 and _is_first and _is_own as _is_head,
-        coalesce(_counts and _kind = 'update' and before_after = 'B', false) as _is_half
+            size(array_distinct(transform(map_keys(if(_ct_kind = 'update' and before_after = 'A', _ct_image_before, null)), name -> lower(name)))) = size(if(_ct_kind = 'update' and before_after = 'A', _ct_image_before, null)),
+            transform_keys(if(_ct_kind = 'update' and before_after = 'A', _ct_image_before, null), (name, value) -> lower(name)),
+            if(_ct_kind = 'update' and before_after = 'A', _ct_image_before, null)
+        ) as _ct_own_row_before,
+        _ct_counts and _ct_copy = 0 and _ct_is_first and _ct_is_own as _ct_is_head,
+        coalesce(_ct_counts and _ct_kind = 'update' and before_after = 'B', false) as _ct_is_half
     from joined
 
 ),
@@ -356,11 +356,11 @@ paired as (
 
     select
         *,
-        lag(case when _is_head then struct(struct(trail_seqno, trail_rba) as place, _is_half and _run_error is null and _fault is null as is_half, _row as image, _differs_in_run as differs) end, 1) ignore nulls over in_order as _head_before,
-        lag(case when _is_head then struct(struct(trail_seqno, trail_rba) as place, _is_half and _run_error is null and _fault is null as is_half, _row as image, _differs_in_run as differs) end, 2) ignore nulls over in_order as _second_head_before,
-        lead(case when _is_head then coalesce(_kind = 'update' and before_after = 'A', false) end, 1) ignore nulls over in_order as _half_follows
+        lag(case when _ct_is_head then struct(struct(trail_seqno, trail_rba) as place, _ct_is_half and _ct_run_error is null and _ct_fault is null as is_half, _ct_row as image, _ct_differs_in_run as differs) end, 1) ignore nulls over in_order as _ct_head_before,
+        lag(case when _ct_is_head then struct(struct(trail_seqno, trail_rba) as place, _ct_is_half and _ct_run_error is null and _ct_fault is null as is_half, _ct_row as image, _ct_differs_in_run as differs) end, 2) ignore nulls over in_order as _ct_second_head_before,
+        lead(case when _ct_is_head then coalesce(_ct_kind = 'update' and before_after = 'A', false) end, 1) ignore nulls over in_order as _ct_half_follows
     from halves
-    window in_order as (partition by _start_rba, _start_seqno, trail_name order by _run, trail_seqno, trail_rba, _copy)
+    window in_order as (partition by _ct_start_rba, _ct_start_seqno, trail_name order by _ct_run, trail_seqno, trail_rba, _ct_copy)
 
 ),
 
@@ -369,11 +369,11 @@ told_before as (
     select
         *,
         case
-            when not coalesce(_kind = 'update' and before_after = 'A', false) then null
-            when _head_before['place'] = struct(trail_seqno, trail_rba) then if(_second_head_before['is_half'], _second_head_before, null)
-            else if(_head_before['is_half'], _head_before, null)
-        end as _other_half,
-        case when _has_position then concat(trail_name, '/', lpad(cast(trail_seqno as string), 10, '0'), '/', lpad(cast(trail_rba as string), 19, '0')) end as _position
+            when not coalesce(_ct_kind = 'update' and before_after = 'A', false) then null
+            when _ct_head_before['place'] = struct(trail_seqno, trail_rba) then if(_ct_second_head_before['is_half'], _ct_second_head_before, null)
+            else if(_ct_head_before['is_half'], _ct_head_before, null)
+        end as _ct_other_half,
+        case when _ct_has_position then concat(trail_name, '/', lpad(cast(trail_seqno as string), 10, '0'), '/', lpad(cast(trail_rba as string), 19, '0')) end as _ct_position
     from paired
 
 ),
@@ -382,29 +382,29 @@ told_before as (
 records as (
 
     select
-        _kind,
-        _is_key_update,
-        _transaction,
-        _fault,
-        _run_error,
-        _is_own,
-        _is_first,
-        _is_half,
-        _is_half and coalesce(_half_follows, false) as _is_paired,
-        (size(_pieces) > 0 and _differs_in_run) or coalesce(_other_half['differs'], false) as _parts_differ,
-        _row,
-        coalesce(_own_row_before, _other_half['image']) as _row_before,
-        _position,
-        if(_counts, concat(trail_name, '/', lpad(cast(_first_piece['trail_seqno'] as string), 10, '0'), '/', lpad(cast(_first_piece['trail_rba'] as string), 19, '0')), _position) as _first_position,
+        _ct_kind,
+        _ct_is_key_update,
+        _ct_transaction,
+        _ct_fault,
+        _ct_run_error,
+        _ct_is_own,
+        _ct_is_first,
+        _ct_is_half,
+        _ct_is_half and coalesce(_ct_half_follows, false) as _ct_is_paired,
+        (size(_ct_pieces) > 0 and _ct_differs_in_run) or coalesce(_ct_other_half['differs'], false) as _ct_parts_differ,
+        _ct_row,
+        coalesce(_ct_own_row_before, _ct_other_half['image']) as _ct_row_before,
+        _ct_position,
+        if(_ct_counts, concat(trail_name, '/', lpad(cast(_ct_first_piece['trail_seqno'] as string), 10, '0'), '/', lpad(cast(_ct_first_piece['trail_rba'] as string), 19, '0')), _ct_position) as _ct_first_position,
         _transaction_id,
-        io_type as _io_type,
-        trans_ind as _trans_ind,
-        io_time as _io_time,
+        io_type as _ct_io_type,
+        trans_ind as _ct_trans_ind,
+        io_time as _ct_io_time,
         _csn,
         format_type as _format_type,
         audit_rba as _audit_rba,
         audit_pos as _audit_pos,
-        _landed_row
+        _ct_landed_row
     from told_before
 
 ),
@@ -412,22 +412,22 @@ records as (
 unpacked as (
 
     select
-        if(map_contains_key(_row, 'order'), _row['order'], _row_before['order']) as `order`,
-        if(map_contains_key(_row, 'it\'s'), _row['it\'s'], _row_before['it\'s']) as `it's`,
-        _row['name with spaces'] as `name with spaces`,
-        _row['amount'] as amount,
-        if(map_contains_key(_row_before, 'order'), _row_before['order'], _row['order']) as _before_1,
-        if(map_contains_key(_row_before, 'it\'s'), _row_before['it\'s'], _row['it\'s']) as _before_2,
+        if(map_contains_key(_ct_row, 'order'), _ct_row['order'], _ct_row_before['order']) as `order`,
+        if(map_contains_key(_ct_row, 'it\'s'), _ct_row['it\'s'], _ct_row_before['it\'s']) as `it's`,
+        _ct_row['name with spaces'] as `name with spaces`,
+        _ct_row['amount'] as amount,
+        if(map_contains_key(_ct_row_before, 'order'), _ct_row_before['order'], _ct_row['order']) as _ct_before_1,
+        if(map_contains_key(_ct_row_before, 'it\'s'), _ct_row_before['it\'s'], _ct_row['it\'s']) as _ct_before_2,
         case
             when
-                not coalesce(map_contains_key(_row, 'order'), false)
-                and not coalesce(map_contains_key(_row_before, 'order'), false)
+                not coalesce(map_contains_key(_ct_row, 'order'), false)
+                and not coalesce(map_contains_key(_ct_row_before, 'order'), false)
                 then 'order'
             when
-                not coalesce(map_contains_key(_row, 'it\'s'), false)
-                and not coalesce(map_contains_key(_row_before, 'it\'s'), false)
+                not coalesce(map_contains_key(_ct_row, 'it\'s'), false)
+                and not coalesce(map_contains_key(_ct_row_before, 'it\'s'), false)
                 then 'it\'s'
-        end as _missing_key,
+        end as _ct_missing_key,
         *
     from records
 
@@ -440,23 +440,23 @@ typed as (
         `it's`,
         `name with spaces`,
         try_cast(amount as decimal(12, 2)) as amount,
-        try_cast(_before_1 as bigint) as _before_1,
-        _before_2,
+        try_cast(_ct_before_1 as bigint) as _ct_before_1,
+        _ct_before_2,
         coalesce(
             case when `order` is not null and try_cast(`order` as bigint) is null then concat('column order: \'', cast(`order` as string), '\' is not bigint') end,
             null
-        ) as _key_misfit,
+        ) as _ct_key_misfit,
         coalesce(
-            case when _before_1 is not null and try_cast(_before_1 as bigint) is null then concat('column order: \'', cast(_before_1 as string), '\' is not bigint') end,
+            case when _ct_before_1 is not null and try_cast(_ct_before_1 as bigint) is null then concat('column order: \'', cast(_ct_before_1 as string), '\' is not bigint') end,
             null
-        ) as _key_before_misfit,
+        ) as _ct_key_before_misfit,
         coalesce(
             case when amount is not null and (try_cast(amount as decimal(12, 2)) is null or case when cast(amount as string) rlike '[eE]' then try_cast(amount as double) <> cast(try_cast(amount as decimal(12, 2)) as double) else cast(amount as string) rlike '[.][0-9]{2}[0-9]*[1-9]' end) then concat('column amount: \'', cast(amount as string), '\' is not decimal(12, 2)') end,
             null
-        ) as _column_misfit,
-        _missing_key,
-        size(array_distinct(transform(map_keys(_row), name -> lower(name)))) < size(_row) as _names_collide,
-        * except (_missing_key, `order`, `it's`, `name with spaces`, amount, _before_1, _before_2)
+        ) as _ct_column_misfit,
+        _ct_missing_key,
+        size(array_distinct(transform(map_keys(_ct_row), name -> lower(name)))) < size(_ct_row) as _ct_names_collide,
+        * except (_ct_missing_key, `order`, `it's`, `name with spaces`, amount, _ct_before_1, _ct_before_2)
     from unpacked
 
 ),
@@ -465,66 +465,66 @@ judged as (
 
     select
         *,
-        struct(_before_1 as `order`, _before_2 as `it's`) as _told_key_before,
+        struct(_ct_before_1 as `order`, _ct_before_2 as `it's`) as _ct_told_key_before,
         case
-            when not _is_own
+            when not _ct_is_own
                 then 'waiting'
-            when _position is null
+            when _ct_position is null
                 then null
-            when _kind in ('metadata', 'control', 'ddl') or _transaction = 'abandoned'
+            when _ct_kind in ('metadata', 'control', 'ddl') or _ct_transaction = 'abandoned'
                 then 'ignored'
-            when _transaction = 'open'
+            when _ct_transaction = 'open'
                 then 'waiting'
-            when _fault is not null or _transaction = 'none' or _run_error is not null
+            when _ct_fault is not null or _ct_transaction = 'none' or _ct_run_error is not null
                 then null
-            when not _is_first or _is_paired
+            when not _ct_is_first or _ct_is_paired
                 then 'merged'
-        end as _other_status,
+        end as _ct_other_status,
         case
-            when not _is_own
+            when not _ct_is_own
                 then null
-            when _position is null
+            when _ct_position is null
                 then concat('position_missing: ', case
-                    when _landed_row['trail_name'] = ''
+                    when _ct_landed_row['trail_name'] = ''
                         then 'trail_name is empty'
-                    when _landed_row['trail_name'] is null
+                    when _ct_landed_row['trail_name'] is null
                         then 'trail_name is null'
-                    when _landed_row['trail_seqno'] not between 0 and 9999999999
-                        then concat('trail_seqno is ', _landed_row['trail_seqno'])
-                    when _landed_row['trail_seqno'] is null
+                    when _ct_landed_row['trail_seqno'] not between 0 and 9999999999
+                        then concat('trail_seqno is ', _ct_landed_row['trail_seqno'])
+                    when _ct_landed_row['trail_seqno'] is null
                         then 'trail_seqno is null'
-                    when _landed_row['trail_rba'] not between 0 and 9223372036854775807
-                        then concat('trail_rba is ', _landed_row['trail_rba'])
-                    when _landed_row['trail_rba'] is null
+                    when _ct_landed_row['trail_rba'] not between 0 and 9223372036854775807
+                        then concat('trail_rba is ', _ct_landed_row['trail_rba'])
+                    when _ct_landed_row['trail_rba'] is null
                         then 'trail_rba is null'
                 end)
-            when _kind in ('metadata', 'control', 'ddl') or _transaction in ('abandoned', 'open')
+            when _ct_kind in ('metadata', 'control', 'ddl') or _ct_transaction in ('abandoned', 'open')
                 then null
-            when _fault is not null
-                then _fault
-            when _transaction = 'none'
-                then concat('transaction_start_missing: trans_ind is ', _trans_ind, ' and no transaction is open')
-            when _run_error is not null
-                then concat('chunk_run_broken: ', _run_error)
-            when not _is_first or _is_paired or _kind = 'truncate'
+            when _ct_fault is not null
+                then _ct_fault
+            when _ct_transaction = 'none'
+                then concat('transaction_start_missing: trans_ind is ', _ct_trans_ind, ' and no transaction is open')
+            when _ct_run_error is not null
+                then concat('chunk_run_broken: ', _ct_run_error)
+            when not _ct_is_first or _ct_is_paired or _ct_kind = 'truncate'
                 then null
-            when _is_half
+            when _ct_is_half
                 then 'after_half_missing: the next record of the table in the transaction is not the half after'
-            when _row is null
-                then concat('data_missing: ', if(_kind = 'delete', 'before_data and after_data are', 'after_data is'), ' null or empty')
-            when _names_collide
+            when _ct_row is null
+                then concat('data_missing: ', if(_ct_kind = 'delete', 'before_data and after_data are', 'after_data is'), ' null or empty')
+            when _ct_names_collide
                 then 'column_names_collide: names in the image differ by case alone'
-            when _missing_key is not null
-                then concat('key_missing: no image bears the key column ', _missing_key)
-            when _key_misfit is not null
-                then concat('value_does_not_fit: ', _key_misfit)
+            when _ct_missing_key is not null
+                then concat('key_missing: no image bears the key column ', _ct_missing_key)
+            when _ct_key_misfit is not null
+                then concat('value_does_not_fit: ', _ct_key_misfit)
             when `order` is null and `it's` is null
                 then 'key_missing: every key column is null: order, it\'s'
-            when _key_before_misfit is not null
-                then concat('value_does_not_fit: before_data: ', _key_before_misfit)
-            when _kind <> 'delete' and _column_misfit is not null
-                then concat('value_does_not_fit: ', _column_misfit)
-        end as _rejection
+            when _ct_key_before_misfit is not null
+                then concat('value_does_not_fit: before_data: ', _ct_key_before_misfit)
+            when _ct_kind <> 'delete' and _ct_column_misfit is not null
+                then concat('value_does_not_fit: ', _ct_column_misfit)
+        end as _ct_rejection
     from typed
 
 ),
@@ -536,19 +536,19 @@ staged_rows as (
         `it's`,
         `name with spaces`,
         amount,
-        case when _rejection is null and _other_status is null then _kind end as _change_op,
-        _first_position as _change_seq,
-        _io_time as _changed_at,
+        case when _ct_rejection is null and _ct_other_status is null then _ct_kind end as _change_op,
+        _ct_first_position as _change_seq,
+        _ct_io_time as _changed_at,
         _transaction_id,
-        case when _rejection is null and _other_status is null then _first_position end as _change_id,
+        case when _ct_rejection is null and _ct_other_status is null then _ct_first_position end as _change_id,
         case
-            when _rejection is null and _other_status is null and _kind not in ('delete', 'truncate')
+            when _ct_rejection is null and _ct_other_status is null and _ct_kind not in ('delete', 'truncate')
                 then nullif(
                     array_union(
                         array('order', 'it\'s'),
                         array_intersect(
                             array('order', 'it\'s', 'name with spaces', 'amount'),
-                            filter(array('order', 'it\'s', 'name with spaces', 'amount'), name -> map_contains_key(_row, lower(name)))
+                            filter(array('order', 'it\'s', 'name with spaces', 'amount'), name -> map_contains_key(_ct_row, lower(name)))
                         )
                     ),
                     array('order', 'it\'s', 'name with spaces', 'amount')
@@ -557,38 +557,38 @@ staged_rows as (
         cast(null as array<string>) as _changed_columns,
         case
             when
-                _rejection is null and _other_status is null and _kind = 'update' and _row_before is not null
-                and not struct(`order`, `it's`) <=> _told_key_before
-                then _told_key_before
+                _ct_rejection is null and _ct_other_status is null and _ct_kind = 'update' and _ct_row_before is not null
+                and not struct(`order`, `it's`) <=> _ct_told_key_before
+                then _ct_told_key_before
         end as _key_before,
-        coalesce(_position, to_json(struct(_landed_row['trail_name'] as trail_name, _landed_row['trail_seqno'] as trail_seqno, _landed_row['trail_rba'] as trail_rba))) as _raw_id,
+        coalesce(_ct_position, to_json(struct(_ct_landed_row['trail_name'] as trail_name, _ct_landed_row['trail_seqno'] as trail_seqno, _ct_landed_row['trail_rba'] as trail_rba))) as _raw_id,
         case
-            when _rejection is not null or _other_status is not null
-                then to_json(_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
+            when _ct_rejection is not null or _ct_other_status is not null
+                then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
         end as _raw_row,
-        coalesce(if(_rejection is not null, 'rejected', null), _other_status, 'accepted') as _status,
+        coalesce(if(_ct_rejection is not null, 'rejected', null), _ct_other_status, 'accepted') as _status,
         case
-            when _rejection is not null then _rejection
-            when not _is_own then 'transaction_open: the end of the transaction has not landed'
-            when _kind = 'metadata' then 'metadata: the record tells how a table is made'
-            when _kind = 'ddl' then 'ddl_record: the record tells a statement that changed a definition'
-            when _kind = 'control' then concat('control_record: io_type ', _io_type, ' is no change of a row')
-            when _transaction = 'abandoned' then 'transaction_abandoned: another transaction begins before the end of this one'
-            when _other_status = 'waiting' then 'transaction_open: the end of the transaction has not landed'
-            when _other_status = 'merged' and not _is_first then concat('chunk: the record goes on from ', _first_position)
-            when _other_status = 'merged' then 'before_image: half of an update'
+            when _ct_rejection is not null then _ct_rejection
+            when not _ct_is_own then 'transaction_open: the end of the transaction has not landed'
+            when _ct_kind = 'metadata' then 'metadata: the record tells how a table is made'
+            when _ct_kind = 'ddl' then 'ddl_record: the record tells a statement that changed a definition'
+            when _ct_kind = 'control' then concat('control_record: io_type ', _ct_io_type, ' is no change of a row')
+            when _ct_transaction = 'abandoned' then 'transaction_abandoned: another transaction begins before the end of this one'
+            when _ct_other_status = 'waiting' then 'transaction_open: the end of the transaction has not landed'
+            when _ct_other_status = 'merged' and not _ct_is_first then concat('chunk: the record goes on from ', _ct_first_position)
+            when _ct_other_status = 'merged' then 'before_image: half of an update'
         end as _status_reason,
         _csn,
         _format_type,
         _audit_rba,
         _audit_pos,
         case
-            when _rejection is null and _other_status is null and _parts_differ
+            when _ct_rejection is null and _ct_other_status is null and _ct_parts_differ
                 then 'conflicting_content: pieces of the record were delivered with different contents; the greater ones stand'
-            when _rejection is null and _other_status is null and _is_key_update and _row_before is null
+            when _ct_rejection is null and _ct_other_status is null and _ct_is_key_update and _ct_row_before is null
                 then 'key_move_without_before: the record says that the key changed, and tells no key before'
         end as _report,
-        monotonically_increasing_id() as _place
+        monotonically_increasing_id() as _ct_place
     from judged
 
 ),
@@ -604,9 +604,9 @@ loaded as (
             case when `order` is not null and try_cast(`order` as bigint) is null then concat('column order: \'', cast(`order` as string), '\' is not bigint') end,
             case when amount is not null and (try_cast(amount as decimal(12, 2)) is null or case when cast(amount as string) rlike '[eE]' then try_cast(amount as double) <> cast(try_cast(amount as decimal(12, 2)) as double) else cast(amount as string) rlike '[.][0-9]{2}[0-9]*[1-9]' end) then concat('column amount: \'', cast(amount as string), '\' is not decimal(12, 2)') end,
             null
-        ) as _column_misfit,
+        ) as _ct_column_misfit,
         lower(hex(xxhash64(`order`, `it's`, `name with spaces`, amount, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null)))) as _raw_id,
-        struct(*) as _landed_row
+        struct(*) as _ct_landed_row
     from lake_raw.trail_load
 
 ),
@@ -616,11 +616,11 @@ judged_load as (
     select
         *,
         case
-            when _column_misfit is not null
-                then concat('value_does_not_fit: ', _column_misfit)
+            when _ct_column_misfit is not null
+                then concat('value_does_not_fit: ', _ct_column_misfit)
             when `order` is null and `it's` is null
                 then 'key_missing: every key column is null: order, it\'s'
-        end as _rejection
+        end as _ct_rejection
     from loaded
 
 ),
@@ -632,26 +632,26 @@ staged_snapshot as (
         `it's`,
         `name with spaces`,
         amount,
-        case when _rejection is null then 'snapshot' end as _change_op,
+        case when _ct_rejection is null then 'snapshot' end as _change_op,
         '' as _change_seq,
         cast(null as timestamp) as _changed_at,
         cast(null as string) as _transaction_id,
         case
-            when _rejection is null then concat_ws(':', 'snapshot', '', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')))
+            when _ct_rejection is null then concat_ws(':', 'snapshot', '', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')))
         end as _change_id,
         cast(null as array<string>) as _present_columns,
         cast(null as array<string>) as _changed_columns,
         cast(null as struct<`order`: bigint, `it's`: string>) as _key_before,
         _raw_id,
-        case when _rejection is not null then to_json(_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
-        case when _rejection is null then 'accepted' else 'rejected' end as _status,
-        _rejection as _status_reason,
+        case when _ct_rejection is not null then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
+        case when _ct_rejection is null then 'accepted' else 'rejected' end as _status,
+        _ct_rejection as _status_reason,
         cast(null as string) as _csn,
         cast(null as string) as _format_type,
         cast(null as bigint) as _audit_rba,
         cast(null as bigint) as _audit_pos,
         cast(null as string) as _report,
-        monotonically_increasing_id() as _place
+        monotonically_increasing_id() as _ct_place
     from judged_load
 
 ),

@@ -37,7 +37,7 @@ given_events as (
         cast(null as timestamp) as _valid_from,
         cast(null as string) as _valid_from_seq,
         cast(null as timestamp) as _latest_at,
-        false as _is_known
+        false as _ct_is_known
     from key_events
 
 ),
@@ -46,8 +46,8 @@ placed_events as (
 
     select
         *,
-        max(coalesce(_latest_at, _changed_at)) over in_order as _running_at,
-        lead(_change_seq) over in_order as _next_seq
+        max(coalesce(_latest_at, _changed_at)) over in_order as _ct_running_at,
+        lead(_change_seq) over in_order as _ct_next_seq
     from given_events
     window in_order as (
         partition by `order`, `it's`
@@ -60,7 +60,7 @@ folded as (
 
     select *
     from placed_events
-    where _next_seq is null or _next_seq <> _change_seq
+    where _ct_next_seq is null or _ct_next_seq <> _change_seq
 
 ),
 
@@ -73,7 +73,7 @@ compared_events as (
             _is_deleted = lag(_is_deleted) over in_order
             and (_is_deleted or struct(`order`, `it's`, `name with spaces`) <=> lag(struct(`order`, `it's`, `name with spaces`)) over in_order),
             false
-        ) as _begins
+        ) as _ct_begins
     from folded
     window in_order as (partition by `order`, `it's` order by _change_seq)
 
@@ -84,26 +84,26 @@ begun_events as (
 
     select
         *,
-        lead(_begins, 1, true) over in_order as _ends,
+        lead(_ct_begins, 1, true) over in_order as _ct_ends,
         last_value(
             case
-                when _begins
+                when _ct_begins
                     then struct(
-                        if(_is_known, _valid_from_seq, _change_seq) as seq,
-                        if(_is_known, _valid_from, _running_at) as `at`
+                        if(_ct_is_known, _valid_from_seq, _change_seq) as seq,
+                        if(_ct_is_known, _valid_from, _ct_running_at) as `at`
                     )
             end,
             true
-        ) over in_order as _beginning,
+        ) over in_order as _ct_beginning,
         lead(
             case
-                when _begins
+                when _ct_begins
                     then struct(
-                        if(_is_known, _valid_from_seq, _change_seq) as seq,
-                        if(_is_known, _valid_from, _running_at) as `at`
+                        if(_ct_is_known, _valid_from_seq, _change_seq) as seq,
+                        if(_ct_is_known, _valid_from, _ct_running_at) as `at`
                     )
             end
-        ) over in_order as _next_beginning
+        ) over in_order as _ct_next_beginning
     from compared_events
     window in_order as (partition by `order`, `it's` order by _change_seq)
 
@@ -113,7 +113,7 @@ versions as (
 
     select
         cast(null as string) as _mark,
-        false as _is_withdrawn,
+        false as _ct_is_withdrawn,
         _change_seq,
         _change_op,
         _change_id,
@@ -122,16 +122,16 @@ versions as (
         _is_replayed,
         _changed_at,
         _transaction_id,
-        _next_beginning is null as _is_last,
-        _running_at as _latest_at,
-        _beginning['at'] as _valid_from,
-        _next_beginning['at'] as _valid_to,
-        _beginning['seq'] as _valid_from_seq,
-        _next_beginning['seq'] as _valid_to_seq,
-        _next_beginning is null and not _is_deleted as _is_current,
+        _ct_next_beginning is null as _is_last,
+        _ct_running_at as _latest_at,
+        _ct_beginning['at'] as _valid_from,
+        _ct_next_beginning['at'] as _valid_to,
+        _ct_beginning['seq'] as _valid_from_seq,
+        _ct_next_beginning['seq'] as _valid_to_seq,
+        _ct_next_beginning is null and not _is_deleted as _is_current,
         `order`, `it's`, `name with spaces`
     from begun_events
-    where _ends
+    where _ct_ends
 
 )
 

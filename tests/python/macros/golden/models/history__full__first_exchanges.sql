@@ -13,15 +13,15 @@ with changes as (
 events as (
 
     select
-        if(_departs, _key_before['order'], `order`) as `order`,
-        if(_departs, _key_before['it\'s'], `it's`) as `it's`,
-        if(_departs, null, `name with spaces`) as `name with spaces`,
+        if(_ct_departs, _key_before['order'], `order`) as `order`,
+        if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
+        if(_ct_departs, null, `name with spaces`) as `name with spaces`,
         _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
-        if(_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
-        _departs or _change_op = 'delete' as _is_deleted,
-        _key_before is not null and not _departs as _enters
+        if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _ct_departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _ct_departs as _ct_enters
     from changes
-        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _departs
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
 
 ),
 
@@ -39,15 +39,15 @@ moves_and_deletes as (
 entries_and_ends as (
 
     select
-        if(_departs, _key_before['order'], `order`) as `order`,
-        if(_departs, _key_before['it\'s'], `it's`) as `it's`,
-        if(_departs, null, `name with spaces`) as `name with spaces`,
+        if(_ct_departs, _key_before['order'], `order`) as `order`,
+        if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
+        if(_ct_departs, null, `name with spaces`) as `name with spaces`,
         _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
-        if(_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
-        _departs or _change_op = 'delete' as _is_deleted,
-        _key_before is not null and not _departs as _enters
+        if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _ct_departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _ct_departs as _ct_enters
     from moves_and_deletes
-        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _departs
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
 
 ),
 
@@ -60,7 +60,7 @@ exchanged_keys as (
             entries._transaction_id = ends._transaction_id
             and ends._is_deleted
             and entries.`order` <=> ends.`order` and entries.`it's` <=> ends.`it's`
-    where entries._enters
+    where entries._ct_enters
 
 ),
 
@@ -89,7 +89,7 @@ truncates as (
 
 floors as (
 
-    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _floors
+    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _ct_floors
     from truncates
 
 ),
@@ -102,7 +102,7 @@ counted_rows as (
         `order`, `it's`,
         aggregate(
             array_sort(collect_list(struct(
-                _change_seq, _precedence, _change_id, _transaction_id, _enters, _is_deleted
+                _change_seq, _precedence, _change_id, _transaction_id, _ct_enters, _is_deleted
             ))),
             named_struct(
                 'transaction_id', cast(null as string),
@@ -114,7 +114,7 @@ counted_rows as (
                 'rows', case
                     when event._is_deleted
                         then greatest(if(event._transaction_id = held.transaction_id, held.rows, least(held.rows, 1)) - 1, 0)
-                    when event._enters
+                    when event._ct_enters
                         then if(event._transaction_id = held.transaction_id, held.rows, least(held.rows, 1)) + 1
                     else greatest(if(event._transaction_id = held.transaction_id, held.rows, least(held.rows, 1)), 1)
                 end,
@@ -124,12 +124,12 @@ counted_rows as (
                     held.covered
                 )
             )
-        ).covered as _covered
+        ).covered as _ct_covered
     from events
     left semi join exchanged_keys
         on events.`order` <=> exchanged_keys.`order` and events.`it's` <=> exchanged_keys.`it's`
     cross join floors
-    group by `order`, `it's`, size(filter(_floors, floor -> floor._change_seq <= events._change_seq))
+    group by `order`, `it's`, size(filter(_ct_floors, floor -> floor._change_seq <= events._change_seq))
 
 ),
 
@@ -140,7 +140,7 @@ covered_ends as (
         _change_id,
         _precedence
     from counted_rows
-        lateral view inline(_covered) as _change_id, _precedence
+        lateral view inline(_ct_covered) as _change_id, _precedence
 
 ),
 
@@ -165,7 +165,7 @@ given_events as (
         cast(null as timestamp) as _valid_from,
         cast(null as string) as _valid_from_seq,
         cast(null as timestamp) as _latest_at,
-        false as _is_known
+        false as _ct_is_known
     from key_events
 
 ),
@@ -175,12 +175,12 @@ spans as (
     select
         `order`, `it's`,
         _is_replayed,
-        _change_seq as _span_seq,
-        _is_deleted as _is_ended,
+        _change_seq as _ct_span_seq,
+        _is_deleted as _ct_is_ended,
         lead(_change_seq) over (
             partition by `order`, `it's`
             order by _change_seq, _precedence, _change_id
-        ) as _span_next_seq
+        ) as _ct_span_next_seq
     from given_events
 
 ),
@@ -192,14 +192,14 @@ key_floors as (
         _is_replayed,
         get(
             filter(
-                _floors,
-                floor -> floor._change_seq > _span_seq and (_span_next_seq is null or floor._change_seq <= _span_next_seq)
+                _ct_floors,
+                floor -> floor._change_seq > _ct_span_seq and (_ct_span_next_seq is null or floor._change_seq <= _ct_span_next_seq)
             ),
             0
-        ) as _floor
+        ) as _ct_floor
     from spans
     cross join floors
-    where not _is_ended
+    where not _ct_is_ended
 
 ),
 
@@ -213,19 +213,19 @@ ended_events as (
         `it's`,
         cast(null as string) as `name with spaces`,
         'truncate' as _change_op,
-        _floor['_change_seq'] as _change_seq,
-        _floor['_changed_at'] as _changed_at,
-        _floor['_transaction_id'] as _transaction_id,
-        _floor['_change_id'] as _change_id,
+        _ct_floor['_change_seq'] as _change_seq,
+        _ct_floor['_changed_at'] as _changed_at,
+        _ct_floor['_transaction_id'] as _transaction_id,
+        _ct_floor['_change_id'] as _change_id,
         1 as _precedence,
         true as _is_deleted,
         _is_replayed,
         cast(null as timestamp) as _valid_from,
         cast(null as string) as _valid_from_seq,
         cast(null as timestamp) as _latest_at,
-        false as _is_known
+        false as _ct_is_known
     from key_floors
-    where _floor is not null
+    where _ct_floor is not null
 
 ),
 
@@ -233,8 +233,8 @@ placed_events as (
 
     select
         *,
-        max(coalesce(_latest_at, _changed_at)) over in_order as _running_at,
-        lead(_change_seq) over in_order as _next_seq
+        max(coalesce(_latest_at, _changed_at)) over in_order as _ct_running_at,
+        lead(_change_seq) over in_order as _ct_next_seq
     from ended_events
     window in_order as (
         partition by `order`, `it's`
@@ -247,7 +247,7 @@ folded as (
 
     select *
     from placed_events
-    where _next_seq is null or _next_seq <> _change_seq
+    where _ct_next_seq is null or _ct_next_seq <> _change_seq
 
 ),
 
@@ -260,7 +260,7 @@ compared_events as (
             _is_deleted = lag(_is_deleted) over in_order
             and (_is_deleted or struct(`order`, `it's`, `name with spaces`) <=> lag(struct(`order`, `it's`, `name with spaces`)) over in_order),
             false
-        ) as _begins
+        ) as _ct_begins
     from folded
     window in_order as (partition by `order`, `it's` order by _change_seq)
 
@@ -271,26 +271,26 @@ begun_events as (
 
     select
         *,
-        lead(_begins, 1, true) over in_order as _ends,
+        lead(_ct_begins, 1, true) over in_order as _ct_ends,
         last_value(
             case
-                when _begins
+                when _ct_begins
                     then struct(
-                        if(_is_known, _valid_from_seq, _change_seq) as seq,
-                        if(_is_known, _valid_from, _running_at) as `at`
+                        if(_ct_is_known, _valid_from_seq, _change_seq) as seq,
+                        if(_ct_is_known, _valid_from, _ct_running_at) as `at`
                     )
             end,
             true
-        ) over in_order as _beginning,
+        ) over in_order as _ct_beginning,
         lead(
             case
-                when _begins
+                when _ct_begins
                     then struct(
-                        if(_is_known, _valid_from_seq, _change_seq) as seq,
-                        if(_is_known, _valid_from, _running_at) as `at`
+                        if(_ct_is_known, _valid_from_seq, _change_seq) as seq,
+                        if(_ct_is_known, _valid_from, _ct_running_at) as `at`
                     )
             end
-        ) over in_order as _next_beginning
+        ) over in_order as _ct_next_beginning
     from compared_events
     window in_order as (partition by `order`, `it's` order by _change_seq)
 
@@ -300,7 +300,7 @@ versions as (
 
     select
         cast(null as string) as _mark,
-        false as _is_withdrawn,
+        false as _ct_is_withdrawn,
         _change_seq,
         _change_op,
         _change_id,
@@ -309,16 +309,16 @@ versions as (
         _is_replayed,
         _changed_at,
         _transaction_id,
-        _next_beginning is null as _is_last,
-        _running_at as _latest_at,
-        _beginning['at'] as _valid_from,
-        _next_beginning['at'] as _valid_to,
-        _beginning['seq'] as _valid_from_seq,
-        _next_beginning['seq'] as _valid_to_seq,
-        _next_beginning is null and not _is_deleted as _is_current,
+        _ct_next_beginning is null as _is_last,
+        _ct_running_at as _latest_at,
+        _ct_beginning['at'] as _valid_from,
+        _ct_next_beginning['at'] as _valid_to,
+        _ct_beginning['seq'] as _valid_from_seq,
+        _ct_next_beginning['seq'] as _valid_to_seq,
+        _ct_next_beginning is null and not _is_deleted as _is_current,
         `order`, `it's`, `name with spaces`
     from begun_events
-    where _ends
+    where _ct_ends
 
 )
 

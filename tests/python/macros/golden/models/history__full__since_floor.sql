@@ -55,7 +55,7 @@ truncates as (
 
 floors as (
 
-    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _floors
+    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _ct_floors
     from truncates
 
 ),
@@ -123,12 +123,12 @@ given_events as (
         cast(null as timestamp) as _valid_from,
         cast(null as string) as _valid_from_seq,
         cast(null as timestamp) as _latest_at,
-        false as _is_known
+        false as _ct_is_known
     from key_events
     union all
     select
         `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _is_replayed, _valid_from, _valid_from_seq, _latest_at,
-        true as _is_known
+        true as _ct_is_known
     from known_events
     -- change_tables: to here
 
@@ -139,12 +139,12 @@ spans as (
     select
         `order`, `it's`,
         _is_replayed,
-        _change_seq as _span_seq,
-        _is_deleted as _is_ended,
+        _change_seq as _ct_span_seq,
+        _is_deleted as _ct_is_ended,
         lead(_change_seq) over (
             partition by `order`, `it's`
             order by _change_seq, _precedence, _change_id
-        ) as _span_next_seq
+        ) as _ct_span_next_seq
     from given_events
 
 ),
@@ -156,14 +156,14 @@ key_floors as (
         _is_replayed,
         get(
             filter(
-                _floors,
-                floor -> floor._change_seq > _span_seq and (_span_next_seq is null or floor._change_seq <= _span_next_seq)
+                _ct_floors,
+                floor -> floor._change_seq > _ct_span_seq and (_ct_span_next_seq is null or floor._change_seq <= _ct_span_next_seq)
             ),
             0
-        ) as _floor
+        ) as _ct_floor
     from spans
     cross join floors
-    where not _is_ended
+    where not _ct_is_ended
 
 ),
 
@@ -177,19 +177,19 @@ ended_events as (
         `it's`,
         cast(null as string) as `name with spaces`,
         'truncate' as _change_op,
-        _floor['_change_seq'] as _change_seq,
-        _floor['_changed_at'] as _changed_at,
-        _floor['_transaction_id'] as _transaction_id,
-        _floor['_change_id'] as _change_id,
+        _ct_floor['_change_seq'] as _change_seq,
+        _ct_floor['_changed_at'] as _changed_at,
+        _ct_floor['_transaction_id'] as _transaction_id,
+        _ct_floor['_change_id'] as _change_id,
         1 as _precedence,
         true as _is_deleted,
         _is_replayed,
         cast(null as timestamp) as _valid_from,
         cast(null as string) as _valid_from_seq,
         cast(null as timestamp) as _latest_at,
-        false as _is_known
+        false as _ct_is_known
     from key_floors
-    where _floor is not null
+    where _ct_floor is not null
 
 ),
 
@@ -197,8 +197,8 @@ placed_events as (
 
     select
         *,
-        max(coalesce(_latest_at, _changed_at)) over in_order as _running_at,
-        lead(_change_seq) over in_order as _next_seq
+        max(coalesce(_latest_at, _changed_at)) over in_order as _ct_running_at,
+        lead(_change_seq) over in_order as _ct_next_seq
     from ended_events
     window in_order as (
         partition by `order`, `it's`
@@ -211,7 +211,7 @@ folded as (
 
     select *
     from placed_events
-    where _next_seq is null or _next_seq <> _change_seq
+    where _ct_next_seq is null or _ct_next_seq <> _change_seq
 
 ),
 
@@ -224,7 +224,7 @@ compared_events as (
             _is_deleted = lag(_is_deleted) over in_order
             and (_is_deleted or struct(`order`, `it's`, `name with spaces`) <=> lag(struct(`order`, `it's`, `name with spaces`)) over in_order),
             false
-        ) as _begins
+        ) as _ct_begins
     from folded
     window in_order as (partition by `order`, `it's` order by _change_seq)
 
@@ -235,26 +235,26 @@ begun_events as (
 
     select
         *,
-        lead(_begins, 1, true) over in_order as _ends,
+        lead(_ct_begins, 1, true) over in_order as _ct_ends,
         last_value(
             case
-                when _begins
+                when _ct_begins
                     then struct(
-                        if(_is_known, _valid_from_seq, _change_seq) as seq,
-                        if(_is_known, _valid_from, _running_at) as `at`
+                        if(_ct_is_known, _valid_from_seq, _change_seq) as seq,
+                        if(_ct_is_known, _valid_from, _ct_running_at) as `at`
                     )
             end,
             true
-        ) over in_order as _beginning,
+        ) over in_order as _ct_beginning,
         lead(
             case
-                when _begins
+                when _ct_begins
                     then struct(
-                        if(_is_known, _valid_from_seq, _change_seq) as seq,
-                        if(_is_known, _valid_from, _running_at) as `at`
+                        if(_ct_is_known, _valid_from_seq, _change_seq) as seq,
+                        if(_ct_is_known, _valid_from, _ct_running_at) as `at`
                     )
             end
-        ) over in_order as _next_beginning
+        ) over in_order as _ct_next_beginning
     from compared_events
     window in_order as (partition by `order`, `it's` order by _change_seq)
 
@@ -264,7 +264,7 @@ versions as (
 
     select
         cast(null as string) as _mark,
-        false as _is_withdrawn,
+        false as _ct_is_withdrawn,
         _change_seq,
         _change_op,
         _change_id,
@@ -273,16 +273,16 @@ versions as (
         _is_replayed,
         _changed_at,
         _transaction_id,
-        _next_beginning is null as _is_last,
-        _running_at as _latest_at,
-        _beginning['at'] as _valid_from,
-        _next_beginning['at'] as _valid_to,
-        _beginning['seq'] as _valid_from_seq,
-        _next_beginning['seq'] as _valid_to_seq,
-        _next_beginning is null and not _is_deleted as _is_current,
+        _ct_next_beginning is null as _is_last,
+        _ct_running_at as _latest_at,
+        _ct_beginning['at'] as _valid_from,
+        _ct_next_beginning['at'] as _valid_to,
+        _ct_beginning['seq'] as _valid_from_seq,
+        _ct_next_beginning['seq'] as _valid_to_seq,
+        _ct_next_beginning is null and not _is_deleted as _is_current,
         `order`, `it's`, `name with spaces`
     from begun_events
-    where _ends
+    where _ct_ends
 
 )
 

@@ -14,15 +14,15 @@ with changes as (
 events as (
 
     select
-        if(_departs, _key_before['order'], `order`) as `order`,
-        if(_departs, _key_before['it\'s'], `it's`) as `it's`,
-        if(_departs, null, `name with spaces`) as `name with spaces`,
+        if(_ct_departs, _key_before['order'], `order`) as `order`,
+        if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
+        if(_ct_departs, null, `name with spaces`) as `name with spaces`,
         _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
-        if(_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
-        _departs or _change_op = 'delete' as _is_deleted,
-        _key_before is not null and not _departs as _enters
+        if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _ct_departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _ct_departs as _ct_enters
     from changes
-        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _departs
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
 
 ),
 
@@ -58,15 +58,15 @@ moves_and_deletes as (
 entries_and_ends as (
 
     select
-        if(_departs, _key_before['order'], `order`) as `order`,
-        if(_departs, _key_before['it\'s'], `it's`) as `it's`,
-        if(_departs, null, `name with spaces`) as `name with spaces`,
+        if(_ct_departs, _key_before['order'], `order`) as `order`,
+        if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
+        if(_ct_departs, null, `name with spaces`) as `name with spaces`,
         _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
-        if(_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
-        _departs or _change_op = 'delete' as _is_deleted,
-        _key_before is not null and not _departs as _enters
+        if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _ct_departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _ct_departs as _ct_enters
     from moves_and_deletes
-        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _departs
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
 
 ),
 
@@ -81,7 +81,7 @@ exchanged_keys as (
             and entries.`order` <=> ends.`order` and entries.`it's` <=> ends.`it's`
     left semi join events
         on entries.`order` <=> events.`order` and entries.`it's` <=> events.`it's`
-    where entries._enters
+    where entries._ct_enters
 
 ),
 
@@ -109,15 +109,15 @@ logged_changes as (
 logged_events as (
 
     select
-        if(_departs, _key_before['order'], `order`) as `order`,
-        if(_departs, _key_before['it\'s'], `it's`) as `it's`,
-        if(_departs, null, `name with spaces`) as `name with spaces`,
+        if(_ct_departs, _key_before['order'], `order`) as `order`,
+        if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
+        if(_ct_departs, null, `name with spaces`) as `name with spaces`,
         _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
-        if(_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
-        _departs or _change_op = 'delete' as _is_deleted,
-        _key_before is not null and not _departs as _enters
+        if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _ct_departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _ct_departs as _ct_enters
     from logged_changes
-        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _departs
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
 
 ),
 
@@ -155,7 +155,7 @@ truncates as (
 
 floors as (
 
-    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _floors
+    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _ct_floors
     from truncates
 
 ),
@@ -168,7 +168,7 @@ counted_rows as (
         `order`, `it's`,
         aggregate(
             array_sort(collect_list(struct(
-                _change_seq, _precedence, _change_id, _transaction_id, _enters, _is_deleted
+                _change_seq, _precedence, _change_id, _transaction_id, _ct_enters, _is_deleted
             ))),
             named_struct(
                 'transaction_id', cast(null as string),
@@ -180,7 +180,7 @@ counted_rows as (
                 'rows', case
                     when event._is_deleted
                         then greatest(if(event._transaction_id = held.transaction_id, held.rows, least(held.rows, 1)) - 1, 0)
-                    when event._enters
+                    when event._ct_enters
                         then if(event._transaction_id = held.transaction_id, held.rows, least(held.rows, 1)) + 1
                     else greatest(if(event._transaction_id = held.transaction_id, held.rows, least(held.rows, 1)), 1)
                 end,
@@ -190,10 +190,10 @@ counted_rows as (
                     held.covered
                 )
             )
-        ).covered as _covered
+        ).covered as _ct_covered
     from replayed_events
     cross join floors
-    group by `order`, `it's`, size(filter(_floors, floor -> floor._change_seq <= replayed_events._change_seq))
+    group by `order`, `it's`, size(filter(_ct_floors, floor -> floor._change_seq <= replayed_events._change_seq))
 
 ),
 
@@ -204,7 +204,7 @@ covered_ends as (
         _change_id,
         _precedence
     from counted_rows
-        lateral view inline(_covered) as _change_id, _precedence
+        lateral view inline(_ct_covered) as _change_id, _precedence
 
 ),
 
@@ -285,12 +285,12 @@ given_events as (
         cast(null as timestamp) as _valid_from,
         cast(null as string) as _valid_from_seq,
         cast(null as timestamp) as _latest_at,
-        false as _is_known
+        false as _ct_is_known
     from key_events
     union all
     select
         `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _is_replayed, _valid_from, _valid_from_seq, _latest_at,
-        true as _is_known
+        true as _ct_is_known
     from known_events
     -- change_tables: to here
 
@@ -301,12 +301,12 @@ spans as (
     select
         `order`, `it's`,
         _is_replayed,
-        _change_seq as _span_seq,
-        _is_deleted as _is_ended,
+        _change_seq as _ct_span_seq,
+        _is_deleted as _ct_is_ended,
         lead(_change_seq) over (
             partition by `order`, `it's`
             order by _change_seq, _precedence, _change_id
-        ) as _span_next_seq
+        ) as _ct_span_next_seq
     from given_events
 
 ),
@@ -318,14 +318,14 @@ key_floors as (
         _is_replayed,
         get(
             filter(
-                _floors,
-                floor -> floor._change_seq > _span_seq and (_span_next_seq is null or floor._change_seq <= _span_next_seq)
+                _ct_floors,
+                floor -> floor._change_seq > _ct_span_seq and (_ct_span_next_seq is null or floor._change_seq <= _ct_span_next_seq)
             ),
             0
-        ) as _floor
+        ) as _ct_floor
     from spans
     cross join floors
-    where not _is_ended
+    where not _ct_is_ended
 
 ),
 
@@ -339,19 +339,19 @@ ended_events as (
         `it's`,
         cast(null as string) as `name with spaces`,
         'truncate' as _change_op,
-        _floor['_change_seq'] as _change_seq,
-        _floor['_changed_at'] as _changed_at,
-        _floor['_transaction_id'] as _transaction_id,
-        _floor['_change_id'] as _change_id,
+        _ct_floor['_change_seq'] as _change_seq,
+        _ct_floor['_changed_at'] as _changed_at,
+        _ct_floor['_transaction_id'] as _transaction_id,
+        _ct_floor['_change_id'] as _change_id,
         1 as _precedence,
         true as _is_deleted,
         _is_replayed,
         cast(null as timestamp) as _valid_from,
         cast(null as string) as _valid_from_seq,
         cast(null as timestamp) as _latest_at,
-        false as _is_known
+        false as _ct_is_known
     from key_floors
-    where _floor is not null
+    where _ct_floor is not null
 
 ),
 
@@ -359,8 +359,8 @@ placed_events as (
 
     select
         *,
-        max(coalesce(_latest_at, _changed_at)) over in_order as _running_at,
-        lead(_change_seq) over in_order as _next_seq
+        max(coalesce(_latest_at, _changed_at)) over in_order as _ct_running_at,
+        lead(_change_seq) over in_order as _ct_next_seq
     from ended_events
     window in_order as (
         partition by `order`, `it's`
@@ -373,7 +373,7 @@ folded as (
 
     select *
     from placed_events
-    where _next_seq is null or _next_seq <> _change_seq
+    where _ct_next_seq is null or _ct_next_seq <> _change_seq
 
 ),
 
@@ -386,7 +386,7 @@ compared_events as (
             _is_deleted = lag(_is_deleted) over in_order
             and (_is_deleted or struct(`order`, `it's`, `name with spaces`) <=> lag(struct(`order`, `it's`, `name with spaces`)) over in_order),
             false
-        ) as _begins
+        ) as _ct_begins
     from folded
     window in_order as (partition by `order`, `it's` order by _change_seq)
 
@@ -397,26 +397,26 @@ begun_events as (
 
     select
         *,
-        lead(_begins, 1, true) over in_order as _ends,
+        lead(_ct_begins, 1, true) over in_order as _ct_ends,
         last_value(
             case
-                when _begins
+                when _ct_begins
                     then struct(
-                        if(_is_known, _valid_from_seq, _change_seq) as seq,
-                        if(_is_known, _valid_from, _running_at) as `at`
+                        if(_ct_is_known, _valid_from_seq, _change_seq) as seq,
+                        if(_ct_is_known, _valid_from, _ct_running_at) as `at`
                     )
             end,
             true
-        ) over in_order as _beginning,
+        ) over in_order as _ct_beginning,
         lead(
             case
-                when _begins
+                when _ct_begins
                     then struct(
-                        if(_is_known, _valid_from_seq, _change_seq) as seq,
-                        if(_is_known, _valid_from, _running_at) as `at`
+                        if(_ct_is_known, _valid_from_seq, _change_seq) as seq,
+                        if(_ct_is_known, _valid_from, _ct_running_at) as `at`
                     )
             end
-        ) over in_order as _next_beginning
+        ) over in_order as _ct_next_beginning
     from compared_events
     window in_order as (partition by `order`, `it's` order by _change_seq)
 
@@ -426,7 +426,7 @@ versions as (
 
     select
         cast(null as string) as _mark,
-        false as _is_withdrawn,
+        false as _ct_is_withdrawn,
         _change_seq,
         _change_op,
         _change_id,
@@ -435,16 +435,16 @@ versions as (
         _is_replayed,
         _changed_at,
         _transaction_id,
-        _next_beginning is null as _is_last,
-        _running_at as _latest_at,
-        _beginning['at'] as _valid_from,
-        _next_beginning['at'] as _valid_to,
-        _beginning['seq'] as _valid_from_seq,
-        _next_beginning['seq'] as _valid_to_seq,
-        _next_beginning is null and not _is_deleted as _is_current,
+        _ct_next_beginning is null as _is_last,
+        _ct_running_at as _latest_at,
+        _ct_beginning['at'] as _valid_from,
+        _ct_next_beginning['at'] as _valid_to,
+        _ct_beginning['seq'] as _valid_from_seq,
+        _ct_next_beginning['seq'] as _valid_to_seq,
+        _ct_next_beginning is null and not _is_deleted as _is_current,
         `order`, `it's`, `name with spaces`
     from begun_events
-    where _ends
+    where _ct_ends
 
 ),
 
@@ -453,7 +453,7 @@ withdrawn_versions as (
 
     select
         stale_versions._mark,
-        true as _is_withdrawn,
+        true as _ct_is_withdrawn,
         stale_versions._change_seq, stale_versions._change_op, stale_versions._change_id, stale_versions._precedence, stale_versions._is_deleted, stale_versions._is_replayed, stale_versions._changed_at, stale_versions._transaction_id, stale_versions._is_last, stale_versions._latest_at, stale_versions._valid_from, stale_versions._valid_to, stale_versions._valid_from_seq, stale_versions._valid_to_seq, stale_versions._is_current, stale_versions.`order`, stale_versions.`it's`, stale_versions.`name with spaces`
     from lake.history_feed__full__state as stale_versions
     left semi join given_events

@@ -76,12 +76,12 @@ given_events as (
         cast(null as timestamp) as _valid_from,
         cast(null as string) as _valid_from_seq,
         cast(null as timestamp) as _latest_at,
-        false as _is_known
+        false as _ct_is_known
     from key_events
     union all
     select
         `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _form, _precedence, _is_deleted, _is_replayed, _valid_from, _valid_from_seq, _latest_at,
-        true as _is_known
+        true as _ct_is_known
     from known_events
 
 ),
@@ -91,7 +91,7 @@ started_events as (
     select
         *,
         not _is_deleted
-        and (_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _can_start
+        and (_ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _ct_can_start
     from given_events
 
 ),
@@ -104,7 +104,7 @@ judged_events as (
             last_value(
                 case
                     when _is_deleted then false
-                    when _can_start then true
+                    when _ct_can_start then true
                 end,
                 true
             ) over (
@@ -113,7 +113,7 @@ judged_events as (
                 rows between unbounded preceding and 1 preceding
             ),
             false
-        ) as _has_lived
+        ) as _ct_has_lived
     from started_events
 
 ),
@@ -122,8 +122,8 @@ borne_events as (
 
     select
         *,
-        not _is_deleted and (_can_start or _has_lived) as _lives,
-        not _has_lived or _is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _bears_all
+        not _is_deleted and (_ct_can_start or _ct_has_lived) as _ct_lives,
+        not _ct_has_lived or _ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _ct_bears_all
     from judged_events
 
 ),
@@ -134,10 +134,10 @@ overlaid_events as (
         `order`,
         `it's`,
         if(
-            _lives,
+            _ct_lives,
             last_value(
                 case
-                    when _lives and ((_bears_all and (_form >= 1 or not _has_lived or _change_op in ('insert', 'snapshot'))) or array_contains(_present_columns, 'name with spaces'))
+                    when _ct_lives and ((_ct_bears_all and (_form >= 1 or not _ct_has_lived or _change_op in ('insert', 'snapshot'))) or array_contains(_present_columns, 'name with spaces'))
                         then named_struct('value', `name with spaces`)
                 end,
                 true
@@ -145,10 +145,10 @@ overlaid_events as (
             null
         ) as `name with spaces`,
         if(
-            _lives,
+            _ct_lives,
             last_value(
                 case
-                    when _lives and (_bears_all or array_contains(_present_columns, 'fields'))
+                    when _ct_lives and (_ct_bears_all or array_contains(_present_columns, 'fields'))
                         then named_struct('value', fields)
                 end,
                 true
@@ -167,9 +167,9 @@ overlaid_events as (
         _valid_from,
         _valid_from_seq,
         _latest_at,
-        not _lives as _is_deleted,
-        _has_lived,
-        _is_known
+        not _ct_lives as _is_deleted,
+        _ct_has_lived,
+        _ct_is_known
     from borne_events
     window in_order as (
         partition by `order`, `it's`
@@ -182,10 +182,10 @@ placed_events as (
 
     select
         *,
-        max(coalesce(_latest_at, _changed_at)) over in_order as _running_at,
-        lead(_change_seq) over in_order as _next_seq
+        max(coalesce(_latest_at, _changed_at)) over in_order as _ct_running_at,
+        lead(_change_seq) over in_order as _ct_next_seq
     from overlaid_events
-    where (_has_lived or _is_known or _change_op <> 'truncate')
+    where (_ct_has_lived or _ct_is_known or _change_op <> 'truncate')
     window in_order as (
         partition by `order`, `it's`
         order by _change_seq, _precedence, _change_id
@@ -197,7 +197,7 @@ folded as (
 
     select *
     from placed_events
-    where _next_seq is null or _next_seq <> _change_seq
+    where _ct_next_seq is null or _ct_next_seq <> _change_seq
 
 ),
 
@@ -210,7 +210,7 @@ compared_events as (
             _is_deleted = lag(_is_deleted) over in_order
             and (_is_deleted or struct(`name with spaces`) <=> lag(struct(`name with spaces`)) over in_order),
             false
-        ) as _begins
+        ) as _ct_begins
     from folded
     window in_order as (partition by `order`, `it's` order by _change_seq)
 
@@ -221,26 +221,26 @@ begun_events as (
 
     select
         *,
-        lead(_begins, 1, true) over in_order as _ends,
+        lead(_ct_begins, 1, true) over in_order as _ct_ends,
         last_value(
             case
-                when _begins
+                when _ct_begins
                     then struct(
-                        if(_is_known, _valid_from_seq, _change_seq) as seq,
-                        if(_is_known, _valid_from, _running_at) as `at`
+                        if(_ct_is_known, _valid_from_seq, _change_seq) as seq,
+                        if(_ct_is_known, _valid_from, _ct_running_at) as `at`
                     )
             end,
             true
-        ) over in_order as _beginning,
+        ) over in_order as _ct_beginning,
         lead(
             case
-                when _begins
+                when _ct_begins
                     then struct(
-                        if(_is_known, _valid_from_seq, _change_seq) as seq,
-                        if(_is_known, _valid_from, _running_at) as `at`
+                        if(_ct_is_known, _valid_from_seq, _change_seq) as seq,
+                        if(_ct_is_known, _valid_from, _ct_running_at) as `at`
                     )
             end
-        ) over in_order as _next_beginning
+        ) over in_order as _ct_next_beginning
     from compared_events
     window in_order as (partition by `order`, `it's` order by _change_seq)
 
@@ -250,7 +250,7 @@ versions as (
 
     select
         cast(null as string) as _mark,
-        false as _is_withdrawn,
+        false as _ct_is_withdrawn,
         _change_seq,
         _change_op,
         _change_id,
@@ -259,16 +259,16 @@ versions as (
         _is_replayed,
         _changed_at,
         _transaction_id,
-        _next_beginning is null as _is_last,
-        _running_at as _latest_at,
-        _beginning['at'] as _valid_from,
-        _next_beginning['at'] as _valid_to,
-        _beginning['seq'] as _valid_from_seq,
-        _next_beginning['seq'] as _valid_to_seq,
-        _next_beginning is null and not _is_deleted as _is_current,
+        _ct_next_beginning is null as _is_last,
+        _ct_running_at as _latest_at,
+        _ct_beginning['at'] as _valid_from,
+        _ct_next_beginning['at'] as _valid_to,
+        _ct_beginning['seq'] as _valid_from_seq,
+        _ct_next_beginning['seq'] as _valid_to_seq,
+        _ct_next_beginning is null and not _is_deleted as _is_current,
         `order`, `it's`, `name with spaces`, fields
     from begun_events
-    where _ends
+    where _ct_ends
 
 )
 

@@ -2,18 +2,18 @@
 with landed as (
 
     select
-        try_cast(record_id as bigint) as _record_id,
-        status as _logged_status,
+        try_cast(record_id as bigint) as _ct_record_id,
+        status as _ct_logged_status,
         event_type as _event_type,
-        try_cast(event_time as timestamp) as _event_time,
-        perpetrator as _perpetrator,
+        try_cast(event_time as timestamp) as _ct_event_time,
+        perpetrator as _ct_perpetrator,
         table_key as _table_key,
-        column_name as _logged_column,
+        column_name as _ct_logged_column,
         old_value as _old_value,
         new_value as _new_value,
         case when event_type not in (4, 5, 6) then map('order', 'order', 'it\'s', 'it\'s', 'name with spaces', 'name with spaces', 'amount', 'amount', 'pk_order', 'order', 'pk_it\'s', 'it\'s')[lower(trim(column_name))] end as _column_name,
-        parse_table_key(table_key) as _parsed_key,
-        struct(record_id, status, event_type, event_time, perpetrator, table_name, table_key, column_name, old_value, new_value) as _landed_row
+        parse_table_key(table_key) as _ct_parsed_key,
+        struct(record_id, status, event_type, event_time, perpetrator, table_name, table_key, column_name, old_value, new_value) as _ct_landed_row
     from lake_raw.events_ahead
     where
         table_name = 'usr'
@@ -24,9 +24,9 @@ keyed as (
 
     select
         *,
-        trim(get(filter(_parsed_key['pairs'], pair -> lower(trim(pair['name'])) in ('order', 'pk_order')), 0)['value']) as _key_1,
-        get(filter(_parsed_key['pairs'], pair -> lower(trim(pair['name'])) in ('it\'s', 'pk_it\'s')), 0)['value'] as _key_2,
-        transform(_parsed_key['pairs'], pair -> map('order', 'order', 'it\'s', 'it\'s', 'pk_order', 'order', 'pk_it\'s', 'it\'s')[lower(trim(pair['name']))]) as _named_keys
+        trim(get(filter(_ct_parsed_key['pairs'], pair -> lower(trim(pair['name'])) in ('order', 'pk_order')), 0)['value']) as _ct_key_1,
+        get(filter(_ct_parsed_key['pairs'], pair -> lower(trim(pair['name'])) in ('it\'s', 'pk_it\'s')), 0)['value'] as _ct_key_2,
+        transform(_ct_parsed_key['pairs'], pair -> map('order', 'order', 'it\'s', 'it\'s', 'pk_order', 'order', 'pk_it\'s', 'it\'s')[lower(trim(pair['name']))]) as _ct_named_keys
     from landed
 
 ),
@@ -35,28 +35,28 @@ unpacked as (
 
     select
         *,
-        _key_1 as `order`,
-        _key_2 as `it's`,
+        _ct_key_1 as `order`,
+        _ct_key_2 as `it's`,
         case when _column_name = 'name with spaces' and _event_type in (1, 2, 3) then _new_value end as `name with spaces`,
         case when _column_name = 'amount' and _event_type in (1, 2, 3) then _new_value end as amount,
         case
             when _table_key is null
                 then 'table_key is null'
-            when _parsed_key['error'] is not null
-                then _parsed_key['error']
-            when exists(_named_keys, name -> name is null)
+            when _ct_parsed_key['error'] is not null
+                then _ct_parsed_key['error']
+            when exists(_ct_named_keys, name -> name is null)
                 then concat(
-                    get(transform(filter(_parsed_key['pairs'], (pair, place) -> _named_keys[place] is null), pair -> pair['name']), 0),
+                    get(transform(filter(_ct_parsed_key['pairs'], (pair, place) -> _ct_named_keys[place] is null), pair -> pair['name']), 0),
                     ' is no key column'
                 )
-            when size(array_distinct(_named_keys)) < size(_named_keys)
+            when size(array_distinct(_ct_named_keys)) < size(_ct_named_keys)
                 then concat(
-                    get(filter(_named_keys, (name, place) -> array_position(_named_keys, name) <= place), 0),
+                    get(filter(_ct_named_keys, (name, place) -> array_position(_ct_named_keys, name) <= place), 0),
                     ' is named twice'
                 )
-            when size(_named_keys) < 2
-                then concat('the key column ', get(array_except(array('order', 'it\'s'), _named_keys), 0), ' is not named')
-        end as _key_fault
+            when size(_ct_named_keys) < 2
+                then concat('the key column ', get(array_except(array('order', 'it\'s'), _ct_named_keys), 0), ' is not named')
+        end as _ct_key_fault
     from keyed
 
 ),
@@ -71,11 +71,11 @@ typed as (
         coalesce(
             case when `order` is not null and try_cast(`order` as bigint) is null then concat('column order: \'', cast(`order` as string), '\' is not bigint') end,
             null
-        ) as _key_misfit,
+        ) as _ct_key_misfit,
         coalesce(
             case when amount is not null and (try_cast(amount as decimal(12, 2)) is null or case when cast(amount as string) rlike '[eE]' then try_cast(amount as double) <> cast(try_cast(amount as decimal(12, 2)) as double) else cast(amount as string) rlike '[.][0-9]{2}[0-9]*[1-9]' end) then concat('column amount: \'', cast(amount as string), '\' is not decimal(12, 2)') end,
             null
-        ) as _column_misfit,
+        ) as _ct_column_misfit,
         * except (`order`, `it's`, `name with spaces`, amount)
     from unpacked
 
@@ -86,23 +86,23 @@ set_aside as (
     select
         *,
         case
-            when _record_id is null or _record_id <= 0
-                then concat('position_missing: record_id is ', coalesce(cast(_landed_row['record_id'] as string), 'null'))
-            when _event_time is null
-                then concat('event_time_missing: event_time is ', coalesce(concat('\'', cast(_landed_row['event_time'] as string), '\''), 'null'))
-            when not unix_micros(_event_time) between -62135596800000000 and 253402300799999999
-                then concat('event_time_out_of_range: event_time is ', cast(_event_time as string), ', and events are ordered by times of the years 1 to 9999')
-            when not coalesce(_logged_status in ('N', 'S', 'W', 'E', 'F'), false)
-                then concat('reserved_status: status is ', coalesce(concat('\'', _logged_status, '\''), 'null'))
+            when _ct_record_id is null or _ct_record_id <= 0
+                then concat('position_missing: record_id is ', coalesce(cast(_ct_landed_row['record_id'] as string), 'null'))
+            when _ct_event_time is null
+                then concat('event_time_missing: event_time is ', coalesce(concat('\'', cast(_ct_landed_row['event_time'] as string), '\''), 'null'))
+            when not unix_micros(_ct_event_time) between -62135596800000000 and 253402300799999999
+                then concat('event_time_out_of_range: event_time is ', cast(_ct_event_time as string), ', and events are ordered by times of the years 1 to 9999')
+            when not coalesce(_ct_logged_status in ('N', 'S', 'W', 'E', 'F'), false)
+                then concat('reserved_status: status is ', coalesce(concat('\'', _ct_logged_status, '\''), 'null'))
             when not coalesce(_event_type between 1 and 8, false)
                 then concat('unknown_operation: event_type is ', coalesce(cast(_event_type as string), 'null'))
-        end as _header_fault,
+        end as _ct_header_fault,
         case
-            when _logged_status <> 'N'
-                then concat('already_processed: status is ', _logged_status)
-        end as _set_aside,
-        _key_fault is null and _key_misfit is null as _has_key,
-        _event_time > current_timestamp() as _is_ahead
+            when _ct_logged_status <> 'N'
+                then concat('already_processed: status is ', _ct_logged_status)
+        end as _ct_set_aside,
+        _ct_key_fault is null and _ct_key_misfit is null as _ct_has_key,
+        _ct_event_time > current_timestamp() as _ct_is_ahead
     from typed
 
 ),
@@ -112,16 +112,16 @@ judged as (
     select
         *,
         case
-            when _header_fault is not null
-                then _header_fault
-            when _set_aside is not null
+            when _ct_header_fault is not null
+                then _ct_header_fault
+            when _ct_set_aside is not null
                 then null
-            when _key_fault is not null
-                then concat('key_malformed: ', _key_fault)
-            when _key_misfit is not null
-                then concat('value_does_not_fit: table_key: ', _key_misfit)
+            when _ct_key_fault is not null
+                then concat('key_malformed: ', _ct_key_fault)
+            when _ct_key_misfit is not null
+                then concat('value_does_not_fit: table_key: ', _ct_key_misfit)
             when _event_type not in (4, 5, 6) and _column_name is null
-                then concat('column_not_declared: column_name is ', coalesce(concat('\'', _logged_column, '\''), 'null'))
+                then concat('column_not_declared: column_name is ', coalesce(concat('\'', _ct_logged_column, '\''), 'null'))
             when _event_type in (2, 3, 8) and _column_name in ('order', 'it\'s')
                 then concat('key_updated: an update of the key column ', _column_name, ' alone cannot be told from that of another row')
             when _table_key rlike '[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]'
@@ -130,13 +130,13 @@ judged as (
                 then concat('xml_forbidden_character: old_value: character ', length(regexp_extract(_old_value, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' must not stand in XML')
             when _event_type in (1, 2, 3) and _new_value rlike '[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]'
                 then concat('xml_forbidden_character: new_value: character ', length(regexp_extract(_new_value, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' must not stand in XML')
-            when _event_type in (1, 2, 3) and _column_misfit is not null
-                then concat('value_does_not_fit: new_value: ', _column_misfit)
+            when _event_type in (1, 2, 3) and _ct_column_misfit is not null
+                then concat('value_does_not_fit: new_value: ', _ct_column_misfit)
             when _event_type = 1 and _column_name = 'order' and _new_value is not null and not coalesce(try_cast(trim(_new_value) as bigint) = `order`, false)
                 then concat('key_contradicted: new_value of the key column ', _column_name, ' is not what table_key tells')
             when _event_type = 1 and _column_name = 'it\'s' and _new_value is not null and not coalesce(try_cast(_new_value as string) = `it's`, false)
                 then concat('key_contradicted: new_value of the key column ', _column_name, ' is not what table_key tells')
-        end as _rejection
+        end as _ct_rejection
     from set_aside
 
 ),
@@ -154,11 +154,11 @@ told as (
 
     select
         judged.*,
-        judged._has_key and coalesce(judged._record_id > 0 and not judged._is_ahead, false) as _counts,
-        known_events._change_id is not null as _is_known
+        judged._ct_has_key and coalesce(judged._ct_record_id > 0 and not judged._ct_is_ahead, false) as _ct_counts,
+        known_events._change_id is not null as _ct_is_known
     from judged
     left join known_events
-        on lpad(cast(judged._record_id as string), 19, '0') = known_events._change_id
+        on lpad(cast(judged._ct_record_id as string), 19, '0') = known_events._change_id
 
 ),
 
@@ -166,7 +166,7 @@ read_keys as (
 
     select distinct `order`, `it's`
     from told
-    where _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known
+    where _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known
 
 ),
 
@@ -178,8 +178,8 @@ replica_rows as (
         `name with spaces`,
         amount,
         xxhash64(`order`, `it's`, `name with spaces`, amount, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null)) as _row_hash,
-        filter(cast(array() as array<struct<name: string, text: string>>), told -> told['text'] is not null) as _misfits,
-        filter(cast(array(struct('name with spaces' as name, case when `name with spaces` rlike '[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]' then concat('column ', 'name with spaces', ': character ', length(regexp_extract(`name with spaces`, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' must not stand in XML') end as text)) as array<struct<name: string, text: string>>), told -> told['text'] is not null) as _forbidden
+        filter(cast(array() as array<struct<name: string, text: string>>), told -> told['text'] is not null) as _ct_misfits,
+        filter(cast(array(struct('name with spaces' as name, case when `name with spaces` rlike '[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]' then concat('column ', 'name with spaces', ': character ', length(regexp_extract(`name with spaces`, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' must not stand in XML') end as text)) as array<struct<name: string, text: string>>), told -> told['text'] is not null) as _ct_forbidden
     from lake_raw.replica
 
 ),
@@ -189,7 +189,7 @@ read_rows as (
 
     select
         replica_rows.`order`, replica_rows.`it's`,
-        max_by(struct(`name with spaces`, amount, _misfits, _forbidden), _row_hash) as _read
+        max_by(struct(`name with spaces`, amount, _ct_misfits, _ct_forbidden), _row_hash) as _ct_read
     from replica_rows
     left semi join read_keys
         on replica_rows.`order` <=> read_keys.`order` and replica_rows.`it's` <=> read_keys.`it's`
@@ -202,10 +202,10 @@ placed as (
     select
         *,
         count_if(_event_type = 4) over (
-            partition by _counts, `order`, `it's`
-            order by _event_time, _record_id
+            partition by _ct_counts, `order`, `it's`
+            order by _ct_event_time, _ct_record_id
             rows between unbounded preceding and 1 preceding
-        ) as _deletes_before
+        ) as _ct_deletes_before
     from told
 
 ),
@@ -214,9 +214,9 @@ spans as (
 
     select
         *,
-        max(case when not _event_type <=> 4 then struct(_event_time, _record_id) end) over (
-            partition by _counts, `order`, `it's`, _deletes_before
-        ) as _last_of_span
+        max(case when not _event_type <=> 4 then struct(_ct_event_time, _ct_record_id) end) over (
+            partition by _ct_counts, `order`, `it's`, _ct_deletes_before
+        ) as _ct_last_of_span
     from placed
 
 ),
@@ -224,37 +224,37 @@ spans as (
 answered as (
 
     select
-        spans.* except (_rejection, _set_aside, `name with spaces`, amount),
+        spans.* except (_ct_rejection, _ct_set_aside, `name with spaces`, amount),
         case
-            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and (_event_type in (5, 6) or _column_name = 'name with spaces')
-                then _read['name with spaces']
+            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known and (_event_type in (5, 6) or _column_name = 'name with spaces')
+                then _ct_read['name with spaces']
             when _event_type in (1, 2, 3)
                 then spans.`name with spaces`
         end as `name with spaces`,
         case
-            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and (_event_type in (5, 6) or _column_name = 'amount')
-                then _read['amount']
+            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known and (_event_type in (5, 6) or _column_name = 'amount')
+                then _ct_read['amount']
             when _event_type in (1, 2, 3)
                 then spans.amount
         end as amount,
-        if(_event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known, _last_of_span, struct(_event_time, _record_id)) as _last_event,
-        if(_event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known, '20260131120000000000', '00000000000000000000') as _read_at,
+        if(_event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known, _ct_last_of_span, struct(_ct_event_time, _ct_record_id)) as _ct_last_event,
+        if(_event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known, '20260131120000000000', '00000000000000000000') as _ct_read_at,
         case
-            when _set_aside is not null
-                then _set_aside
-            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and _read is null
+            when _ct_set_aside is not null
+                then _ct_set_aside
+            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known and _ct_read is null
                 then 'row_gone: the replica does not hold the row; it is looked for again while the event is new'
-            when _event_type in (5, 6, 7, 8) and _is_known and not _is_ahead and _rejection is null
+            when _event_type in (5, 6, 7, 8) and _ct_is_known and not _ct_is_ahead and _ct_rejection is null
                 then 'read_before: the log holds what the event read'
-        end as _set_aside,
+        end as _ct_set_aside,
         case
-            when _rejection is not null
-                then _rejection
-            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and get(filter(_read['_misfits'], found -> _event_type in (5, 6) or found['name'] = _column_name), 0)['text'] is not null
-                then concat('value_does_not_fit: replica: ', get(filter(_read['_misfits'], found -> _event_type in (5, 6) or found['name'] = _column_name), 0)['text'])
-            when _event_type in (5, 6, 7, 8) and _rejection is null and _set_aside is null and not _is_ahead and not _is_known and get(filter(_read['_forbidden'], found -> _event_type in (5, 6) or found['name'] = _column_name), 0)['text'] is not null
-                then concat('xml_forbidden_character: replica: ', get(filter(_read['_forbidden'], found -> _event_type in (5, 6) or found['name'] = _column_name), 0)['text'])
-        end as _rejection
+            when _ct_rejection is not null
+                then _ct_rejection
+            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known and get(filter(_ct_read['_ct_misfits'], found -> _event_type in (5, 6) or found['name'] = _column_name), 0)['text'] is not null
+                then concat('value_does_not_fit: replica: ', get(filter(_ct_read['_ct_misfits'], found -> _event_type in (5, 6) or found['name'] = _column_name), 0)['text'])
+            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known and get(filter(_ct_read['_ct_forbidden'], found -> _event_type in (5, 6) or found['name'] = _column_name), 0)['text'] is not null
+                then concat('xml_forbidden_character: replica: ', get(filter(_ct_read['_ct_forbidden'], found -> _event_type in (5, 6) or found['name'] = _column_name), 0)['text'])
+        end as _ct_rejection
     from spans
     left join read_rows
         on spans.`order` <=> read_rows.`order` and spans.`it's` <=> read_rows.`it's`
@@ -266,15 +266,15 @@ decided as (
     select
         *,
         case
-            when _rejection is not null then 'rejected'
-            when _set_aside is not null then 'ignored'
-            when _is_ahead then 'waiting'
+            when _ct_rejection is not null then 'rejected'
+            when _ct_set_aside is not null then 'ignored'
+            when _ct_is_ahead then 'waiting'
             else 'accepted'
         end as _status,
         case
-            when _rejection is not null then _rejection
-            when _set_aside is not null then _set_aside
-            when _is_ahead then 'future_event: event_time is yet to come'
+            when _ct_rejection is not null then _ct_rejection
+            when _ct_set_aside is not null then _ct_set_aside
+            when _ct_is_ahead then 'future_event: event_time is yet to come'
         end as _status_reason
     from answered
 
@@ -294,10 +294,10 @@ staged_rows as (
             when _event_type in (1, 6, 7) then 'upsert'
             else 'update'
         end as _change_op,
-        concat(case when unix_micros(_last_event['_event_time']) between -62135596800000000 and 253402300799999999 then lpad(cast(unix_micros(_last_event['_event_time']) + 62135596800000000 as string), 18, '0') end, '/', lpad(cast(_last_event['_record_id'] as string), 19, '0'), '/', _read_at, '/', lpad(cast(_record_id as string), 19, '0')) as _change_seq,
-        _event_time as _changed_at,
+        concat(case when unix_micros(_ct_last_event['_ct_event_time']) between -62135596800000000 and 253402300799999999 then lpad(cast(unix_micros(_ct_last_event['_ct_event_time']) + 62135596800000000 as string), 18, '0') end, '/', lpad(cast(_ct_last_event['_ct_record_id'] as string), 19, '0'), '/', _ct_read_at, '/', lpad(cast(_ct_record_id as string), 19, '0')) as _change_seq,
+        _ct_event_time as _changed_at,
         cast(null as string) as _transaction_id,
-        case when _status = 'accepted' then lpad(cast(_record_id as string), 19, '0') end as _change_id,
+        case when _status = 'accepted' then lpad(cast(_ct_record_id as string), 19, '0') end as _change_id,
         case
             when _status = 'accepted' and _event_type not in (4, 5, 6)
                 then nullif(
@@ -313,8 +313,8 @@ staged_rows as (
         end as _present_columns,
         case when _status = 'accepted' and _event_type not in (4, 5, 6) then array(_column_name) end as _changed_columns,
         cast(null as struct<`order`: bigint, `it's`: string>) as _key_before,
-        coalesce(cast(_record_id as string), lower(hex(xxhash64(to_json(_landed_row))))) as _raw_id,
-        case when _status <> 'accepted' then to_json(_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
+        coalesce(cast(_ct_record_id as string), lower(hex(xxhash64(to_json(_ct_landed_row))))) as _raw_id,
+        case when _status <> 'accepted' then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
         _status,
         _status_reason,
         _event_type,
@@ -323,7 +323,7 @@ staged_rows as (
         _new_value,
         _table_key,
         cast(null as string) as _report,
-        monotonically_increasing_id() as _place
+        monotonically_increasing_id() as _ct_place
     from decided
 
 ),
@@ -340,7 +340,7 @@ accepted as (
     select
         *,
         xxhash64(`order`, `it's`, `name with spaces`, amount, _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _event_type, _column_name, _old_value, _new_value, _table_key, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _raw_id is null, _event_type is null, _column_name is null, _old_value is null, _new_value is null, _table_key is null)) as _row_hash,
-        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, _present_columns, _new_value, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, _present_columns is null, _new_value is null))) as _content_hash
+        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, _present_columns, _new_value, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, _present_columns is null, _new_value is null))) as _ct_content_hash
     from staged
     where _status = 'accepted'
 
@@ -350,12 +350,12 @@ gathered as (
 
     select
         *,
-        count(*) over same_change as _copies,
-        count(_report) over same_change as _reports,
-        max(_report) over same_change as _known_report,
-        max(_key_before) over same_change as _known_key_before,
-        min(_content_hash) over same_change <> max(_content_hash) over same_change
-        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _contents_differ
+        count(*) over same_change as _ct_copies,
+        count(_report) over same_change as _ct_reports,
+        max(_report) over same_change as _ct_known_report,
+        max(_key_before) over same_change as _ct_known_key_before,
+        min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
+        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _ct_contents_differ
     from accepted
     window same_change as (partition by _change_seq, _change_id)
 
@@ -366,7 +366,7 @@ compared as (
 
     select
         *,
-        max(case when _copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _event_type, _column_name, _old_value, _new_value, _table_key, _place) end) over (partition by _change_seq, _change_id) as _highest_rank
+        max(case when _ct_copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _event_type, _column_name, _old_value, _new_value, _table_key, _ct_place) end) over (partition by _change_seq, _change_id) as _ct_highest_rank
     from gathered
 
 ),
@@ -383,10 +383,10 @@ changes as (
         _transaction_id,
         _present_columns,
         _changed_columns,
-        _known_key_before as _key_before,
+        _ct_known_key_before as _key_before,
         _raw_id,
-        case when _reports = _copies and not startswith(_known_report, 'conflicting_content') then _known_report end as _report,
-        _contents_differ or coalesce(startswith(_known_report, 'conflicting_content'), false) as _is_conflicting,
+        case when _ct_reports = _ct_copies and not startswith(_ct_known_report, 'conflicting_content') then _ct_known_report end as _report,
+        _ct_contents_differ or coalesce(startswith(_ct_known_report, 'conflicting_content'), false) as _is_conflicting,
         _row_hash,
         0 as _form,
         _event_type,
@@ -396,7 +396,7 @@ changes as (
         _table_key,
         `order`, `it's`, `name with spaces`, amount
     from compared
-    where _copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _event_type, _column_name, _old_value, _new_value, _table_key, _place) = _highest_rank
+    where _ct_copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _event_type, _column_name, _old_value, _new_value, _table_key, _ct_place) = _ct_highest_rank
 
 ),
 
@@ -406,8 +406,8 @@ new_changes as (
     select
         changes.*,
         coalesce(known._key_before is not null and changes._key_before is not null and (known._key_before is null or changes._key_before > known._key_before), false)
-        or coalesce(known._change_id is not null and not (changes.`order` <=> known.`order` and changes.`it's` <=> known.`it's` and changes._change_op <=> known._change_op) and (struct(to_json(struct(changes.`order` as `order`, changes.`it's` as `it's`, changes.`name with spaces` as `name with spaces`, changes.amount as amount), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), changes._change_op, changes._present_columns, changes._changed_columns, changes._changed_at, changes._transaction_id, changes._raw_id, changes._event_type, changes._column_name, changes._old_value, changes._new_value, changes._table_key) > struct(to_json(struct(known.`order`, known.`it's`, known.`name with spaces`, known.amount), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), known._change_op, known._present_columns, known._changed_columns, known._changed_at, known._transaction_id, known._raw_id, known._event_type, known._column_name, known._old_value, known._new_value, known._table_key)), false) as _overrules,
-        known._change_id is not null as _is_known
+        or coalesce(known._change_id is not null and not (changes.`order` <=> known.`order` and changes.`it's` <=> known.`it's` and changes._change_op <=> known._change_op) and (struct(to_json(struct(changes.`order` as `order`, changes.`it's` as `it's`, changes.`name with spaces` as `name with spaces`, changes.amount as amount), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), changes._change_op, changes._present_columns, changes._changed_columns, changes._changed_at, changes._transaction_id, changes._raw_id, changes._event_type, changes._column_name, changes._old_value, changes._new_value, changes._table_key) > struct(to_json(struct(known.`order`, known.`it's`, known.`name with spaces`, known.amount), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), known._change_op, known._present_columns, known._changed_columns, known._changed_at, known._transaction_id, known._raw_id, known._event_type, known._column_name, known._old_value, known._new_value, known._table_key)), false) as _ct_overrules,
+        known._change_id is not null as _ct_is_known
     from changes
     left join lake.dedup_feed__events_ahead__state as known
         on changes._change_id = known._change_id and changes._change_seq = known._change_seq

@@ -2,7 +2,7 @@ with others as (
 
     select
         table_name,
-        struct(record_id, status, event_type, event_time, perpetrator, table_name, table_key, column_name, old_value, new_value) as _landed_row
+        struct(record_id, status, event_type, event_time, perpetrator, table_name, table_key, column_name, old_value, new_value) as _ct_landed_row
     from lake_raw.events
     where
         not coalesce(
@@ -15,10 +15,10 @@ with others as (
 unclaimed as (
 
     select
-        coalesce(cast(_landed_row['record_id'] as string), lower(hex(xxhash64(to_json(_landed_row))))) as _raw_id,
+        coalesce(cast(_ct_landed_row['record_id'] as string), lower(hex(xxhash64(to_json(_ct_landed_row))))) as _raw_id,
         if(table_name <> '', 'ignored', 'rejected') as _status,
         if(table_name <> '', concat('table_not_declared: ', table_name), 'table_unknown: table_name is null or empty') as _status_reason,
-        to_json(_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) as raw_row
+        to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) as raw_row
     from others
 
 )

@@ -2,25 +2,25 @@
 with landed as (
 
     select
-        cast(`_Change-Sequence` as bigint) as _sequence,
-        cast(`_Change-Sequence` as string) as _told_sequence,
-        cast(`_Operation` as bigint) as _operation_code,
-        cast(`_Operation` as string) as _told_operation,
-        cast(`_Continuation-Position` as bigint) as _record_position,
-        cast(`_Continuation-Position` as string) as _told_position,
-        cast(`_ArrayIndex` as bigint) as _array_index,
-        cast(`_ArrayIndex` as string) as _told_array_index,
-        cast(`_Fragment` as string) as _told_fragment,
+        cast(`_Change-Sequence` as bigint) as _ct_sequence,
+        cast(`_Change-Sequence` as string) as _ct_told_sequence,
+        cast(`_Operation` as bigint) as _ct_operation_code,
+        cast(`_Operation` as string) as _ct_told_operation,
+        cast(`_Continuation-Position` as bigint) as _ct_record_position,
+        cast(`_Continuation-Position` as string) as _ct_told_position,
+        cast(`_ArrayIndex` as bigint) as _ct_array_index,
+        cast(`_ArrayIndex` as string) as _ct_told_array_index,
+        cast(`_Fragment` as string) as _ct_told_fragment,
         case lower(cast(`_Fragment` as string))
             when 'true' then 1
             when 'false' then 0
             else cast(`_Fragment` as bigint)
-        end as _fragment,
-        try_cast(`_Time-Stamp` as timestamp) as _landed_time,
-        `_Time-Stamp` as _told_time,
-        cast(`_Tran-Id` as string) as _told_transaction_id,
-        struct(`order` as `order`, `it's` as `it's`, `name with spaces` as `name with spaces`, amount as amount, day as day, tags as tags, counts as counts) as _values,
-        struct(*) as _landed_row
+        end as _ct_fragment,
+        try_cast(`_Time-Stamp` as timestamp) as _ct_landed_time,
+        `_Time-Stamp` as _ct_told_time,
+        cast(`_Tran-Id` as string) as _ct_told_transaction_id,
+        struct(`order` as `order`, `it's` as `it's`, `name with spaces` as `name with spaces`, amount as amount, day as day, tags as tags, counts as counts) as _ct_values,
+        struct(*) as _ct_landed_row
     from lake_raw.openedge
 
 ),
@@ -28,17 +28,17 @@ with landed as (
 tracking_rows as (
 
     select
-        cast(`_Change-Sequence` as bigint) as _sequence,
-        cast(`_Change-Sequence` as string) as _told_sequence,
-        cast(`_Operation` as bigint) as _operation_code,
-        cast(`_Operation` as string) as _told_operation,
-        try_cast(`_Time-Stamp` as timestamp) as _landed_time,
-        `_Time-Stamp` as _told_time,
+        cast(`_Change-Sequence` as bigint) as _ct_sequence,
+        cast(`_Change-Sequence` as string) as _ct_told_sequence,
+        cast(`_Operation` as bigint) as _ct_operation_code,
+        cast(`_Operation` as string) as _ct_told_operation,
+        try_cast(`_Time-Stamp` as timestamp) as _ct_landed_time,
+        `_Time-Stamp` as _ct_told_time,
         cast(`_Tran-Id` as string) as _transaction_id,
-        filter(transform(split(`_Change-FieldMap`, ';'), name -> trim(name)), name -> name <> '') as _field_map,
+        filter(transform(split(`_Change-FieldMap`, ';'), name -> trim(name)), name -> name <> '') as _ct_field_map,
         `_Partition-Id` as _partition_id,
         `_Recid` as _recid,
-        struct(*) as _landed_row
+        struct(*) as _ct_landed_row
     from lake_raw.tracking
     where
         cast(`_Source-Table-Number` as bigint) = 12
@@ -48,16 +48,16 @@ tracking_rows as (
 tracked as (
 
     select
-        _sequence as _tracked_sequence,
-        sort_array(collect_set(coalesce(_told_operation, 'null'))) as _tracked_operations,
-        sort_array(collect_set(coalesce(_operation_code, -1))) as _tracked_numbers,
+        _ct_sequence as _ct_tracked_sequence,
+        sort_array(collect_set(coalesce(_ct_told_operation, 'null'))) as _ct_tracked_operations,
+        sort_array(collect_set(coalesce(_ct_operation_code, -1))) as _ct_tracked_numbers,
         max(struct(
-            _field_map, _partition_id, _recid, _landed_time, _transaction_id,
-            cast(null as string) as _time_misfit
-        )) as _tracking
+            _ct_field_map, _partition_id, _recid, _ct_landed_time, _transaction_id,
+            cast(null as string) as _ct_time_misfit
+        )) as _ct_tracking
     from tracking_rows
-    where _sequence is not null
-    group by _sequence
+    where _ct_sequence is not null
+    group by _ct_sequence
 
 ),
 
@@ -65,12 +65,12 @@ placed as (
 
     select
         *,
-        case when _sequence >= 0 then lpad(cast(_sequence as string), 19, '0') end as _change_seq,
-        coalesce(_record_position, 0) as _position,
-        _operation_code = 3 as _is_before,
-        coalesce(_array_index, 0) as _index,
-        coalesce(_fragment = 1, false) as _is_fragment,
-        cast(null as string) as _timestamp_misfit
+        case when _ct_sequence >= 0 then lpad(cast(_ct_sequence as string), 19, '0') end as _change_seq,
+        coalesce(_ct_record_position, 0) as _ct_position,
+        _ct_operation_code = 3 as _ct_is_before,
+        coalesce(_ct_array_index, 0) as _ct_index,
+        coalesce(_ct_fragment = 1, false) as _ct_is_fragment,
+        cast(null as string) as _ct_timestamp_misfit
     from landed
 
 ),
@@ -80,26 +80,26 @@ identified as (
     select
         *,
         case
-            when _change_seq is not null and _operation_code is not null and _position >= 0
-                then concat_ws('/', _change_seq, _operation_code, _position)
-            else to_json(struct(_told_sequence as `_Change-Sequence`, _told_operation as `_Operation`, _told_position as `_Continuation-Position`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
+            when _change_seq is not null and _ct_operation_code is not null and _ct_position >= 0
+                then concat_ws('/', _change_seq, _ct_operation_code, _ct_position)
+            else to_json(struct(_ct_told_sequence as `_Change-Sequence`, _ct_told_operation as `_Operation`, _ct_told_position as `_Continuation-Position`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
         end as _raw_id,
         case
-            when _told_sequence is null
+            when _ct_told_sequence is null
                 then 'change_seq_missing: _Change-Sequence is null'
-            when coalesce(_sequence, -1) < 0
-                then concat('change_seq_malformed: \'', _told_sequence, '\' is no whole number of 0 or more')
-            when coalesce(_operation_code, 0) not between 1 and 4
-                then concat('unknown_operation: operation is ', coalesce(concat('\'', _told_operation, '\''), 'null'))
-            when _told_position is not null and coalesce(_record_position, -1) < 0
-                then concat('header_malformed: _Continuation-Position is \'', _told_position, '\'')
-            when _told_array_index is not null and coalesce(_array_index, -1) < 0
-                then concat('header_malformed: _ArrayIndex is \'', _told_array_index, '\'')
-            when _told_fragment is not null and not coalesce(_fragment in (0, 1), false)
-                then concat('header_malformed: _Fragment is \'', _told_fragment, '\'')
-            when _timestamp_misfit is not null
-                then concat('value_does_not_fit: ', _timestamp_misfit)
-        end as _own_fault
+            when coalesce(_ct_sequence, -1) < 0
+                then concat('change_seq_malformed: \'', _ct_told_sequence, '\' is no whole number of 0 or more')
+            when coalesce(_ct_operation_code, 0) not between 1 and 4
+                then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_told_operation, '\''), 'null'))
+            when _ct_told_position is not null and coalesce(_ct_record_position, -1) < 0
+                then concat('header_malformed: _Continuation-Position is \'', _ct_told_position, '\'')
+            when _ct_told_array_index is not null and coalesce(_ct_array_index, -1) < 0
+                then concat('header_malformed: _ArrayIndex is \'', _ct_told_array_index, '\'')
+            when _ct_told_fragment is not null and not coalesce(_ct_fragment in (0, 1), false)
+                then concat('header_malformed: _Fragment is \'', _ct_told_fragment, '\'')
+            when _ct_timestamp_misfit is not null
+                then concat('value_does_not_fit: ', _ct_timestamp_misfit)
+        end as _ct_own_fault
     from placed
 
 ),
@@ -108,8 +108,8 @@ counted as (
 
     select
         *,
-        count(*) over same_change as _landed_rows,
-        collect_set(_raw_id) over same_change as _landed_ids
+        count(*) over same_change as _ct_landed_rows,
+        collect_set(_raw_id) over same_change as _ct_landed_ids
     from identified
     window same_change as (partition by coalesce(_change_seq, _raw_id))
 
@@ -120,19 +120,19 @@ images as (
 
     select
         *,
-        min(_own_fault) over same_change as _fault_in_change,
-        sort_array(collect_set(_operation_code) over same_change) as _operations,
-        max(case when not _is_before and _position = 0 then struct(case when _landed_rows > size(_landed_ids) then to_json(_values) end as text, _values as `values`) end) over same_change as _after_first,
-        max(case when not _is_before and _position > 0 then struct(case when _landed_rows > size(_landed_ids) then to_json(_values) end as text, _values as `values`) end) over same_change as _after_second,
-        sort_array(collect_set(case when not _is_before and _position > 0 then _position end) over same_change) as _after_positions,
-        coalesce(max(case when not _is_before then _index end) over same_change, 0) as _after_index,
-        coalesce(bool_or(not _is_before and _is_fragment) over same_change, false) as _after_is_fragment,
-        max(case when _is_before and _position = 0 then struct(case when _landed_rows > size(_landed_ids) then to_json(_values) end as text, _values as `values`) end) over same_change as _before_first,
-        max(case when _is_before and _position > 0 then struct(case when _landed_rows > size(_landed_ids) then to_json(_values) end as text, _values as `values`) end) over same_change as _before_second,
-        sort_array(collect_set(case when _is_before and _position > 0 then _position end) over same_change) as _before_positions,
-        coalesce(max(case when _is_before then _index end) over same_change, 0) as _before_index,
-        coalesce(bool_or(_is_before and _is_fragment) over same_change, false) as _before_is_fragment,
-        size(collect_set(struct(_raw_id, case when _landed_rows > size(_landed_ids) then to_json(_values) end)) over same_change) > size(_landed_ids) as _differs
+        min(_ct_own_fault) over same_change as _ct_fault_in_change,
+        sort_array(collect_set(_ct_operation_code) over same_change) as _ct_operations,
+        max(case when not _ct_is_before and _ct_position = 0 then struct(case when _ct_landed_rows > size(_ct_landed_ids) then to_json(_ct_values) end as text, _ct_values as `values`) end) over same_change as _ct_after_first,
+        max(case when not _ct_is_before and _ct_position > 0 then struct(case when _ct_landed_rows > size(_ct_landed_ids) then to_json(_ct_values) end as text, _ct_values as `values`) end) over same_change as _ct_after_second,
+        sort_array(collect_set(case when not _ct_is_before and _ct_position > 0 then _ct_position end) over same_change) as _ct_after_positions,
+        coalesce(max(case when not _ct_is_before then _ct_index end) over same_change, 0) as _ct_after_index,
+        coalesce(bool_or(not _ct_is_before and _ct_is_fragment) over same_change, false) as _ct_after_is_fragment,
+        max(case when _ct_is_before and _ct_position = 0 then struct(case when _ct_landed_rows > size(_ct_landed_ids) then to_json(_ct_values) end as text, _ct_values as `values`) end) over same_change as _ct_before_first,
+        max(case when _ct_is_before and _ct_position > 0 then struct(case when _ct_landed_rows > size(_ct_landed_ids) then to_json(_ct_values) end as text, _ct_values as `values`) end) over same_change as _ct_before_second,
+        sort_array(collect_set(case when _ct_is_before and _ct_position > 0 then _ct_position end) over same_change) as _ct_before_positions,
+        coalesce(max(case when _ct_is_before then _ct_index end) over same_change, 0) as _ct_before_index,
+        coalesce(bool_or(_ct_is_before and _ct_is_fragment) over same_change, false) as _ct_before_is_fragment,
+        size(collect_set(struct(_raw_id, case when _ct_landed_rows > size(_ct_landed_ids) then to_json(_ct_values) end)) over same_change) > size(_ct_landed_ids) as _ct_differs
     from counted
     window same_change as (partition by coalesce(_change_seq, _raw_id))
 
@@ -142,28 +142,28 @@ with_tracking as (
 
     select
         images.*,
-        tracked._tracking,
-        tracked._tracked_operations,
-        tracked._tracked_numbers,
-        tracked._tracked_sequence is not null as _is_tracked,
-        transform(tracked._tracking['_field_map'], name -> lower(name)) as _field_map,
+        tracked._ct_tracking,
+        tracked._ct_tracked_operations,
+        tracked._ct_tracked_numbers,
+        tracked._ct_tracked_sequence is not null as _ct_is_tracked,
+        transform(tracked._ct_tracking['_ct_field_map'], name -> lower(name)) as _ct_field_map,
         case
-            when _after_first is null and _after_second is not null then 'first_part_missing'
-            when _after_first is null then 'none'
-            when _after_second is null and (_after_is_fragment or _after_index > 0) then 'second_part_missing'
+            when _ct_after_first is null and _ct_after_second is not null then 'first_part_missing'
+            when _ct_after_first is null then 'none'
+            when _ct_after_second is null and (_ct_after_is_fragment or _ct_after_index > 0) then 'second_part_missing'
             else 'whole'
-        end as _after_state,
-        get(_after_positions, 0) as _after_last_field,
+        end as _ct_after_state,
+        get(_ct_after_positions, 0) as _ct_after_last_field,
         case
-            when _before_first is null and _before_second is not null then 'first_part_missing'
-            when _before_first is null then 'none'
-            when _before_second is null and (_before_is_fragment or _before_index > 0) then 'second_part_missing'
+            when _ct_before_first is null and _ct_before_second is not null then 'first_part_missing'
+            when _ct_before_first is null then 'none'
+            when _ct_before_second is null and (_ct_before_is_fragment or _ct_before_index > 0) then 'second_part_missing'
             else 'whole'
-        end as _before_state,
-        get(_before_positions, 0) as _before_last_field
+        end as _ct_before_state,
+        get(_ct_before_positions, 0) as _ct_before_last_field
     from images
     left join tracked
-        on images._sequence = tracked._tracked_sequence
+        on images._ct_sequence = tracked._ct_tracked_sequence
 
 ),
 
@@ -172,65 +172,65 @@ clashes as (
     select
         *,
         case
-            when _after_second is null then null
+            when _ct_after_second is null then null
             when
-                _after_first['values']['order'] <> _after_second['values']['order']
+                _ct_after_first['values']['order'] <> _ct_after_second['values']['order']
                 then 'order'
             when
-                _after_first['values']['it\'s'] <> _after_second['values']['it\'s']
-                and not (_after_last_field = 1 and _after_is_fragment)
+                _ct_after_first['values']['it\'s'] <> _ct_after_second['values']['it\'s']
+                and not (_ct_after_last_field = 1 and _ct_after_is_fragment)
                 then 'it\'s'
             when
-                _after_first['values']['name with spaces'] <> _after_second['values']['name with spaces']
-                and not (_after_last_field = 2 and _after_is_fragment)
+                _ct_after_first['values']['name with spaces'] <> _ct_after_second['values']['name with spaces']
+                and not (_ct_after_last_field = 2 and _ct_after_is_fragment)
                 then 'name with spaces'
             when
-                _after_first['values']['amount'] <> _after_second['values']['amount']
-                and not (_after_last_field = 3 and _after_is_fragment)
+                _ct_after_first['values']['amount'] <> _ct_after_second['values']['amount']
+                and not (_ct_after_last_field = 3 and _ct_after_is_fragment)
                 then 'amount'
             when
-                _after_first['values']['day'] <> _after_second['values']['day']
-                and not (_after_last_field = 4 and _after_is_fragment)
+                _ct_after_first['values']['day'] <> _ct_after_second['values']['day']
+                and not (_ct_after_last_field = 4 and _ct_after_is_fragment)
                 then 'day'
             when
-                _after_first['values']['tags'] <> _after_second['values']['tags']
-                and not (_after_last_field = 5 and (_after_is_fragment or _after_index > 0))
+                _ct_after_first['values']['tags'] <> _ct_after_second['values']['tags']
+                and not (_ct_after_last_field = 5 and (_ct_after_is_fragment or _ct_after_index > 0))
                 then 'tags'
             when
-                _after_first['values']['counts'] <> _after_second['values']['counts']
-                and not (_after_last_field = 6 and (_after_is_fragment or _after_index > 0))
+                _ct_after_first['values']['counts'] <> _ct_after_second['values']['counts']
+                and not (_ct_after_last_field = 6 and (_ct_after_is_fragment or _ct_after_index > 0))
                 then 'counts'
-        end as _after_clash,
+        end as _ct_after_clash,
         case
-            when _before_second is null then null
+            when _ct_before_second is null then null
             when
-                _before_first['values']['order'] <> _before_second['values']['order']
+                _ct_before_first['values']['order'] <> _ct_before_second['values']['order']
                 then 'order'
             when
-                _before_first['values']['it\'s'] <> _before_second['values']['it\'s']
-                and not (_before_last_field = 1 and _before_is_fragment)
+                _ct_before_first['values']['it\'s'] <> _ct_before_second['values']['it\'s']
+                and not (_ct_before_last_field = 1 and _ct_before_is_fragment)
                 then 'it\'s'
             when
-                _before_first['values']['name with spaces'] <> _before_second['values']['name with spaces']
-                and not (_before_last_field = 2 and _before_is_fragment)
+                _ct_before_first['values']['name with spaces'] <> _ct_before_second['values']['name with spaces']
+                and not (_ct_before_last_field = 2 and _ct_before_is_fragment)
                 then 'name with spaces'
             when
-                _before_first['values']['amount'] <> _before_second['values']['amount']
-                and not (_before_last_field = 3 and _before_is_fragment)
+                _ct_before_first['values']['amount'] <> _ct_before_second['values']['amount']
+                and not (_ct_before_last_field = 3 and _ct_before_is_fragment)
                 then 'amount'
             when
-                _before_first['values']['day'] <> _before_second['values']['day']
-                and not (_before_last_field = 4 and _before_is_fragment)
+                _ct_before_first['values']['day'] <> _ct_before_second['values']['day']
+                and not (_ct_before_last_field = 4 and _ct_before_is_fragment)
                 then 'day'
             when
-                _before_first['values']['tags'] <> _before_second['values']['tags']
-                and not (_before_last_field = 5 and (_before_is_fragment or _before_index > 0))
+                _ct_before_first['values']['tags'] <> _ct_before_second['values']['tags']
+                and not (_ct_before_last_field = 5 and (_ct_before_is_fragment or _ct_before_index > 0))
                 then 'tags'
             when
-                _before_first['values']['counts'] <> _before_second['values']['counts']
-                and not (_before_last_field = 6 and (_before_is_fragment or _before_index > 0))
+                _ct_before_first['values']['counts'] <> _ct_before_second['values']['counts']
+                and not (_ct_before_last_field = 6 and (_ct_before_is_fragment or _ct_before_index > 0))
                 then 'counts'
-        end as _before_clash
+        end as _ct_before_clash
     from with_tracking
 
 ),
@@ -240,46 +240,46 @@ judged_records as (
     select
         *,
         case
-            when _fault_in_change is not null
-                then _fault_in_change
-            when _operations not in (array(1L), array(2L), array(3L), array(4L), array(3L, 4L))
-                then concat('operations_contradict: the change rows are of operations ', array_join(_operations, ', '))
-            when _is_tracked and _tracked_numbers <> if(array_contains(_operations, 3), array(4L), _operations)
+            when _ct_fault_in_change is not null
+                then _ct_fault_in_change
+            when _ct_operations not in (array(1L), array(2L), array(3L), array(4L), array(3L, 4L))
+                then concat('operations_contradict: the change rows are of operations ', array_join(_ct_operations, ', '))
+            when _ct_is_tracked and _ct_tracked_numbers <> if(array_contains(_ct_operations, 3), array(4L), _ct_operations)
                 then concat(
-                    'operations_contradict: the change rows are of operation ', array_join(_operations, ', '),
-                    ', the tracking row tells ', array_join(_tracked_operations, ', ')
+                    'operations_contradict: the change rows are of operation ', array_join(_ct_operations, ', '),
+                    ', the tracking row tells ', array_join(_ct_tracked_operations, ', ')
                 )
-            when size(_after_positions) > 1
+            when size(_ct_after_positions) > 1
                 then concat(
                     'continuation_broken: the after image has parts that go on from positions ',
-                    array_join(_after_positions, ', '), ', and there can be one'
+                    array_join(_ct_after_positions, ', '), ', and there can be one'
                 )
-            when size(_before_positions) > 1
+            when size(_ct_before_positions) > 1
                 then concat(
                     'continuation_broken: the before image has parts that go on from positions ',
-                    array_join(_before_positions, ', '), ', and there can be one'
+                    array_join(_ct_before_positions, ', '), ', and there can be one'
                 )
-            when _after_clash is not null
+            when _ct_after_clash is not null
                 then concat(
-                    'parts_clash: after image: column ', _after_clash,
+                    'parts_clash: after image: column ', _ct_after_clash,
                     ' differs between the two parts and is not the field at the cut'
                 )
-            when _before_clash is not null
+            when _ct_before_clash is not null
                 then concat(
-                    'parts_clash: before image: column ', _before_clash,
+                    'parts_clash: before image: column ', _ct_before_clash,
                     ' differs between the two parts and is not the field at the cut'
                 )
-        end as _fault,
+        end as _ct_fault,
         case
-            when not _is_tracked
+            when not _ct_is_tracked
                 then 'tracking_row_missing: no tracking row of this sequence has landed'
-            when _after_state = 'none'
+            when _ct_after_state = 'none'
                 then 'after_image_missing: no after image of this sequence has landed'
-            when _after_state <> 'whole'
-                then concat(_after_state, ': the image is in two records, and one of them has not landed')
-            when _is_before and _before_state <> 'whole'
-                then concat(_before_state, ': the image is in two records, and one of them has not landed')
-        end as _waits_for
+            when _ct_after_state <> 'whole'
+                then concat(_ct_after_state, ': the image is in two records, and one of them has not landed')
+            when _ct_is_before and _ct_before_state <> 'whole'
+                then concat(_ct_before_state, ': the image is in two records, and one of them has not landed')
+        end as _ct_waits_for
     from clashes
 
 ),
@@ -287,26 +287,26 @@ judged_records as (
 joined as (
 
     select
-        coalesce(coalesce(_after_first['values']['order'], _after_second['values']['order']), if(coalesce(arrays_overlap(_field_map, array('order')), false) or _before_state <> 'whole', null, coalesce(_before_first['values']['order'], _before_second['values']['order']))) as `order`,
-        coalesce(if(_after_last_field = 1 and _after_is_fragment and _after_first['values']['it\'s'] is not null and _after_second['values']['it\'s'] is not null, concat(_after_first['values']['it\'s'], _after_second['values']['it\'s']), coalesce(_after_first['values']['it\'s'], _after_second['values']['it\'s'])), if(coalesce(arrays_overlap(_field_map, array('it\'s')), false) or _before_state <> 'whole', null, if(_before_last_field = 1 and _before_is_fragment and _before_first['values']['it\'s'] is not null and _before_second['values']['it\'s'] is not null, concat(_before_first['values']['it\'s'], _before_second['values']['it\'s']), coalesce(_before_first['values']['it\'s'], _before_second['values']['it\'s'])))) as `it's`,
-        if(_after_last_field = 2 and _after_is_fragment and _after_first['values']['name with spaces'] is not null and _after_second['values']['name with spaces'] is not null, concat(_after_first['values']['name with spaces'], _after_second['values']['name with spaces']), coalesce(_after_first['values']['name with spaces'], _after_second['values']['name with spaces'])) as `name with spaces`,
-        if(_after_last_field = 3 and _after_is_fragment and _after_first['values']['amount'] is not null and _after_second['values']['amount'] is not null, concat(_after_first['values']['amount'], _after_second['values']['amount']), coalesce(_after_first['values']['amount'], _after_second['values']['amount'])) as amount,
-        if(_after_last_field = 4 and _after_is_fragment and _after_first['values']['day'] is not null and _after_second['values']['day'] is not null, concat(_after_first['values']['day'], _after_second['values']['day']), coalesce(_after_first['values']['day'], _after_second['values']['day'])) as day,
-        if(_after_last_field = 5 and (_after_is_fragment or _after_index > 0) and _after_first['values']['tags'] is not null and _after_second['values']['tags'] is not null, concat(_after_first['values']['tags'], if(_after_is_fragment, '', ';'), _after_second['values']['tags']), coalesce(_after_first['values']['tags'], _after_second['values']['tags'])) as _text_6,
-        if(_after_last_field = 6 and (_after_is_fragment or _after_index > 0) and _after_first['values']['counts'] is not null and _after_second['values']['counts'] is not null, concat(_after_first['values']['counts'], if(_after_is_fragment, '', ';'), _after_second['values']['counts']), coalesce(_after_first['values']['counts'], _after_second['values']['counts'])) as _text_7,
+        coalesce(coalesce(_ct_after_first['values']['order'], _ct_after_second['values']['order']), if(coalesce(arrays_overlap(_ct_field_map, array('order')), false) or _ct_before_state <> 'whole', null, coalesce(_ct_before_first['values']['order'], _ct_before_second['values']['order']))) as `order`,
+        coalesce(if(_ct_after_last_field = 1 and _ct_after_is_fragment and _ct_after_first['values']['it\'s'] is not null and _ct_after_second['values']['it\'s'] is not null, concat(_ct_after_first['values']['it\'s'], _ct_after_second['values']['it\'s']), coalesce(_ct_after_first['values']['it\'s'], _ct_after_second['values']['it\'s'])), if(coalesce(arrays_overlap(_ct_field_map, array('it\'s')), false) or _ct_before_state <> 'whole', null, if(_ct_before_last_field = 1 and _ct_before_is_fragment and _ct_before_first['values']['it\'s'] is not null and _ct_before_second['values']['it\'s'] is not null, concat(_ct_before_first['values']['it\'s'], _ct_before_second['values']['it\'s']), coalesce(_ct_before_first['values']['it\'s'], _ct_before_second['values']['it\'s'])))) as `it's`,
+        if(_ct_after_last_field = 2 and _ct_after_is_fragment and _ct_after_first['values']['name with spaces'] is not null and _ct_after_second['values']['name with spaces'] is not null, concat(_ct_after_first['values']['name with spaces'], _ct_after_second['values']['name with spaces']), coalesce(_ct_after_first['values']['name with spaces'], _ct_after_second['values']['name with spaces'])) as `name with spaces`,
+        if(_ct_after_last_field = 3 and _ct_after_is_fragment and _ct_after_first['values']['amount'] is not null and _ct_after_second['values']['amount'] is not null, concat(_ct_after_first['values']['amount'], _ct_after_second['values']['amount']), coalesce(_ct_after_first['values']['amount'], _ct_after_second['values']['amount'])) as amount,
+        if(_ct_after_last_field = 4 and _ct_after_is_fragment and _ct_after_first['values']['day'] is not null and _ct_after_second['values']['day'] is not null, concat(_ct_after_first['values']['day'], _ct_after_second['values']['day']), coalesce(_ct_after_first['values']['day'], _ct_after_second['values']['day'])) as day,
+        if(_ct_after_last_field = 5 and (_ct_after_is_fragment or _ct_after_index > 0) and _ct_after_first['values']['tags'] is not null and _ct_after_second['values']['tags'] is not null, concat(_ct_after_first['values']['tags'], if(_ct_after_is_fragment, '', ';'), _ct_after_second['values']['tags']), coalesce(_ct_after_first['values']['tags'], _ct_after_second['values']['tags'])) as _ct_text_6,
+        if(_ct_after_last_field = 6 and (_ct_after_is_fragment or _ct_after_index > 0) and _ct_after_first['values']['counts'] is not null and _ct_after_second['values']['counts'] is not null, concat(_ct_after_first['values']['counts'], if(_ct_after_is_fragment, '', ';'), _ct_after_second['values']['counts']), coalesce(_ct_after_first['values']['counts'], _ct_after_second['values']['counts'])) as _ct_text_7,
         if(
-            _before_state = 'whole',
-            coalesce(coalesce(_before_first['values']['order'], _before_second['values']['order']), if(coalesce(arrays_overlap(_field_map, array('order')), false), null, coalesce(_after_first['values']['order'], _after_second['values']['order']))),
+            _ct_before_state = 'whole',
+            coalesce(coalesce(_ct_before_first['values']['order'], _ct_before_second['values']['order']), if(coalesce(arrays_overlap(_ct_field_map, array('order')), false), null, coalesce(_ct_after_first['values']['order'], _ct_after_second['values']['order']))),
             null
-        ) as _before_1,
+        ) as _ct_before_1,
         if(
-            _before_state = 'whole',
-            coalesce(if(_before_last_field = 1 and _before_is_fragment and _before_first['values']['it\'s'] is not null and _before_second['values']['it\'s'] is not null, concat(_before_first['values']['it\'s'], _before_second['values']['it\'s']), coalesce(_before_first['values']['it\'s'], _before_second['values']['it\'s'])), if(coalesce(arrays_overlap(_field_map, array('it\'s')), false), null, if(_after_last_field = 1 and _after_is_fragment and _after_first['values']['it\'s'] is not null and _after_second['values']['it\'s'] is not null, concat(_after_first['values']['it\'s'], _after_second['values']['it\'s']), coalesce(_after_first['values']['it\'s'], _after_second['values']['it\'s'])))),
+            _ct_before_state = 'whole',
+            coalesce(if(_ct_before_last_field = 1 and _ct_before_is_fragment and _ct_before_first['values']['it\'s'] is not null and _ct_before_second['values']['it\'s'] is not null, concat(_ct_before_first['values']['it\'s'], _ct_before_second['values']['it\'s']), coalesce(_ct_before_first['values']['it\'s'], _ct_before_second['values']['it\'s'])), if(coalesce(arrays_overlap(_ct_field_map, array('it\'s')), false), null, if(_ct_after_last_field = 1 and _ct_after_is_fragment and _ct_after_first['values']['it\'s'] is not null and _ct_after_second['values']['it\'s'] is not null, concat(_ct_after_first['values']['it\'s'], _ct_after_second['values']['it\'s']), coalesce(_ct_after_first['values']['it\'s'], _ct_after_second['values']['it\'s'])))),
             null
-        ) as _before_2,
-        _before_state = 'whole' as _has_before,
-        size(_after_positions) + if(_after_first is null, 0, 1)
-        + if(_before_state = 'whole', size(_before_positions) + 1, 0) as _parts,
+        ) as _ct_before_2,
+        _ct_before_state = 'whole' as _ct_has_before,
+        size(_ct_after_positions) + if(_ct_after_first is null, 0, 1)
+        + if(_ct_before_state = 'whole', size(_ct_before_positions) + 1, 0) as _parts,
         *
     from judged_records
 
@@ -316,37 +316,37 @@ records as (
 
     select
         if(
-            _after_last_field = 5 and _after_index > 0 and not _after_is_fragment and _after_first['values']['tags'] is not null and _after_second['values']['tags'] is not null,
+            _ct_after_last_field = 5 and _ct_after_index > 0 and not _ct_after_is_fragment and _ct_after_first['values']['tags'] is not null and _ct_after_second['values']['tags'] is not null,
             concat(
                 slice(
                     split_extent(
-                        if(_after_second['values']['tags'] is not null, _after_first['values']['tags'], null),
-                        case when _after_first['values']['tags'] rlike '(?<!~)(~~)+;' and (regexp_count(_after_first['values']['tags'], '(?<!~)(~~)*;') + 1 = _after_index or regexp_count(_after_first['values']['tags'], '(?<!~)(~~)*;') + 1 < 3) then try_cast(_after_index as int) end
+                        if(_ct_after_second['values']['tags'] is not null, _ct_after_first['values']['tags'], null),
+                        case when _ct_after_first['values']['tags'] rlike '(?<!~)(~~)+;' and (regexp_count(_ct_after_first['values']['tags'], '(?<!~)(~~)*;') + 1 = _ct_after_index or regexp_count(_ct_after_first['values']['tags'], '(?<!~)(~~)*;') + 1 < 3) then try_cast(_ct_after_index as int) end
                     ),
                     1,
-                    try_cast(_after_index as int)
+                    try_cast(_ct_after_index as int)
                 ),
-                split_extent(_after_second['values']['tags'], try_cast(try_subtract(3, _after_index) as int))
+                split_extent(_ct_after_second['values']['tags'], try_cast(try_subtract(3, _ct_after_index) as int))
             ),
-            split_extent(_text_6, 3)
+            split_extent(_ct_text_6, 3)
         ) as tags,
         if(
-            _after_last_field = 6 and _after_index > 0 and not _after_is_fragment and _after_first['values']['counts'] is not null and _after_second['values']['counts'] is not null,
+            _ct_after_last_field = 6 and _ct_after_index > 0 and not _ct_after_is_fragment and _ct_after_first['values']['counts'] is not null and _ct_after_second['values']['counts'] is not null,
             concat(
                 slice(
                     split_extent(
-                        if(_after_second['values']['counts'] is not null, _after_first['values']['counts'], null),
-                        case when _after_first['values']['counts'] rlike '(?<!~)(~~)+;' and (regexp_count(_after_first['values']['counts'], '(?<!~)(~~)*;') + 1 = _after_index) then try_cast(_after_index as int) end
+                        if(_ct_after_second['values']['counts'] is not null, _ct_after_first['values']['counts'], null),
+                        case when _ct_after_first['values']['counts'] rlike '(?<!~)(~~)+;' and (regexp_count(_ct_after_first['values']['counts'], '(?<!~)(~~)*;') + 1 = _ct_after_index) then try_cast(_ct_after_index as int) end
                     ),
                     1,
-                    try_cast(_after_index as int)
+                    try_cast(_ct_after_index as int)
                 ),
-                split_extent(_after_second['values']['counts'], try_cast(null as int))
+                split_extent(_ct_after_second['values']['counts'], try_cast(null as int))
             ),
-            split_extent(_text_7, cast(null as int))
+            split_extent(_ct_text_7, cast(null as int))
         ) as counts,
         *,
-        _is_before or _position > 0 as _is_part
+        _ct_is_before or _ct_position > 0 as _ct_is_part
     from joined
 
 ),
@@ -361,49 +361,49 @@ typed as (
         try_cast(day as date) as day,
         tags,
         transform(counts, element -> try_cast(element as int)) as counts,
-        _before_1,
-        _before_2,
-        cast(null as string) as _key_before_misfit,
-        cast(null as string) as _key_misfit,
+        _ct_before_1,
+        _ct_before_2,
+        cast(null as string) as _ct_key_before_misfit,
+        cast(null as string) as _ct_key_misfit,
         coalesce(
             case when amount is not null and (try_cast(amount as decimal(12, 2)) is null or case when cast(amount as string) rlike '[eE]' then try_cast(amount as double) <> cast(try_cast(amount as decimal(12, 2)) as double) else cast(amount as string) rlike '[.][0-9]{2}[0-9]*[1-9]' end) then concat('column amount: \'', cast(amount as string), '\' is not decimal(12, 2)') end,
             case when day is not null and (try_cast(day as date) is null or not try_cast(day as timestamp) <=> try_cast(try_cast(day as date) as timestamp)) then concat('column day: \'', cast(day as string), '\' is not date') end,
             null
-        ) as _column_misfit,
+        ) as _ct_column_misfit,
         coalesce(
             case
                 when
-                    _text_6 is not null
+                    _ct_text_6 is not null
                     and (
                         tags is null
                         or size(tags) <> 3
                     )
-                    then concat('column tags: \'', _text_6, '\' is not array<string> of extent 3')
+                    then concat('column tags: \'', _ct_text_6, '\' is not array<string> of extent 3')
             end,
             case
                 when
-                    _text_7 is not null
+                    _ct_text_7 is not null
                     and (
                         counts is null
                         or exists(counts, element -> element is not null and try_cast(element as int) is null)
                     )
-                    then concat('column counts: \'', _text_7, '\' is not array<int>')
+                    then concat('column counts: \'', _ct_text_7, '\' is not array<int>')
             end,
             null
-        ) as _extent_misfit,
+        ) as _ct_extent_misfit,
         array_intersect(
             array('order', 'it\'s', 'name with spaces', 'amount', 'day', 'tags', 'counts'),
             transform(
-                _field_map,
+                _ct_field_map,
                 told -> element_at(map('order', 'order', 'it\'s', 'it\'s', 'name with spaces', 'name with spaces', 'amount', 'amount', 'day', 'day', 'tags', 'tags', 'counts', 'counts'), told)
             )
-        ) as _named_columns,
+        ) as _ct_named_columns,
         case
-            when array_contains(_operations, 1) then 'insert'
-            when array_contains(_operations, 2) then 'delete'
+            when array_contains(_ct_operations, 1) then 'insert'
+            when array_contains(_ct_operations, 2) then 'delete'
             else 'update'
-        end as _kind,
-        * except (`order`, `it's`, `name with spaces`, amount, day, tags, counts, _before_1, _before_2)
+        end as _ct_kind,
+        * except (`order`, `it's`, `name with spaces`, amount, day, tags, counts, _ct_before_1, _ct_before_2)
     from records
 
 ),
@@ -412,29 +412,29 @@ judged as (
 
     select
         *,
-        struct(_before_1 as `order`, _before_2 as `it's`) as _told_key_before,
+        struct(_ct_before_1 as `order`, _ct_before_2 as `it's`) as _ct_told_key_before,
         case
-            when _waits_for is not null then 'waiting'
-            when _is_part then 'merged'
-        end as _other_status,
+            when _ct_waits_for is not null then 'waiting'
+            when _ct_is_part then 'merged'
+        end as _ct_other_status,
         case
-            when _fault is not null
-                then _fault
-            when _after_state <> 'whole' or not _is_tracked
+            when _ct_fault is not null
+                then _ct_fault
+            when _ct_after_state <> 'whole' or not _ct_is_tracked
                 then null
-            when _landed_time is null and _tracking['_time_misfit'] is not null
-                then concat('value_does_not_fit: tracking row: ', _tracking['_time_misfit'])
-            when _key_misfit is not null
-                then concat('value_does_not_fit: ', _key_misfit)
+            when _ct_landed_time is null and _ct_tracking['_ct_time_misfit'] is not null
+                then concat('value_does_not_fit: tracking row: ', _ct_tracking['_ct_time_misfit'])
+            when _ct_key_misfit is not null
+                then concat('value_does_not_fit: ', _ct_key_misfit)
             when `order` is null and `it's` is null
                 then 'key_missing: every key column is null: order, it\'s'
-            when _kind = 'update' and _key_before_misfit is not null
-                then concat('value_does_not_fit: before image: ', _key_before_misfit)
-            when _kind <> 'delete' and _column_misfit is not null
-                then concat('value_does_not_fit: ', _column_misfit)
-            when _kind <> 'delete' and _extent_misfit is not null
-                then concat('value_does_not_fit: ', _extent_misfit)
-        end as _rejection
+            when _ct_kind = 'update' and _ct_key_before_misfit is not null
+                then concat('value_does_not_fit: before image: ', _ct_key_before_misfit)
+            when _ct_kind <> 'delete' and _ct_column_misfit is not null
+                then concat('value_does_not_fit: ', _ct_column_misfit)
+            when _ct_kind <> 'delete' and _ct_extent_misfit is not null
+                then concat('value_does_not_fit: ', _ct_extent_misfit)
+        end as _ct_rejection
     from typed
 
 ),
@@ -444,7 +444,7 @@ lone_tracking_rows as (
     select tracking_rows.*
     from tracking_rows
     left anti join landed
-        on tracking_rows._sequence = landed._sequence
+        on tracking_rows._ct_sequence = landed._ct_sequence
 
 ),
 
@@ -453,15 +453,15 @@ judged_tracking_rows as (
     select
         *,
         case
-            when _told_sequence is null
+            when _ct_told_sequence is null
                 then 'change_seq_missing: _Change-Sequence is null'
-            when coalesce(_sequence, -1) < 0
-                then concat('change_seq_malformed: \'', _told_sequence, '\' is no whole number of 0 or more')
-            when _operation_code = 3
+            when coalesce(_ct_sequence, -1) < 0
+                then concat('change_seq_malformed: \'', _ct_told_sequence, '\' is no whole number of 0 or more')
+            when _ct_operation_code = 3
                 then 'unknown_operation: operation 3, a before image, does not stand in the tracking table'
-            when coalesce(_operation_code, 0) not between 1 and 12
-                then concat('unknown_operation: operation is ', coalesce(concat('\'', _told_operation, '\''), 'null'))
-        end as _rejection
+            when coalesce(_ct_operation_code, 0) not between 1 and 12
+                then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_told_operation, '\''), 'null'))
+        end as _ct_rejection
     from lone_tracking_rows
 
 ),
@@ -476,13 +476,13 @@ staged_rows as (
         day,
         tags,
         counts,
-        case when _rejection is null and _other_status is null then _kind end as _change_op,
+        case when _ct_rejection is null and _ct_other_status is null then _ct_kind end as _change_op,
         _change_seq,
-        coalesce(_landed_time, _tracking['_landed_time']) as _changed_at,
-        coalesce(_told_transaction_id, _tracking['_transaction_id']) as _transaction_id,
-        case when _rejection is not null or _other_status is null then _change_seq end as _change_id,
+        coalesce(_ct_landed_time, _ct_tracking['_ct_landed_time']) as _changed_at,
+        coalesce(_ct_told_transaction_id, _ct_tracking['_transaction_id']) as _transaction_id,
+        case when _ct_rejection is not null or _ct_other_status is null then _change_seq end as _change_id,
         case
-            when _rejection is null and _other_status is null and _kind = 'update'
+            when _ct_rejection is null and _ct_other_status is null and _ct_kind = 'update'
                 then nullif(
                     array_union(
                         array('order', 'it\'s'),
@@ -498,38 +498,38 @@ staged_rows as (
                                     case when tags is not null then 'tags' end,
                                     case when counts is not null then 'counts' end
                                 )),
-                                coalesce(_named_columns, array())
+                                coalesce(_ct_named_columns, array())
                             )
                         )
                     ),
                     array('order', 'it\'s', 'name with spaces', 'amount', 'day', 'tags', 'counts')
                 )
         end as _present_columns,
-        case when _rejection is null and _other_status is null and _kind <> 'delete' then _named_columns end as _changed_columns,
+        case when _ct_rejection is null and _ct_other_status is null and _ct_kind <> 'delete' then _ct_named_columns end as _changed_columns,
         case
-            when _rejection is null and _other_status is null and _kind = 'update' and _has_before and not struct(`order`, `it's`) <=> _told_key_before
-                then _told_key_before
+            when _ct_rejection is null and _ct_other_status is null and _ct_kind = 'update' and _ct_has_before and not struct(`order`, `it's`) <=> _ct_told_key_before
+                then _ct_told_key_before
         end as _key_before,
         _raw_id,
-        case when _rejection is not null or _other_status is not null then to_json(_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
-        coalesce(if(_rejection is not null, 'rejected', null), _other_status, 'accepted') as _status,
+        case when _ct_rejection is not null or _ct_other_status is not null then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
+        coalesce(if(_ct_rejection is not null, 'rejected', null), _ct_other_status, 'accepted') as _status,
         case
-            when _rejection is not null then _rejection
-            when _waits_for is not null then _waits_for
-            when _position > 0 then 'chunk: the record goes on from the one at position 0'
-            when _is_before then 'before_image: part of the update with the same sequence'
+            when _ct_rejection is not null then _ct_rejection
+            when _ct_waits_for is not null then _ct_waits_for
+            when _ct_position > 0 then 'chunk: the record goes on from the one at position 0'
+            when _ct_is_before then 'before_image: part of the update with the same sequence'
         end as _status_reason,
         _parts,
-        _is_tracked as _has_tracking,
+        _ct_is_tracked as _has_tracking,
         case
-            when _rejection is null and _other_status is null and _differs
+            when _ct_rejection is null and _ct_other_status is null and _ct_differs
                 then 'conflicting_content: rows of the change were delivered with different contents; the greater ones stand'
-            when _rejection is null and _other_status is null and _kind = 'update' and not _has_before and arrays_overlap(_named_columns, array('order', 'it\'s'))
+            when _ct_rejection is null and _ct_other_status is null and _ct_kind = 'update' and not _ct_has_before and arrays_overlap(_ct_named_columns, array('order', 'it\'s'))
                 then 'key_move_without_before: the field map says that the key changed, and no before image tells the key before'
-            when _rejection is null and _other_status is null and _kind <> 'delete'
-                then concat('unknown_field: the field map names ', nullif(array_join(filter(_tracking['_field_map'], told -> lower(told) not in ('_tran-id', '_time-stamp', '_change-sequence', '_continuation-position', '_arrayindex', '_fragment', '_operation', 'order', 'it\'s', 'name with spaces', 'amount', 'day', 'tags', 'counts')), ', '), ''), ', and neither the change table nor the sources file has a column of that name')
+            when _ct_rejection is null and _ct_other_status is null and _ct_kind <> 'delete'
+                then concat('unknown_field: the field map names ', nullif(array_join(filter(_ct_tracking['_ct_field_map'], told -> lower(told) not in ('_tran-id', '_time-stamp', '_change-sequence', '_continuation-position', '_arrayindex', '_fragment', '_operation', 'order', 'it\'s', 'name with spaces', 'amount', 'day', 'tags', 'counts')), ', '), ''), ', and neither the change table nor the sources file has a column of that name')
         end as _report,
-        monotonically_increasing_id() as _place
+        monotonically_increasing_id() as _ct_place
     from judged
     union all
     select
@@ -541,32 +541,32 @@ staged_rows as (
         cast(null as array<string>) as tags,
         cast(null as array<int>) as counts,
         cast(null as string) as _change_op,
-        case when _sequence >= 0 then lpad(cast(_sequence as string), 19, '0') end as _change_seq,
-        _landed_time as _changed_at,
+        case when _ct_sequence >= 0 then lpad(cast(_ct_sequence as string), 19, '0') end as _change_seq,
+        _ct_landed_time as _changed_at,
         _transaction_id,
         cast(null as string) as _change_id,
         cast(null as array<string>) as _present_columns,
         cast(null as array<string>) as _changed_columns,
         cast(null as struct<`order`: bigint, `it's`: string>) as _key_before,
-        concat_ws('/', 'tracking', 12, coalesce(case when _sequence >= 0 then lpad(cast(_sequence as string), 19, '0') end, _told_sequence, 'null'), coalesce(_told_operation, 'null')) as _raw_id,
-        to_json(_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) as _raw_row,
+        concat_ws('/', 'tracking', 12, coalesce(case when _ct_sequence >= 0 then lpad(cast(_ct_sequence as string), 19, '0') end, _ct_told_sequence, 'null'), coalesce(_ct_told_operation, 'null')) as _raw_id,
+        to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) as _raw_row,
         case
-            when _rejection is not null then 'rejected'
-            when _operation_code between 5 and 12 then 'ignored'
+            when _ct_rejection is not null then 'rejected'
+            when _ct_operation_code between 5 and 12 then 'ignored'
             else 'waiting'
         end as _status,
         case
-            when _rejection is not null then _rejection
-            when _operation_code in (5, 12)
-                then concat('schema_event: ', element_at(map(5, 'field_deleted', 6, 'partition_dropped', 7, 'partition_truncated', 8, 'partition_deallocated', 9, 'tenant_partition_deallocated', 10, 'tenant_partition_dropped', 11, 'merged_partition_dropped', 12, 'field_added'), cast(_operation_code as int)))
-            when _operation_code between 6 and 11
-                then concat('partition_event: ', element_at(map(5, 'field_deleted', 6, 'partition_dropped', 7, 'partition_truncated', 8, 'partition_deallocated', 9, 'tenant_partition_deallocated', 10, 'tenant_partition_dropped', 11, 'merged_partition_dropped', 12, 'field_added'), cast(_operation_code as int)), ', partition ', coalesce(cast(_partition_id as string), 'null'))
+            when _ct_rejection is not null then _ct_rejection
+            when _ct_operation_code in (5, 12)
+                then concat('schema_event: ', element_at(map(5, 'field_deleted', 6, 'partition_dropped', 7, 'partition_truncated', 8, 'partition_deallocated', 9, 'tenant_partition_deallocated', 10, 'tenant_partition_dropped', 11, 'merged_partition_dropped', 12, 'field_added'), cast(_ct_operation_code as int)))
+            when _ct_operation_code between 6 and 11
+                then concat('partition_event: ', element_at(map(5, 'field_deleted', 6, 'partition_dropped', 7, 'partition_truncated', 8, 'partition_deallocated', 9, 'tenant_partition_deallocated', 10, 'tenant_partition_dropped', 11, 'merged_partition_dropped', 12, 'field_added'), cast(_ct_operation_code as int)), ', partition ', coalesce(cast(_partition_id as string), 'null'))
             else 'change_row_missing: no change row of this sequence has landed'
         end as _status_reason,
         cast(null as int) as _parts,
         cast(null as boolean) as _has_tracking,
         cast(null as string) as _report,
-        monotonically_increasing_id() as _place
+        monotonically_increasing_id() as _ct_place
     from judged_tracking_rows
 
 ),
@@ -583,7 +583,7 @@ accepted as (
     select
         *,
         xxhash64(`order`, `it's`, `name with spaces`, amount, day, to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _parts, _has_tracking, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, day is null, tags is null, counts is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _raw_id is null, _parts is null, _has_tracking is null)) as _row_hash,
-        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, day, to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _present_columns, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, day is null, tags is null, counts is null, _present_columns is null))) as _content_hash
+        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, day, to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _present_columns, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, day is null, tags is null, counts is null, _present_columns is null))) as _ct_content_hash
     from staged
     where _status = 'accepted' or (_status = 'rejected' and _change_id is not null)
 
@@ -593,12 +593,12 @@ gathered as (
 
     select
         *,
-        count(*) over same_change as _copies,
-        count(_report) over same_change as _reports,
-        max(_report) over same_change as _known_report,
-        max(_key_before) over same_change as _known_key_before,
-        min(_content_hash) over same_change <> max(_content_hash) over same_change
-        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _contents_differ
+        count(*) over same_change as _ct_copies,
+        count(_report) over same_change as _ct_reports,
+        max(_report) over same_change as _ct_known_report,
+        max(_key_before) over same_change as _ct_known_key_before,
+        min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
+        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _ct_contents_differ
     from accepted
     window same_change as (partition by _change_seq, _change_id)
 
@@ -609,7 +609,7 @@ compared as (
 
     select
         *,
-        max(case when _copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, day, tags, counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _parts, _has_tracking, _place) end) over (partition by _change_seq, _change_id) as _highest_rank
+        max(case when _ct_copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, day, tags, counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _parts, _has_tracking, _ct_place) end) over (partition by _change_seq, _change_id) as _ct_highest_rank
     from gathered
 
 ),
@@ -626,18 +626,18 @@ changes as (
         _transaction_id,
         _present_columns,
         _changed_columns,
-        _known_key_before as _key_before,
+        _ct_known_key_before as _key_before,
         _raw_id,
-        case when _reports = _copies and not startswith(_known_report, 'conflicting_content') then _known_report end as _report,
-        _contents_differ or coalesce(startswith(_known_report, 'conflicting_content'), false) as _is_conflicting,
+        case when _ct_reports = _ct_copies and not startswith(_ct_known_report, 'conflicting_content') then _ct_known_report end as _report,
+        _ct_contents_differ or coalesce(startswith(_ct_known_report, 'conflicting_content'), false) as _is_conflicting,
         _row_hash,
         0 as _form,
         _parts,
         _has_tracking,
-        _status = 'rejected' and _change_id is not null as _withdraws,
+        _status = 'rejected' and _change_id is not null as _ct_withdraws,
         `order`, `it's`, `name with spaces`, amount, day, tags, counts
     from compared
-    where _copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, day, tags, counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _parts, _has_tracking, _place) = _highest_rank
+    where _ct_copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, day, tags, counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _parts, _has_tracking, _ct_place) = _ct_highest_rank
 
 ),
 
@@ -646,13 +646,13 @@ new_changes as (
 
     select
         changes.*,
-        changes._withdraws or coalesce(known._key_before is not null and case
+        changes._ct_withdraws or coalesce(known._key_before is not null and case
             when struct(changes._parts, changes._has_tracking) > struct(known._parts, known._has_tracking) then not changes._key_before <=> known._key_before
             when struct(changes._parts, changes._has_tracking) = struct(known._parts, known._has_tracking) then changes._key_before is not null and (known._key_before is null or changes._key_before > known._key_before)
             else false
         end, false)
-        or coalesce(known._change_id is not null and not (changes.`order` <=> known.`order` and changes.`it's` <=> known.`it's` and changes._change_op <=> known._change_op) and (struct(changes._parts, changes._has_tracking, to_json(struct(changes.`order` as `order`, changes.`it's` as `it's`, changes.`name with spaces` as `name with spaces`, changes.amount as amount, changes.day as day, changes.tags as tags, changes.counts as counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), changes._change_op, changes._present_columns, changes._changed_columns, changes._changed_at, changes._transaction_id, changes._raw_id, changes._parts, changes._has_tracking) > struct(known._parts, known._has_tracking, to_json(struct(known.`order`, known.`it's`, known.`name with spaces`, known.amount, known.day, known.tags, known.counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), known._change_op, known._present_columns, known._changed_columns, known._changed_at, known._transaction_id, known._raw_id, known._parts, known._has_tracking)), false) as _overrules,
-        known._change_id is not null as _is_known
+        or coalesce(known._change_id is not null and not (changes.`order` <=> known.`order` and changes.`it's` <=> known.`it's` and changes._change_op <=> known._change_op) and (struct(changes._parts, changes._has_tracking, to_json(struct(changes.`order` as `order`, changes.`it's` as `it's`, changes.`name with spaces` as `name with spaces`, changes.amount as amount, changes.day as day, changes.tags as tags, changes.counts as counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), changes._change_op, changes._present_columns, changes._changed_columns, changes._changed_at, changes._transaction_id, changes._raw_id, changes._parts, changes._has_tracking) > struct(known._parts, known._has_tracking, to_json(struct(known.`order`, known.`it's`, known.`name with spaces`, known.amount, known.day, known.tags, known.counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), known._change_op, known._present_columns, known._changed_columns, known._changed_at, known._transaction_id, known._raw_id, known._parts, known._has_tracking)), false) as _ct_overrules,
+        known._change_id is not null as _ct_is_known
     from changes
     left join lake.dedup_feed__openedge__state as known
         on changes._change_id = known._change_id and changes._change_seq = known._change_seq
@@ -660,7 +660,7 @@ new_changes as (
         case
             when struct(known._parts, known._has_tracking) > struct(changes._parts, changes._has_tracking)
                 then false
-            when changes._withdraws
+            when changes._ct_withdraws
                 then known._change_id is not null
             else
                 known._change_id is null

@@ -2,17 +2,17 @@
 with tracking_rows as (
 
     select
-        cast(`_Change-Sequence` as bigint) as _sequence,
-        cast(`_Change-Sequence` as string) as _told_sequence,
-        cast(`_Operation` as bigint) as _operation_code,
-        cast(`_Operation` as string) as _told_operation,
-        try_cast(`_Time-Stamp` as timestamp) as _landed_time,
-        `_Time-Stamp` as _told_time,
+        cast(`_Change-Sequence` as bigint) as _ct_sequence,
+        cast(`_Change-Sequence` as string) as _ct_told_sequence,
+        cast(`_Operation` as bigint) as _ct_operation_code,
+        cast(`_Operation` as string) as _ct_told_operation,
+        try_cast(`_Time-Stamp` as timestamp) as _ct_landed_time,
+        `_Time-Stamp` as _ct_told_time,
         cast(`_Tran-Id` as string) as _transaction_id,
-        filter(transform(split(`_Change-FieldMap`, ';'), name -> trim(name)), name -> name <> '') as _field_map,
+        filter(transform(split(`_Change-FieldMap`, ';'), name -> trim(name)), name -> name <> '') as _ct_field_map,
         `_Partition-Id` as _partition_id,
         `_Recid` as _recid,
-        struct(*) as _landed_row
+        struct(*) as _ct_landed_row
     from lake_raw.tracking
     where
         cast(`_Source-Table-Number` as bigint) = 12
@@ -24,8 +24,8 @@ typed_tracking_rows as (
     select
         cast(_partition_id as bigint) as _partition_id,
         _recid,
-        cast(null as string) as _key_misfit,
-        cast(null as string) as _timestamp_misfit,
+        cast(null as string) as _ct_key_misfit,
+        cast(null as string) as _ct_timestamp_misfit,
         * except (_partition_id, _recid)
     from tracking_rows
 
@@ -36,21 +36,21 @@ judged_tracking_rows as (
     select
         *,
         case
-            when _told_sequence is null
+            when _ct_told_sequence is null
                 then 'change_seq_missing: _Change-Sequence is null'
-            when coalesce(_sequence, -1) < 0
-                then concat('change_seq_malformed: \'', _told_sequence, '\' is no whole number of 0 or more')
-            when _operation_code = 3
+            when coalesce(_ct_sequence, -1) < 0
+                then concat('change_seq_malformed: \'', _ct_told_sequence, '\' is no whole number of 0 or more')
+            when _ct_operation_code = 3
                 then 'unknown_operation: operation 3, a before image, does not stand in the tracking table'
-            when coalesce(_operation_code, 0) not between 1 and 12
-                then concat('unknown_operation: operation is ', coalesce(concat('\'', _told_operation, '\''), 'null'))
-            when _timestamp_misfit is not null
-                then concat('value_does_not_fit: ', _timestamp_misfit)
-            when _operation_code in (1, 2, 4) and _key_misfit is not null
-                then concat('value_does_not_fit: ', _key_misfit)
-            when _operation_code in (1, 2, 4) and _partition_id is null and _recid is null
+            when coalesce(_ct_operation_code, 0) not between 1 and 12
+                then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_told_operation, '\''), 'null'))
+            when _ct_timestamp_misfit is not null
+                then concat('value_does_not_fit: ', _ct_timestamp_misfit)
+            when _ct_operation_code in (1, 2, 4) and _ct_key_misfit is not null
+                then concat('value_does_not_fit: ', _ct_key_misfit)
+            when _ct_operation_code in (1, 2, 4) and _partition_id is null and _recid is null
                 then 'key_missing: every key column is null: _partition_id, _recid'
-        end as _rejection
+        end as _ct_rejection
     from typed_tracking_rows
 
 ),
@@ -60,32 +60,32 @@ staged_rows as (
     select
         _partition_id,
         _recid,
-        case when _rejection is null and _operation_code in (1, 2, 4) then element_at(map(1, 'insert', 2, 'delete', 4, 'update'), cast(_operation_code as int)) end as _change_op,
-        case when _sequence >= 0 then lpad(cast(_sequence as string), 19, '0') end as _change_seq,
-        _landed_time as _changed_at,
+        case when _ct_rejection is null and _ct_operation_code in (1, 2, 4) then element_at(map(1, 'insert', 2, 'delete', 4, 'update'), cast(_ct_operation_code as int)) end as _change_op,
+        case when _ct_sequence >= 0 then lpad(cast(_ct_sequence as string), 19, '0') end as _change_seq,
+        _ct_landed_time as _changed_at,
         _transaction_id,
-        case when _rejection is null and _operation_code in (1, 2, 4) then case when _sequence >= 0 then lpad(cast(_sequence as string), 19, '0') end end as _change_id,
+        case when _ct_rejection is null and _ct_operation_code in (1, 2, 4) then case when _ct_sequence >= 0 then lpad(cast(_ct_sequence as string), 19, '0') end end as _change_id,
         cast(null as array<string>) as _present_columns,
-        case when _rejection is null and _operation_code in (1, 2, 4) and _operation_code <> 2 then _field_map end as _changed_columns,
+        case when _ct_rejection is null and _ct_operation_code in (1, 2, 4) and _ct_operation_code <> 2 then _ct_field_map end as _changed_columns,
         cast(null as struct<_partition_id: bigint, _recid: bigint>) as _key_before,
-        concat_ws('/', 'tracking', 12, coalesce(case when _sequence >= 0 then lpad(cast(_sequence as string), 19, '0') end, _told_sequence, 'null'), coalesce(_told_operation, 'null')) as _raw_id,
-        case when not (_rejection is null and _operation_code in (1, 2, 4)) then to_json(_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
+        concat_ws('/', 'tracking', 12, coalesce(case when _ct_sequence >= 0 then lpad(cast(_ct_sequence as string), 19, '0') end, _ct_told_sequence, 'null'), coalesce(_ct_told_operation, 'null')) as _raw_id,
+        case when not (_ct_rejection is null and _ct_operation_code in (1, 2, 4)) then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
         case
-            when _rejection is not null then 'rejected'
-            when _operation_code between 5 and 12 then 'ignored'
+            when _ct_rejection is not null then 'rejected'
+            when _ct_operation_code between 5 and 12 then 'ignored'
             else 'accepted'
         end as _status,
         case
-            when _rejection is not null then _rejection
-            when _operation_code in (5, 12)
-                then concat('schema_event: ', element_at(map(5, 'field_deleted', 6, 'partition_dropped', 7, 'partition_truncated', 8, 'partition_deallocated', 9, 'tenant_partition_deallocated', 10, 'tenant_partition_dropped', 11, 'merged_partition_dropped', 12, 'field_added'), cast(_operation_code as int)))
-            when _operation_code between 6 and 11
-                then concat('partition_event: ', element_at(map(5, 'field_deleted', 6, 'partition_dropped', 7, 'partition_truncated', 8, 'partition_deallocated', 9, 'tenant_partition_deallocated', 10, 'tenant_partition_dropped', 11, 'merged_partition_dropped', 12, 'field_added'), cast(_operation_code as int)), ', partition ', coalesce(cast(_partition_id as string), 'null'))
+            when _ct_rejection is not null then _ct_rejection
+            when _ct_operation_code in (5, 12)
+                then concat('schema_event: ', element_at(map(5, 'field_deleted', 6, 'partition_dropped', 7, 'partition_truncated', 8, 'partition_deallocated', 9, 'tenant_partition_deallocated', 10, 'tenant_partition_dropped', 11, 'merged_partition_dropped', 12, 'field_added'), cast(_ct_operation_code as int)))
+            when _ct_operation_code between 6 and 11
+                then concat('partition_event: ', element_at(map(5, 'field_deleted', 6, 'partition_dropped', 7, 'partition_truncated', 8, 'partition_deallocated', 9, 'tenant_partition_deallocated', 10, 'tenant_partition_dropped', 11, 'merged_partition_dropped', 12, 'field_added'), cast(_ct_operation_code as int)), ', partition ', coalesce(cast(_partition_id as string), 'null'))
         end as _status_reason,
         1 as _parts,
         true as _has_tracking,
         cast(null as string) as _report,
-        monotonically_increasing_id() as _place
+        monotonically_increasing_id() as _ct_place
     from judged_tracking_rows
 
 ),
@@ -102,7 +102,7 @@ accepted as (
     select
         *,
         xxhash64(_partition_id, _recid, _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _parts, _has_tracking, array(_partition_id is null, _recid is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _raw_id is null, _parts is null, _has_tracking is null)) as _row_hash,
-        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, _partition_id, _recid, _present_columns, array(_change_op is null, _partition_id is null, _recid is null, _present_columns is null))) as _content_hash
+        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, _partition_id, _recid, _present_columns, array(_change_op is null, _partition_id is null, _recid is null, _present_columns is null))) as _ct_content_hash
     from staged
     where _status = 'accepted'
 
@@ -112,12 +112,12 @@ gathered as (
 
     select
         *,
-        count(*) over same_change as _copies,
-        count(_report) over same_change as _reports,
-        max(_report) over same_change as _known_report,
-        max(_key_before) over same_change as _known_key_before,
-        min(_content_hash) over same_change <> max(_content_hash) over same_change
-        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _contents_differ
+        count(*) over same_change as _ct_copies,
+        count(_report) over same_change as _ct_reports,
+        max(_report) over same_change as _ct_known_report,
+        max(_key_before) over same_change as _ct_known_key_before,
+        min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
+        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _ct_contents_differ
     from accepted
     window same_change as (partition by _change_seq, _change_id)
 
@@ -128,7 +128,7 @@ compared as (
 
     select
         *,
-        max(case when _copies > 1 then struct(to_json(struct(_partition_id, _recid), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _parts, _has_tracking, _place) end) over (partition by _change_seq, _change_id) as _highest_rank
+        max(case when _ct_copies > 1 then struct(to_json(struct(_partition_id, _recid), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _parts, _has_tracking, _ct_place) end) over (partition by _change_seq, _change_id) as _ct_highest_rank
     from gathered
 
 ),
@@ -145,17 +145,17 @@ changes as (
         _transaction_id,
         _present_columns,
         _changed_columns,
-        _known_key_before as _key_before,
+        _ct_known_key_before as _key_before,
         _raw_id,
-        case when _reports = _copies and not startswith(_known_report, 'conflicting_content') then _known_report end as _report,
-        _contents_differ or coalesce(startswith(_known_report, 'conflicting_content'), false) as _is_conflicting,
+        case when _ct_reports = _ct_copies and not startswith(_ct_known_report, 'conflicting_content') then _ct_known_report end as _report,
+        _ct_contents_differ or coalesce(startswith(_ct_known_report, 'conflicting_content'), false) as _is_conflicting,
         _row_hash,
         0 as _form,
         _parts,
         _has_tracking,
         _partition_id, _recid
     from compared
-    where _copies = 1 or struct(to_json(struct(_partition_id, _recid), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _parts, _has_tracking, _place) = _highest_rank
+    where _ct_copies = 1 or struct(to_json(struct(_partition_id, _recid), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _parts, _has_tracking, _ct_place) = _ct_highest_rank
 
 ),
 
@@ -169,8 +169,8 @@ new_changes as (
             when struct(changes._parts, changes._has_tracking) = struct(known._parts, known._has_tracking) then changes._key_before is not null and (known._key_before is null or changes._key_before > known._key_before)
             else false
         end, false)
-        or coalesce(known._change_id is not null and not (changes._partition_id <=> known._partition_id and changes._recid <=> known._recid and changes._change_op <=> known._change_op) and (struct(changes._parts, changes._has_tracking, to_json(struct(changes._partition_id as _partition_id, changes._recid as _recid), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), changes._change_op, changes._present_columns, changes._changed_columns, changes._changed_at, changes._transaction_id, changes._raw_id, changes._parts, changes._has_tracking) > struct(known._parts, known._has_tracking, to_json(struct(known._partition_id, known._recid), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), known._change_op, known._present_columns, known._changed_columns, known._changed_at, known._transaction_id, known._raw_id, known._parts, known._has_tracking)), false) as _overrules,
-        known._change_id is not null as _is_known
+        or coalesce(known._change_id is not null and not (changes._partition_id <=> known._partition_id and changes._recid <=> known._recid and changes._change_op <=> known._change_op) and (struct(changes._parts, changes._has_tracking, to_json(struct(changes._partition_id as _partition_id, changes._recid as _recid), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), changes._change_op, changes._present_columns, changes._changed_columns, changes._changed_at, changes._transaction_id, changes._raw_id, changes._parts, changes._has_tracking) > struct(known._parts, known._has_tracking, to_json(struct(known._partition_id, known._recid), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), known._change_op, known._present_columns, known._changed_columns, known._changed_at, known._transaction_id, known._raw_id, known._parts, known._has_tracking)), false) as _ct_overrules,
+        known._change_id is not null as _ct_is_known
     from changes
     left join lake.dedup_feed__openedge_level_0__state as known
         on changes._change_id = known._change_id and changes._change_seq = known._change_seq

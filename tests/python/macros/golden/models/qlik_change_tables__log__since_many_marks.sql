@@ -3,7 +3,7 @@ with landed as (
 
     select
         *,
-        struct(*) as _landed_row
+        struct(*) as _ct_landed_row
     from lake_raw.qlik
     where (`landed at` >= timestamp_micros(600) or `landed at` is null)
 
@@ -27,17 +27,17 @@ typed as (
         case
             when header__operation = 'TRUNCATE' then 'T'
             when header__change_oper in ('I', 'U', 'D', 'B', 'T') then header__change_oper
-        end as _operation_code,
-        header__change_oper as _landed_code,
+        end as _ct_operation_code,
+        header__change_oper as _ct_landed_code,
         try_cast(header__timestamp as timestamp) as _changed_at,
-        cast(null as string) as _timestamp_misfit,
+        cast(null as string) as _ct_timestamp_misfit,
         cast(header__transaction_id as string) as _transaction_id,
-        header__change_mask as _landed_mask,
-        decode_change_mask(header__change_mask, 'least_significant_first', 8) as _mask_ordinals,
+        header__change_mask as _ct_landed_mask,
+        decode_change_mask(header__change_mask, 'least_significant_first', 8) as _ct_mask_ordinals,
         coalesce(
             case when `order` is not null and try_cast(`order` as bigint) is null then concat('column order: \'', cast(`order` as string), '\' is not bigint') end,
             null
-        ) as _key_misfit,
+        ) as _ct_key_misfit,
         coalesce(
             case when amount is not null and (try_cast(amount as decimal(12, 2)) is null or case when cast(amount as string) rlike '[eE]' then try_cast(amount as double) <> cast(try_cast(amount as decimal(12, 2)) as double) else cast(amount as string) rlike '[.][0-9]{2}[0-9]*[1-9]' end) then concat('column amount: \'', cast(amount as string), '\' is not decimal(12, 2)') end,
             case when `at` is not null and (try_cast(`at` as timestamp) is null or cast(`at` as string) rlike '^ *T?[0-9]+:' or cast(`at` as string) rlike '[.][0-9]{6}[0-9]*[1-9]') then concat('column at: \'', cast(`at` as string), '\' is not timestamp') end,
@@ -47,10 +47,10 @@ typed as (
             case when ratio is not null and (try_cast(ratio as double) is null or (abs(try_cast(ratio as double)) = double('infinity') and not cast(ratio as string) rlike '[iI][nN][fF]')) then concat('column ratio: \'', cast(ratio as string), '\' is not double') end,
             case when flag is not null and try_cast(flag as boolean) is null then concat('column flag: \'', cast(flag as string), '\' is not boolean') end,
             null
-        ) as _column_misfit,
+        ) as _ct_column_misfit,
         lower(hex(xxhash64(header__change_seq, header__change_oper, header__change_mask, header__stream_position, header__operation, header__transaction_id, header__timestamp, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, array(header__change_seq is null, header__change_oper is null, header__change_mask is null, header__stream_position is null, header__operation is null, header__transaction_id is null, header__timestamp is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null)))) as _raw_id,
-        `landed at` as _arrival,
-        _landed_row
+        `landed at` as _ct_arrival,
+        _ct_landed_row
     from landed
 
 ),
@@ -60,23 +60,23 @@ judged as (
     select
         *,
         case
-            when _operation_code is null
-                then concat('unknown_operation: change_oper is ', coalesce(concat('\'', _landed_code, '\''), 'null'))
+            when _ct_operation_code is null
+                then concat('unknown_operation: change_oper is ', coalesce(concat('\'', _ct_landed_code, '\''), 'null'))
             when _change_seq is null
                 then 'change_seq_missing: change_seq is null'
             when length(_change_seq) <> 35 or _change_seq rlike '[^0-9]'
                 then concat('change_seq_malformed: \'', _change_seq, '\' is not 35 digits')
-            when _timestamp_misfit is not null
-                then concat('value_does_not_fit: ', _timestamp_misfit)
-            when _operation_code = 'T'
+            when _ct_timestamp_misfit is not null
+                then concat('value_does_not_fit: ', _ct_timestamp_misfit)
+            when _ct_operation_code = 'T'
                 then null
-            when _key_misfit is not null
-                then concat('value_does_not_fit: ', _key_misfit)
+            when _ct_key_misfit is not null
+                then concat('value_does_not_fit: ', _ct_key_misfit)
             when `order` is null and `it's` is null
                 then 'key_missing: every key column is null: order, it\'s'
-            when _operation_code in ('I', 'U') and _column_misfit is not null
-                then concat('value_does_not_fit: ', _column_misfit)
-        end as _rejection
+            when _ct_operation_code in ('I', 'U') and _ct_column_misfit is not null
+                then concat('value_does_not_fit: ', _ct_column_misfit)
+        end as _ct_rejection
     from typed
 
 ),
@@ -86,12 +86,12 @@ paired as (
 
     select
         *,
-        min(case when _operation_code = 'B' and _rejection is null then struct(`order`, `it's`) end) over same_sequence as _lowest_before_key,
-        max(case when _operation_code = 'B' and _rejection is null then struct(`order`, `it's`) end) over same_sequence as _highest_before_key,
-        min(case when _operation_code = 'U' and _rejection is null then struct(`order`, `it's`) end) over same_sequence as _lowest_update_key,
-        max(case when _operation_code = 'U' and _rejection is null then struct(`order`, `it's`) end) over same_sequence as _highest_update_key,
-        bool_or(_operation_code = 'U' and _rejection is null) over same_sequence as _has_update,
-        bool_or(_operation_code = 'U') over same_sequence as _has_landed_update
+        min(case when _ct_operation_code = 'B' and _ct_rejection is null then struct(`order`, `it's`) end) over same_sequence as _ct_lowest_before_key,
+        max(case when _ct_operation_code = 'B' and _ct_rejection is null then struct(`order`, `it's`) end) over same_sequence as _ct_highest_before_key,
+        min(case when _ct_operation_code = 'U' and _ct_rejection is null then struct(`order`, `it's`) end) over same_sequence as _ct_lowest_update_key,
+        max(case when _ct_operation_code = 'U' and _ct_rejection is null then struct(`order`, `it's`) end) over same_sequence as _ct_highest_update_key,
+        bool_or(_ct_operation_code = 'U' and _ct_rejection is null) over same_sequence as _ct_has_update,
+        bool_or(_ct_operation_code = 'U') over same_sequence as _ct_has_landed_update
     from judged
     window same_sequence as (partition by _change_seq)
 
@@ -112,68 +112,68 @@ staged_rows as (
         flag,
         bytes,
         case
-            when _rejection is null
-                then element_at(map('I', 'insert', 'U', 'update', 'D', 'delete', 'T', 'truncate'), _operation_code)
+            when _ct_rejection is null
+                then element_at(map('I', 'insert', 'U', 'update', 'D', 'delete', 'T', 'truncate'), _ct_operation_code)
         end as _change_op,
         _change_seq,
         _changed_at,
         _transaction_id,
         case
-            when _rejection is null and _operation_code = 'T' then concat_ws(':', _change_seq, 'T')
-            when _rejection is null and _operation_code <> 'B'
-                then concat_ws(':', _change_seq, _operation_code, to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')))
+            when _ct_rejection is null and _ct_operation_code = 'T' then concat_ws(':', _change_seq, 'T')
+            when _ct_rejection is null and _ct_operation_code <> 'B'
+                then concat_ws(':', _change_seq, _ct_operation_code, to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')))
         end as _change_id,
         cast(null as array<string>) as _present_columns,
         case
-            when _operation_code in ('I', 'U') and _rejection is null
+            when _ct_operation_code in ('I', 'U') and _ct_rejection is null
                 then transform(
-                    filter(_mask_ordinals, ordinal -> ordinal <= 11),
+                    filter(_ct_mask_ordinals, ordinal -> ordinal <= 11),
                     ordinal -> element_at(array('order', 'it\'s', 'name with spaces', 'amount', 'at', 'local', 'day', 'small', 'ratio', 'flag', 'bytes'), ordinal)
                 )
         end as _changed_columns,
         case
-            when _operation_code <> 'U' or _rejection is not null then null
-            when not struct(`order`, `it's`) <=> _highest_before_key then _highest_before_key
-            when not struct(`order`, `it's`) <=> _lowest_before_key then _lowest_before_key
+            when _ct_operation_code <> 'U' or _ct_rejection is not null then null
+            when not struct(`order`, `it's`) <=> _ct_highest_before_key then _ct_highest_before_key
+            when not struct(`order`, `it's`) <=> _ct_lowest_before_key then _ct_lowest_before_key
         end as _key_before,
         _raw_id,
         case
-            when _rejection is not null or _operation_code = 'B'
-                then to_json(_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
+            when _ct_rejection is not null or _ct_operation_code = 'B'
+                then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
         end as _raw_row,
         case
-            when _rejection is not null then 'rejected'
-            when _operation_code <> 'B' then 'accepted'
-            when _has_update then 'merged'
+            when _ct_rejection is not null then 'rejected'
+            when _ct_operation_code <> 'B' then 'accepted'
+            when _ct_has_update then 'merged'
             else 'waiting'
         end as _status,
         case
-            when _rejection is not null then _rejection
-            when _operation_code <> 'B' then null
-            when _has_update then 'before_image: part of the update with the same change_seq'
-            when _has_landed_update then 'after_image_rejected: the update with the same change_seq is rejected'
+            when _ct_rejection is not null then _ct_rejection
+            when _ct_operation_code <> 'B' then null
+            when _ct_has_update then 'before_image: part of the update with the same change_seq'
+            when _ct_has_landed_update then 'after_image_rejected: the update with the same change_seq is rejected'
             else 'after_image_missing: no update with the same change_seq has landed'
         end as _status_reason,
         case
             when
-                _operation_code = 'U' and _rejection is null and _highest_before_key is null
-                and arrays_overlap(_mask_ordinals, array(1, 2))
+                _ct_operation_code = 'U' and _ct_rejection is null and _ct_highest_before_key is null
+                and arrays_overlap(_ct_mask_ordinals, array(1, 2))
                 then 'key_move_without_before: the mask says that the key changed, and no before image tells the key before'
-            when _operation_code = 'U' and _rejection is null and not _lowest_before_key <=> _highest_before_key
+            when _ct_operation_code = 'U' and _ct_rejection is null and not _ct_lowest_before_key <=> _ct_highest_before_key
                 then concat(
                     'conflicting_content: two before images with the same change_seq, keys ',
-                    to_json(_lowest_before_key), ' and ', to_json(_highest_before_key)
+                    to_json(_ct_lowest_before_key), ' and ', to_json(_ct_highest_before_key)
                 )
             when
-                _operation_code = 'U' and _rejection is null and _highest_before_key is not null
-                and not _lowest_update_key <=> _highest_update_key
+                _ct_operation_code = 'U' and _ct_rejection is null and _ct_highest_before_key is not null
+                and not _ct_lowest_update_key <=> _ct_highest_update_key
                 then concat(
                     'conflicting_content: a before image and two updates with the same change_seq, keys ',
-                    to_json(_lowest_update_key), ' and ', to_json(_highest_update_key)
+                    to_json(_ct_lowest_update_key), ' and ', to_json(_ct_highest_update_key)
                 )
         end as _report,
-        monotonically_increasing_id() as _place,
-        _arrival
+        monotonically_increasing_id() as _ct_place,
+        _ct_arrival
     from paired
 
 ),
@@ -190,7 +190,7 @@ delivered as (
     select
         *,
         xxhash64(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _raw_id is null)) as _row_hash,
-        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _present_columns, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, _present_columns is null))) as _content_hash
+        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _present_columns, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, _present_columns is null))) as _ct_content_hash
     from staged
     where _status <> 'merged'
 
@@ -200,14 +200,14 @@ gathered as (
 
     select
         *,
-        count(*) over same_change as _copies,
-        count(_report) over same_change as _reports,
-        max(_report) over same_change as _known_report,
-        max(_key_before) over same_change as _known_key_before,
-        min(_content_hash) over same_change <> max(_content_hash) over same_change
-        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _contents_differ,
-        max(_arrival) over same_change as _last_arrival,
-        min(case when _status = 'waiting' then _arrival end) over same_change as _waiting_since
+        count(*) over same_change as _ct_copies,
+        count(_report) over same_change as _ct_reports,
+        max(_report) over same_change as _ct_known_report,
+        max(_key_before) over same_change as _ct_known_key_before,
+        min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
+        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _ct_contents_differ,
+        max(_ct_arrival) over same_change as _ct_last_arrival,
+        min(case when _status = 'waiting' then _ct_arrival end) over same_change as _ct_waiting_since
     from delivered
     window same_change as (partition by _change_seq, coalesce(_change_id, _raw_id), _change_id is null)
 
@@ -218,7 +218,7 @@ compared as (
 
     select
         *,
-        max(case when _copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _place) end) over (partition by _change_seq, coalesce(_change_id, _raw_id), _change_id is null) as _highest_rank
+        max(case when _ct_copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _ct_place) end) over (partition by _change_seq, coalesce(_change_id, _raw_id), _change_id is null) as _ct_highest_rank
     from gathered
 
 ),
@@ -235,18 +235,18 @@ changes as (
         _transaction_id,
         _present_columns,
         _changed_columns,
-        _known_key_before as _key_before,
+        _ct_known_key_before as _key_before,
         _raw_id,
-        case when _reports = _copies and not startswith(_known_report, 'conflicting_content') then _known_report end as _report,
-        _contents_differ or coalesce(startswith(_known_report, 'conflicting_content'), false) as _is_conflicting,
+        case when _ct_reports = _ct_copies and not startswith(_ct_known_report, 'conflicting_content') then _ct_known_report end as _report,
+        _ct_contents_differ or coalesce(startswith(_ct_known_report, 'conflicting_content'), false) as _is_conflicting,
         _row_hash,
         0 as _form,
-        _status = 'accepted' as _is_accepted,
-        _last_arrival,
-        _waiting_since,
+        _status = 'accepted' as _ct_is_accepted,
+        _ct_last_arrival,
+        _ct_waiting_since,
         `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes
     from compared
-    where _copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _place) = _highest_rank
+    where _ct_copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _ct_place) = _ct_highest_rank
 
 )
 

@@ -2,7 +2,7 @@ with landed as (
 
     select
         *,
-        struct(*) as _landed_row
+        struct(*) as _ct_landed_row
     from lake_raw.qlik_masks
 
 ),
@@ -18,20 +18,20 @@ typed as (
         case
             when operation = 'TRUNCATE' then 'T'
             when change_oper in ('I', 'U', 'D', 'B', 'T') then change_oper
-        end as _operation_code,
-        change_oper as _landed_code,
+        end as _ct_operation_code,
+        change_oper as _ct_landed_code,
         try_cast(`timestamp` as timestamp) as _changed_at,
         coalesce(
             case when `timestamp` is not null and (try_cast(`timestamp` as timestamp) is null or cast(`timestamp` as string) rlike '^ *T?[0-9]+:' or cast(`timestamp` as string) rlike '[.][0-9]{6}[0-9]*[1-9]') then concat('column timestamp: \'', cast(`timestamp` as string), '\' is not timestamp') end,
             null
-        ) as _timestamp_misfit,
+        ) as _ct_timestamp_misfit,
         cast(transaction_id as string) as _transaction_id,
-        change_mask as _landed_mask,
-        decode_change_mask(change_mask, 'most_significant_first', 9) as _mask_ordinals,
-        cast(null as string) as _key_misfit,
-        cast(null as string) as _column_misfit,
+        change_mask as _ct_landed_mask,
+        decode_change_mask(change_mask, 'most_significant_first', 9) as _ct_mask_ordinals,
+        cast(null as string) as _ct_key_misfit,
+        cast(null as string) as _ct_column_misfit,
         lower(hex(xxhash64(change_seq, change_oper, change_mask, stream_position, operation, transaction_id, `timestamp`, partition_name, `order`, `it's`, `name with spaces`, amount, array(change_seq is null, change_oper is null, change_mask is null, stream_position is null, operation is null, transaction_id is null, `timestamp` is null, partition_name is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null)))) as _raw_id,
-        _landed_row
+        _ct_landed_row
     from landed
 
 ),
@@ -41,25 +41,25 @@ judged as (
     select
         *,
         case
-            when _operation_code is null
-                then concat('unknown_operation: change_oper is ', coalesce(concat('\'', _landed_code, '\''), 'null'))
+            when _ct_operation_code is null
+                then concat('unknown_operation: change_oper is ', coalesce(concat('\'', _ct_landed_code, '\''), 'null'))
             when _change_seq is null
                 then 'change_seq_missing: change_seq is null'
             when length(_change_seq) <> 35 or _change_seq rlike '[^0-9]'
                 then concat('change_seq_malformed: \'', _change_seq, '\' is not 35 digits')
-            when _timestamp_misfit is not null
-                then concat('value_does_not_fit: ', _timestamp_misfit)
-            when _operation_code = 'T'
+            when _ct_timestamp_misfit is not null
+                then concat('value_does_not_fit: ', _ct_timestamp_misfit)
+            when _ct_operation_code = 'T'
                 then null
-            when _key_misfit is not null
-                then concat('value_does_not_fit: ', _key_misfit)
+            when _ct_key_misfit is not null
+                then concat('value_does_not_fit: ', _ct_key_misfit)
             when `order` is null and `it's` is null
                 then 'key_missing: every key column is null: order, it\'s'
-            when _operation_code in ('I', 'U') and _column_misfit is not null
-                then concat('value_does_not_fit: ', _column_misfit)
-            when _landed_mask is not null and _mask_ordinals is null
-                then concat('change_mask_malformed: \'', _landed_mask, '\' is not a hex number')
-        end as _rejection
+            when _ct_operation_code in ('I', 'U') and _ct_column_misfit is not null
+                then concat('value_does_not_fit: ', _ct_column_misfit)
+            when _ct_landed_mask is not null and _ct_mask_ordinals is null
+                then concat('change_mask_malformed: \'', _ct_landed_mask, '\' is not a hex number')
+        end as _ct_rejection
     from typed
 
 ),
@@ -69,12 +69,12 @@ paired as (
 
     select
         *,
-        min(case when _operation_code = 'B' and _rejection is null then struct(`order`, `it's`) end) over same_sequence as _lowest_before_key,
-        max(case when _operation_code = 'B' and _rejection is null then struct(`order`, `it's`) end) over same_sequence as _highest_before_key,
-        min(case when _operation_code = 'U' and _rejection is null then struct(`order`, `it's`) end) over same_sequence as _lowest_update_key,
-        max(case when _operation_code = 'U' and _rejection is null then struct(`order`, `it's`) end) over same_sequence as _highest_update_key,
-        bool_or(_operation_code = 'U' and _rejection is null) over same_sequence as _has_update,
-        bool_or(_operation_code = 'U') over same_sequence as _has_landed_update
+        min(case when _ct_operation_code = 'B' and _ct_rejection is null then struct(`order`, `it's`) end) over same_sequence as _ct_lowest_before_key,
+        max(case when _ct_operation_code = 'B' and _ct_rejection is null then struct(`order`, `it's`) end) over same_sequence as _ct_highest_before_key,
+        min(case when _ct_operation_code = 'U' and _ct_rejection is null then struct(`order`, `it's`) end) over same_sequence as _ct_lowest_update_key,
+        max(case when _ct_operation_code = 'U' and _ct_rejection is null then struct(`order`, `it's`) end) over same_sequence as _ct_highest_update_key,
+        bool_or(_ct_operation_code = 'U' and _ct_rejection is null) over same_sequence as _ct_has_update,
+        bool_or(_ct_operation_code = 'U') over same_sequence as _ct_has_landed_update
     from judged
     window same_sequence as (partition by _change_seq)
 
@@ -88,29 +88,29 @@ staged_rows as (
         `name with spaces`,
         amount,
         case
-            when _rejection is null
-                then element_at(map('I', 'insert', 'U', 'update', 'D', 'delete', 'T', 'truncate'), _operation_code)
+            when _ct_rejection is null
+                then element_at(map('I', 'insert', 'U', 'update', 'D', 'delete', 'T', 'truncate'), _ct_operation_code)
         end as _change_op,
         _change_seq,
         _changed_at,
         _transaction_id,
         case
-            when _rejection is null and _operation_code = 'T' then concat_ws(':', _change_seq, 'T')
-            when _rejection is null and _operation_code <> 'B'
-                then concat_ws(':', _change_seq, _operation_code, to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')))
+            when _ct_rejection is null and _ct_operation_code = 'T' then concat_ws(':', _change_seq, 'T')
+            when _ct_rejection is null and _ct_operation_code <> 'B'
+                then concat_ws(':', _change_seq, _ct_operation_code, to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')))
         end as _change_id,
         case
-            when _operation_code = 'U' and _rejection is null
+            when _ct_operation_code = 'U' and _ct_rejection is null
                 then nullif(
                     array_compact(array(
                         'order',
                         'it\'s',
                         case
-                            when `name with spaces` is not null or array_contains(_mask_ordinals, 3)
+                            when `name with spaces` is not null or array_contains(_ct_mask_ordinals, 3)
                                 then 'name with spaces'
                         end,
                         case
-                            when amount is not null or array_contains(_mask_ordinals, 4)
+                            when amount is not null or array_contains(_ct_mask_ordinals, 4)
                                 then 'amount'
                         end
                     )),
@@ -118,54 +118,54 @@ staged_rows as (
                 )
         end as _present_columns,
         case
-            when _operation_code in ('I', 'U') and _rejection is null
+            when _ct_operation_code in ('I', 'U') and _ct_rejection is null
                 then transform(
-                    filter(_mask_ordinals, ordinal -> ordinal <= 4),
+                    filter(_ct_mask_ordinals, ordinal -> ordinal <= 4),
                     ordinal -> element_at(array('order', 'it\'s', 'name with spaces', 'amount'), ordinal)
                 )
         end as _changed_columns,
         case
-            when _operation_code <> 'U' or _rejection is not null then null
-            when not struct(`order`, `it's`) <=> _highest_before_key then _highest_before_key
-            when not struct(`order`, `it's`) <=> _lowest_before_key then _lowest_before_key
+            when _ct_operation_code <> 'U' or _ct_rejection is not null then null
+            when not struct(`order`, `it's`) <=> _ct_highest_before_key then _ct_highest_before_key
+            when not struct(`order`, `it's`) <=> _ct_lowest_before_key then _ct_lowest_before_key
         end as _key_before,
         _raw_id,
         case
-            when _rejection is not null or _operation_code = 'B'
-                then to_json(_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
+            when _ct_rejection is not null or _ct_operation_code = 'B'
+                then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
         end as _raw_row,
         case
-            when _rejection is not null then 'rejected'
-            when _operation_code <> 'B' then 'accepted'
-            when _has_update then 'merged'
+            when _ct_rejection is not null then 'rejected'
+            when _ct_operation_code <> 'B' then 'accepted'
+            when _ct_has_update then 'merged'
             else 'waiting'
         end as _status,
         case
-            when _rejection is not null then _rejection
-            when _operation_code <> 'B' then null
-            when _has_update then 'before_image: part of the update with the same change_seq'
-            when _has_landed_update then 'after_image_rejected: the update with the same change_seq is rejected'
+            when _ct_rejection is not null then _ct_rejection
+            when _ct_operation_code <> 'B' then null
+            when _ct_has_update then 'before_image: part of the update with the same change_seq'
+            when _ct_has_landed_update then 'after_image_rejected: the update with the same change_seq is rejected'
             else 'after_image_missing: no update with the same change_seq has landed'
         end as _status_reason,
         case
             when
-                _operation_code = 'U' and _rejection is null and _highest_before_key is null
-                and arrays_overlap(_mask_ordinals, array(1, 2))
+                _ct_operation_code = 'U' and _ct_rejection is null and _ct_highest_before_key is null
+                and arrays_overlap(_ct_mask_ordinals, array(1, 2))
                 then 'key_move_without_before: the mask says that the key changed, and no before image tells the key before'
-            when _operation_code = 'U' and _rejection is null and not _lowest_before_key <=> _highest_before_key
+            when _ct_operation_code = 'U' and _ct_rejection is null and not _ct_lowest_before_key <=> _ct_highest_before_key
                 then concat(
                     'conflicting_content: two before images with the same change_seq, keys ',
-                    to_json(_lowest_before_key), ' and ', to_json(_highest_before_key)
+                    to_json(_ct_lowest_before_key), ' and ', to_json(_ct_highest_before_key)
                 )
             when
-                _operation_code = 'U' and _rejection is null and _highest_before_key is not null
-                and not _lowest_update_key <=> _highest_update_key
+                _ct_operation_code = 'U' and _ct_rejection is null and _ct_highest_before_key is not null
+                and not _ct_lowest_update_key <=> _ct_highest_update_key
                 then concat(
                     'conflicting_content: a before image and two updates with the same change_seq, keys ',
-                    to_json(_lowest_update_key), ' and ', to_json(_highest_update_key)
+                    to_json(_ct_lowest_update_key), ' and ', to_json(_ct_highest_update_key)
                 )
         end as _report,
-        monotonically_increasing_id() as _place
+        monotonically_increasing_id() as _ct_place
     from paired
 
 ),

@@ -4,11 +4,11 @@ with landed as (
     select
         *,
         concat_ws(':', topic, `partition`, `offset`) as _raw_id,
-        cast(`offset` as string) as _offset,
-        cast(value as string) as _text,
+        cast(`offset` as string) as _ct_offset,
+        cast(value as string) as _ct_text,
         struct(
             topic, `partition`, `offset`, `timestamp`, if(is_valid_utf8(cast(key as string)), cast(key as string), hex(key)) as key, if(is_valid_utf8(cast(value as string)), cast(value as string), hex(value)) as value
-        ) as _landed_row
+        ) as _ct_landed_row
     from lake_raw.kafka_shared
     where
         (
@@ -22,9 +22,9 @@ with landed as (
 metadata_messages as (
 
     select
-        concat_ws(':', topic, `partition`, `offset`) as _metadata_raw_id,
-        struct(`timestamp`, `offset`) as _landed_place,
-        from_json(cast(value as string), 'struct<_corrupt: string, magic: string, message: struct<schemaId: string, lineage: struct<server: string, task: string, `schema`: string, `table`: string, tableVersion: string, timestamp: string>, tableStructure: struct<tableColumns: map<string, struct<ordinal: string, type: string, length: string, precision: string, scale: string, primaryKeyPosition: string>>>, dataSchema: string>, schemaId: string, lineage: struct<server: string, task: string, `schema`: string, `table`: string, tableVersion: string, timestamp: string>, tableStructure: struct<tableColumns: map<string, struct<ordinal: string, type: string, length: string, precision: string, scale: string, primaryKeyPosition: string>>>, dataSchema: string>', map('columnNameOfCorruptRecord', '_corrupt')) as _metadata
+        concat_ws(':', topic, `partition`, `offset`) as _ct_metadata_raw_id,
+        struct(`timestamp`, `offset`) as _ct_landed_place,
+        from_json(cast(value as string), 'struct<_ct_corrupt: string, magic: string, message: struct<schemaId: string, lineage: struct<server: string, task: string, `schema`: string, `table`: string, tableVersion: string, timestamp: string>, tableStructure: struct<tableColumns: map<string, struct<ordinal: string, type: string, length: string, precision: string, scale: string, primaryKeyPosition: string>>>, dataSchema: string>, schemaId: string, lineage: struct<server: string, task: string, `schema`: string, `table`: string, tableVersion: string, timestamp: string>, tableStructure: struct<tableColumns: map<string, struct<ordinal: string, type: string, length: string, precision: string, scale: string, primaryKeyPosition: string>>>, dataSchema: string>', map('columnNameOfCorruptRecord', '_ct_corrupt')) as _ct_metadata
     from lake_raw.kafka_shared
     where contains(cast(value as string), '"tableStructure"') and contains(cast(value as string), '"lineage"')
 
@@ -33,15 +33,15 @@ metadata_messages as (
 metadata_bodies as (
 
     select
-        _metadata_raw_id,
-        _landed_place,
+        _ct_metadata_raw_id,
+        _ct_landed_place,
         case
-            when _metadata['magic'] is not null then _metadata['message']
+            when _ct_metadata['magic'] is not null then _ct_metadata['message']
             else struct(
-                _metadata['schemaId'] as `schemaId`, _metadata['lineage'] as lineage,
-                _metadata['tableStructure'] as `tableStructure`, _metadata['dataSchema'] as `dataSchema`
+                _ct_metadata['schemaId'] as `schemaId`, _ct_metadata['lineage'] as lineage,
+                _ct_metadata['tableStructure'] as `tableStructure`, _ct_metadata['dataSchema'] as `dataSchema`
             )
-        end as _version
+        end as _ct_version
     from metadata_messages
 
 ),
@@ -52,7 +52,7 @@ schema_versions as (
         *,
         filter(
             transform(
-                map_entries(_version['tableStructure']['tableColumns']),
+                map_entries(_ct_version['tableStructure']['tableColumns']),
                 entry -> struct(
                     try_cast(entry['value']['ordinal'] as int) as ordinal,
                     entry['key'] as name,
@@ -64,7 +64,7 @@ schema_versions as (
                 )
             ),
             entry -> entry['ordinal'] is not null
-        ) as _columns
+        ) as _ct_columns
     from metadata_bodies
 
 ),
@@ -72,30 +72,30 @@ schema_versions as (
 -- one that is sent again tells the same
 latest_versions as (
 
-    select max_by(struct(*), _landed_place) as _latest
+    select max_by(struct(*), _ct_landed_place) as _ct_latest
     from schema_versions
-    where _version['schemaId'] is not null
-    group by _version['schemaId']
+    where _ct_version['schemaId'] is not null
+    group by _ct_version['schemaId']
 
 ),
 
 schemas as (
 
     select
-        _latest['_version']['schemaId'] as _schema_id,
-        _latest['_version']['lineage']['schema'] as _schema_name,
-        _latest['_version']['lineage']['table'] as _table_name,
-        try_cast(_latest['_version']['lineage']['tableVersion'] as int) as _table_version,
-        _latest['_version']['lineage']['server'] as _server,
-        _latest['_version']['lineage']['task'] as _task,
-        array_sort(_latest['_columns']) as _columns,
+        _ct_latest['_ct_version']['schemaId'] as _ct_schema_id,
+        _ct_latest['_ct_version']['lineage']['schema'] as _ct_schema_name,
+        _ct_latest['_ct_version']['lineage']['table'] as _ct_table_name,
+        try_cast(_ct_latest['_ct_version']['lineage']['tableVersion'] as int) as _ct_table_version,
+        _ct_latest['_ct_version']['lineage']['server'] as _ct_server,
+        _ct_latest['_ct_version']['lineage']['task'] as _ct_task,
+        array_sort(_ct_latest['_ct_columns']) as _ct_columns,
         if(
-            size(array_distinct(_latest['_columns']['ordinal'])) = size(_latest['_columns']),
-            map_from_arrays(_latest['_columns']['ordinal'], _latest['_columns']['name']),
+            size(array_distinct(_ct_latest['_ct_columns']['ordinal'])) = size(_ct_latest['_ct_columns']),
+            map_from_arrays(_ct_latest['_ct_columns']['ordinal'], _ct_latest['_ct_columns']['name']),
             null
-        ) as _column_names,
-        _latest['_version']['dataSchema'] as _data_schema,
-        _latest['_metadata_raw_id'] as _metadata_raw_id
+        ) as _ct_column_names,
+        _ct_latest['_ct_version']['dataSchema'] as _ct_data_schema,
+        _ct_latest['_ct_metadata_raw_id'] as _ct_metadata_raw_id
     from latest_versions
 
 ),
@@ -106,7 +106,7 @@ parsed as (
     select *
     from
         landed
-        lateral view explode(array(from_json(_text, 'struct<_corrupt: string, magic: string, type: string, messageSchemaId: string, message: struct<data: map<string, string>, beforeData: map<string, string>, headers: struct<operation: string, changeSequence: string, timestamp: string, transactionId: string, changeMask: string, columnMask: string, externalSchemaId: string, transactionEventCounter: string, transactionLastEvent: string, `schema`: string, `table`: string>, schemaId: string, lineage: struct<`schema`: string, `table`: string>>, data: map<string, string>, beforeData: map<string, string>, headers: struct<operation: string, changeSequence: string, timestamp: string, transactionId: string, changeMask: string, columnMask: string, externalSchemaId: string, transactionEventCounter: string, transactionLastEvent: string, `schema`: string, `table`: string>, schemaId: string, lineage: struct<`schema`: string, `table`: string>>', map('columnNameOfCorruptRecord', '_corrupt')))) as _message
+        lateral view explode(array(from_json(_ct_text, 'struct<_ct_corrupt: string, magic: string, type: string, messageSchemaId: string, message: struct<data: map<string, string>, beforeData: map<string, string>, headers: struct<operation: string, changeSequence: string, timestamp: string, transactionId: string, changeMask: string, columnMask: string, externalSchemaId: string, transactionEventCounter: string, transactionLastEvent: string, `schema`: string, `table`: string>, schemaId: string, lineage: struct<`schema`: string, `table`: string>>, data: map<string, string>, beforeData: map<string, string>, headers: struct<operation: string, changeSequence: string, timestamp: string, transactionId: string, changeMask: string, columnMask: string, externalSchemaId: string, transactionEventCounter: string, transactionLastEvent: string, `schema`: string, `table`: string>, schemaId: string, lineage: struct<`schema`: string, `table`: string>>', map('columnNameOfCorruptRecord', '_ct_corrupt')))) as _ct_message
 
 ),
 
@@ -115,12 +115,12 @@ bodies as (
     select
         *,
         case
-            when _message['magic'] is not null then _message['message']
+            when _ct_message['magic'] is not null then _ct_message['message']
             else struct(
-                _message['data'] as data, _message['beforeData'] as `beforeData`, _message['headers'] as headers,
-                _message['schemaId'] as `schemaId`, _message['lineage'] as lineage
+                _ct_message['data'] as data, _ct_message['beforeData'] as `beforeData`, _ct_message['headers'] as headers,
+                _ct_message['schemaId'] as `schemaId`, _ct_message['lineage'] as lineage
             )
-        end as _body
+        end as _ct_body
     from parsed
 
 ),
@@ -128,44 +128,44 @@ bodies as (
 read as (
 
     select
-        * except (_body, _message),
+        * except (_ct_body, _ct_message),
         case
-            when _text is null then 'tombstone'
+            when _ct_text is null then 'tombstone'
             when
-                not is_valid_utf8(_text) or _message is null or _message['_corrupt'] is not null
-                or not _text rlike '\\}\\s*$'
+                not is_valid_utf8(_ct_text) or _ct_message is null or _ct_message['_ct_corrupt'] is not null
+                or not _ct_text rlike '\\}\\s*$'
                 or (
-                    _text rlike '\\}\\s*([^\\s,}\\]]|,\\s*[^"\\s])'
+                    _ct_text rlike '\\}\\s*([^\\s,}\\]]|,\\s*[^"\\s])'
                     and (
-                        try_parse_json(concat('[', _text, ']')) is null
-                        or try_variant_get(try_parse_json(concat('[', _text, ']')), '$[1]', 'variant') is not null
+                        try_parse_json(concat('[', _ct_text, ']')) is null
+                        or try_variant_get(try_parse_json(concat('[', _ct_text, ']')), '$[1]', 'variant') is not null
                     )
                 )
                 then 'unreadable'
-            when _message['magic'] is not null and not coalesce(_message['type'] in ('DT', 'MD'), false) then 'unreadable'
-            when _message['type'] = 'MD' or (_message['magic'] is null and _body['lineage'] is not null) then 'metadata'
+            when _ct_message['magic'] is not null and not coalesce(_ct_message['type'] in ('DT', 'MD'), false) then 'unreadable'
+            when _ct_message['type'] = 'MD' or (_ct_message['magic'] is null and _ct_body['lineage'] is not null) then 'metadata'
             else 'data'
-        end as _kind,
+        end as _ct_kind,
         case
-            when not is_valid_utf8(_text) then 'the value is not UTF-8'
-            when _message['magic'] is not null and _message['_corrupt'] is null
-                then concat('the envelope is of type ', coalesce(concat('\'', _message['type'], '\''), 'null'))
+            when not is_valid_utf8(_ct_text) then 'the value is not UTF-8'
+            when _ct_message['magic'] is not null and _ct_message['_ct_corrupt'] is null
+                then concat('the envelope is of type ', coalesce(concat('\'', _ct_message['type'], '\''), 'null'))
             else 'the value is not a JSON object as messages are'
-        end as _error,
-        _body['headers'] as _headers,
-        nullif(_body['headers']['transactionId'], '') as _transaction_id,
-        try_cast(_body['headers']['transactionEventCounter'] as bigint) as _event_counter,
+        end as _ct_error,
+        _ct_body['headers'] as _ct_headers,
+        nullif(_ct_body['headers']['transactionId'], '') as _transaction_id,
+        try_cast(_ct_body['headers']['transactionEventCounter'] as bigint) as _ct_event_counter,
         if(
-            _body['headers']['operation'] = 'DELETE',
-            coalesce(if(size(_body['data']) > 0, _body['data'], null), _body['beforeData']),
-            _body['data']
-        ) as _row,
-        if(_body['headers']['operation'] in ('UPDATE', 'DELETE'), _body['beforeData'], null) as _row_before,
+            _ct_body['headers']['operation'] = 'DELETE',
+            coalesce(if(size(_ct_body['data']) > 0, _ct_body['data'], null), _ct_body['beforeData']),
+            _ct_body['data']
+        ) as _ct_row,
+        if(_ct_body['headers']['operation'] in ('UPDATE', 'DELETE'), _ct_body['beforeData'], null) as _ct_row_before,
         coalesce(
-            _message['messageSchemaId'],
-            _body['headers']['externalSchemaId']
-        ) as _schema_id,
-        _body['lineage'] as _lineage
+            _ct_message['messageSchemaId'],
+            _ct_body['headers']['externalSchemaId']
+        ) as _ct_schema_id,
+        _ct_body['lineage'] as _ct_lineage
     from bodies
 
 ),
@@ -174,19 +174,19 @@ messages as (
 
     select /*+ broadcast(schemas) */
         read.*,
-        struct(topic, `partition`, struct(`offset`) as _position) as _arrival,
+        struct(topic, `partition`, struct(`offset`) as _ct_position) as _ct_arrival,
         case
-            when _headers['table'] is null or _headers['schema'] is not null
-                then coalesce(_headers['schema'], _lineage['schema'], schemas._schema_name)
-            when _headers['table'] = schemas._table_name
-                then schemas._schema_name
-        end as _told_schema,
-        coalesce(_headers['table'], _lineage['table'], schemas._table_name) as _told_table,
-        schemas._column_names,
-        read._schema_id is not null and schemas._schema_id is null as _lacks_schema
+            when _ct_headers['table'] is null or _ct_headers['schema'] is not null
+                then coalesce(_ct_headers['schema'], _ct_lineage['schema'], schemas._ct_schema_name)
+            when _ct_headers['table'] = schemas._ct_table_name
+                then schemas._ct_schema_name
+        end as _ct_told_schema,
+        coalesce(_ct_headers['table'], _ct_lineage['table'], schemas._ct_table_name) as _ct_told_table,
+        schemas._ct_column_names,
+        read._ct_schema_id is not null and schemas._ct_schema_id is null as _ct_lacks_schema
     from read
     left join schemas
-        on read._schema_id = schemas._schema_id
+        on read._ct_schema_id = schemas._ct_schema_id
 
 ),
 
@@ -195,11 +195,11 @@ counted as (
 
     select
         *,
-        max(case when _headers['transactionLastEvent'] = 'true' then _event_counter end) over same_transaction as _last_counter,
+        max(case when _ct_headers['transactionLastEvent'] = 'true' then _ct_event_counter end) over same_transaction as _ct_last_counter,
         row_number() over (
-            partition by coalesce(_transaction_id, _raw_id), _event_counter
+            partition by coalesce(_transaction_id, _raw_id), _ct_event_counter
             order by _raw_id
-        ) as _copy
+        ) as _ct_copy
     from messages
     window same_transaction as (partition by coalesce(_transaction_id, _raw_id))
 
@@ -209,7 +209,7 @@ told as (
 
     select
         *,
-        count_if(_copy = 1 and _event_counter between 1 and _last_counter) over same_transaction as _landed_events
+        count_if(_ct_copy = 1 and _ct_event_counter between 1 and _ct_last_counter) over same_transaction as _ct_landed_events
     from counted
     window same_transaction as (partition by coalesce(_transaction_id, _raw_id))
 
@@ -219,13 +219,13 @@ own as (
 
     select
         *,
-        coalesce((topic = 'it\'s orders') and (_told_table = 'app.orders' or concat(_told_schema, '.', _told_table) = 'app.orders' or (_told_schema is null and _told_table = 'orders')), false) as _is_own,
+        coalesce((topic = 'it\'s orders') and (_ct_told_table = 'app.orders' or concat(_ct_told_schema, '.', _ct_told_table) = 'app.orders' or (_ct_told_schema is null and _ct_told_table = 'orders')), false) as _ct_is_own,
         coalesce(
-            _transaction_id is not null and _event_counter is not null
-            and (_last_counter is null or _landed_events < _last_counter),
+            _transaction_id is not null and _ct_event_counter is not null
+            and (_ct_last_counter is null or _ct_landed_events < _ct_last_counter),
             false
-        ) as _is_open,
-        _lacks_schema and _told_table is null and topic = 'it\'s orders' as _is_untold
+        ) as _ct_is_open,
+        _ct_lacks_schema and _ct_told_table is null and topic = 'it\'s orders' as _ct_is_untold
     from told
 
 ),
@@ -233,59 +233,59 @@ own as (
 unpacked as (
 
     select
-        if(map_contains_key(_row, 'order'), _row['order'], _row_before['order']) as `order`,
-        if(map_contains_key(_row, 'it\'s'), _row['it\'s'], _row_before['it\'s']) as `it's`,
-        _row['name with spaces'] as `name with spaces`,
+        if(map_contains_key(_ct_row, 'order'), _ct_row['order'], _ct_row_before['order']) as `order`,
+        if(map_contains_key(_ct_row, 'it\'s'), _ct_row['it\'s'], _ct_row_before['it\'s']) as `it's`,
+        _ct_row['name with spaces'] as `name with spaces`,
         case
-            when _row['amount'] is not null and (_row['amount'] rlike 'E' or _text rlike '"\\Qamount\\E"\\s*:\\s*[-0-9.]{16}')
-                then coalesce(try_variant_get(try_parse_json(_text), '$.message.data["amount"]', 'string'), try_variant_get(try_parse_json(_text), '$.data["amount"]', 'string'), try_variant_get(try_parse_json(_text), '$.message.beforeData["amount"]', 'string'), try_variant_get(try_parse_json(_text), '$.beforeData["amount"]', 'string'), _row['amount'])
-            else _row['amount']
+            when _ct_row['amount'] is not null and (_ct_row['amount'] rlike 'E' or _ct_text rlike '"\\Qamount\\E"\\s*:\\s*[-0-9.]{16}')
+                then coalesce(try_variant_get(try_parse_json(_ct_text), '$.message.data["amount"]', 'string'), try_variant_get(try_parse_json(_ct_text), '$.data["amount"]', 'string'), try_variant_get(try_parse_json(_ct_text), '$.message.beforeData["amount"]', 'string'), try_variant_get(try_parse_json(_ct_text), '$.beforeData["amount"]', 'string'), _ct_row['amount'])
+            else _ct_row['amount']
         end as amount,
-        _row['at'] as `at`,
-        _row['local'] as `local`,
-        _row['day'] as day,
-        _row['small'] as small,
-        _row['ratio'] as ratio,
-        _row['flag'] as flag,
-        _row['bytes'] as bytes,
-        if(map_contains_key(_row_before, 'order'), _row_before['order'], _row['order']) as _before_1,
-        if(map_contains_key(_row_before, 'it\'s'), _row_before['it\'s'], _row['it\'s']) as _before_2,
+        _ct_row['at'] as `at`,
+        _ct_row['local'] as `local`,
+        _ct_row['day'] as day,
+        _ct_row['small'] as small,
+        _ct_row['ratio'] as ratio,
+        _ct_row['flag'] as flag,
+        _ct_row['bytes'] as bytes,
+        if(map_contains_key(_ct_row_before, 'order'), _ct_row_before['order'], _ct_row['order']) as _ct_before_1,
+        if(map_contains_key(_ct_row_before, 'it\'s'), _ct_row_before['it\'s'], _ct_row['it\'s']) as _ct_before_2,
         case
             when
-                not coalesce(map_contains_key(_row, 'order'), false)
-                and not coalesce(map_contains_key(_row_before, 'order'), false)
+                not coalesce(map_contains_key(_ct_row, 'order'), false)
+                and not coalesce(map_contains_key(_ct_row_before, 'order'), false)
                 then 'order'
             when
-                not coalesce(map_contains_key(_row, 'it\'s'), false)
-                and not coalesce(map_contains_key(_row_before, 'it\'s'), false)
+                not coalesce(map_contains_key(_ct_row, 'it\'s'), false)
+                and not coalesce(map_contains_key(_ct_row_before, 'it\'s'), false)
                 then 'it\'s'
-        end as _missing_key,
-        _kind,
-        _error,
-        _is_own,
-        _is_open or _is_untold or _kind = 'schema_missing' as _holds_back,
-        _is_open,
-        element_at(map('REFRESH', 'R', 'INSERT', 'I', 'UPDATE', 'U', 'DELETE', 'D'), _headers['operation']) as _operation_code,
-        _headers['operation'] as _landed_code,
+        end as _ct_missing_key,
+        _ct_kind,
+        _ct_error,
+        _ct_is_own,
+        _ct_is_open or _ct_is_untold or _ct_kind = 'schema_missing' as _ct_holds_back,
+        _ct_is_open,
+        element_at(map('REFRESH', 'R', 'INSERT', 'I', 'UPDATE', 'U', 'DELETE', 'D'), _ct_headers['operation']) as _ct_operation_code,
+        _ct_headers['operation'] as _ct_landed_code,
         case
-            when _headers['operation'] = 'REFRESH' then concat(repeat('0', 16), lpad(_offset, 19, '0'))
-            else _headers['changeSequence']
+            when _ct_headers['operation'] = 'REFRESH' then concat(repeat('0', 16), lpad(_ct_offset, 19, '0'))
+            else _ct_headers['changeSequence']
         end as _change_seq,
-        nullif(_headers['timestamp'], '') as _landed_time,
-        try_cast(nullif(_headers['timestamp'], '') as timestamp) as _changed_at,
+        nullif(_ct_headers['timestamp'], '') as _ct_landed_time,
+        try_cast(nullif(_ct_headers['timestamp'], '') as timestamp) as _changed_at,
         _transaction_id,
-        _headers['changeMask'] as _landed_mask,
-        decode_change_mask(_headers['changeMask'], 'most_significant_first', 1) as _mask_ordinals,
-        _headers['columnMask'] as _landed_column_mask,
-        decode_change_mask(_headers['columnMask'], 'most_significant_first', 1) as _column_ordinals,
-        coalesce(_column_names, map(1, 'order', 2, 'it\'s', 3, 'name with spaces', 4, 'amount', 5, 'at', 6, 'local', 7, 'day', 8, 'small', 9, 'ratio', 10, 'flag', 11, 'bytes')) as _column_names,
-        _row,
-        _row_before is not null as _has_before,
+        _ct_headers['changeMask'] as _ct_landed_mask,
+        decode_change_mask(_ct_headers['changeMask'], 'most_significant_first', 1) as _ct_mask_ordinals,
+        _ct_headers['columnMask'] as _ct_landed_column_mask,
+        decode_change_mask(_ct_headers['columnMask'], 'most_significant_first', 1) as _ct_column_ordinals,
+        coalesce(_ct_column_names, map(1, 'order', 2, 'it\'s', 3, 'name with spaces', 4, 'amount', 5, 'at', 6, 'local', 7, 'day', 8, 'small', 9, 'ratio', 10, 'flag', 11, 'bytes')) as _ct_column_names,
+        _ct_row,
+        _ct_row_before is not null as _ct_has_before,
         _raw_id,
-        _arrival,
-        _landed_row
+        _ct_arrival,
+        _ct_landed_row
     from own
-    where _is_own or _is_open or _is_untold or _kind = 'schema_missing'
+    where _ct_is_own or _ct_is_open or _ct_is_untold or _ct_kind = 'schema_missing'
 
 ),
 
@@ -303,16 +303,16 @@ typed as (
         try_cast(ratio as double) as ratio,
         try_cast(flag as boolean) as flag,
         unhex(bytes) as bytes,
-        try_cast(_before_1 as bigint) as _before_1,
-        _before_2,
+        try_cast(_ct_before_1 as bigint) as _ct_before_1,
+        _ct_before_2,
         coalesce(
             case when `order` is not null and try_cast(`order` as bigint) is null then concat('column order: \'', cast(`order` as string), '\' is not bigint') end,
             null
-        ) as _key_misfit,
+        ) as _ct_key_misfit,
         coalesce(
-            case when _before_1 is not null and try_cast(_before_1 as bigint) is null then concat('column order: \'', cast(_before_1 as string), '\' is not bigint') end,
+            case when _ct_before_1 is not null and try_cast(_ct_before_1 as bigint) is null then concat('column order: \'', cast(_ct_before_1 as string), '\' is not bigint') end,
             null
-        ) as _key_before_misfit,
+        ) as _ct_key_before_misfit,
         coalesce(
             case when amount is not null and (try_cast(amount as decimal(12, 2)) is null or case when cast(amount as string) rlike '[eE]' then try_cast(amount as double) <> cast(try_cast(amount as decimal(12, 2)) as double) else cast(amount as string) rlike '[.][0-9]{2}[0-9]*[1-9]' end) then concat('column amount: \'', cast(amount as string), '\' is not decimal(12, 2)') end,
             case when `at` is not null and (try_cast(`at` as timestamp) is null or cast(`at` as string) rlike '^ *T?[0-9]+:' or cast(`at` as string) rlike '[.][0-9]{6}[0-9]*[1-9]') then concat('column at: \'', cast(`at` as string), '\' is not timestamp') end,
@@ -323,28 +323,28 @@ typed as (
             case when flag is not null and try_cast(flag as boolean) is null then concat('column flag: \'', cast(flag as string), '\' is not boolean') end,
             case when bytes rlike '[^0-9A-Fa-f]' or length(bytes) % 2 = 1 then concat('column bytes: \'', cast(bytes as string), '\' is not binary') end,
             null
-        ) as _column_misfit,
-        _missing_key,
-        _kind,
-        _error,
-        _is_own,
-        _holds_back,
-        _is_open,
-        _operation_code,
-        _landed_code,
+        ) as _ct_column_misfit,
+        _ct_missing_key,
+        _ct_kind,
+        _ct_error,
+        _ct_is_own,
+        _ct_holds_back,
+        _ct_is_open,
+        _ct_operation_code,
+        _ct_landed_code,
         _change_seq,
-        _landed_time,
+        _ct_landed_time,
         _changed_at,
         _transaction_id,
-        _landed_mask,
-        transform(_mask_ordinals, ordinal -> _column_names[ordinal]) as _masked_names,
-        _landed_column_mask,
-        transform(_column_ordinals, ordinal -> _column_names[ordinal]) as _borne_names,
-        _row,
-        _has_before,
+        _ct_landed_mask,
+        transform(_ct_mask_ordinals, ordinal -> _ct_column_names[ordinal]) as _ct_masked_names,
+        _ct_landed_column_mask,
+        transform(_ct_column_ordinals, ordinal -> _ct_column_names[ordinal]) as _ct_borne_names,
+        _ct_row,
+        _ct_has_before,
         _raw_id,
-        _arrival,
-        _landed_row
+        _ct_arrival,
+        _ct_landed_row
     from unpacked
 
 ),
@@ -353,39 +353,39 @@ judged as (
 
     select
         *,
-        struct(_before_1 as `order`, _before_2 as `it's`) as _told_key_before,
+        struct(_ct_before_1 as `order`, _ct_before_2 as `it's`) as _ct_told_key_before,
         case
-            when not _is_own
+            when not _ct_is_own
                 then null
-            when _kind in ('tombstone', 'metadata', 'schema_missing')
+            when _ct_kind in ('tombstone', 'metadata', 'schema_missing')
                 then null
-            when _kind = 'unreadable'
-                then concat('message_malformed: ', _error)
-            when _operation_code is null
-                then concat('unknown_operation: operation is ', coalesce(concat('\'', _landed_code, '\''), 'null'))
+            when _ct_kind = 'unreadable'
+                then concat('message_malformed: ', _ct_error)
+            when _ct_operation_code is null
+                then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_landed_code, '\''), 'null'))
             when _change_seq is null or _change_seq = ''
                 then 'change_seq_missing: changeSequence is null or empty'
             when length(_change_seq) <> 35 or _change_seq rlike '[^0-9]'
                 then concat('change_seq_malformed: \'', _change_seq, '\' is not 35 digits')
-            when _landed_time is not null and (try_cast(_landed_time as timestamp) is null or cast(_landed_time as string) rlike '^ *T?[0-9]+:' or cast(_landed_time as string) rlike '[.][0-9]{6}[0-9]*[1-9]')
-                then concat('value_does_not_fit: header timestamp: \'', _landed_time, '\' is not timestamp')
-            when _row is null
-                then concat('data_missing: ', if(_operation_code = 'D', 'data and beforeData are null', 'data is null'))
-            when _missing_key is not null
-                then concat('key_missing: neither data nor beforeData bears the key column ', _missing_key)
-            when _key_misfit is not null
-                then concat('value_does_not_fit: ', _key_misfit)
+            when _ct_landed_time is not null and (try_cast(_ct_landed_time as timestamp) is null or cast(_ct_landed_time as string) rlike '^ *T?[0-9]+:' or cast(_ct_landed_time as string) rlike '[.][0-9]{6}[0-9]*[1-9]')
+                then concat('value_does_not_fit: header timestamp: \'', _ct_landed_time, '\' is not timestamp')
+            when _ct_row is null
+                then concat('data_missing: ', if(_ct_operation_code = 'D', 'data and beforeData are null', 'data is null'))
+            when _ct_missing_key is not null
+                then concat('key_missing: neither data nor beforeData bears the key column ', _ct_missing_key)
+            when _ct_key_misfit is not null
+                then concat('value_does_not_fit: ', _ct_key_misfit)
             when `order` is null and `it's` is null
                 then 'key_missing: every key column is null: order, it\'s'
-            when _key_before_misfit is not null
-                then concat('value_does_not_fit: beforeData: ', _key_before_misfit)
-            when _operation_code <> 'D' and _column_misfit is not null
-                then concat('value_does_not_fit: ', _column_misfit)
-            when _landed_mask is not null and _masked_names is null
-                then concat('change_mask_malformed: \'', _landed_mask, '\' is not a hex number')
-            when _landed_column_mask is not null and _borne_names is null
-                then concat('column_mask_malformed: \'', _landed_column_mask, '\' is not a hex number')
-        end as _rejection
+            when _ct_key_before_misfit is not null
+                then concat('value_does_not_fit: beforeData: ', _ct_key_before_misfit)
+            when _ct_operation_code <> 'D' and _ct_column_misfit is not null
+                then concat('value_does_not_fit: ', _ct_column_misfit)
+            when _ct_landed_mask is not null and _ct_masked_names is null
+                then concat('change_mask_malformed: \'', _ct_landed_mask, '\' is not a hex number')
+            when _ct_landed_column_mask is not null and _ct_borne_names is null
+                then concat('column_mask_malformed: \'', _ct_landed_column_mask, '\' is not a hex number')
+        end as _ct_rejection
     from typed
 
 ),
@@ -405,30 +405,30 @@ staged_rows as (
         flag,
         bytes,
         case
-            when _rejection is null
-                then element_at(map('R', 'snapshot', 'I', 'insert', 'U', 'update', 'D', 'delete'), _operation_code)
+            when _ct_rejection is null
+                then element_at(map('R', 'snapshot', 'I', 'insert', 'U', 'update', 'D', 'delete'), _ct_operation_code)
         end as _change_op,
         _change_seq,
         _changed_at,
         _transaction_id,
         case
-            when _rejection is not null or _kind <> 'data' or _is_open or not _is_own then null
-            when _operation_code = 'R' then concat_ws(':', _change_seq, 'R', _raw_id)
-            else concat_ws(':', _change_seq, _operation_code, to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')))
+            when _ct_rejection is not null or _ct_kind <> 'data' or _ct_is_open or not _ct_is_own then null
+            when _ct_operation_code = 'R' then concat_ws(':', _change_seq, 'R', _raw_id)
+            else concat_ws(':', _change_seq, _ct_operation_code, to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')))
         end as _change_id,
         case
-            when _rejection is null and _operation_code <> 'D'
+            when _ct_rejection is null and _ct_operation_code <> 'D'
                 then nullif(
                     array_union(
                         array('order', 'it\'s'),
                         array_intersect(
                             array('order', 'it\'s', 'name with spaces', 'amount', 'at', 'local', 'day', 'small', 'ratio', 'flag', 'bytes'),
                             if(
-                                coalesce(_landed_column_mask, '') = '',
-                                map_keys(_row),
+                                coalesce(_ct_landed_column_mask, '') = '',
+                                map_keys(_ct_row),
                                 array_union(
-                                    map_keys(map_filter(_row, (name, value) -> value is not null)),
-                                    array_intersect(map_keys(_row), _borne_names)
+                                    map_keys(map_filter(_ct_row, (name, value) -> value is not null)),
+                                    array_intersect(map_keys(_ct_row), _ct_borne_names)
                                 )
                             )
                         )
@@ -437,41 +437,41 @@ staged_rows as (
                 )
         end as _present_columns,
         case
-            when _rejection is null and _operation_code in ('I', 'U')
-                then array_intersect(array('order', 'it\'s', 'name with spaces', 'amount', 'at', 'local', 'day', 'small', 'ratio', 'flag', 'bytes'), _masked_names)
+            when _ct_rejection is null and _ct_operation_code in ('I', 'U')
+                then array_intersect(array('order', 'it\'s', 'name with spaces', 'amount', 'at', 'local', 'day', 'small', 'ratio', 'flag', 'bytes'), _ct_masked_names)
         end as _changed_columns,
         case
-            when _rejection is null and _operation_code = 'U' and _has_before and not struct(`order`, `it's`) <=> _told_key_before
-                then _told_key_before
+            when _ct_rejection is null and _ct_operation_code = 'U' and _ct_has_before and not struct(`order`, `it's`) <=> _ct_told_key_before
+                then _ct_told_key_before
         end as _key_before,
         _raw_id,
         case
-            when _rejection is not null or _kind <> 'data' or _is_open or not _is_own
-                then to_json(_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
+            when _ct_rejection is not null or _ct_kind <> 'data' or _ct_is_open or not _ct_is_own
+                then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
         end as _raw_row,
         case
-            when _rejection is not null then 'rejected'
-            when _kind in ('tombstone', 'metadata') then 'ignored'
-            when _kind = 'schema_missing' or _is_open or not _is_own then 'waiting'
+            when _ct_rejection is not null then 'rejected'
+            when _ct_kind in ('tombstone', 'metadata') then 'ignored'
+            when _ct_kind = 'schema_missing' or _ct_is_open or not _ct_is_own then 'waiting'
             else 'accepted'
         end as _status,
         case
-            when _rejection is not null then _rejection
-            when _kind = 'tombstone' then 'tombstone: the message has no value'
-            when _kind = 'metadata' then 'metadata: the message tells how a table is made'
-            when _kind = 'schema_missing' then concat('schema_missing: ', _error)
-            when _is_open then 'transaction_open: not every event of the transaction has landed'
-            when not _is_own then 'schema_missing: the table of the message is not told yet'
+            when _ct_rejection is not null then _ct_rejection
+            when _ct_kind = 'tombstone' then 'tombstone: the message has no value'
+            when _ct_kind = 'metadata' then 'metadata: the message tells how a table is made'
+            when _ct_kind = 'schema_missing' then concat('schema_missing: ', _ct_error)
+            when _ct_is_open then 'transaction_open: not every event of the transaction has landed'
+            when not _ct_is_own then 'schema_missing: the table of the message is not told yet'
         end as _status_reason,
         case
             when
-                _rejection is null and _operation_code = 'U' and not _has_before
-                and arrays_overlap(_masked_names, array('order', 'it\'s'))
+                _ct_rejection is null and _ct_operation_code = 'U' and not _ct_has_before
+                and arrays_overlap(_ct_masked_names, array('order', 'it\'s'))
                 then 'key_move_without_before: the mask says that the key changed, and no beforeData tells the key before'
         end as _report,
-        monotonically_increasing_id() as _place,
-        _arrival,
-        _holds_back
+        monotonically_increasing_id() as _ct_place,
+        _ct_arrival,
+        _ct_holds_back
     from judged
 
 ),
@@ -488,7 +488,7 @@ accepted as (
     select
         *,
         xxhash64(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _raw_id is null)) as _row_hash,
-        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _present_columns, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, _present_columns is null))) as _content_hash
+        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _present_columns, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, _present_columns is null))) as _ct_content_hash
     from staged
     where _status = 'accepted'
 
@@ -498,12 +498,12 @@ gathered as (
 
     select
         *,
-        count(*) over same_change as _copies,
-        count(_report) over same_change as _reports,
-        max(_report) over same_change as _known_report,
-        max(_key_before) over same_change as _known_key_before,
-        min(_content_hash) over same_change <> max(_content_hash) over same_change
-        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _contents_differ
+        count(*) over same_change as _ct_copies,
+        count(_report) over same_change as _ct_reports,
+        max(_report) over same_change as _ct_known_report,
+        max(_key_before) over same_change as _ct_known_key_before,
+        min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
+        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _ct_contents_differ
     from accepted
     window same_change as (partition by _change_seq, _change_id)
 
@@ -514,7 +514,7 @@ compared as (
 
     select
         *,
-        max(case when _copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _place) end) over (partition by _change_seq, _change_id) as _highest_rank
+        max(case when _ct_copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _ct_place) end) over (partition by _change_seq, _change_id) as _ct_highest_rank
     from gathered
 
 ),
@@ -531,15 +531,15 @@ changes as (
         _transaction_id,
         _present_columns,
         _changed_columns,
-        _known_key_before as _key_before,
+        _ct_known_key_before as _key_before,
         _raw_id,
-        case when _reports = _copies and not startswith(_known_report, 'conflicting_content') then _known_report end as _report,
-        _contents_differ or coalesce(startswith(_known_report, 'conflicting_content'), false) as _is_conflicting,
+        case when _ct_reports = _ct_copies and not startswith(_ct_known_report, 'conflicting_content') then _ct_known_report end as _report,
+        _ct_contents_differ or coalesce(startswith(_ct_known_report, 'conflicting_content'), false) as _is_conflicting,
         _row_hash,
         0 as _form,
         `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes
     from compared
-    where _copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _place) = _highest_rank
+    where _ct_copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _ct_place) = _ct_highest_rank
 
 )
 

@@ -3,11 +3,11 @@ with landed as (
     select
         *,
         concat_ws(':', topic, `partition`, `offset`) as _raw_id,
-        cast(`offset` as string) as _offset,
-        cast(value as string) as _text,
+        cast(`offset` as string) as _ct_offset,
+        cast(value as string) as _ct_text,
         struct(
             topic, `partition`, `offset`, `timestamp`, if(is_valid_utf8(cast(key as string)), cast(key as string), hex(key)) as key, if(is_valid_utf8(cast(value as string)), cast(value as string), hex(value)) as value
-        ) as _landed_row
+        ) as _ct_landed_row
     from lake_raw.kafka_by_column
 
 ),
@@ -15,9 +15,9 @@ with landed as (
 metadata_messages as (
 
     select
-        concat_ws(':', topic, `partition`, `offset`) as _metadata_raw_id,
-        struct(`timestamp`, `offset`) as _landed_place,
-        from_json(cast(value as string), 'struct<_corrupt: string, magic: string, message: struct<schemaId: string, lineage: struct<server: string, task: string, `schema`: string, `table`: string, tableVersion: string, timestamp: string>, tableStructure: struct<tableColumns: map<string, struct<ordinal: string, type: string, length: string, precision: string, scale: string, primaryKeyPosition: string>>>, dataSchema: string>, schemaId: string, lineage: struct<server: string, task: string, `schema`: string, `table`: string, tableVersion: string, timestamp: string>, tableStructure: struct<tableColumns: map<string, struct<ordinal: string, type: string, length: string, precision: string, scale: string, primaryKeyPosition: string>>>, dataSchema: string>', map('columnNameOfCorruptRecord', '_corrupt')) as _metadata
+        concat_ws(':', topic, `partition`, `offset`) as _ct_metadata_raw_id,
+        struct(`timestamp`, `offset`) as _ct_landed_place,
+        from_json(cast(value as string), 'struct<_ct_corrupt: string, magic: string, message: struct<schemaId: string, lineage: struct<server: string, task: string, `schema`: string, `table`: string, tableVersion: string, timestamp: string>, tableStructure: struct<tableColumns: map<string, struct<ordinal: string, type: string, length: string, precision: string, scale: string, primaryKeyPosition: string>>>, dataSchema: string>, schemaId: string, lineage: struct<server: string, task: string, `schema`: string, `table`: string, tableVersion: string, timestamp: string>, tableStructure: struct<tableColumns: map<string, struct<ordinal: string, type: string, length: string, precision: string, scale: string, primaryKeyPosition: string>>>, dataSchema: string>', map('columnNameOfCorruptRecord', '_ct_corrupt')) as _ct_metadata
     from lake_raw.kafka_by_column
     where contains(cast(value as string), '"tableStructure"') and contains(cast(value as string), '"lineage"')
 
@@ -26,15 +26,15 @@ metadata_messages as (
 metadata_bodies as (
 
     select
-        _metadata_raw_id,
-        _landed_place,
+        _ct_metadata_raw_id,
+        _ct_landed_place,
         case
-            when _metadata['magic'] is not null then _metadata['message']
+            when _ct_metadata['magic'] is not null then _ct_metadata['message']
             else struct(
-                _metadata['schemaId'] as `schemaId`, _metadata['lineage'] as lineage,
-                _metadata['tableStructure'] as `tableStructure`, _metadata['dataSchema'] as `dataSchema`
+                _ct_metadata['schemaId'] as `schemaId`, _ct_metadata['lineage'] as lineage,
+                _ct_metadata['tableStructure'] as `tableStructure`, _ct_metadata['dataSchema'] as `dataSchema`
             )
-        end as _version
+        end as _ct_version
     from metadata_messages
 
 ),
@@ -45,7 +45,7 @@ schema_versions as (
         *,
         filter(
             transform(
-                map_entries(_version['tableStructure']['tableColumns']),
+                map_entries(_ct_version['tableStructure']['tableColumns']),
                 entry -> struct(
                     try_cast(entry['value']['ordinal'] as int) as ordinal,
                     entry['key'] as name,
@@ -57,7 +57,7 @@ schema_versions as (
                 )
             ),
             entry -> entry['ordinal'] is not null
-        ) as _columns
+        ) as _ct_columns
     from metadata_bodies
 
 ),
@@ -65,30 +65,30 @@ schema_versions as (
 -- one that is sent again tells the same
 latest_versions as (
 
-    select max_by(struct(*), _landed_place) as _latest
+    select max_by(struct(*), _ct_landed_place) as _ct_latest
     from schema_versions
-    where _version['schemaId'] is not null
-    group by _version['schemaId']
+    where _ct_version['schemaId'] is not null
+    group by _ct_version['schemaId']
 
 ),
 
 schemas as (
 
     select
-        _latest['_version']['schemaId'] as _schema_id,
-        _latest['_version']['lineage']['schema'] as _schema_name,
-        _latest['_version']['lineage']['table'] as _table_name,
-        try_cast(_latest['_version']['lineage']['tableVersion'] as int) as _table_version,
-        _latest['_version']['lineage']['server'] as _server,
-        _latest['_version']['lineage']['task'] as _task,
-        array_sort(_latest['_columns']) as _columns,
+        _ct_latest['_ct_version']['schemaId'] as _ct_schema_id,
+        _ct_latest['_ct_version']['lineage']['schema'] as _ct_schema_name,
+        _ct_latest['_ct_version']['lineage']['table'] as _ct_table_name,
+        try_cast(_ct_latest['_ct_version']['lineage']['tableVersion'] as int) as _ct_table_version,
+        _ct_latest['_ct_version']['lineage']['server'] as _ct_server,
+        _ct_latest['_ct_version']['lineage']['task'] as _ct_task,
+        array_sort(_ct_latest['_ct_columns']) as _ct_columns,
         if(
-            size(array_distinct(_latest['_columns']['ordinal'])) = size(_latest['_columns']),
-            map_from_arrays(_latest['_columns']['ordinal'], _latest['_columns']['name']),
+            size(array_distinct(_ct_latest['_ct_columns']['ordinal'])) = size(_ct_latest['_ct_columns']),
+            map_from_arrays(_ct_latest['_ct_columns']['ordinal'], _ct_latest['_ct_columns']['name']),
             null
-        ) as _column_names,
-        _latest['_version']['dataSchema'] as _data_schema,
-        _latest['_metadata_raw_id'] as _metadata_raw_id
+        ) as _ct_column_names,
+        _ct_latest['_ct_version']['dataSchema'] as _ct_data_schema,
+        _ct_latest['_ct_metadata_raw_id'] as _ct_metadata_raw_id
     from latest_versions
 
 ),
@@ -99,7 +99,7 @@ parsed as (
     select *
     from
         landed
-        lateral view explode(array(from_json(_text, 'struct<_corrupt: string, magic: string, type: string, messageSchemaId: string, message: struct<data: map<string, string>, beforeData: map<string, string>, headers: struct<operation: string, changeSequence: string, timestamp: string, transactionId: string, changeMask: string, columnMask: string, externalSchemaId: string, transactionEventCounter: string, transactionLastEvent: string, `schema`: string, `table`: string>, schemaId: string, lineage: struct<`schema`: string, `table`: string>>, data: map<string, string>, beforeData: map<string, string>, headers: struct<operation: string, changeSequence: string, timestamp: string, transactionId: string, changeMask: string, columnMask: string, externalSchemaId: string, transactionEventCounter: string, transactionLastEvent: string, `schema`: string, `table`: string>, schemaId: string, lineage: struct<`schema`: string, `table`: string>>', map('columnNameOfCorruptRecord', '_corrupt')))) as _message
+        lateral view explode(array(from_json(_ct_text, 'struct<_ct_corrupt: string, magic: string, type: string, messageSchemaId: string, message: struct<data: map<string, string>, beforeData: map<string, string>, headers: struct<operation: string, changeSequence: string, timestamp: string, transactionId: string, changeMask: string, columnMask: string, externalSchemaId: string, transactionEventCounter: string, transactionLastEvent: string, `schema`: string, `table`: string>, schemaId: string, lineage: struct<`schema`: string, `table`: string>>, data: map<string, string>, beforeData: map<string, string>, headers: struct<operation: string, changeSequence: string, timestamp: string, transactionId: string, changeMask: string, columnMask: string, externalSchemaId: string, transactionEventCounter: string, transactionLastEvent: string, `schema`: string, `table`: string>, schemaId: string, lineage: struct<`schema`: string, `table`: string>>', map('columnNameOfCorruptRecord', '_ct_corrupt')))) as _ct_message
 
 ),
 
@@ -108,12 +108,12 @@ bodies as (
     select
         *,
         case
-            when _message['magic'] is not null then _message['message']
+            when _ct_message['magic'] is not null then _ct_message['message']
             else struct(
-                _message['data'] as data, _message['beforeData'] as `beforeData`, _message['headers'] as headers,
-                _message['schemaId'] as `schemaId`, _message['lineage'] as lineage
+                _ct_message['data'] as data, _ct_message['beforeData'] as `beforeData`, _ct_message['headers'] as headers,
+                _ct_message['schemaId'] as `schemaId`, _ct_message['lineage'] as lineage
             )
-        end as _body
+        end as _ct_body
     from parsed
 
 ),
@@ -121,44 +121,44 @@ bodies as (
 read as (
 
     select
-        * except (_body, _message),
+        * except (_ct_body, _ct_message),
         case
-            when _text is null then 'tombstone'
+            when _ct_text is null then 'tombstone'
             when
-                not is_valid_utf8(_text) or _message is null or _message['_corrupt'] is not null
-                or not _text rlike '\\}\\s*$'
+                not is_valid_utf8(_ct_text) or _ct_message is null or _ct_message['_ct_corrupt'] is not null
+                or not _ct_text rlike '\\}\\s*$'
                 or (
-                    _text rlike '\\}\\s*([^\\s,}\\]]|,\\s*[^"\\s])'
+                    _ct_text rlike '\\}\\s*([^\\s,}\\]]|,\\s*[^"\\s])'
                     and (
-                        try_parse_json(concat('[', _text, ']')) is null
-                        or try_variant_get(try_parse_json(concat('[', _text, ']')), '$[1]', 'variant') is not null
+                        try_parse_json(concat('[', _ct_text, ']')) is null
+                        or try_variant_get(try_parse_json(concat('[', _ct_text, ']')), '$[1]', 'variant') is not null
                     )
                 )
                 then 'unreadable'
-            when _message['magic'] is not null and not coalesce(_message['type'] in ('DT', 'MD'), false) then 'unreadable'
-            when _message['type'] = 'MD' or (_message['magic'] is null and _body['lineage'] is not null) then 'metadata'
+            when _ct_message['magic'] is not null and not coalesce(_ct_message['type'] in ('DT', 'MD'), false) then 'unreadable'
+            when _ct_message['type'] = 'MD' or (_ct_message['magic'] is null and _ct_body['lineage'] is not null) then 'metadata'
             else 'data'
-        end as _kind,
+        end as _ct_kind,
         case
-            when not is_valid_utf8(_text) then 'the value is not UTF-8'
-            when _message['magic'] is not null and _message['_corrupt'] is null
-                then concat('the envelope is of type ', coalesce(concat('\'', _message['type'], '\''), 'null'))
+            when not is_valid_utf8(_ct_text) then 'the value is not UTF-8'
+            when _ct_message['magic'] is not null and _ct_message['_ct_corrupt'] is null
+                then concat('the envelope is of type ', coalesce(concat('\'', _ct_message['type'], '\''), 'null'))
             else 'the value is not a JSON object as messages are'
-        end as _error,
-        _body['headers'] as _headers,
-        nullif(_body['headers']['transactionId'], '') as _transaction_id,
-        try_cast(_body['headers']['transactionEventCounter'] as bigint) as _event_counter,
+        end as _ct_error,
+        _ct_body['headers'] as _ct_headers,
+        nullif(_ct_body['headers']['transactionId'], '') as _transaction_id,
+        try_cast(_ct_body['headers']['transactionEventCounter'] as bigint) as _ct_event_counter,
         if(
-            _body['headers']['operation'] = 'DELETE',
-            coalesce(if(size(_body['data']) > 0, _body['data'], null), _body['beforeData']),
-            _body['data']
-        ) as _row,
-        if(_body['headers']['operation'] in ('UPDATE', 'DELETE'), _body['beforeData'], null) as _row_before,
+            _ct_body['headers']['operation'] = 'DELETE',
+            coalesce(if(size(_ct_body['data']) > 0, _ct_body['data'], null), _ct_body['beforeData']),
+            _ct_body['data']
+        ) as _ct_row,
+        if(_ct_body['headers']['operation'] in ('UPDATE', 'DELETE'), _ct_body['beforeData'], null) as _ct_row_before,
         coalesce(
-            _message['messageSchemaId'],
-            _body['headers']['externalSchemaId']
-        ) as _schema_id,
-        _body['lineage'] as _lineage
+            _ct_message['messageSchemaId'],
+            _ct_body['headers']['externalSchemaId']
+        ) as _ct_schema_id,
+        _ct_body['lineage'] as _ct_lineage
     from bodies
 
 ),
@@ -168,17 +168,17 @@ messages as (
     select /*+ broadcast(schemas) */
         read.*,
         case
-            when _headers['table'] is null or _headers['schema'] is not null
-                then coalesce(_headers['schema'], _lineage['schema'], schemas._schema_name)
-            when _headers['table'] = schemas._table_name
-                then schemas._schema_name
-        end as _told_schema,
-        coalesce(_headers['table'], _lineage['table'], schemas._table_name) as _told_table,
-        schemas._column_names,
-        read._schema_id is not null and schemas._schema_id is null as _lacks_schema
+            when _ct_headers['table'] is null or _ct_headers['schema'] is not null
+                then coalesce(_ct_headers['schema'], _ct_lineage['schema'], schemas._ct_schema_name)
+            when _ct_headers['table'] = schemas._ct_table_name
+                then schemas._ct_schema_name
+        end as _ct_told_schema,
+        coalesce(_ct_headers['table'], _ct_lineage['table'], schemas._ct_table_name) as _ct_told_table,
+        schemas._ct_column_names,
+        read._ct_schema_id is not null and schemas._ct_schema_id is null as _ct_lacks_schema
     from read
     left join schemas
-        on read._schema_id = schemas._schema_id
+        on read._ct_schema_id = schemas._ct_schema_id
 
 ),
 
@@ -186,16 +186,16 @@ others as (
 
     select
         *,
-        coalesce(nullif(concat_ws('.', _told_schema, _told_table), ''), _row['tbl']) as _table,
+        coalesce(nullif(concat_ws('.', _ct_told_schema, _ct_told_table), ''), _ct_row['tbl']) as _ct_table,
         case
-            when _kind = 'unreadable'
-                then concat('table_unknown: ', _error)
-            when _kind = 'tombstone'
+            when _ct_kind = 'unreadable'
+                then concat('table_unknown: ', _ct_error)
+            when _ct_kind = 'tombstone'
                 then 'no_table: the message has no value'
-        end as _reason
+        end as _ct_reason
     from messages
     where
-        not coalesce((coalesce(_told_table, _row['tbl']) = 't1' or concat(_told_schema, '.', _told_table) = 't1'), false)
+        not coalesce((coalesce(_ct_told_table, _ct_row['tbl']) = 't1' or concat(_ct_told_schema, '.', _ct_told_table) = 't1'), false)
 
 ),
 
@@ -204,8 +204,8 @@ judged as (
     select
         *,
         case
-            when _reason is not null then _reason
-            when _table is not null then concat('table_not_declared: ', _table)
+            when _ct_reason is not null then _ct_reason
+            when _ct_table is not null then concat('table_not_declared: ', _ct_table)
             else 'table_unknown: neither headers nor metadata tell the table of the message'
         end as _status_reason
     from others
@@ -218,7 +218,7 @@ unclaimed as (
         _raw_id,
         if(startswith(_status_reason, 'table_unknown'), 'rejected', 'ignored') as _status,
         _status_reason,
-        to_json(_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) as raw_row
+        to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) as raw_row
     from judged
 
 )

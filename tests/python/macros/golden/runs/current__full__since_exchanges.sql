@@ -16,7 +16,7 @@ events as (select * from the_model), moves_and_deletes as (
 
 entries_and_ends as (select * from the_model),
 
-exchanged_keys as (select * from the_model) select (select count(*) from (select 1 from exchanged_keys limit 1)), (select count(*) from entries_and_ends as known where _enters and _change_seq >= '20260131120000250000000000000000015' and not exists (select 1 from events where events._change_id = known._change_id and events._change_seq = known._change_seq))
+exchanged_keys as (select * from the_model) select (select count(*) from (select 1 from exchanged_keys limit 1)), (select count(*) from entries_and_ends as known where _ct_enters and _change_seq >= '20260131120000250000000000000000015' and not exists (select 1 from events where events._change_id = known._change_id and events._change_seq = known._change_seq))
 ;
 
 create table lake.current_feed__full__batch_20260131t120000000000_00000000
@@ -127,7 +127,7 @@ select
     _transaction_id,
     `order`, `it's`, `name with spaces`
 from ranked
-where _rank = 1
+where _ct_rank = 1
 
 )
 

@@ -17,15 +17,15 @@ events as (select * from the_model), moves_and_deletes as (
 entries_and_ends as (
 
     select
-        if(_departs, _key_before['order'], `order`) as `order`,
-        if(_departs, _key_before['it\'s'], `it's`) as `it's`,
-        if(_departs, null, `name with spaces`) as `name with spaces`,
+        if(_ct_departs, _key_before['order'], `order`) as `order`,
+        if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
+        if(_ct_departs, null, `name with spaces`) as `name with spaces`,
         _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
-        if(_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
-        _departs or _change_op = 'delete' as _is_deleted,
-        _key_before is not null and not _departs as _enters
+        if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _ct_departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _ct_departs as _ct_enters
     from moves_and_deletes
-        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _departs
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
 
 ),
 
@@ -40,7 +40,7 @@ exchanged_keys as (
             and entries.`order` <=> ends.`order` and entries.`it's` <=> ends.`it's`
     left semi join events
         on entries.`order` <=> events.`order` and entries.`it's` <=> events.`it's`
-    where entries._enters
+    where entries._ct_enters
     union distinct
     select ends.`order`, ends.`it's`
     from entries_and_ends as ends
@@ -51,7 +51,7 @@ exchanged_keys as (
     left anti join events as new_ends
         on ends._change_id = new_ends._change_id and ends._change_seq = new_ends._change_seq
     left semi join entries_and_ends as entries
-        on entries._enters and ends.`order` <=> entries.`order` and ends.`it's` <=> entries.`it's`
+        on entries._ct_enters and ends.`order` <=> entries.`order` and ends.`it's` <=> entries.`it's`
     where ends._is_deleted
 
 ) select (select count(*) from (select 1 from exchanged_keys limit 1))

@@ -19,8 +19,8 @@ given_events as (
 
     
     select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _enters, _is_replayed,
-        false as _is_known
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _is_replayed,
+        false as _ct_is_known
     from key_events
     
 )
@@ -100,7 +100,7 @@ select
     _transaction_id,
     `order`, `it's`, `name with spaces`, fields
 from folded
-where _next_seq is null
+where _ct_next_seq is null
 
 )
 

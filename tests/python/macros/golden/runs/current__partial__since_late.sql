@@ -14,7 +14,7 @@ events as (select * from the_model), last_events as (
 met_events as (
 
     select
-        events._change_seq <= last_events._change_seq as _is_late
+        events._change_seq <= last_events._change_seq as _ct_is_late
     from events
     inner join last_events
         on events.`order` <=> last_events.`order` and events.`it's` <=> last_events.`it's`
@@ -31,7 +31,7 @@ new_floors as (
         and _batch_id > '20260130T120000000000_00000001'
         and _batch_id <= '20260131T110000000000_00000009'
 
-) select count_if(_is_late), (select count(*) from last_events where _change_seq >= (select min(_change_seq) from new_floors)) from met_events
+) select count_if(_ct_is_late), (select count(*) from last_events where _change_seq >= (select min(_change_seq) from new_floors)) from met_events
 ;
 
 create table lake.current_feed__partial__batch_20260131t120000000000_00000000
@@ -65,12 +65,12 @@ given_events as (
     
     select
         `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed,
-        false as _is_known
+        false as _ct_is_known
     from key_events
     union all
     select
         `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed,
-        true as _is_known
+        true as _ct_is_known
     from known_events
     
 )
@@ -135,7 +135,7 @@ select
     _transaction_id,
     `order`, `it's`, `name with spaces`, fields
 from folded
-where _next_seq is null
+where _ct_next_seq is null
 
 )
 

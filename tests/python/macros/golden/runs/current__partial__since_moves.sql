@@ -25,16 +25,16 @@ moves_and_deletes as (
 entries_and_ends as (
 
     select
-        if(_departs, _key_before['order'], `order`) as `order`,
-        if(_departs, _key_before['it\'s'], `it's`) as `it's`,
-        if(_departs, null, `name with spaces`) as `name with spaces`,
-        if(_departs, null, fields) as fields,
+        if(_ct_departs, _key_before['order'], `order`) as `order`,
+        if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
+        if(_ct_departs, null, `name with spaces`) as `name with spaces`,
+        if(_ct_departs, null, fields) as fields,
         _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
-        if(_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
-        _departs or _change_op = 'delete' as _is_deleted,
-        _key_before is not null and not _departs as _enters
+        if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _ct_departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _ct_departs as _ct_enters
     from moves_and_deletes
-        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _departs
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
 
 ),
 
@@ -42,26 +42,26 @@ moved_keys as (
 
     select
         entries_and_ends.`order`, entries_and_ends.`it's`,
-        collect_set(case when entries_and_ends._enters then entries_and_ends._transaction_id end) as _entered_by,
+        collect_set(case when entries_and_ends._ct_enters then entries_and_ends._transaction_id end) as _ct_entered_by,
         -- an end that took a row which another had covered has left no trace in the state
-        max(case when events._change_id is null then entries_and_ends._change_seq end) as _last_seq
+        max(case when events._change_id is null then entries_and_ends._change_seq end) as _ct_last_seq
     from entries_and_ends
     left join events
         on
             entries_and_ends._change_id = events._change_id
             and entries_and_ends._change_seq = events._change_seq
     group by entries_and_ends.`order`, entries_and_ends.`it's`
-    having count_if(entries_and_ends._enters or entries_and_ends._precedence = 3) > 0
+    having count_if(entries_and_ends._ct_enters or entries_and_ends._precedence = 3) > 0
 
 ),
 
 met_events as (
 
     select
-        moved_keys._entered_by is not null as _is_moved,
+        moved_keys._ct_entered_by is not null as _ct_is_moved,
         events._transaction_id = last_events._transaction_id
-        and array_contains(moved_keys._entered_by, events._transaction_id) as _is_open,
-        events._change_seq <= greatest(last_events._change_seq, moved_keys._last_seq) as _is_late
+        and array_contains(moved_keys._ct_entered_by, events._transaction_id) as _ct_is_open,
+        events._change_seq <= greatest(last_events._change_seq, moved_keys._ct_last_seq) as _ct_is_late
     from events
     inner join last_events
         on events.`order` <=> last_events.`order` and events.`it's` <=> last_events.`it's`
@@ -80,7 +80,7 @@ new_floors as (
         and _batch_id > '20260130T120000000000_00000001'
         and _batch_id <= '20260131T110000000000_00000009'
 
-) select count_if(_is_late), (select count(*) from last_events where _change_seq >= (select min(_change_seq) from new_floors)), count_if(_is_late and _is_moved), count_if(_is_open) from met_events
+) select count_if(_ct_is_late), (select count(*) from last_events where _change_seq >= (select min(_change_seq) from new_floors)), count_if(_ct_is_late and _ct_is_moved), count_if(_ct_is_open) from met_events
 ;
 
 create table lake.current_feed__partial__batch_20260131t120000000000_00000000
@@ -113,13 +113,13 @@ given_events as (
 
     
     select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _enters, _is_replayed,
-        false as _is_known
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _is_replayed,
+        false as _ct_is_known
     from key_events
     union all
     select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _enters, _is_replayed,
-        true as _is_known
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _is_replayed,
+        true as _ct_is_known
     from known_events
     
 )
@@ -202,7 +202,7 @@ select
     _transaction_id,
     `order`, `it's`, `name with spaces`, fields
 from folded
-where _next_seq is null
+where _ct_next_seq is null
 
 )
 

@@ -7,7 +7,7 @@ create table lake.dedup_feed__trail_full_images__batch_20260131t120000000000_000
     select * from the_model
 ;
 
-select count_if(_mark is null) as changes, min(case when _mark is null then _change_seq end) as lowest_seq, max(case when _mark is null then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, count_if(_overrules) as overruled, count_if(_is_known) as known from lake.dedup_feed__trail_full_images__batch_20260131t120000000000_00000000
+select count_if(_mark is null) as changes, min(case when _mark is null then _change_seq end) as lowest_seq, max(case when _mark is null then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, count_if(_ct_overrules) as overruled, count_if(_ct_is_known) as known from lake.dedup_feed__trail_full_images__batch_20260131t120000000000_00000000
 ;
 
 insert into lake.dedup_feed__trail_full_images__state (_mark, _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, _csn, _format_type, _audit_rba, _audit_pos, `order`, `it's`, `name with spaces`, amount)

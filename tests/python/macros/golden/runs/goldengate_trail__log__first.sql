@@ -1,4 +1,4 @@
-select cast(trail_name as string), cast(_last.trail_seqno as string), cast(_last.trail_rba as string), _copies, _unplaced from (select trail_name, max(_position) as _last, max(case when _position is not null then _copies end) as _copies, count_if(_position is null) as _unplaced from (select trail_name, case when not (trail_seqno is null or trail_rba is null) then struct(trail_seqno, trail_rba) end as _position, 1 as _copies from lake_raw.trail where true) group by trail_name)
+select cast(trail_name as string), cast(_ct_last.trail_seqno as string), cast(_ct_last.trail_rba as string), _ct_copies, _ct_unplaced from (select trail_name, max(_ct_position) as _ct_last, max(case when _ct_position is not null then _ct_copies end) as _ct_copies, count_if(_ct_position is null) as _ct_unplaced from (select trail_name, case when not (trail_seqno is null or trail_rba is null) then struct(trail_seqno, trail_rba) end as _ct_position, 1 as _ct_copies from lake_raw.trail where true) group by trail_name)
 ;
 
 with landed as (select * from the_model),
@@ -11,8 +11,8 @@ trails as (
 
     select
         trail_name,
-        max(case when _opens then struct(trail_seqno, trail_rba) end) as _last_start,
-        max(case when _closes then struct(trail_seqno, trail_rba) end) as _last_end
+        max(case when _ct_opens then struct(trail_seqno, trail_rba) end) as _ct_last_start,
+        max(case when _ct_closes then struct(trail_seqno, trail_rba) end) as _ct_last_end
     from headers
     group by trail_name
 
@@ -20,10 +20,10 @@ trails as (
 
 select
     trail_name,
-    _last_start['trail_seqno'] as trail_seqno,
-    _last_start['trail_rba'] as trail_rba
+    _ct_last_start['trail_seqno'] as trail_seqno,
+    _ct_last_start['trail_rba'] as trail_rba
 from trails
-where _last_start is not null and (_last_end is null or _last_end < _last_start)
+where _ct_last_start is not null and (_ct_last_end is null or _ct_last_end < _ct_last_start)
 ;
 
 create or replace table lake.dedup_feed__trail__state
@@ -133,7 +133,7 @@ given_events as (
 
     select
         `order`, `it's`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed,
-        false as _is_known
+        false as _ct_is_known
     from key_events
 
 ),
@@ -143,7 +143,7 @@ started_events as (
     select
         *,
         not _is_deleted
-        and (_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _can_start
+        and (_ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _ct_can_start
     from given_events
 
 ),
@@ -156,7 +156,7 @@ judged_events as (
             last_value(
                 case
                     when _is_deleted then false
-                    when _can_start then true
+                    when _ct_can_start then true
                 end,
                 true
             ) over (
@@ -165,7 +165,7 @@ judged_events as (
                 rows between unbounded preceding and 1 preceding
             ),
             false
-        ) as _has_lived
+        ) as _ct_has_lived
     from started_events
 
 ),
@@ -174,8 +174,8 @@ borne_events as (
 
     select
         *,
-        not _is_deleted and (_can_start or _has_lived) as _lives,
-        not _has_lived or _is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _bears_all
+        not _is_deleted and (_ct_can_start or _ct_has_lived) as _ct_lives,
+        not _ct_has_lived or _ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _ct_bears_all
     from judged_events
 
 ),
@@ -204,7 +204,7 @@ reports as (
         'orphan' as code,
         concat('no row lives at key ', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false')), ', and the update does not bear every column') as detail
     from borne_events
-    where not _is_deleted and not _lives
+    where not _is_deleted and not _ct_lives
 
 )
 

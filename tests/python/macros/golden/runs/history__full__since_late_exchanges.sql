@@ -14,7 +14,7 @@ events as (select * from the_model), last_events as (
 met_events as (
 
     select
-        events._change_seq <= last_events._change_seq as _is_late
+        events._change_seq <= last_events._change_seq as _ct_is_late
     from events
     inner join last_events
         on events.`order` <=> last_events.`order` and events.`it's` <=> last_events.`it's`
@@ -48,7 +48,7 @@ new_floors as (
 
 entries_and_ends as (select * from the_model),
 
-exchanged_keys as (select * from the_model) select count_if(_is_late), (select count(*) from last_events where _change_seq >= (select min(_change_seq) from new_floors)), (select count(*) from (select 1 from exchanged_keys limit 1)) from met_events
+exchanged_keys as (select * from the_model) select count_if(_ct_is_late), (select count(*) from last_events where _change_seq >= (select min(_change_seq) from new_floors)), (select count(*) from (select 1 from exchanged_keys limit 1)) from met_events
 ;
 
 create table lake.history_feed__full__batch_20260131t120000000000_00000000
@@ -101,12 +101,12 @@ given_events as (
         cast(null as timestamp) as _valid_from,
         cast(null as string) as _valid_from_seq,
         cast(null as timestamp) as _latest_at,
-        false as _is_known
+        false as _ct_is_known
     from key_events
     union all
     select
         `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _is_replayed, _valid_from, _valid_from_seq, _latest_at,
-        true as _is_known
+        true as _ct_is_known
     from known_events
     
 )
@@ -194,12 +194,12 @@ from withdrawn_versions
 
 select
     _mark,
-    _is_withdrawn, _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, _is_last, _latest_at, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current, `order`, `it's`, `name with spaces`
+    _ct_is_withdrawn, _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, _is_last, _latest_at, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current, `order`, `it's`, `name with spaces`
 from state_rows
 union all
 select
     '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string"}, "counted": 0}' as _mark,
-    null as _is_withdrawn, null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _is_replayed, null as _changed_at, null as _transaction_id, true as _is_last, null as _latest_at, null as _valid_from, null as _valid_to, null as _valid_from_seq, null as _valid_to_seq, null as _is_current, null as `order`, null as `it's`, null as `name with spaces`
+    null as _ct_is_withdrawn, null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _is_replayed, null as _changed_at, null as _transaction_id, true as _is_last, null as _latest_at, null as _valid_from, null as _valid_to, null as _valid_from_seq, null as _valid_to_seq, null as _is_current, null as `order`, null as `it's`, null as `name with spaces`
 ) as source
     on
         source.`order` <=> target.`order` and source.`it's` <=> target.`it's`
@@ -210,7 +210,7 @@ when matched and source._mark is not null then update set
         when target._mark = '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string"}, "counted": 0}' then source._mark
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
-when matched and source._is_withdrawn then delete
+when matched and source._ct_is_withdrawn then delete
 when matched then update set
     _change_seq = source._change_seq,
     _change_op = source._change_op,

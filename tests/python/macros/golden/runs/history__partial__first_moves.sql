@@ -19,11 +19,11 @@ given_events as (
 
     
     select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _enters, _is_replayed,
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _is_replayed,
         cast(null as timestamp) as _valid_from,
         cast(null as string) as _valid_from_seq,
         cast(null as timestamp) as _latest_at,
-        false as _is_known
+        false as _ct_is_known
     from key_events
     
 )

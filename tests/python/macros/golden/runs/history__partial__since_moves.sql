@@ -25,16 +25,16 @@ moves_and_deletes as (
 entries_and_ends as (
 
     select
-        if(_departs, _key_before['order'], `order`) as `order`,
-        if(_departs, _key_before['it\'s'], `it's`) as `it's`,
-        if(_departs, null, `name with spaces`) as `name with spaces`,
-        if(_departs, null, fields) as fields,
+        if(_ct_departs, _key_before['order'], `order`) as `order`,
+        if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
+        if(_ct_departs, null, `name with spaces`) as `name with spaces`,
+        if(_ct_departs, null, fields) as fields,
         _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
-        if(_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
-        _departs or _change_op = 'delete' as _is_deleted,
-        _key_before is not null and not _departs as _enters
+        if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _ct_departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _ct_departs as _ct_enters
     from moves_and_deletes
-        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _departs
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
 
 ),
 
@@ -42,26 +42,26 @@ moved_keys as (
 
     select
         entries_and_ends.`order`, entries_and_ends.`it's`,
-        collect_set(case when entries_and_ends._enters then entries_and_ends._transaction_id end) as _entered_by,
+        collect_set(case when entries_and_ends._ct_enters then entries_and_ends._transaction_id end) as _ct_entered_by,
         -- an end that took a row which another had covered has left no trace in the state
-        max(case when events._change_id is null then entries_and_ends._change_seq end) as _last_seq
+        max(case when events._change_id is null then entries_and_ends._change_seq end) as _ct_last_seq
     from entries_and_ends
     left join events
         on
             entries_and_ends._change_id = events._change_id
             and entries_and_ends._change_seq = events._change_seq
     group by entries_and_ends.`order`, entries_and_ends.`it's`
-    having count_if(entries_and_ends._enters or entries_and_ends._precedence = 3) > 0
+    having count_if(entries_and_ends._ct_enters or entries_and_ends._precedence = 3) > 0
 
 ),
 
 met_events as (
 
     select
-        moved_keys._entered_by is not null as _is_moved,
+        moved_keys._ct_entered_by is not null as _ct_is_moved,
         events._transaction_id = last_events._transaction_id
-        and array_contains(moved_keys._entered_by, events._transaction_id) as _is_open,
-        events._change_seq <= greatest(last_events._change_seq, moved_keys._last_seq) as _is_late
+        and array_contains(moved_keys._ct_entered_by, events._transaction_id) as _ct_is_open,
+        events._change_seq <= greatest(last_events._change_seq, moved_keys._ct_last_seq) as _ct_is_late
     from events
     inner join last_events
         on events.`order` <=> last_events.`order` and events.`it's` <=> last_events.`it's`
@@ -84,7 +84,7 @@ new_floors as (
     union all
     select '20260131120000250000000000000000015' as _change_seq
 
-) select count_if(_is_late), (select count(*) from last_events where _change_seq >= (select min(_change_seq) from new_floors)), count_if(_is_late and _is_moved), count_if(_is_open) from met_events
+) select count_if(_ct_is_late), (select count(*) from last_events where _change_seq >= (select min(_change_seq) from new_floors)), count_if(_ct_is_late and _ct_is_moved), count_if(_ct_is_open) from met_events
 ;
 
 create table lake.history_feed__partial__batch_20260131t120000000000_00000000
@@ -111,16 +111,16 @@ given_events as (
 
     
     select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _enters, _is_replayed,
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _is_replayed,
         cast(null as timestamp) as _valid_from,
         cast(null as string) as _valid_from_seq,
         cast(null as timestamp) as _latest_at,
-        false as _is_known
+        false as _ct_is_known
     from key_events
     union all
     select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _enters, _is_replayed, _valid_from, _valid_from_seq, _latest_at,
-        true as _is_known
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _is_replayed, _valid_from, _valid_from_seq, _latest_at,
+        true as _ct_is_known
     from known_events
     
 )
@@ -206,12 +206,12 @@ from versions
 
 select
     _mark,
-    _is_withdrawn, _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, _is_last, _latest_at, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current, `order`, `it's`, `name with spaces`, fields
+    _ct_is_withdrawn, _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, _is_last, _latest_at, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current, `order`, `it's`, `name with spaces`, fields
 from state_rows
 union all
 select
     '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}' as _mark,
-    null as _is_withdrawn, null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _is_replayed, null as _changed_at, null as _transaction_id, true as _is_last, null as _latest_at, null as _valid_from, null as _valid_to, null as _valid_from_seq, null as _valid_to_seq, null as _is_current, null as `order`, null as `it's`, null as `name with spaces`, null as fields
+    null as _ct_is_withdrawn, null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _is_replayed, null as _changed_at, null as _transaction_id, true as _is_last, null as _latest_at, null as _valid_from, null as _valid_to, null as _valid_from_seq, null as _valid_to_seq, null as _is_current, null as `order`, null as `it's`, null as `name with spaces`, null as fields
 ) as source
     on
         source.`order` <=> target.`order` and source.`it's` <=> target.`it's`
@@ -222,7 +222,7 @@ when matched and source._mark is not null then update set
         when target._mark = '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}' then source._mark
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
-when matched and source._is_withdrawn then delete
+when matched and source._ct_is_withdrawn then delete
 when matched then update set
     _change_seq = source._change_seq,
     _change_op = source._change_op,

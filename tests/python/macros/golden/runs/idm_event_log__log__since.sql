@@ -1,7 +1,7 @@
 select 0 as place, _mark from lake.dedup_feed__events__state where _mark is not null
 ;
 
-select cast(max(_arrival) as string) as edge, max_by(_rows, _arrival) as edge_rows, count_if(_arrival is null) as unplaced, max(case when _is_settled then _rows end) as settled_rows, min(_lowest_seq) as lowest_seq, min(case when not coalesce(_is_settled, false) then _lowest_seq end) as lowest_seq_above from (select _arrival, _arrival = 600 as _is_settled, concat_ws(':', count(*), sum(shiftright(_hash, 32)), sum(_hash & 4294967295)) as _rows, min(_sequence) as _lowest_seq from (select landed_at as _arrival, cast(null as string) as _sequence, xxhash64(record_id, table_key, status, event_type, event_time, perpetrator, table_name, column_name, old_value, new_value, landed_at, array(record_id is null, table_key is null, status is null, event_type is null, event_time is null, perpetrator is null, table_name is null, column_name is null, old_value is null, new_value is null, landed_at is null)) as _hash from lake_raw.events where (landed_at >= 600 or landed_at is null)) group by _arrival)
+select cast(max(_ct_arrival) as string) as edge, max_by(_ct_rows, _ct_arrival) as edge_rows, count_if(_ct_arrival is null) as unplaced, max(case when _ct_is_settled then _ct_rows end) as settled_rows, min(_ct_lowest_seq) as lowest_seq, min(case when not coalesce(_ct_is_settled, false) then _ct_lowest_seq end) as lowest_seq_above from (select _ct_arrival, _ct_arrival = 600 as _ct_is_settled, concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_rows, min(_ct_sequence) as _ct_lowest_seq from (select landed_at as _ct_arrival, cast(null as string) as _ct_sequence, xxhash64(record_id, table_key, status, event_type, event_time, perpetrator, table_name, column_name, old_value, new_value, landed_at, array(record_id is null, table_key is null, status is null, event_type is null, event_time is null, perpetrator is null, table_name is null, column_name is null, old_value is null, new_value is null, landed_at is null)) as _ct_hash from lake_raw.events where (landed_at >= 600 or landed_at is null)) group by _ct_arrival)
 ;
 
 create table lake.dedup_feed__events__batch_20260131t120000000000_00000000
@@ -10,7 +10,7 @@ create table lake.dedup_feed__events__batch_20260131t120000000000_00000000
     select * from the_model
 ;
 
-select count_if(_is_accepted) as changes, min(case when _is_accepted then _change_seq end) as lowest_seq, max(case when _is_accepted then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, 0 as overruled, 0 as known, cast(least(max(_last_arrival), min(_waiting_since)) as string) as settled, count(_waiting_since) as waiting from lake.dedup_feed__events__batch_20260131t120000000000_00000000
+select count_if(_ct_is_accepted) as changes, min(case when _ct_is_accepted then _change_seq end) as lowest_seq, max(case when _ct_is_accepted then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, 0 as overruled, 0 as known, cast(least(max(_ct_last_arrival), min(_ct_waiting_since)) as string) as settled, count(_ct_waiting_since) as waiting from lake.dedup_feed__events__batch_20260131t120000000000_00000000
 ;
 
 select count_if(target._change_id is null or ((struct(to_json(struct(source.`order` as `order`, source.`it's` as `it's`, source.`name with spaces` as `name with spaces`, source.amount as amount, source.`at` as `at`, source.`local` as `local`, source.day as day, source.small as small, source.ratio as ratio, source.flag as flag, source.bytes as bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id, source._event_type, source._column_name, source._old_value, source._new_value, source._table_key) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id, target._event_type, target._column_name, target._old_value, target._new_value, target._table_key))
@@ -27,7 +27,7 @@ select count_if(target._change_id is null or ((struct(to_json(struct(source.`ord
                 <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._present_columns, target._new_value, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._present_columns is null, target._new_value is null))
             )
         )
-    ))))) as new_changes, count(target._change_id) as known, count_if((target._key_before is not null and source._key_before is not null and (target._key_before is null or source._key_before > target._key_before)) or (target._change_id is not null and not (source.`order` <=> target.`order` and source.`it's` <=> target.`it's` and source._change_op <=> target._change_op) and (struct(to_json(struct(source.`order` as `order`, source.`it's` as `it's`, source.`name with spaces` as `name with spaces`, source.amount as amount, source.`at` as `at`, source.`local` as `local`, source.day as day, source.small as small, source.ratio as ratio, source.flag as flag, source.bytes as bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id, source._event_type, source._column_name, source._old_value, source._new_value, source._table_key) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id, target._event_type, target._column_name, target._old_value, target._new_value, target._table_key)))) as overruled from (select * from lake.dedup_feed__events__batch_20260131t120000000000_00000000 where _is_accepted) as source left join lake.dedup_feed__events__state as target on source._change_id = target._change_id and source._change_seq = target._change_seq and target._change_seq between '20260131120000250000000000000000020' and '20260131120000250000000000000000022'
+    ))))) as new_changes, count(target._change_id) as known, count_if((target._key_before is not null and source._key_before is not null and (target._key_before is null or source._key_before > target._key_before)) or (target._change_id is not null and not (source.`order` <=> target.`order` and source.`it's` <=> target.`it's` and source._change_op <=> target._change_op) and (struct(to_json(struct(source.`order` as `order`, source.`it's` as `it's`, source.`name with spaces` as `name with spaces`, source.amount as amount, source.`at` as `at`, source.`local` as `local`, source.day as day, source.small as small, source.ratio as ratio, source.flag as flag, source.bytes as bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id, source._event_type, source._column_name, source._old_value, source._new_value, source._table_key) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id, target._event_type, target._column_name, target._old_value, target._new_value, target._table_key)))) as overruled from (select * from lake.dedup_feed__events__batch_20260131t120000000000_00000000 where _ct_is_accepted) as source left join lake.dedup_feed__events__state as target on source._change_id = target._change_id and source._change_seq = target._change_seq and target._change_seq between '20260131120000250000000000000000020' and '20260131120000250000000000000000022'
 ;
 
 merge into lake.dedup_feed__events__state as target
@@ -36,7 +36,7 @@ using (
         _mark,
         _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, _event_type, _column_name, _old_value, _new_value, _table_key, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes
     from lake.dedup_feed__events__batch_20260131t120000000000_00000000
-    where _is_accepted
+    where _ct_is_accepted
     union all
     select
         '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 5, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "whole_number:landed_at", "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {"future_events": false}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' as _mark,
@@ -255,7 +255,7 @@ given_events as (
 
     select
         `order`, `it's`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed,
-        false as _is_known
+        false as _ct_is_known
     from key_events
 
 ),
@@ -265,7 +265,7 @@ started_events as (
     select
         *,
         not _is_deleted
-        and (_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _can_start
+        and (_ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _ct_can_start
     from given_events
 
 ),
@@ -278,7 +278,7 @@ judged_events as (
             last_value(
                 case
                     when _is_deleted then false
-                    when _can_start then true
+                    when _ct_can_start then true
                 end,
                 true
             ) over (
@@ -287,7 +287,7 @@ judged_events as (
                 rows between unbounded preceding and 1 preceding
             ),
             false
-        ) as _has_lived
+        ) as _ct_has_lived
     from started_events
 
 ),
@@ -296,8 +296,8 @@ borne_events as (
 
     select
         *,
-        not _is_deleted and (_can_start or _has_lived) as _lives,
-        not _has_lived or _is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _bears_all
+        not _is_deleted and (_ct_can_start or _ct_has_lived) as _ct_lives,
+        not _ct_has_lived or _ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _ct_bears_all
     from judged_events
 
 ),
@@ -326,7 +326,7 @@ reports as (
         'orphan' as code,
         concat('no row lives at key ', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false')), ', and the update does not bear every column') as detail
     from borne_events
-    where not _is_deleted and not _lives
+    where not _is_deleted and not _ct_lives
 
 )
 

@@ -95,7 +95,7 @@ given_events as (
 
     select
         `order`, `it's`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed,
-        false as _is_known
+        false as _ct_is_known
     from key_events
 
 ),
@@ -105,7 +105,7 @@ started_events as (
     select
         *,
         not _is_deleted
-        and (_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _can_start
+        and (_ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _ct_can_start
     from given_events
 
 ),
@@ -118,7 +118,7 @@ judged_events as (
             last_value(
                 case
                     when _is_deleted then false
-                    when _can_start then true
+                    when _ct_can_start then true
                 end,
                 true
             ) over (
@@ -127,7 +127,7 @@ judged_events as (
                 rows between unbounded preceding and 1 preceding
             ),
             false
-        ) as _has_lived
+        ) as _ct_has_lived
     from started_events
 
 ),
@@ -136,8 +136,8 @@ borne_events as (
 
     select
         *,
-        not _is_deleted and (_can_start or _has_lived) as _lives,
-        not _has_lived or _is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _bears_all
+        not _is_deleted and (_ct_can_start or _ct_has_lived) as _ct_lives,
+        not _ct_has_lived or _ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _ct_bears_all
     from judged_events
 
 ),
@@ -166,7 +166,7 @@ reports as (
         'orphan' as code,
         concat('no row lives at key ', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false')), ', and the update does not bear every column') as detail
     from borne_events
-    where not _is_deleted and not _lives
+    where not _is_deleted and not _ct_lives
 
 )
 

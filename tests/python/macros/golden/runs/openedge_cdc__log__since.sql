@@ -1,7 +1,7 @@
 select 0 as place, _mark from lake.dedup_feed__openedge_arriving__state where _mark is not null
 ;
 
-select cast(max(_arrival) as string) as edge, max_by(_rows, _arrival) as edge_rows, count_if(_arrival is null) as unplaced, max(case when _is_settled then _rows end) as settled_rows, min(_lowest_seq) as lowest_seq, min(case when not coalesce(_is_settled, false) then _lowest_seq end) as lowest_seq_above from (select _arrival, _arrival = 600 as _is_settled, concat_ws(':', count(*), sum(shiftright(_hash, 32)), sum(_hash & 4294967295)) as _rows, min(_sequence) as _lowest_seq from (select landed as _arrival, cast(null as string) as _sequence, xxhash64(`_Tran-Id`, `_Time-Stamp`, `_Change-Sequence`, `_Continuation-Position`, _ArrayIndex, _Fragment, _Operation, `order`, `it's`, `name with spaces`, amount, day, tags, counts, notes, landed, array(`_Tran-Id` is null, `_Time-Stamp` is null, `_Change-Sequence` is null, `_Continuation-Position` is null, _ArrayIndex is null, _Fragment is null, _Operation is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, day is null, tags is null, counts is null, notes is null, landed is null)) as _hash from lake_raw.openedge_arriving where (landed >= 600 or landed is null)) group by _arrival)
+select cast(max(_ct_arrival) as string) as edge, max_by(_ct_rows, _ct_arrival) as edge_rows, count_if(_ct_arrival is null) as unplaced, max(case when _ct_is_settled then _ct_rows end) as settled_rows, min(_ct_lowest_seq) as lowest_seq, min(case when not coalesce(_ct_is_settled, false) then _ct_lowest_seq end) as lowest_seq_above from (select _ct_arrival, _ct_arrival = 600 as _ct_is_settled, concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_rows, min(_ct_sequence) as _ct_lowest_seq from (select landed as _ct_arrival, cast(null as string) as _ct_sequence, xxhash64(`_Tran-Id`, `_Time-Stamp`, `_Change-Sequence`, `_Continuation-Position`, _ArrayIndex, _Fragment, _Operation, `order`, `it's`, `name with spaces`, amount, day, tags, counts, notes, landed, array(`_Tran-Id` is null, `_Time-Stamp` is null, `_Change-Sequence` is null, `_Continuation-Position` is null, _ArrayIndex is null, _Fragment is null, _Operation is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, day is null, tags is null, counts is null, notes is null, landed is null)) as _ct_hash from lake_raw.openedge_arriving where (landed >= 600 or landed is null)) group by _ct_arrival)
 ;
 
 create table lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000
@@ -10,7 +10,7 @@ create table lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_000
     select * from the_model
 ;
 
-select count_if(_is_accepted) as changes, min(case when _is_accepted then _change_seq end) as lowest_seq, max(case when _is_accepted then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, 0 as overruled, 0 as known, cast(least(max(_last_arrival), min(_waiting_since)) as string) as settled, count(_waiting_since) as waiting from lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000
+select count_if(_ct_is_accepted) as changes, min(case when _ct_is_accepted then _change_seq end) as lowest_seq, max(case when _ct_is_accepted then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, 0 as overruled, 0 as known, cast(least(max(_ct_last_arrival), min(_ct_waiting_since)) as string) as settled, count(_ct_waiting_since) as waiting from lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000
 ;
 
 select count_if(target._change_id is null or ((struct(source._parts, source._has_tracking, to_json(struct(source.`order` as `order`, source.`it's` as `it's`, source.`name with spaces` as `name with spaces`, source.amount as amount, source.day as day, source.tags as tags, source.counts as counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id, source._parts, source._has_tracking) > struct(target._parts, target._has_tracking, to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.day, target.tags, target.counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id, target._parts, target._has_tracking))
@@ -37,24 +37,24 @@ select count_if(target._change_id is null or ((struct(source._parts, source._has
             when struct(source._parts, source._has_tracking) > struct(target._parts, target._has_tracking) then not source._key_before <=> target._key_before
             when struct(source._parts, source._has_tracking) = struct(target._parts, target._has_tracking) then source._key_before is not null and (target._key_before is null or source._key_before > target._key_before)
             else false
-        end) or (target._change_id is not null and not (source.`order` <=> target.`order` and source.`it's` <=> target.`it's` and source._change_op <=> target._change_op) and (struct(source._parts, source._has_tracking, to_json(struct(source.`order` as `order`, source.`it's` as `it's`, source.`name with spaces` as `name with spaces`, source.amount as amount, source.day as day, source.tags as tags, source.counts as counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id, source._parts, source._has_tracking) > struct(target._parts, target._has_tracking, to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.day, target.tags, target.counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id, target._parts, target._has_tracking)))) as overruled from (select * from lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000 where _is_accepted) as source left join lake.dedup_feed__openedge_arriving__state as target on source._change_id = target._change_id and source._change_seq = target._change_seq and target._change_seq between '20260131120000250000000000000000020' and '20260131120000250000000000000000022'
+        end) or (target._change_id is not null and not (source.`order` <=> target.`order` and source.`it's` <=> target.`it's` and source._change_op <=> target._change_op) and (struct(source._parts, source._has_tracking, to_json(struct(source.`order` as `order`, source.`it's` as `it's`, source.`name with spaces` as `name with spaces`, source.amount as amount, source.day as day, source.tags as tags, source.counts as counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id, source._parts, source._has_tracking) > struct(target._parts, target._has_tracking, to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.day, target.tags, target.counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id, target._parts, target._has_tracking)))) as overruled from (select * from lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000 where _ct_is_accepted) as source left join lake.dedup_feed__openedge_arriving__state as target on source._change_id = target._change_id and source._change_seq = target._change_seq and target._change_seq between '20260131120000250000000000000000020' and '20260131120000250000000000000000022'
 ;
 
-select count(*) as withdrawn, min(_change_seq) as lowest_seq, max(_change_seq) as highest_seq from (select * from lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000 where _withdraws) as source left semi join lake.dedup_feed__openedge_arriving__state as target on source._change_id = target._change_id and source._change_seq = target._change_seq and not struct(target._parts, target._has_tracking) > struct(source._parts, source._has_tracking)
+select count(*) as withdrawn, min(_change_seq) as lowest_seq, max(_change_seq) as highest_seq from (select * from lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000 where _ct_withdraws) as source left semi join lake.dedup_feed__openedge_arriving__state as target on source._change_id = target._change_id and source._change_seq = target._change_seq and not struct(target._parts, target._has_tracking) > struct(source._parts, source._has_tracking)
 ;
 
 merge into lake.dedup_feed__openedge_arriving__state as target
 using (
     select
         _mark,
-        _withdraws,
+        _ct_withdraws,
         _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, _parts, _has_tracking, `order`, `it's`, `name with spaces`, amount, day, tags, counts
     from lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000
-    where _is_accepted or _withdraws
+    where _ct_is_accepted or _ct_withdraws
     union all
     select
         '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 5, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "whole_number:landed", "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "day": "date", "tags": "array<string>", "counts": "array<int>"}, "form": 0, "added": {}}' as _mark,
-        false as _withdraws,
+        false as _ct_withdraws,
         null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as _parts, null as _has_tracking, null as `order`, null as `it's`, null as `name with spaces`, null as amount, null as day, null as tags, null as counts
 ) as source
     on
@@ -67,7 +67,7 @@ when matched and source._mark is not null then update set
         when target._mark = '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "whole_number:landed", "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "day": "date", "tags": "array<string>", "counts": "array<int>"}, "form": 0, "added": {}}' then source._mark
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
-when matched and source._withdraws and not struct(target._parts, target._has_tracking) > struct(source._parts, source._has_tracking) then delete
+when matched and source._ct_withdraws and not struct(target._parts, target._has_tracking) > struct(source._parts, source._has_tracking) then delete
 when matched and (struct(source._parts, source._has_tracking, to_json(struct(source.`order` as `order`, source.`it's` as `it's`, source.`name with spaces` as `name with spaces`, source.amount as amount, source.day as day, source.tags as tags, source.counts as counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id, source._parts, source._has_tracking) > struct(target._parts, target._has_tracking, to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.day, target.tags, target.counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id, target._parts, target._has_tracking)) then update set
     _change_op = source._change_op,
     _changed_at = source._changed_at,
@@ -205,7 +205,7 @@ when matched and ((struct(source._parts, source._has_tracking, to_json(struct(so
             )
         )
     )
-when not matched and not source._withdraws then insert (_mark, _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, _parts, _has_tracking, `order`, `it's`, `name with spaces`, amount, day, tags, counts)
+when not matched and not source._ct_withdraws then insert (_mark, _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, _parts, _has_tracking, `order`, `it's`, `name with spaces`, amount, day, tags, counts)
     values (source._mark, source._change_seq, source._change_id, source._batch_id, source._key_before, source._report, source._is_conflicting, source._change_op, source._changed_at, source._transaction_id, source._present_columns, source._changed_columns, source._raw_id, source._row_hash, source._form, source._parts, source._has_tracking, source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.day, source.tags, source.counts)
 ;
 
@@ -289,7 +289,7 @@ given_events as (
 
     select
         `order`, `it's`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed,
-        false as _is_known
+        false as _ct_is_known
     from key_events
 
 ),
@@ -299,7 +299,7 @@ started_events as (
     select
         *,
         not _is_deleted
-        and (_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _can_start
+        and (_ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _ct_can_start
     from given_events
 
 ),
@@ -312,7 +312,7 @@ judged_events as (
             last_value(
                 case
                     when _is_deleted then false
-                    when _can_start then true
+                    when _ct_can_start then true
                 end,
                 true
             ) over (
@@ -321,7 +321,7 @@ judged_events as (
                 rows between unbounded preceding and 1 preceding
             ),
             false
-        ) as _has_lived
+        ) as _ct_has_lived
     from started_events
 
 ),
@@ -330,8 +330,8 @@ borne_events as (
 
     select
         *,
-        not _is_deleted and (_can_start or _has_lived) as _lives,
-        not _has_lived or _is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _bears_all
+        not _is_deleted and (_ct_can_start or _ct_has_lived) as _ct_lives,
+        not _ct_has_lived or _ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _ct_bears_all
     from judged_events
 
 ),
@@ -360,7 +360,7 @@ reports as (
         'orphan' as code,
         concat('no row lives at key ', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false')), ', and the update does not bear every column') as detail
     from borne_events
-    where not _is_deleted and not _lives
+    where not _is_deleted and not _ct_lives
 
 )
 

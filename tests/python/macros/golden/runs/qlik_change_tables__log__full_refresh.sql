@@ -1,7 +1,7 @@
 select cast(unix_micros(max(`landed at`)) as string) from lake_raw.qlik where `landed at` is not null
 ;
 
-select cast(unix_micros(max(_arrival)) as string) as edge, max_by(_rows, _arrival) as edge_rows, count_if(_arrival is null) as unplaced, max(case when _is_settled then _rows end) as settled_rows, min(_lowest_seq) as lowest_seq, min(case when not coalesce(_is_settled, false) then _lowest_seq end) as lowest_seq_above from (select _arrival, _arrival = timestamp_micros(500) as _is_settled, concat_ws(':', count(*), sum(shiftright(_hash, 32)), sum(_hash & 4294967295)) as _rows, min(_sequence) as _lowest_seq from (select `landed at` as _arrival, cast(header__change_seq as string) as _sequence, xxhash64(header__change_seq, header__change_oper, header__change_mask, header__stream_position, header__operation, header__transaction_id, header__timestamp, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, `landed at`, array(header__change_seq is null, header__change_oper is null, header__change_mask is null, header__stream_position is null, header__operation is null, header__transaction_id is null, header__timestamp is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, `landed at` is null)) as _hash from lake_raw.qlik where (`landed at` >= timestamp_micros(500) or `landed at` is null)) group by _arrival)
+select cast(unix_micros(max(_ct_arrival)) as string) as edge, max_by(_ct_rows, _ct_arrival) as edge_rows, count_if(_ct_arrival is null) as unplaced, max(case when _ct_is_settled then _ct_rows end) as settled_rows, min(_ct_lowest_seq) as lowest_seq, min(case when not coalesce(_ct_is_settled, false) then _ct_lowest_seq end) as lowest_seq_above from (select _ct_arrival, _ct_arrival = timestamp_micros(500) as _ct_is_settled, concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_rows, min(_ct_sequence) as _ct_lowest_seq from (select `landed at` as _ct_arrival, cast(header__change_seq as string) as _ct_sequence, xxhash64(header__change_seq, header__change_oper, header__change_mask, header__stream_position, header__operation, header__transaction_id, header__timestamp, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, `landed at`, array(header__change_seq is null, header__change_oper is null, header__change_mask is null, header__stream_position is null, header__operation is null, header__transaction_id is null, header__timestamp is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, `landed at` is null)) as _ct_hash from lake_raw.qlik where (`landed at` >= timestamp_micros(500) or `landed at` is null)) group by _ct_arrival)
 ;
 
 select 1 from lake_raw.qlik where header__change_oper = 'B' limit 1
@@ -30,17 +30,17 @@ typed as (
         case
             when header__operation = 'TRUNCATE' then 'T'
             when header__change_oper in ('I', 'U', 'D', 'B', 'T') then header__change_oper
-        end as _operation_code,
-        header__change_oper as _landed_code,
+        end as _ct_operation_code,
+        header__change_oper as _ct_landed_code,
         try_cast(header__timestamp as timestamp) as _changed_at,
-        cast(null as string) as _timestamp_misfit,
+        cast(null as string) as _ct_timestamp_misfit,
         cast(header__transaction_id as string) as _transaction_id,
-        header__change_mask as _landed_mask,
-        decode_change_mask(header__change_mask, 'least_significant_first', 8) as _mask_ordinals,
+        header__change_mask as _ct_landed_mask,
+        decode_change_mask(header__change_mask, 'least_significant_first', 8) as _ct_mask_ordinals,
         coalesce(
             case when `order` is not null and try_cast(`order` as bigint) is null then concat('column order: \'', cast(`order` as string), '\' is not bigint') end,
             null
-        ) as _key_misfit,
+        ) as _ct_key_misfit,
         coalesce(
             case when amount is not null and (try_cast(amount as decimal(12, 2)) is null or case when cast(amount as string) rlike '[eE]' then try_cast(amount as double) <> cast(try_cast(amount as decimal(12, 2)) as double) else cast(amount as string) rlike '[.][0-9]{2}[0-9]*[1-9]' end) then concat('column amount: \'', cast(amount as string), '\' is not decimal(12, 2)') end,
             case when `at` is not null and (try_cast(`at` as timestamp) is null or cast(`at` as string) rlike '^ *T?[0-9]+:' or cast(`at` as string) rlike '[.][0-9]{6}[0-9]*[1-9]') then concat('column at: \'', cast(`at` as string), '\' is not timestamp') end,
@@ -50,9 +50,9 @@ typed as (
             case when ratio is not null and (try_cast(ratio as double) is null or (abs(try_cast(ratio as double)) = double('infinity') and not cast(ratio as string) rlike '[iI][nN][fF]')) then concat('column ratio: \'', cast(ratio as string), '\' is not double') end,
             case when flag is not null and try_cast(flag as boolean) is null then concat('column flag: \'', cast(flag as string), '\' is not boolean') end,
             null
-        ) as _column_misfit,
+        ) as _ct_column_misfit,
         lower(hex(xxhash64(header__change_seq, header__change_oper, header__change_mask, header__stream_position, header__operation, header__transaction_id, header__timestamp, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, array(header__change_seq is null, header__change_oper is null, header__change_mask is null, header__stream_position is null, header__operation is null, header__transaction_id is null, header__timestamp is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null)))) as _raw_id,
-        _landed_row
+        _ct_landed_row
     from landed
 
 ),
@@ -77,67 +77,67 @@ staged_rows as (
         flag,
         bytes,
         case
-            when _rejection is null
-                then element_at(map('I', 'insert', 'U', 'update', 'D', 'delete', 'T', 'truncate'), _operation_code)
+            when _ct_rejection is null
+                then element_at(map('I', 'insert', 'U', 'update', 'D', 'delete', 'T', 'truncate'), _ct_operation_code)
         end as _change_op,
         _change_seq,
         _changed_at,
         _transaction_id,
         case
-            when _rejection is null and _operation_code = 'T' then concat_ws(':', _change_seq, 'T')
-            when _rejection is null and _operation_code <> 'B'
-                then concat_ws(':', _change_seq, _operation_code, to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')))
+            when _ct_rejection is null and _ct_operation_code = 'T' then concat_ws(':', _change_seq, 'T')
+            when _ct_rejection is null and _ct_operation_code <> 'B'
+                then concat_ws(':', _change_seq, _ct_operation_code, to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')))
         end as _change_id,
         cast(null as array<string>) as _present_columns,
         case
-            when _operation_code in ('I', 'U') and _rejection is null
+            when _ct_operation_code in ('I', 'U') and _ct_rejection is null
                 then transform(
-                    filter(_mask_ordinals, ordinal -> ordinal <= 11),
+                    filter(_ct_mask_ordinals, ordinal -> ordinal <= 11),
                     ordinal -> element_at(array('order', 'it\'s', 'name with spaces', 'amount', 'at', 'local', 'day', 'small', 'ratio', 'flag', 'bytes'), ordinal)
                 )
         end as _changed_columns,
         case
-            when _operation_code <> 'U' or _rejection is not null then null
-            when not struct(`order`, `it's`) <=> _highest_before_key then _highest_before_key
-            when not struct(`order`, `it's`) <=> _lowest_before_key then _lowest_before_key
+            when _ct_operation_code <> 'U' or _ct_rejection is not null then null
+            when not struct(`order`, `it's`) <=> _ct_highest_before_key then _ct_highest_before_key
+            when not struct(`order`, `it's`) <=> _ct_lowest_before_key then _ct_lowest_before_key
         end as _key_before,
         _raw_id,
         case
-            when _rejection is not null or _operation_code = 'B'
-                then to_json(_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
+            when _ct_rejection is not null or _ct_operation_code = 'B'
+                then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
         end as _raw_row,
         case
-            when _rejection is not null then 'rejected'
-            when _operation_code <> 'B' then 'accepted'
-            when _has_update then 'merged'
+            when _ct_rejection is not null then 'rejected'
+            when _ct_operation_code <> 'B' then 'accepted'
+            when _ct_has_update then 'merged'
             else 'waiting'
         end as _status,
         case
-            when _rejection is not null then _rejection
-            when _operation_code <> 'B' then null
-            when _has_update then 'before_image: part of the update with the same change_seq'
-            when _has_landed_update then 'after_image_rejected: the update with the same change_seq is rejected'
+            when _ct_rejection is not null then _ct_rejection
+            when _ct_operation_code <> 'B' then null
+            when _ct_has_update then 'before_image: part of the update with the same change_seq'
+            when _ct_has_landed_update then 'after_image_rejected: the update with the same change_seq is rejected'
             else 'after_image_missing: no update with the same change_seq has landed'
         end as _status_reason,
         case
             when
-                _operation_code = 'U' and _rejection is null and _highest_before_key is null
-                and arrays_overlap(_mask_ordinals, array(1, 2))
+                _ct_operation_code = 'U' and _ct_rejection is null and _ct_highest_before_key is null
+                and arrays_overlap(_ct_mask_ordinals, array(1, 2))
                 then 'key_move_without_before: the mask says that the key changed, and no before image tells the key before'
-            when _operation_code = 'U' and _rejection is null and not _lowest_before_key <=> _highest_before_key
+            when _ct_operation_code = 'U' and _ct_rejection is null and not _ct_lowest_before_key <=> _ct_highest_before_key
                 then concat(
                     'conflicting_content: two before images with the same change_seq, keys ',
-                    to_json(_lowest_before_key), ' and ', to_json(_highest_before_key)
+                    to_json(_ct_lowest_before_key), ' and ', to_json(_ct_highest_before_key)
                 )
             when
-                _operation_code = 'U' and _rejection is null and _highest_before_key is not null
-                and not _lowest_update_key <=> _highest_update_key
+                _ct_operation_code = 'U' and _ct_rejection is null and _ct_highest_before_key is not null
+                and not _ct_lowest_update_key <=> _ct_highest_update_key
                 then concat(
                     'conflicting_content: a before image and two updates with the same change_seq, keys ',
-                    to_json(_lowest_update_key), ' and ', to_json(_highest_update_key)
+                    to_json(_ct_lowest_update_key), ' and ', to_json(_ct_highest_update_key)
                 )
         end as _report,
-        monotonically_increasing_id() as _place
+        monotonically_increasing_id() as _ct_place
     from paired
 
 ),
@@ -160,22 +160,22 @@ staged_snapshot as (
         ratio,
         flag,
         bytes,
-        case when _rejection is null then 'snapshot' end as _change_op,
+        case when _ct_rejection is null then 'snapshot' end as _change_op,
         '' as _change_seq,
         cast(null as timestamp) as _changed_at,
         cast(null as string) as _transaction_id,
         case
-            when _rejection is null then concat_ws(':', 'snapshot', '', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')))
+            when _ct_rejection is null then concat_ws(':', 'snapshot', '', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')))
         end as _change_id,
         cast(null as array<string>) as _present_columns,
         cast(null as array<string>) as _changed_columns,
         cast(null as struct<`order`: bigint, `it's`: string>) as _key_before,
         _raw_id,
-        case when _rejection is not null then to_json(_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
-        case when _rejection is null then 'accepted' else 'rejected' end as _status,
-        _rejection as _status_reason,
+        case when _ct_rejection is not null then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
+        case when _ct_rejection is null then 'accepted' else 'rejected' end as _status,
+        _ct_rejection as _status_reason,
         cast(null as string) as _report,
-        monotonically_increasing_id() as _place
+        monotonically_increasing_id() as _ct_place
     from judged_load
 
 ),

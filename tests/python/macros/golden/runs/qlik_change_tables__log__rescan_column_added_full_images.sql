@@ -7,7 +7,7 @@ create table lake.dedup_feed__full__batch_20260131t120000000000_00000000
     select * from the_model
 ;
 
-select count_if(_mark is null) as changes, min(case when _mark is null then _change_seq end) as lowest_seq, max(case when _mark is null then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, count_if(_overrules) as overruled, count_if(_is_known) as known from lake.dedup_feed__full__batch_20260131t120000000000_00000000
+select count_if(_mark is null) as changes, min(case when _mark is null then _change_seq end) as lowest_seq, max(case when _mark is null then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, count_if(_ct_overrules) as overruled, count_if(_ct_is_known) as known from lake.dedup_feed__full__batch_20260131t120000000000_00000000
 ;
 
 select count_if(target._change_id is null or ((struct(to_json(struct(source.`order` as `order`, source.`it's` as `it's`, if(target._form < 1, target.`name with spaces`, source.`name with spaces`) as `name with spaces`), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, if(target._form < 1, target._present_columns, source._present_columns), if(target._form < 1, target._changed_columns, source._changed_columns), source._changed_at, source._transaction_id, if(target._form < 1, target._raw_id, source._raw_id)) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id) or ((target._form < 1 and source.`name with spaces` is not null) and xxhash64(source.`order`, source.`it's`, if(target._form < 1, target.`name with spaces`, source.`name with spaces`), if(target._form < 1, target._present_columns, source._present_columns), array(source.`order` is null, source.`it's` is null, if(target._form < 1, target.`name with spaces`, source.`name with spaces`) is null, if(target._form < 1, target._present_columns, source._present_columns) is null)) = xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target._present_columns is null))))
@@ -197,14 +197,14 @@ with changes as (
 events as (
 
     select
-        if(_departs, _key_before['order'], `order`) as `order`,
-        if(_departs, _key_before['it\'s'], `it's`) as `it's`,
+        if(_ct_departs, _key_before['order'], `order`) as `order`,
+        if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
         _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
-        if(_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
-        _departs or _change_op = 'delete' as _is_deleted,
-        _key_before is not null and not _departs as _enters
+        if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _ct_departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _ct_departs as _ct_enters
     from changes
-        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _departs
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
 
 ),
 
@@ -220,7 +220,7 @@ truncates as (
 
 floors as (
 
-    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _floors
+    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _ct_floors
     from truncates
 
 ),
@@ -228,7 +228,7 @@ floors as (
 key_events as (
 
     select
-        events.`order`, events.`it's`, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._present_columns, events._precedence, events._is_deleted, events._enters,
+        events.`order`, events.`it's`, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._present_columns, events._precedence, events._is_deleted, events._ct_enters,
         false as _is_replayed
     from events
 
@@ -237,8 +237,8 @@ key_events as (
 given_events as (
 
     select
-        `order`, `it's`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _enters, _is_replayed,
-        false as _is_known
+        `order`, `it's`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _is_replayed,
+        false as _ct_is_known
     from key_events
 
 ),
@@ -248,11 +248,11 @@ spans as (
     select
         `order`, `it's`,
         _is_replayed,
-        _change_seq as _span_seq,
+        _change_seq as _ct_span_seq,
         lead(_change_seq) over (
             partition by `order`, `it's`
             order by _change_seq, _precedence, _change_id
-        ) as _span_next_seq
+        ) as _ct_span_next_seq
     from given_events
 
 ),
@@ -264,11 +264,11 @@ key_floors as (
         _is_replayed,
         get(
             filter(
-                _floors,
-                floor -> floor._change_seq > _span_seq and (_span_next_seq is null or floor._change_seq <= _span_next_seq)
+                _ct_floors,
+                floor -> floor._change_seq > _ct_span_seq and (_ct_span_next_seq is null or floor._change_seq <= _ct_span_next_seq)
             ),
             0
-        ) as _floor
+        ) as _ct_floor
     from spans
     cross join floors
 
@@ -283,18 +283,18 @@ ended_events as (
         `order`,
         `it's`,
         'truncate' as _change_op,
-        _floor['_change_seq'] as _change_seq,
-        _floor['_changed_at'] as _changed_at,
-        _floor['_transaction_id'] as _transaction_id,
-        _floor['_change_id'] as _change_id,
+        _ct_floor['_change_seq'] as _change_seq,
+        _ct_floor['_changed_at'] as _changed_at,
+        _ct_floor['_transaction_id'] as _transaction_id,
+        _ct_floor['_change_id'] as _change_id,
         cast(null as array<string>) as _present_columns,
         1 as _precedence,
         true as _is_deleted,
-        false as _enters,
+        false as _ct_enters,
         _is_replayed,
-        false as _is_known
+        false as _ct_is_known
     from key_floors
-    where _floor is not null
+    where _ct_floor is not null
 
 ),
 
@@ -303,9 +303,9 @@ marked_events as (
 
     select
         *,
-        max(_enters or _precedence = 3) over (
+        max(_ct_enters or _precedence = 3) over (
             partition by `order`, `it's`
-        ) as _is_moved
+        ) as _ct_is_moved
     from ended_events
 
 ),
@@ -316,14 +316,14 @@ replayed_tenancies as (
         `order`, `it's`,
         aggregate(
             array_sort(collect_list(struct(
-                _change_seq, cast(_precedence as int) as _precedence, _change_id, _transaction_id, _enters, _is_deleted
+                _change_seq, cast(_precedence as int) as _precedence, _change_id, _transaction_id, _ct_enters, _is_deleted
             ))),
             named_struct(
                 'transaction_id', cast(null as string),
                 'queue', cast(array() as array<string>),
                 'told', cast(array() as array<struct<
-                    _change_seq: string, _precedence: int, _change_id: string, _enters: boolean,
-                    _tenancy: string, _is_covered: boolean
+                    _change_seq: string, _precedence: int, _change_id: string, _ct_enters: boolean,
+                    _ct_tenancy: string, _ct_is_covered: boolean
                 >>)
             ),
             (held, event) -> named_struct(
@@ -331,26 +331,26 @@ replayed_tenancies as (
                 'queue', case
                     when event._precedence = 1 then cast(array() as array<string>)
                     when (event._is_deleted and event._precedence in (3, 7)) then slice(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), 2, size(held.queue))
-                    when event._enters or size(held.queue) = 0 then concat(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), array(event._change_id))
+                    when event._ct_enters or size(held.queue) = 0 then concat(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), array(event._change_id))
                     else if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))
                 end,
                 'told', concat(held.told, array(named_struct(
                     '_change_seq', event._change_seq,
                     '_precedence', event._precedence,
                     '_change_id', event._change_id,
-                    '_enters', event._enters,
-                    '_tenancy', case
+                    '_ct_enters', event._ct_enters,
+                    '_ct_tenancy', case
                         when event._precedence = 1 then get(held.queue, size(held.queue) - 1)
                         when (event._is_deleted and event._precedence in (3, 7)) then get(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), 0)
-                        when event._enters or size(held.queue) = 0 then event._change_id
+                        when event._ct_enters or size(held.queue) = 0 then event._change_id
                         else get(held.queue, size(held.queue) - 1)
                     end,
-                    '_is_covered', (event._is_deleted and event._precedence in (3, 7)) and size(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))) > 1
+                    '_ct_is_covered', (event._is_deleted and event._precedence in (3, 7)) and size(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))) > 1
                 )))
             )
-        ).told as _told
+        ).told as _ct_told
     from marked_events
-    where _is_moved
+    where _ct_is_moved
     group by `order`, `it's`
 
 ),
@@ -362,22 +362,22 @@ tenancies as (
         _change_seq,
         _precedence,
         _change_id,
-        _enters,
-        _tenancy,
-        _is_covered
+        _ct_enters,
+        _ct_tenancy,
+        _ct_is_covered
     from replayed_tenancies
-        lateral view inline(_told) as _change_seq, _precedence, _change_id, _enters, _tenancy, _is_covered
+        lateral view inline(_ct_told) as _change_seq, _precedence, _change_id, _ct_enters, _ct_tenancy, _ct_is_covered
 
 ),
 
 links as (
 
     select
-        max(case when _enters then _tenancy end) as _tenancy,
-        max(case when _precedence = 3 then _tenancy end) as _tenancy_before
+        max(case when _ct_enters then _ct_tenancy end) as _ct_tenancy,
+        max(case when _precedence = 3 then _ct_tenancy end) as _ct_tenancy_before
     from tenancies
     group by _change_id
-    having _tenancy is not null and _tenancy_before is not null
+    having _ct_tenancy is not null and _ct_tenancy_before is not null
 
 ),
 
@@ -385,8 +385,8 @@ links as (
 collected_links as (
 
     select
-        array_agg(_tenancy) as _tenancy,
-        array_agg(_tenancy_before) as _tenancy_before
+        array_agg(_ct_tenancy) as _ct_tenancy,
+        array_agg(_ct_tenancy_before) as _ct_tenancy_before
     from links
 
 ),
@@ -394,15 +394,15 @@ collected_links as (
 traced_links as (
 
     select
-        _tenancy,
-        first_ancestors(_tenancy, _tenancy_before) as _first_tenancy
+        _ct_tenancy,
+        first_ancestors(_ct_tenancy, _ct_tenancy_before) as _ct_first_tenancy
     from collected_links
 
 ),
 
 lineages as (
 
-    select inline(arrays_zip(_tenancy, _first_tenancy))
+    select inline(arrays_zip(_ct_tenancy, _ct_first_tenancy))
     from traced_links
 
 ),
@@ -411,8 +411,8 @@ followed_events as (
 
     select
         marked_events.*,
-        coalesce(lineages._first_tenancy, tenancies._tenancy) as _lineage,
-        coalesce(tenancies._is_covered, false) as _is_covered
+        coalesce(lineages._ct_first_tenancy, tenancies._ct_tenancy) as _ct_lineage,
+        coalesce(tenancies._ct_is_covered, false) as _ct_is_covered
     from marked_events
     left join tenancies
         on
@@ -421,7 +421,7 @@ followed_events as (
             and marked_events._precedence = tenancies._precedence
             and marked_events._change_id <=> tenancies._change_id
     left join lineages
-        on tenancies._tenancy = lineages._tenancy
+        on tenancies._ct_tenancy = lineages._ct_tenancy
 
 ),
 
@@ -429,14 +429,14 @@ stays as (
 
     select
         `order`, `it's`,
-        _tenancy,
-        min(struct(_change_seq, _precedence)) as _began,
+        _ct_tenancy,
+        min(struct(_change_seq, _precedence)) as _ct_began,
         bool_or(_precedence in (
             1, 3, 7
-        )) as _is_ended
+        )) as _ct_is_ended
     from tenancies
-    where _tenancy is not null
-    group by `order`, `it's`, _tenancy
+    where _ct_tenancy is not null
+    group by `order`, `it's`, _ct_tenancy
 
 ),
 
@@ -444,7 +444,7 @@ followed_stays as (
 
     select
         *,
-        lead(_tenancy) over (partition by `order`, `it's` order by _began, _tenancy) as _covered_by
+        lead(_ct_tenancy) over (partition by `order`, `it's` order by _ct_began, _ct_tenancy) as _ct_covered_by
     from stays
 
 ),
@@ -453,11 +453,11 @@ covered_rows as (
 
     select
         `order`, `it's`,
-        _tenancy as _change_id,
-        _began['_change_seq'] as _change_seq,
-        _covered_by
+        _ct_tenancy as _change_id,
+        _ct_began['_change_seq'] as _change_seq,
+        _ct_covered_by
     from followed_stays
-    where not _is_ended and _covered_by is not null
+    where not _ct_is_ended and _ct_covered_by is not null
 
 ),
 
@@ -483,7 +483,7 @@ reports as (
         _change_id,
         _change_seq,
         'key_collision' as code,
-        concat('its row at key ', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false')), ' was covered by that of change ', _covered_by) as detail
+        concat('its row at key ', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false')), ' was covered by that of change ', _ct_covered_by) as detail
     from covered_rows
 
 )

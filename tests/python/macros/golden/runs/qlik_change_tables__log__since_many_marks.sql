@@ -1,7 +1,7 @@
 select 0 as place, _mark from lake.dedup_feed__qlik__state where _mark is not null
 ;
 
-select cast(unix_micros(max(_arrival)) as string) as edge, max_by(_rows, _arrival) as edge_rows, count_if(_arrival is null) as unplaced, max(case when _is_settled then _rows end) as settled_rows, min(_lowest_seq) as lowest_seq, min(case when not coalesce(_is_settled, false) then _lowest_seq end) as lowest_seq_above from (select _arrival, _arrival = timestamp_micros(600) as _is_settled, concat_ws(':', count(*), sum(shiftright(_hash, 32)), sum(_hash & 4294967295)) as _rows, min(_sequence) as _lowest_seq from (select `landed at` as _arrival, cast(header__change_seq as string) as _sequence, xxhash64(header__change_seq, header__change_oper, header__change_mask, header__stream_position, header__operation, header__transaction_id, header__timestamp, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, `landed at`, array(header__change_seq is null, header__change_oper is null, header__change_mask is null, header__stream_position is null, header__operation is null, header__transaction_id is null, header__timestamp is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, `landed at` is null)) as _hash from lake_raw.qlik where (`landed at` >= timestamp_micros(600) or `landed at` is null)) group by _arrival)
+select cast(unix_micros(max(_ct_arrival)) as string) as edge, max_by(_ct_rows, _ct_arrival) as edge_rows, count_if(_ct_arrival is null) as unplaced, max(case when _ct_is_settled then _ct_rows end) as settled_rows, min(_ct_lowest_seq) as lowest_seq, min(case when not coalesce(_ct_is_settled, false) then _ct_lowest_seq end) as lowest_seq_above from (select _ct_arrival, _ct_arrival = timestamp_micros(600) as _ct_is_settled, concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_rows, min(_ct_sequence) as _ct_lowest_seq from (select `landed at` as _ct_arrival, cast(header__change_seq as string) as _ct_sequence, xxhash64(header__change_seq, header__change_oper, header__change_mask, header__stream_position, header__operation, header__transaction_id, header__timestamp, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, `landed at`, array(header__change_seq is null, header__change_oper is null, header__change_mask is null, header__stream_position is null, header__operation is null, header__transaction_id is null, header__timestamp is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, `landed at` is null)) as _ct_hash from lake_raw.qlik where (`landed at` >= timestamp_micros(600) or `landed at` is null)) group by _ct_arrival)
 ;
 
 create table lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
@@ -10,7 +10,7 @@ create table lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
     select * from the_model
 ;
 
-select count_if(_is_accepted) as changes, min(case when _is_accepted then _change_seq end) as lowest_seq, max(case when _is_accepted then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, 0 as overruled, 0 as known, cast(unix_micros(least(max(_last_arrival), min(_waiting_since))) as string) as settled, count(_waiting_since) as waiting from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
+select count_if(_ct_is_accepted) as changes, min(case when _ct_is_accepted then _change_seq end) as lowest_seq, max(case when _ct_is_accepted then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, 0 as overruled, 0 as known, cast(unix_micros(least(max(_ct_last_arrival), min(_ct_waiting_since))) as string) as settled, count(_ct_waiting_since) as waiting from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
 ;
 
 merge into lake.dedup_feed__qlik__state as target
@@ -19,7 +19,7 @@ using (
         _mark,
         _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes
     from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
-    where _is_accepted
+    where _ct_is_accepted
     union all
     select
         '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": "20260130T120000000000_00000001", "changes": 6, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000032", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' as _mark,

@@ -1,7 +1,7 @@
 select 0 as place, _mark from lake.dedup_feed__kafka_read_whole__state where _mark is not null
 ;
 
-select concat_ws(':', topic, `partition`, `offset`) as place from (select topic, `partition`, `offset`, xxhash64(key, value, array(key is null, value is null)) as _hash from lake_raw.kafka_read_whole where not (`offset` is null) and true) group by topic, `partition`, `offset` having min(_hash) <> max(_hash) order by place limit 3
+select concat_ws(':', topic, `partition`, `offset`) as place from (select topic, `partition`, `offset`, xxhash64(key, value, array(key is null, value is null)) as _ct_hash from lake_raw.kafka_read_whole where not (`offset` is null) and true) group by topic, `partition`, `offset` having min(_ct_hash) <> max(_ct_hash) order by place limit 3
 ;
 
 create table lake.dedup_feed__kafka_read_whole__batch_20260131t120000000000_00000000
@@ -10,7 +10,7 @@ create table lake.dedup_feed__kafka_read_whole__batch_20260131t120000000000_0000
     select * from the_model
 ;
 
-select count_if(_mark is null) as changes, min(case when _mark is null then _change_seq end) as lowest_seq, max(case when _mark is null then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, count_if(_overrules) as overruled, count_if(_is_known) as known from lake.dedup_feed__kafka_read_whole__batch_20260131t120000000000_00000000
+select count_if(_mark is null) as changes, min(case when _mark is null then _change_seq end) as lowest_seq, max(case when _mark is null then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, count_if(_ct_overrules) as overruled, count_if(_ct_is_known) as known from lake.dedup_feed__kafka_read_whole__batch_20260131t120000000000_00000000
 ;
 
 select source._raw_id from (select * from lake.dedup_feed__kafka_read_whole__batch_20260131t120000000000_00000000 where _mark is null) as source inner join lake.dedup_feed__kafka_read_whole__state as target on source._raw_id = target._raw_id where source._change_id <> target._change_id or source._change_op <> target._change_op or (source._change_op <> 'delete' and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null)) <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null))) order by source._raw_id limit 3

@@ -1,16 +1,16 @@
-select cast(topic as string), cast(`partition` as string), cast(_last.`offset` as string), _copies, _unplaced from (select topic, `partition`, max(_position) as _last, max(case when _position is not null then _copies end) as _copies, count_if(_position is null) as _unplaced from (select topic, `partition`, _position, count(*) as _copies from (select topic, `partition`, case when not (`offset` is null) then struct(`offset`) end as _position, 1 as _copies from lake_raw.kafka_shared where true) group by topic, `partition`, _position) group by topic, `partition`)
+select cast(topic as string), cast(`partition` as string), cast(_ct_last.`offset` as string), _ct_copies, _ct_unplaced from (select topic, `partition`, max(_ct_position) as _ct_last, max(case when _ct_position is not null then _ct_copies end) as _ct_copies, count_if(_ct_position is null) as _ct_unplaced from (select topic, `partition`, _ct_position, count(*) as _ct_copies from (select topic, `partition`, case when not (`offset` is null) then struct(`offset`) end as _ct_position, 1 as _ct_copies from lake_raw.kafka_shared where true) group by topic, `partition`, _ct_position) group by topic, `partition`)
 ;
 
-select cast(_first.topic as string), cast(_first.`partition` as string), cast(_first._position.`offset` as string) from (select min(_waiting_since) as _first from (with landed as (
+select cast(_ct_first.topic as string), cast(_ct_first.`partition` as string), cast(_ct_first._ct_position.`offset` as string) from (select min(_ct_waiting_since) as _ct_first from (with landed as (
 
     select
         *,
         concat_ws(':', topic, `partition`, `offset`) as _raw_id,
-        cast(`offset` as string) as _offset,
-        cast(value as string) as _text,
+        cast(`offset` as string) as _ct_offset,
+        cast(value as string) as _ct_text,
         struct(
             topic, `partition`, `offset`, `timestamp`, if(is_valid_utf8(cast(key as string)), cast(key as string), hex(key)) as key, if(is_valid_utf8(cast(value as string)), cast(value as string), hex(value)) as value
-        ) as _landed_row
+        ) as _ct_landed_row
     from lake_raw.kafka_shared
     where
         (
@@ -56,7 +56,7 @@ judged as (select * from the_model),
 
 staged_rows as (select * from the_model),
 
-staged as (select * from the_model) select _arrival as _last_arrival, case when _holds_back then _arrival end as _waiting_since from staged) where _waiting_since is not null group by cast(_waiting_since.topic as string), cast(_waiting_since.`partition` as string))
+staged as (select * from the_model) select _ct_arrival as _ct_last_arrival, case when _ct_holds_back then _ct_arrival end as _ct_waiting_since from staged) where _ct_waiting_since is not null group by cast(_ct_waiting_since.topic as string), cast(_ct_waiting_since.`partition` as string))
 ;
 
 create or replace table lake.dedup_feed__kafka__state
@@ -162,7 +162,7 @@ given_events as (
 
     select
         `order`, `it's`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed,
-        false as _is_known
+        false as _ct_is_known
     from key_events
 
 ),
@@ -172,7 +172,7 @@ started_events as (
     select
         *,
         not _is_deleted
-        and (_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _can_start
+        and (_ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _ct_can_start
     from given_events
 
 ),
@@ -185,7 +185,7 @@ judged_events as (
             last_value(
                 case
                     when _is_deleted then false
-                    when _can_start then true
+                    when _ct_can_start then true
                 end,
                 true
             ) over (
@@ -194,7 +194,7 @@ judged_events as (
                 rows between unbounded preceding and 1 preceding
             ),
             false
-        ) as _has_lived
+        ) as _ct_has_lived
     from started_events
 
 ),
@@ -203,8 +203,8 @@ borne_events as (
 
     select
         *,
-        not _is_deleted and (_can_start or _has_lived) as _lives,
-        not _has_lived or _is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _bears_all
+        not _is_deleted and (_ct_can_start or _ct_has_lived) as _ct_lives,
+        not _ct_has_lived or _ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _ct_bears_all
     from judged_events
 
 ),
@@ -233,7 +233,7 @@ reports as (
         'orphan' as code,
         concat('no row lives at key ', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false')), ', and the update does not bear every column') as detail
     from borne_events
-    where not _is_deleted and not _lives
+    where not _is_deleted and not _ct_lives
 
 )
 

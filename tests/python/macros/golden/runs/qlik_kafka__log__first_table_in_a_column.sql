@@ -1,22 +1,22 @@
 select cast(max(`offset`) as string) from lake_raw.kafka_by_column where `offset` is not null
 ;
 
-select cast(max(_arrival) as string) as edge, max_by(_rows, _arrival) as edge_rows, count_if(_arrival is null) as unplaced, max(case when _is_settled then _rows end) as settled_rows, min(_lowest_seq) as lowest_seq, min(case when not coalesce(_is_settled, false) then _lowest_seq end) as lowest_seq_above from (select _arrival, _arrival = 500 as _is_settled, concat_ws(':', count(*), sum(shiftright(_hash, 32)), sum(_hash & 4294967295)) as _rows, min(_sequence) as _lowest_seq from (select `offset` as _arrival, cast(null as string) as _sequence, xxhash64(topic, `partition`, `offset`, `timestamp`, key, value, array(topic is null, `partition` is null, `offset` is null, `timestamp` is null, key is null, value is null)) as _hash from lake_raw.kafka_by_column where (`offset` >= 500 or `offset` is null)) group by _arrival)
+select cast(max(_ct_arrival) as string) as edge, max_by(_ct_rows, _ct_arrival) as edge_rows, count_if(_ct_arrival is null) as unplaced, max(case when _ct_is_settled then _ct_rows end) as settled_rows, min(_ct_lowest_seq) as lowest_seq, min(case when not coalesce(_ct_is_settled, false) then _ct_lowest_seq end) as lowest_seq_above from (select _ct_arrival, _ct_arrival = 500 as _ct_is_settled, concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_rows, min(_ct_sequence) as _ct_lowest_seq from (select `offset` as _ct_arrival, cast(null as string) as _ct_sequence, xxhash64(topic, `partition`, `offset`, `timestamp`, key, value, array(topic is null, `partition` is null, `offset` is null, `timestamp` is null, key is null, value is null)) as _ct_hash from lake_raw.kafka_by_column where (`offset` >= 500 or `offset` is null)) group by _ct_arrival)
 ;
 
-select concat_ws(':', topic, `partition`, `offset`) as place from (select topic, `partition`, `offset`, xxhash64(key, value, array(key is null, value is null)) as _hash from lake_raw.kafka_by_column where not (`offset` is null) and true) group by topic, `partition`, `offset` having min(_hash) <> max(_hash) order by place limit 3
+select concat_ws(':', topic, `partition`, `offset`) as place from (select topic, `partition`, `offset`, xxhash64(key, value, array(key is null, value is null)) as _ct_hash from lake_raw.kafka_by_column where not (`offset` is null) and true) group by topic, `partition`, `offset` having min(_ct_hash) <> max(_ct_hash) order by place limit 3
 ;
 
-select cast(least(max(_last_arrival), min(_waiting_since)) as string) as settled, count(_waiting_since) as waiting from (with landed as (
+select cast(least(max(_ct_last_arrival), min(_ct_waiting_since)) as string) as settled, count(_ct_waiting_since) as waiting from (with landed as (
 
     select
         *,
         concat_ws(':', topic, `partition`, `offset`) as _raw_id,
-        cast(`offset` as string) as _offset,
-        cast(value as string) as _text,
+        cast(`offset` as string) as _ct_offset,
+        cast(value as string) as _ct_text,
         struct(
             topic, `partition`, `offset`, `timestamp`, if(is_valid_utf8(cast(key as string)), cast(key as string), hex(key)) as key, if(is_valid_utf8(cast(value as string)), cast(value as string), hex(value)) as value
-        ) as _landed_row
+        ) as _ct_landed_row
     from lake_raw.kafka_by_column
 
 ),
@@ -56,7 +56,7 @@ staged as (
     select *
     from staged_rows
 
-) select _arrival as _last_arrival, case when _holds_back then _arrival end as _waiting_since from staged)
+) select _ct_arrival as _ct_last_arrival, case when _ct_holds_back then _ct_arrival end as _ct_waiting_since from staged)
 ;
 
 create or replace table lake.dedup_feed__kafka_by_column__state
@@ -148,7 +148,7 @@ given_events as (
 
     select
         `order`, `it's`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed,
-        false as _is_known
+        false as _ct_is_known
     from key_events
 
 ),
@@ -158,7 +158,7 @@ started_events as (
     select
         *,
         not _is_deleted
-        and (_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _can_start
+        and (_ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _ct_can_start
     from given_events
 
 ),
@@ -171,7 +171,7 @@ judged_events as (
             last_value(
                 case
                     when _is_deleted then false
-                    when _can_start then true
+                    when _ct_can_start then true
                 end,
                 true
             ) over (
@@ -180,7 +180,7 @@ judged_events as (
                 rows between unbounded preceding and 1 preceding
             ),
             false
-        ) as _has_lived
+        ) as _ct_has_lived
     from started_events
 
 ),
@@ -189,8 +189,8 @@ borne_events as (
 
     select
         *,
-        not _is_deleted and (_can_start or _has_lived) as _lives,
-        not _has_lived or _is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _bears_all
+        not _is_deleted and (_ct_can_start or _ct_has_lived) as _ct_lives,
+        not _ct_has_lived or _ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _ct_bears_all
     from judged_events
 
 ),
@@ -219,7 +219,7 @@ reports as (
         'orphan' as code,
         concat('no row lives at key ', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false')), ', and the update does not bear every column') as detail
     from borne_events
-    where not _is_deleted and not _lives
+    where not _is_deleted and not _ct_lives
 
 )
 
