@@ -118,10 +118,10 @@
 
 
 {#-
-    Rows with no arrival at all are read every time: nothing tells that they were read before. `is_whole`: the rows at the
+    Rows with no arrival at all are read every time: nothing tells that they were read before. `skips_settled`: the rows at the
     arrival itself are known to have been read, all of them.
 -#}
-{% macro arrived_since(arrival, settled, lookback, is_whole=false) -%}
+{% macro arrived_since(arrival, settled, lookback, skips_settled=false) -%}
     {%- set name = change_tables.quoted(arrival.name) -%}
-    ({{ name }} {{ '>' if is_whole else '>=' }} {{ change_tables._arrival_below(arrival, settled, lookback) }} or {{ name }} is null)
+    ({{ name }} {{ '>' if skips_settled else '>=' }} {{ change_tables._arrival_below(arrival, settled, lookback) }} or {{ name }} is null)
 {%- endmacro %}

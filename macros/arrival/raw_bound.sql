@@ -9,13 +9,15 @@
     edge        how far the raw table had landed before it was read: {arrival, rows} of the rows with the highest arrival,
                 and their fingerprint; of positions, the list of them (see `_landed_positions`). None where nothing had
     until       of positions, SQL that keeps a run to what had landed then; else none
-    is_whole    whether the rows at the arrival up to which the runs before have settled are passed over, too
+    skips_settled   whether the rows at the arrival up to which the runs before have settled are skipped, too
     highest_seq the highest sequence that the log holds; none where there is no log
     is_late     whether rows that the run reads may have a sequence that the log reaches, so that rows which landed before
                 can belong to the same change
     lowest_seq  the lowest sequence of such rows where that is known, else none
     is_read     whether no row that a run reads by the predicate has landed: none of the raw table, which is all that it reads
     settled_before  how far the raw table had settled by the runs before; none where nothing had, by this arrival
+    log         the table of the log; none where there is none
+    read_at     the time of the run, as digits
 -#}
 {% macro raw_bound(spec, mark) %}
     {% set arrival = change_tables.arrival_column(spec) %}
@@ -28,41 +30,48 @@
             ~ this ~ " has taken in, '" ~ loaded ~ "', got '" ~ wanted ~ "'; build it anew with --full-refresh"
         ) %}
     {% endif %}
-    {% set bound = {
-        'predicate': none, 'snapshot': true, 'arrival': arrival, 'edge': none, 'until': none, 'is_whole': false,
-        'highest_seq': mark.highest_seq if mark else none, 'is_late': mark is not none, 'lowest_seq': none, 'is_read': false,
-    } %}
-    {#- what has settled by another arrival tells nothing of this one: everything is read again -#}
-    {% do bound.update({'settled_before': mark.settled if mark and mark.arrival == change_tables.arrival_in_mark(arrival) else none}) %}
-    {% set settled = none if rescan else bound.settled_before %}
+    {% set is_positions = arrival is not none and arrival.kind == 'positions' %}
+    {#- what has settled by another arrival says nothing of this one: everything is read again -#}
+    {% set settled_before = mark.settled if mark and mark.arrival == change_tables.arrival_in_mark(arrival) else none %}
+    {% set settled = none if rescan else settled_before %}
     {% set landed = {} %}
-    {% if arrival and arrival.kind == 'positions' %}
-        {% do landed.update(change_tables._landed_positions(spec, arrival, settled)) %}
-        {% do bound.update({'edge': landed.positions}) %}
-        {% do bound.update({'until': change_tables.positions_until(arrival, bound.edge)}) %}
+    {% if is_positions %}
+        {% set landed = change_tables._landed_positions(spec, arrival, settled) %}
     {% elif arrival and spec.lookback == 0 %}
-        {% do landed.update(change_tables._landed_edge(spec, arrival, settled)) %}
-        {% do bound.update({'edge': landed.edge}) %}
+        {% set landed = change_tables._landed_edge(spec, arrival, settled) %}
     {% endif %}
-    {% if mark is not none and not rescan %}
-        {% do bound.update({'snapshot': wanted is not none and (loaded is none or wanted > loaded)}) %}
-        {% if arrival and arrival.kind == 'positions' %}
-            {% do bound.update({'predicate': change_tables.positions_since(arrival, settled or [], spec.lookback)}) %}
-            {% set has_landed = spec.lookback != 0 or bound.edge != settled or landed.unplaced %}
-            {% do bound.update({'is_read': change_tables._reads_one_table(spec, bound) and not has_landed}) %}
-        {% elif arrival and settled is not none %}
-            {% set is_whole = mark.edge is not none and landed.settled_rows == mark.edge %}
-            {% do bound.update({'is_whole': is_whole, 'predicate': change_tables.arrived_since(arrival, settled, spec.lookback, is_whole)}) %}
-            {#- no row at what had settled, or after: they were purged -#}
-            {% set is_beyond = landed.edge is not none and (not is_whole or landed.edge.arrival != settled) %}
-            {% set has_landed = 'unplaced' not in landed or landed.unplaced or is_beyond %}
-            {% do bound.update({'is_read': change_tables._reads_one_table(spec, bound) and not has_landed}) %}
-            {% if 'lowest_seq' in landed %}
-                {% set lowest_seq = landed.lowest_seq_above if is_whole else landed.lowest_seq %}
-                {% do bound.update({'lowest_seq': lowest_seq, 'is_late': lowest_seq is not none and lowest_seq <= bound.highest_seq}) %}
-            {% endif %}
-        {% endif %}
+    {% set edge = landed.get('edge') %}
+    {% set highest_seq = mark.highest_seq if mark else none %}
+    {% set reads_on = mark is not none and not rescan and (is_positions or (arrival is not none and settled is not none)) %}
+    {% set snapshot = mark is none or rescan or (wanted is not none and (loaded is none or wanted > loaded)) %}
+    {% set skips_settled = reads_on and not is_positions and mark.edge is not none and landed.get('settled_rows') == mark.edge %}
+    {% set predicate, has_landed = none, true %}
+    {% if reads_on and is_positions %}
+        {% set predicate = change_tables.positions_since(arrival, settled or [], spec.lookback) %}
+        {% set has_landed = spec.lookback != 0 or edge != settled or landed.unplaced %}
+    {% elif reads_on %}
+        {% set predicate = change_tables.arrived_since(arrival, settled, spec.lookback, skips_settled) %}
+        {#- no row at what had settled, or after: they were purged -#}
+        {% set is_beyond = edge is not none and (not skips_settled or edge.arrival != settled) %}
+        {% set has_landed = 'unplaced' not in landed or landed.unplaced or is_beyond %}
     {% endif %}
+    {% set knows_lowest_seq = reads_on and 'lowest_seq' in landed %}
+    {% set lowest_seq = (landed.lowest_seq_above if skips_settled else landed.lowest_seq) if knows_lowest_seq else none %}
+    {% set bound = {
+        'predicate': predicate,
+        'snapshot': snapshot,
+        'arrival': arrival,
+        'edge': edge,
+        'until': change_tables.positions_until(arrival, edge) if is_positions else none,
+        'skips_settled': skips_settled,
+        'highest_seq': highest_seq,
+        'is_late': (lowest_seq is not none and lowest_seq <= highest_seq) if knows_lowest_seq else mark is not none,
+        'lowest_seq': lowest_seq,
+        'is_read': not has_landed and change_tables._reads_one_table(spec, snapshot),
+        'settled_before': settled_before,
+        'log': change_tables.state_relation(this) if mark is not none else none,
+        'read_at': run_started_at.strftime('%Y%m%d%H%M%S%f'),
+    } %}
     {% set natural = change_tables.natural_arrival(spec) %}
     {% if natural and natural.record and not (arrival and arrival.kind == 'positions') %}
         {% if change_tables.landed_columns(spec, spec.relation, natural.group + natural.columns, '') %}
@@ -74,12 +83,12 @@
 
 
 {#- Whether a run reads no other table than the raw one: neither a load, nor another entry of the source. -#}
-{% macro _reads_one_table(spec, bound) %}
+{% macro _reads_one_table(spec, snapshot) %}
     {% set others = [] %}
     {% for setting in change_tables.format_of(spec.format).other_tables if spec[setting] %}
         {% do others.append(setting) %}
     {% endfor %}
-    {% do return(not (bound.snapshot or others)) %}
+    {% do return(not (snapshot or others)) %}
 {% endmacro %}
 
 
@@ -143,7 +152,7 @@
 
 
 {#-
-    positions   up to which rows have landed, a list of {group: [value…], position: [number…], is_whole}, as `settled` has it:
+    edge        up to which rows have landed, a list of {group: [value…], position: [number…], is_whole}, as `settled` has it:
                 that of each group which has rows after what the runs before have settled, and those of the others as they were
     unplaced    whether there are rows that tell no position, which are read every time
 
@@ -189,7 +198,7 @@
     {% for name in positions | sort(case_sensitive=true) %}
         {% do sorted.append(positions[name]) %}
     {% endfor %}
-    {% do return({'positions': sorted, 'unplaced': unplaced | length > 0}) %}
+    {% do return({'edge': sorted, 'unplaced': unplaced | length > 0}) %}
 {% endmacro %}
 
 

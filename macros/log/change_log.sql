@@ -4,7 +4,7 @@
     {%- set state = change_tables.state_relation(this) -%}
     {%- set spec = change_tables.table_spec_of_model(model) -%}
     {%- set run = change_tables.read_run_note(sql) -%}
-    {%- do spec.update(change_tables.log_form(spec, run.mark_before)) -%}
+    {%- set spec = change_tables.spec_in_form(spec, run.mark_before) -%}
     {%- set batch = change_tables.batch_id() -%}
 
     {%- do change_tables.refuse_foreign_table(view) -%}
@@ -26,7 +26,7 @@
         {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
     {%- else -%}
         {%- do change_tables.prepare_session() -%}
-        {%- set settled = none if run.run == 'since' else change_tables.look_how_far_it_settled(spec, run) -%}
+        {%- set settled_at = none if run.run == 'since' else change_tables.look_how_far_it_settled(spec, run) -%}
         {%- if run.run == 'first' -%}
             {%- do change_tables.refuse_unseen_table(state) -%}
             {%- do change_tables._refuse_loss(spec, state) -%}
@@ -35,7 +35,7 @@
                 {{ change_tables.create_state_table(state, sql) }}
             {%- endcall -%}
             {%- set found = change_tables.probe_changes(state) -%}
-            {%- set mark = change_tables.log_mark(spec, run, batch, found, settled) -%}
+            {%- set mark = change_tables.log_mark(spec, run, batch, found, settled_at) -%}
             {%- call statement('mark') -%}
                 {{ change_tables.first_mark(state, mark, found.changes) }}
             {%- endcall -%}
@@ -55,23 +55,23 @@
                 {%- set found = change_tables.probe_changes(new_changes, compared=true) -%}
                 {#- of what the log holds otherwise, the lesser copy tells nothing new, and does so in every run -#}
                 {%- if found.known > 0 and not change_tables.withdraws_changes(spec) -%}
-                    {%- do change_tables.compare_with_log(spec, state, new_changes, found) -%}
+                    {%- set found = change_tables.compare_with_log(spec, state, new_changes, found) -%}
                 {%- endif -%}
             {%- else -%}
                 {%- set found = change_tables.probe_changes(new_changes, arrival=run.arrival) -%}
-                {%- set settled = change_tables.settled_by_batch(run, new_changes, found) -%}
+                {%- set settled_at = change_tables.settled_by_batch(run, new_changes, found) -%}
                 {%- if found.changes > 0 and not found.lowest_seq > run.mark_before.highest_seq -%}
-                    {%- do change_tables.compare_with_log(spec, state, new_changes, found) -%}
+                    {%- set found = change_tables.compare_with_log(spec, state, new_changes, found) -%}
                 {%- endif -%}
                 {%- if change_tables.withdraws_changes(spec) -%}
-                    {%- do change_tables.find_withdrawals(spec, state, new_changes, found) -%}
+                    {%- set found = change_tables.find_withdrawals(spec, state, new_changes, found) -%}
                 {%- endif -%}
             {%- endif -%}
             {%- do change_tables.refuse_other_records(spec, state, new_changes, run, found) -%}
             {%- if change_tables.has_late_rows_unforeseen(run, found) -%}
                 {%- do log(this ~ ': rows of changes that it may hold have landed while this run was looking; the next run takes them in', info=true) -%}
             {%- else -%}
-                {%- set mark = change_tables.log_mark(spec, run, batch, found, settled) -%}
+                {%- set mark = change_tables.log_mark(spec, run, batch, found, settled_at) -%}
             {%- endif -%}
             {%- if mark == run.mark_before -%}
                 {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
@@ -81,7 +81,7 @@
                 {#- to insert touches no file that is there -#}
                 {%- if not adds_only and mark.changes >= change_tables.rows_of_large_table() and not run.mark_before.marks_rows -%}
                     {%- do change_tables.mark_rows_of_large_table(state, mark.changes) -%}
-                    {%- do mark.update({'marks_rows': true}) -%}
+                    {%- set mark = dict(mark, marks_rows=true) -%}
                 {%- endif -%}
                 {%- do change_tables.take_cached_mark_back(view) -%}
                 {%- call statement('main') -%}

@@ -16,16 +16,15 @@
         {%- set found = change_tables.read_marks([] if change_tables.is_rebuild() else [this]) | first | default({}, true) -%}
         {%- set mark = found.mark or none -%}
         {%- do change_tables.refuse_changed_columns(spec, mark, state) -%}
-        {%- do spec.update(change_tables.log_form(spec, mark)) -%}
+        {%- set spec = change_tables.spec_in_form(spec, mark) -%}
         {%- set bound = change_tables.raw_bound(spec, mark) -%}
-        {%- do bound.update({'log': state if mark is not none else none, 'read_at': run_started_at.strftime('%Y%m%d%H%M%S%f')}) -%}
         {%- set run = {
             'run': change_tables._log_run(spec, mark, bound),
             'mark_before': mark,
             'marks': found.number or 0,
             'edge': bound.edge,
             'until': bound.until,
-            'is_whole': bound.is_whole,
+            'skips_settled': bound.skips_settled,
             'is_late': bound.is_late,
             'arrival': bound.arrival,
             'settled_before': bound.settled_before,

@@ -3,11 +3,11 @@
     (truncate or load), the highest that it holds, the loads that ended keys, whether keys have moved, the load it holds, what
     has settled of the raw table by which arrival and what had landed there (see `_landed_edge`), and the last run after which
     states must be built anew, because a change was withdrawn, or a key before was overruled and the move it told of is. Then
-    what was declared, and the form of the log (see `log_form`). `extends` is the batch before the last one, where all that the
+    what was declared, and the form of the log (see `spec_in_form`). `extends` is the batch before the last one, where all that the
     last one took in comes after all that was there: a state of that batch need not look for late events. `changes` is how many
     changes it has taken in or revised, and `marks_rows` whether the table has deletion vectors since (see `mark_rows_of_large_table`).
 -#}
-{% macro log_mark(spec, run, batch, found, settled) %}
+{% macro log_mark(spec, run, batch, found, settled_at) %}
     {% set mark_before = run.mark_before %}
     {% set before = mark_before or {
         'log': batch, 'batch': '', 'floor': '', 'highest_seq': '', 'loads': [], 'moves': false, 'rebuild': '', 'snapshot_seq': none,
@@ -38,8 +38,8 @@
         'rebuild': batch if found.overruled else before.rebuild,
         'snapshot_seq': before.snapshot_seq if snapshot_seq is none else snapshot_seq,
         'arrival': change_tables.arrival_in_mark(run.arrival),
-        'settled': settled.arrival,
-        'edge': settled.edge,
+        'settled': settled_at.arrival,
+        'edge': settled_at.edge,
         'key': spec.key,
         'order': change_tables.settings_of_order(spec),
         'columns': change_tables.column_types(spec),

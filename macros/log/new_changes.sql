@@ -28,7 +28,7 @@
 
 
 {#-
-    Compares a run's changes with what the log holds: how many it knows, how many are new or tell more, and whether one
+    What was found, with a run's changes compared with what the log holds: how many it knows, how many are new or tell more, and whether one
     overrules a key before. Asked only where one may be known: the run's own SQL, where it compares, goes by hashes.
 -#}
 {% macro compare_with_log(spec, log, new_changes, found) %}
@@ -40,9 +40,9 @@
         ~ " on source._change_id = target._change_id and source._change_seq = target._change_seq"
         ~ " and target._change_seq between " ~ change_tables.text_literal(found.lowest_seq or '') ~ " and " ~ change_tables.text_literal(found.highest_seq or '')
     ).rows[0] %}
-    {% do found.update({
-        'changes': row['new_changes'] | int, 'known': row['known'] | int, 'overruled': row['overruled'] | int > 0
-    }) %}
+    {% do return(dict(
+        found, changes=row['new_changes'] | int, known=row['known'] | int, overruled=row['overruled'] | int > 0
+    )) %}
 {% endmacro %}
 
 
@@ -52,7 +52,7 @@
 {%- endmacro %}
 
 
-{#- Adds to what was found the changes of the log that the run's rows take back: see `withdraws_changes`. -#}
+{#- What was found, with the changes of the log that the run's rows take back: see `withdraws_changes`. -#}
 {% macro find_withdrawals(spec, log, new_changes, found) %}
     {% set row = run_query(
         "select count(*) as withdrawn, min(_change_seq) as lowest_seq, max(_change_seq) as highest_seq"
@@ -61,13 +61,14 @@
         ~ " and " ~ change_tables.is_as_complete(spec)
     ).rows[0] %}
     {% set withdrawn = row['withdrawn'] | int %}
-    {% if withdrawn > 0 %}
-        {% do found.update({
-            'changes': found.changes + withdrawn, 'known': found.known + withdrawn, 'overruled': true,
-            'lowest_seq': [found.lowest_seq or row['lowest_seq'], row['lowest_seq']] | min(case_sensitive=true),
-            'highest_seq': [found.highest_seq or row['highest_seq'], row['highest_seq']] | max(case_sensitive=true),
-        }) %}
+    {% if withdrawn == 0 %}
+        {% do return(found) %}
     {% endif %}
+    {% do return(dict(
+        found, changes=found.changes + withdrawn, known=found.known + withdrawn, overruled=true,
+        lowest_seq=[found.lowest_seq or row['lowest_seq'], row['lowest_seq']] | min(case_sensitive=true),
+        highest_seq=[found.highest_seq or row['highest_seq'], row['highest_seq']] | max(case_sensitive=true)
+    )) %}
 {% endmacro %}
 
 

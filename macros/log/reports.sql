@@ -9,7 +9,7 @@
 {%- set keys = dict(
     spec, images='partial', columns=spec.columns | selectattr('name', 'in', spec.key) | list, column_names=spec.key
 ) -%}
-{%- set run = change_tables.whole_run(keys, dict(mark, batch='', added={}), folds=true) -%}
+{%- set run = change_tables.fold_run(keys, dict(mark, batch='', added={}), folds=true, keeps=false) -%}
 {%- set tells_orphans = spec.images == 'partial' and spec.orphans == 'report' -%}
 {%- if tells_orphans or run.moves -%}
 with {{ change_tables.given_event_steps(keys, run, log, none) }},

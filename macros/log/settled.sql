@@ -86,8 +86,8 @@
     {% if settled is none %}
         {% do return({'arrival': run.settled_before, 'edge': run.mark_before.edge if run.settled_before else none}) %}
     {% endif %}
-    {#- more rows of the arrival that was passed over can have landed beside those of the next, before they were read -#}
-    {% if run.is_whole and run.edge.arrival == run.settled_before and settled != run.settled_before %}
+    {#- more rows of the arrival that was skipped can have landed beside those of the next, before they were read -#}
+    {% if run.skips_settled and run.edge.arrival == run.settled_before and settled != run.settled_before %}
         {% do return({'arrival': run.settled_before, 'edge': none}) %}
     {% endif %}
     {% set is_edge = run.edge and run.edge.arrival == settled and not waiting %}

@@ -79,7 +79,7 @@
 
 {#- A log that was built with other columns than are declared by now cannot be read as the spec says. -#}
 {% macro refuse_log_of_other_columns(spec, run) %}
-    {% if run.log_is_behind %}
+    {% if run.log_is_outdated %}
         {% do exceptions.raise_compiler_error(
             "change_tables: model '" ~ model.name ~ "': source '" ~ spec.source_name ~ "." ~ spec.table_name
             ~ "' has changed since the log that the model follows was built; build that first"

@@ -1,21 +1,4 @@
-{#-
-    What a run of a model over a log has to do, from the log's mark and its own, and from a look at the new changes:
-
-    run               first (build whole), since (add what is new), nothing new
-    mark_before       the mark that it adds to; none for a first run
-    mark              the mark that it leaves
-    history, folds    whether the model keeps versions; whether older events of a key decide its row (see `folded_steps`)
-    moves             whether keys have ever moved
-    has_floors        whether the table was ever truncated or loaded again
-    ends_older_keys   whether it has been since the last run
-    exchanges, late   whether there are keys to replay: rows exchanged their keys; events came late (see `replayed_key_steps`)
-    replays           either of these, in a run that adds
-    follows_rows      whether what a change lacks may stand at another key (see `followed_steps`)
-    is_to_be_counted  whether the rows of the state are to be counted, for it may be large by now
-    kept_step         the step whose rows are kept in a table of their own, before the rest is run; none where a run needs none
-    log_is_behind     whether the log was built with other columns than are declared by now
-    form, added       the form of the log, and the forms in which columns were added to it (see `log_form`)
--#}
+{#- What a run of a model over a log has to do (see `fold_run`), from the log's mark and its own, and from a look at the new changes. -#}
 {% macro state_run(spec, dedup, folds, history=false, from_tables=false) %}
     {% set log = change_tables.state_relation(dedup) %}
     {% set state = change_tables.state_relation(this) %}
@@ -26,53 +9,39 @@
     {#- a history of layout 0 keeps all its versions together: it is built anew, from its log -#}
     {% set is_of_layout = mark is not none and not (history and mark.get('layout', 0) < 1) %}
     {% set follows = is_of_layout and mark.log == log_mark.log and log_mark.rebuild <= mark.batch %}
-    {% do change_tables.refuse_changed_columns(spec, mark if follows else none, state) %}
-    {% set run = change_tables.whole_run(spec, log_mark, folds, history) %}
-    {% if follows %}
-        {% set is_new = mark.batch < log_mark.batch or change_tables.columns_have_changed(spec, mark) %}
-        {% do run.update({
-            'run': 'since' if is_new else 'nothing new',
-            'mark_before': mark,
-            'ends_older_keys': log_mark.floor > mark.floor,
-        }) %}
-        {#- a state has no more rows than its log: they are counted when that is large, and again when it is twice as large -#}
-        {% set counted = mark.get('counted', 0) %}
-        {% set changes = log_mark.get('changes', 0) %}
-        {% do run.update({'is_to_be_counted': changes >= [change_tables.rows_of_large_table(), 2 * counted] | max}) %}
-        {% do run.mark.update({'counted': changes if run.is_to_be_counted else counted}) %}
-    {% endif %}
+    {% set mark_before = mark if follows else none %}
+    {% do change_tables.refuse_changed_columns(spec, mark_before, state) %}
+    {% set is_new = follows and (mark.batch < log_mark.batch or change_tables.columns_have_changed(spec, mark)) %}
+    {% set run = change_tables.fold_run(spec, log_mark, folds, history, mark_before, is_new) %}
     {#- what came in since was all later than what the state has folded: none of it can be late -#}
     {% set is_in_time = follows and log_mark.get('extends') == mark.batch and log_mark.loads == mark.loads %}
-    {% if log_mark.log and not run.log_is_behind and run.run != 'nothing new' and (run.moves or (folds and run.run == 'since' and not is_in_time)) %}
-        {% do change_tables._look_at_new_events(spec, run, log, state) %}
+    {% if log_mark.log and not run.log_is_outdated and run.run != 'nothing new' and (run.moves or (folds and run.run == 'since' and not is_in_time)) %}
+        {% set found = change_tables._look_at_new_events(spec, run, log, state) %}
+        {% if found.get('rebuild') or found.get('late_moves') or found.get('open_exchanges') %}
+            {% set mark_before = none %}
+            {% set run = change_tables.fold_run(spec, log_mark, folds, history) %}
+            {% set found = change_tables._look_at_new_events(spec, run, log, state) if run.moves else {} %}
+        {% endif %}
+        {% set run = change_tables.fold_run(spec, log_mark, folds, history, mark_before, is_new, found) %}
     {% endif %}
     {#- what is there is not replaced by what dbt saw when it began -#}
     {% if run.run == 'first' and mark is not none and marks[1].is_cached %}
         {% do return(change_tables.state_run(spec, dedup, folds, history, from_tables=true)) %}
     {% endif %}
-    {% do run.update({'kept_step': change_tables._kept_step(run)}) %}
     {% do return(run) %}
 {% endmacro %}
 
 
 {#-
-    The step that a run keeps in a table of its own. Spark plans the steps before it anew for each of its readers, and each
-    scan of a Delta table that a plan bears looks up the files that it needs: where rows move or keys are replayed, that
-    takes far longer than to write the few rows of a run and to read them again.
--#}
-{% macro _kept_step(run) %}
-    {% if run.folds %}
-        {% do return('given_events' if run.follows_rows or (run.run == 'since' and (run.has_floors or run.replays)) else none) %}
-    {% endif %}
-    {% do return('key_events' if run.run == 'since' and run.replays else none) %}
-{% endmacro %}
+    What a run needs besides adding its events, name -> whether: most runs need nothing.
 
+    late, exchanges   see `fold_run`
+    rebuild           a truncate or a load came late: events after it are folded already, or rows entered keys by them
+    late_moves        changes have only some columns, and one came late to a key that rows have moved to or from: that
+                      reaches from key to key
+    open_exchanges    the rest of a transaction came in which rows exchange their keys: a state has only the newest row of a key
 
-{#-
-    Looks up what a run needs besides adding its events: most runs need nothing. The model is built whole where a truncate
-    or a load came late, with events behind it that are folded already, or by which rows entered keys. So it is where changes bear only some columns and one
-    of them came late to a key that rows have moved to or from, since that reaches from key to key; or where the rest of a
-    transaction came in which rows exchange their keys, since a state holds only the row that stands in front.
+    By any of the last three the model is built anew.
 -#}
 {% macro _look_at_new_events(spec, run, log, state) %}
     {% set meets = run.folds and run.run == 'since' %}
@@ -99,7 +68,7 @@
         {% endif %}
     {% endif %}
     {% if not found %}
-        {% do return(none) %}
+        {% do return({}) %}
     {% endif %}
     {% set row = run_query(
         'with ' ~ steps | join(', ') ~ ' select ' ~ found.values() | join(', ') ~ (' from met_events' if meets)
@@ -107,16 +76,7 @@
     {% for name in found %}
         {% do found.update({name: row[loop.index0] | int > 0}) %}
     {% endfor %}
-    {% if found.get('rebuild') or found.get('late_moves') or found.get('open_exchanges') %}
-        {% do run.update({'run': 'first', 'mark_before': none, 'ends_older_keys': false, 'is_to_be_counted': false}) %}
-        {% do run.mark.update({'counted': 0}) %}
-        {% if run.moves %}
-            {% do change_tables._look_at_new_events(spec, run, log, state) %}
-        {% endif %}
-    {% else %}
-        {% do run.update({'late': found.get('late', false), 'exchanges': found.get('exchanges', false)}) %}
-        {% do run.update({'replays': run.run == 'since' and (run.late or run.exchanges)}) %}
-    {% endif %}
+    {% do return(found) %}
 {% endmacro %}
 
 

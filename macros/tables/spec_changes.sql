@@ -33,18 +33,21 @@
 {% endmacro %}
 
 
-{#- The form in which a run of the log logs its changes, and the forms in which columns were added: name -> form. -#}
-{% macro log_form(spec, mark) %}
-    {% if mark is none %}
-        {% do return({'form': 0, 'added': {}}) %}
-    {% elif not change_tables.columns_have_changed(spec, mark) %}
-        {% do return({'form': mark.form, 'added': mark.added}) %}
+{#-
+    The spec as a run of the log has it, with two keys more:
+
+    form    the form in which the run logs its changes
+    added   the forms in which columns were added: name -> form
+-#}
+{% macro spec_in_form(spec, mark) %}
+    {% if not change_tables.columns_have_changed(spec, mark) %}
+        {% do return(dict(spec, form=mark.form if mark else 0, added=mark.added if mark else {})) %}
     {% endif %}
     {% set added = mark.added.copy() %}
     {% for name in spec.column_names if name not in mark.columns %}
         {% do added.update({name: mark.form + 1}) %}
     {% endfor %}
-    {% do return({'form': mark.form + 1, 'added': added}) %}
+    {% do return(dict(spec, form=mark.form + 1, added=added)) %}
 {% endmacro %}
 
 

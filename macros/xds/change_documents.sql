@@ -8,8 +8,8 @@
     {%- for taken_in in run.mark.logs.values() -%}
         {%- do change_tables.refuse_unfinished_log({'mark': taken_in}) -%}
     {%- endfor -%}
-    {%- for entry in run.behind -%}
-        {%- do change_tables.refuse_log_of_other_columns(entry, {'log_is_behind': true}) -%}
+    {%- for entry in run.outdated -%}
+        {%- do change_tables.refuse_log_of_other_columns(entry, {'log_is_outdated': true}) -%}
     {%- endfor -%}
 
     {{ run_hooks(pre_hooks) }}

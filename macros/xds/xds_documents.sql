@@ -101,39 +101,38 @@ select 1 as placeholder
     mark_before    the mark that it adds to; none for a first run
     mark           the mark that it leaves: the run, and for each table which log was taken in up to which of its runs
     since          for each table the run of its log from which on all is new
-    added          for each table the forms of its log from which on columns were added: see log_form
+    added          for each table the forms of its log from which on columns were added: see spec_in_form
     record_ids     the least and the greatest record id of the new events, where an earlier run can have published some
-    behind         entries whose log was built with other columns than are declared by now
+    outdated       entries whose log was built with other columns than are declared by now
 -#}
 {% macro _publishing_run(specs, dedups, logs) %}
     {% set marks = change_tables.read_marks(dedups if change_tables.is_rebuild() else dedups + [this], from_tables=change_tables.is_rebuild()) | map(attribute='mark') | list %}
     {% set mark_before = none if change_tables.is_rebuild() else marks[-1] %}
-    {% set run = {
-        'run': 'first' if mark_before is none else 'nothing new',
-        'mark_before': mark_before,
-        'mark': {'layout': change_tables.layout(), 'batch': change_tables.batch_id(), 'logs': {}},
-        'since': {},
-        'added': {},
-        'record_ids': none,
-        'behind': [],
-    } %}
+    {% set taken_in, since, added, has_news, outdated = {}, {}, {}, [], [] %}
     {% for spec in specs %}
         {% set name = spec.settings.table_name %}
         {% set log = marks[loop.index0] or {'log': '', 'batch': ''} %}
         {% set before = mark_before.logs.get(name) if mark_before else none %}
-        {% do run.mark.logs.update({name: {'log': log.log, 'batch': log.batch}}) %}
-        {% do run.added.update({name: log.added or {}}) %}
+        {% do taken_in.update({name: {'log': log.log, 'batch': log.batch}}) %}
+        {% do added.update({name: log.added or {}}) %}
         {#- of a log that was built anew all may be new, but for what was published -#}
-        {% do run.since.update({name: before.batch if before and before.log == log.log else ''}) %}
-        {% if mark_before and before != run.mark.logs[name] %}
-            {% do run.update({'run': 'since'}) %}
-        {% endif %}
+        {% do since.update({name: before.batch if before and before.log == log.log else ''}) %}
+        {% do has_news.append(before != taken_in[name]) %}
         {% if log.log and (log.key != spec.key or log.columns != change_tables.column_types(spec)) %}
-            {% do run.behind.append({'source_name': spec.source_name, 'table_name': spec.table_name}) %}
+            {% do outdated.append({'source_name': spec.source_name, 'table_name': spec.table_name}) %}
         {% endif %}
     {% endfor %}
+    {% set run = {
+        'run': 'first' if mark_before is none else ('since' if has_news | max else 'nothing new'),
+        'mark_before': mark_before,
+        'mark': {'layout': change_tables.layout(), 'batch': change_tables.batch_id(), 'logs': taken_in},
+        'since': since,
+        'added': added,
+        'record_ids': none,
+        'outdated': outdated,
+    } %}
     {% if run.run == 'since' and marks | select('none') | list == [] %}
-        {% do run.update({'record_ids': change_tables._record_ids_of_run(specs, logs, run)}) %}
+        {% do return(dict(run, record_ids=change_tables._record_ids_of_run(specs, logs, run))) %}
     {% endif %}
     {% do return(run) %}
 {% endmacro %}

@@ -167,14 +167,14 @@ BOUNDS: dict[str, tuple[str, dict[str, Any] | None, dict[str, Any], dict[str, An
         "qlik", {}, {"lowest_seq": "2", "lowest_seq_above": "2"}, {},
         {
             "predicate": "(`landed at` >= timestamp_micros(600) or `landed at` is null)",
-            "snapshot": False, "is_whole": False,
+            "snapshot": False, "skips_settled": False,
         },
     ),
     "rows at the edge that were read, all of them": (
         "qlik", {"edge": "1:2:3"}, {"lowest_seq": "2", "lowest_seq_above": "2"}, {},
-        {"predicate": "(`landed at` > timestamp_micros(600) or `landed at` is null)", "is_whole": True},
+        {"predicate": "(`landed at` > timestamp_micros(600) or `landed at` is null)", "skips_settled": True},
     ),
-    "more rows at the edge": ("qlik", {"edge": "9:9:9"}, {}, {}, {"is_whole": False}),
+    "more rows at the edge": ("qlik", {"edge": "9:9:9"}, {}, {}, {"skips_settled": False}),
     "sequences that the log does not reach": (
         "qlik", {"highest_seq": "5"}, {"lowest_seq": "6", "lowest_seq_above": "6"}, {},
         {"is_late": False, "lowest_seq": "6"},
@@ -201,7 +201,7 @@ BOUNDS: dict[str, tuple[str, dict[str, Any] | None, dict[str, Any], dict[str, An
         "qlik", {}, {}, {"lookback": 1},
         {
             "predicate": "(`landed at` >= timestamp_micros(-86399999400) or `landed at` is null)",
-            "edge": None, "is_whole": False, "is_late": True,
+            "edge": None, "skips_settled": False, "is_late": True,
         },
     ),
     "a load that is newer": ("qlik", {}, {}, {"snapshot_seq": "7"}, {"snapshot": True}),
@@ -259,8 +259,8 @@ def test_positions_of_groups_that_have_nothing_new_stay_as_they_were(shapes: Sha
 NOW: dict[str, Any] = {"arrival": "9", "rows": "2:3:4"}
 
 
-def _run(edge: Any = NOW, before: str | None = "5", is_whole: bool = False) -> dict[str, Any]:
-    return {"edge": edge, "settled_before": before, "is_whole": is_whole, "mark_before": {"edge": "1:2:3"}}
+def _run(edge: Any = NOW, before: str | None = "5", skips_settled: bool = False) -> dict[str, Any]:
+    return {"edge": edge, "settled_before": before, "skips_settled": skips_settled, "mark_before": {"edge": "1:2:3"}}
 
 
 @pytest.mark.parametrize(
@@ -278,9 +278,9 @@ def _run(edge: Any = NOW, before: str | None = "5", is_whole: bool = False) -> d
         (_run(), "10", [], ("10", None)),
         (_run(edge=None), "9", [], ("9", None)),
         # rows at what had settled were passed over, and more of them can have landed beside the next
-        (_run(edge=NOW | {"arrival": "5"}, is_whole=True), "9", [], ("5", None)),
-        (_run(edge=NOW | {"arrival": "5"}, is_whole=True), "5", [], ("5", "2:3:4")),
-        (_run(is_whole=True), "9", [], ("9", "2:3:4")),
+        (_run(edge=NOW | {"arrival": "5"}, skips_settled=True), "9", [], ("5", None)),
+        (_run(edge=NOW | {"arrival": "5"}, skips_settled=True), "5", [], ("5", "2:3:4")),
+        (_run(skips_settled=True), "9", [], ("9", "2:3:4")),
     ],
 )
 def test_an_arrival_has_settled_up_to_the_first_row_that_waits(
@@ -314,7 +314,7 @@ EDGE = [_place(["t", "0"], 41), _place(["t", "1"], 7)]
 def test_positions_have_settled_up_to_what_had_landed_or_the_first_row_that_waits(
     shapes: Shapes, edge: Any, before: Any, waiting: Any, expected: list[dict[str, Any]]
 ) -> None:
-    run = {"edge": edge, "settled_before": before, "is_whole": False}
+    run = {"edge": edge, "settled_before": before, "skips_settled": False}
     found = shapes.project.macros("dedup_feed__kafka")("_settled_at", run, OFFSETS, None, waiting)
     assert found == {"arrival": expected, "edge": None}
 

@@ -14,7 +14,7 @@ BATCH = "20260131T110000000000_00000009"
 LATER = "20260131T113000000000_00000010"
 EXTENDED = {"batch": BATCH, "extends": FIRST_BATCH}
 FIRST = {"run": "first", "mark_before": None}
-ADDS = {"run": "since", "replays": False, "log_is_behind": False}
+ADDS = {"run": "since", "replays": False, "log_is_outdated": False}
 LATER_FLOOR = {"floor": "20260131120000250000000000000000016", "loads": []}
 
 
@@ -40,15 +40,15 @@ OF_MARKS: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, dict[str, 
         "current_feed__full",
         {},
         {"columns": {"order": "bigint", "it's": "string"}},
-        {"run": "since", "log_is_behind": False},
+        {"run": "since", "log_is_outdated": False},
     ),
     "a column that is new to the log": (
         "current_feed__full",
         {"columns": {"order": "bigint", "it's": "string"}},
         None,
-        {"log_is_behind": True},
+        {"log_is_outdated": True},
     ),
-    "a log of another key": ("current_feed__full", {"key": ["order"]}, None, {"log_is_behind": True}),
+    "a log of another key": ("current_feed__full", {"key": ["order"]}, None, {"log_is_outdated": True}),
     "a truncate since": (
         "current_feed__full",
         {"batch": BATCH} | FLOOR,
@@ -90,7 +90,7 @@ def test_the_marks_tell_the_run(shapes: Shapes, name: str) -> None:
 
 def test_before_the_log_is_built_a_state_shows_what_a_first_run_would_be(shapes: Shapes) -> None:
     note = _note(shapes, Shape("current_feed__full"))
-    _has(note, FIRST | {"log_is_behind": False})
+    _has(note, FIRST | {"log_is_outdated": False})
     assert note["mark"]["log"] == ""
 
 

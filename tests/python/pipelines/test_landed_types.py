@@ -182,7 +182,7 @@ MODEL = """\
 {%- set readings = [] -%}
 {%- for landed, declared in var('pairs') -%}
     {%- set trees = [change_tables.type_tree(landed), change_tables.type_tree(declared)] -%}
-    {%- set reading = change_tables._reading(trees[0], trees[1], 'v') -%}
+    {%- set reading = change_tables.reading_of(trees[0], trees[1], 'v') -%}
     {%- set column = {'name': 'v', 'data_type': declared} -%}
     {%- set types = {'v': {'name': 'v', 'data_type': landed}} -%}
     {%- do reading.update({'landed': landed, 'declared': declared}) -%}

@@ -83,7 +83,7 @@ ASK_FOR_BOUNDS = """
         {% endfor %}
         {% for value in typed %}
             {% set place = loop.index0 %}
-            {% set text = run_query('select ' ~ change_tables._arrival_as_text(value, arrival)).rows[0][0] %}
+            {% set text = run_query('select ' ~ change_tables.arrival_as_text(value, arrival)).rows[0][0] %}
             {% for is_whole, lookback in [(false, 0), (true, 0)] + ([(false, 2)] if type != 'string' else []) %}
                 {% do asked.append(
                     "select '" ~ type ~ "' as type, " ~ place ~ " as place, "
@@ -91,7 +91,7 @@ ASK_FOR_BOUNDS = """
                     ~ " sort_array(collect_list(coalesce(read_place, -1))) as read_places from ("
                     ~ " select posexplode(array(" ~ typed | join(', ') ~ ")) as (read_place, value)"
                     ~ " union all select null, null) where "
-                    ~ change_tables._arrived_since(arrival, text, lookback, is_whole)
+                    ~ change_tables.arrived_since(arrival, text, lookback, is_whole)
                 ) %}
             {% endfor %}
         {% endfor %}

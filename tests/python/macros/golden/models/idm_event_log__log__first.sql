@@ -1,4 +1,4 @@
--- change_tables run: {"run": "first", "mark_before": null, "marks": 0, "edge": null, "until": null, "is_whole": false, "is_late": false, "arrival": null, "settled_before": null}
+-- change_tables run: {"run": "first", "mark_before": null, "marks": 0, "edge": null, "until": null, "skips_settled": false, "is_late": false, "arrival": null, "settled_before": null}
 with landed as (
 
     select
