@@ -1,4 +1,4 @@
-"""Writes the page of the SQL functions from the catalogue: `python -m udfs.docs`, or `--check` to compare only."""
+"""Writes the pages of docs/ that the code makes: `python -m udfs.docs`, or `--check` to compare only."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import argparse
 import datetime
 import sys
 import textwrap
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from udfs import macro_pages
 from udfs.catalog import CATALOG, SqlFunction, sql_literal
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "udfs.md"
+FOLDER = Path(__file__).resolve().parents[1] / "docs"
 
 _HEAD = """# SQL functions
 
@@ -70,19 +72,35 @@ def _render_function(entry: SqlFunction) -> str:
 """
 
 
-def main(arguments: list[str] | None = None, page: Path = PAGE) -> int:
-    """Write the page, or with `--check` compare it; returns the exit code, 1 where the page is not up to date."""
-    parser = argparse.ArgumentParser(prog="python -m udfs.docs", description="Write docs/udfs.md from the catalogue.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when the page is not up to date")
+PAGES: Mapping[str, Callable[[], str]] = {
+    "udfs.md": render_page,
+    "settings.md": macro_pages.settings_page,
+    "columns.md": macro_pages.columns_page,
+    "macros.md": macro_pages.macros_page,
+    "reason_codes.md": macro_pages.reason_codes_page,
+    "decisions/README.md": macro_pages.decisions_page,
+}
+"""The pages by their names in docs/; each says what it is made of."""
+
+
+def main(arguments: list[str] | None = None, folder: Path = FOLDER) -> int:
+    """Write the pages, or with `--check` compare them; returns the exit code, 1 where one is not up to date."""
+    parser = argparse.ArgumentParser(prog="python -m udfs.docs", description="Write the pages that the code makes.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a page is not up to date")
     options = parser.parse_args(arguments)
-    text = render_page()
-    if not options.check:
-        page.write_text(text, encoding="utf-8")
-        return 0
-    if page.exists() and page.read_text(encoding="utf-8") == text:
-        return 0
-    print(f"docs/{page.name} is not up to date with udfs/catalog.py: run python -m udfs.docs", file=sys.stderr)
-    return 1
+    stale = []
+    for name, render in PAGES.items():
+        page, text = folder / name, render()
+        if page.exists() and page.read_text(encoding="utf-8") == text:
+            continue
+        if options.check:
+            stale.append(f"docs/{name}")
+        else:
+            page.parent.mkdir(parents=True, exist_ok=True)
+            page.write_text(text, encoding="utf-8")
+    if stale:
+        print(f"not up to date with the code: {', '.join(stale)}: run python -m udfs.docs", file=sys.stderr)
+    return 1 if stale else 0
 
 
 if __name__ == "__main__":

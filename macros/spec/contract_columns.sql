@@ -33,7 +33,7 @@
 {% endmacro %}
 
 
-{#- What readers are told of the columns that the models add, in the words of the README: name -> text. -#}
+{#- What readers are told of the columns that the models add, by comments in Spark and by docs/columns.md: name -> text. -#}
 {% macro contract_column_descriptions() %}
     {% do return({
         '_change_op': 'insert, update, upsert, delete, truncate, snapshot; null where the raw row is no change',

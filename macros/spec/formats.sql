@@ -4,6 +4,7 @@
 
     stage(spec, bound)         the steps from the raw rows to `staged`: see `staged_changes`
     settings                   its settings, and general ones that it has otherwise, each whole: see `format_settings`
+    column_settings            settings of a declared column under its `config.meta`, in the same shape; `mistakes` checks them
     mistakes(node, given)      what can be wrong in an entry of this format alone, as a list of texts. `given` are the settings
                                as they are written: one that is left out is not there
     columns                    columns of its own that it carries through staging and log: {name, data_type, description};
@@ -30,7 +31,7 @@
 -#}
 {% macro format_of(name) %}
     {% set defaults = {
-        'stage': none, 'settings': {}, 'mistakes': none,
+        'stage': none, 'settings': {}, 'column_settings': {}, 'mistakes': none,
         'columns': [], 'key_columns': none, 'multi_valued': none, 'counts_columns': none,
         'settings_of_order': [], 'array_of_text': none, 'other_tables': [],
         'arrival': none, 'landed_sequence': none, 'may_wait': none, 'holds_back': none, 'waiting_positions': none,
@@ -38,7 +39,7 @@
     } %}
     {% set given = change_tables.known_formats()[name]() %}
     {% for part, value in given.items() %}
-        {% set is_data = part in ['settings', 'columns', 'settings_of_order', 'other_tables', 'reads'] %}
+        {% set is_data = part in ['settings', 'column_settings', 'columns', 'settings_of_order', 'other_tables', 'reads'] %}
         {% if part not in defaults %}
             {% do exceptions.raise_compiler_error(
                 "change_tables: format '" ~ name ~ "' has no part `" ~ part ~ "`; its parts: " ~ defaults.keys() | join(', ')

@@ -2,24 +2,61 @@
     The settings under `change_table`, as data: name -> {default, and what is allowed}.
 
     required    must be given
-    type        text, number, flag, names (a list of texts) or any
-    values      the texts that are allowed; null counts as one where the default is null
+    type        text, number, flag or names (a list of texts)
+    values      what is allowed; null counts as one where the default is null
+    meaning     what it does, as Markdown for docs/settings.md, with links from there. Nothing else reads it
 
-    A format adds its own, and may change a default: see `format_of`.
+    A format adds its own, and may change a default: see `format_of`. Where it gives no meaning, the general one holds.
 -#}
+{% macro _general_settings() %}
+    {% do return({
+        'format': {
+            'required': true, 'type': 'text',
+            'meaning': "what kind of feed lands: one of the formats below",
+        },
+        'key': {
+            'required': true, 'type': 'names',
+            'meaning': "the key columns: declared ones, of simple types",
+        },
+        'images': {
+            'default': 'full', 'type': 'text', 'values': ['full', 'partial'],
+            'meaning': "`full`: every update has every column. `partial`: updates can lack columns. A column that an update has is set, also to null; one that it lacks keeps its value",
+        },
+        'snapshot': {
+            'default': none, 'type': 'text',
+            'meaning': "another entry of this source: the full load, with the declared columns and no header columns",
+        },
+        'snapshot_seq': {
+            'default': '', 'type': 'text',
+            'meaning': "the sequence at which the load was made, written as `_change_seq` is; `''`: before every change. See [loads and truncates](semantics.md#7-loads-and-truncates)",
+        },
+        'arrival': {
+            'default': 'auto', 'type': 'text',
+            'meaning': "what says that a raw row landed after another. `auto`: what the feed has by itself: the offset of Kafka messages, the position of trail records; the other feeds have nothing. `none`. Or a column of the raw table that never decreases as rows land: whole numbers, decimals, dates, times or text. See [the arrival column](feeds/qlik_change_tables.md#the-arrival-column)",
+        },
+        'lookback': {
+            'default': 0, 'type': 'number',
+            'meaning': "how far below the highest arrival to read again: a number for numbers (offsets; files of a trail), days for dates and times. Needs `arrival`; for Kafka messages not with `hold_open_transactions`",
+        },
+        'orphans': {
+            'default': 'report', 'type': 'text', 'values': ['report', 'insert'],
+            'meaning': "for partial images: what an update that lacks columns does where no row is there. `report`: it waits until its base comes in. `insert`: it starts a row, null in the columns that it lacks. See [orphans](semantics.md#4-orphans)",
+        },
+        'track': {
+            'default': none, 'type': 'names',
+            'meaning': "the columns whose change begins a version in the history; null: all",
+        },
+        'hold_open_transactions': {
+            'default': false, 'type': 'flag',
+            'meaning': "whether changes wait until their transaction is whole. Only where the feed says where a transaction ends: `qlik_kafka` and `goldengate_trail`",
+        },
+    }) %}
+{% endmacro %}
+
+
+{#- The settings that an entry of a format can have. -#}
 {% macro format_settings(format) %}
-    {% set settings = {
-        'format': {'required': true, 'type': 'text'},
-        'key': {'required': true, 'type': 'names'},
-        'images': {'default': 'full', 'type': 'text', 'values': ['full', 'partial']},
-        'snapshot': {'default': none, 'type': 'text'},
-        'snapshot_seq': {'default': '', 'type': 'text'},
-        'arrival': {'default': 'auto', 'type': 'text'},
-        'lookback': {'default': 0, 'type': 'number'},
-        'orphans': {'default': 'report', 'type': 'text', 'values': ['report', 'insert']},
-        'track': {'default': none, 'type': 'names'},
-        'hold_open_transactions': {'default': false, 'type': 'flag'},
-    } %}
+    {% set settings = change_tables._general_settings() %}
     {% do settings.update(change_tables.format_of(format).settings) %}
     {% do return(settings) %}
 {% endmacro %}

@@ -300,10 +300,19 @@ where _ct_last_start is not null and (_ct_last_end is null or _ct_last_end < _ct
     {% do return({
         'stage': change_tables.stage_goldengate_trail,
         'settings': {
-            'table_name': {'required': true, 'type': 'text'},
-            'column_names': {'default': 'exact', 'type': 'text', 'values': ['exact', 'ignore_case']},
+            'table_name': {
+                'required': true, 'type': 'text',
+                'meaning': "the table's name as the trail has it",
+            },
+            'column_names': {
+                'default': 'exact', 'type': 'text', 'values': ['exact', 'ignore_case'],
+                'meaning': "how names in the records are matched with the declared columns",
+            },
             'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
-            'hold_open_transactions': {'default': true, 'type': 'flag'},
+            'hold_open_transactions': {
+                'default': true, 'type': 'flag',
+                'meaning': "always `true`: a transaction that has not ended can still be abandoned",
+            },
         },
         'mistakes': change_tables.goldengate_trail_mistakes,
         'columns': [

@@ -664,13 +664,40 @@ unclaimed as (
     {% do return({
         'stage': change_tables.stage_idm_event_log,
         'settings': {
-            'images': {'default': 'partial', 'type': 'text', 'values': ['partial']},
-            'table_name': {'required': true, 'type': 'text'},
-            'schema_name': {'required': true, 'type': 'text'},
-            'replica': {'default': none, 'type': 'text'},
-            'driver_user': {'default': none, 'type': 'text'},
-            'allow_loopback': {'default': false, 'type': 'flag'},
-            'future_events': {'default': false, 'type': 'flag'},
+            'images': {
+                'default': 'partial', 'type': 'text', 'values': ['partial'],
+                'meaning': "always `partial`: an event has the value of one column",
+            },
+            'table_name': {
+                'required': true, 'type': 'text',
+                'meaning': "the table or view, as it is logged",
+            },
+            'schema_name': {
+                'required': true, 'type': 'text',
+                'meaning': "its schema, for the associations of documents",
+            },
+            'replica': {
+                'default': none, 'type': 'text',
+                'meaning': "another entry of this source: the source table's own rows, with the declared columns. Query-back events read them",
+            },
+            'driver_user': {
+                'default': none, 'type': 'text',
+                'meaning': "the driver's user in the database. Events of this user are `ignored` as `loopback`",
+            },
+            'allow_loopback': {
+                'default': false, 'type': 'flag',
+                'meaning': "whether these events count after all",
+            },
+            'future_events': {
+                'default': false, 'type': 'flag',
+                'meaning': "whether events are ordered by their time, and wait until it has come",
+            },
+        },
+        'column_settings': {
+            'multi_valued': {
+                'default': false, 'type': 'flag',
+                'meaning': "whether the column is an attribute of many values, which the log has one by one. It is published, and is no part of the row",
+            },
         },
         'mistakes': change_tables.idm_event_log_mistakes,
         'columns': [

@@ -534,14 +534,41 @@ unclaimed as (
     {% do return({
         'stage': change_tables.stage_openedge_cdc,
         'settings': {
-            'key': {'default': none, 'type': 'names'},
+            'key': {
+                'default': none, 'type': 'names',
+                'meaning': "the key columns. Must be given with `key_from: fields`, and left out with `key_from: recid`",
+            },
             'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
-            'tracking': {'default': none, 'type': 'text'},
-            'source_table_number': {'required': true, 'type': 'number'},
-            'policy_level': {'default': 2, 'type': 'number', 'values': [0, 1, 2, 3]},
-            'null_without_field_map': {'default': 'keep', 'type': 'text', 'values': ['keep', 'set']},
-            'key_from': {'default': 'fields', 'type': 'text', 'values': ['fields', 'recid']},
-            'without_tracking': {'default': 'wait', 'type': 'text', 'values': ['wait', 'apply']},
+            'tracking': {
+                'default': none, 'type': 'text',
+                'meaning': "another entry of this source: the tracking table of the database. Must be given at `policy_level` 2 and 3. At 0 and 1 the entry's own raw table is the tracking table",
+            },
+            'source_table_number': {
+                'required': true, 'type': 'number',
+                'meaning': "the number of this table in the tracking table",
+            },
+            'policy_level': {
+                'default': 2, 'type': 'number', 'values': [0, 1, 2, 3],
+                'meaning': "what the source writes: see [policy levels](feeds/openedge_cdc.md#policy-levels)",
+            },
+            'null_without_field_map': {
+                'default': 'keep', 'type': 'text', 'values': ['keep', 'set'],
+                'meaning': "what a null in an update means where the field map is not known. `keep`: the column keeps its value. `set`: it is set to null",
+            },
+            'key_from': {
+                'default': 'fields', 'type': 'text', 'values': ['fields', 'recid'],
+                'meaning': "`fields`: the key is the declared `key`. `recid`: the models have `_partition_id` and `_recid` (`bigint`) as key, ahead of the declared columns",
+            },
+            'without_tracking': {
+                'default': 'wait', 'type': 'text', 'values': ['wait', 'apply'],
+                'meaning': "what a change row does whose tracking row is not there",
+            },
+        },
+        'column_settings': {
+            'extent': {
+                'default': none, 'type': 'number',
+                'meaning': "how many elements an array column has, 1 or more; null: as many as its text has. See [extents](feeds/openedge_cdc.md#extents)",
+            },
         },
         'mistakes': change_tables.openedge_cdc_mistakes,
         'columns': [

@@ -339,12 +339,20 @@ staged_rows as (
                     'change_seq', 'change_oper', 'change_mask', 'stream_position', 'operation', 'transaction_id',
                     'timestamp', 'partition_name'
                 ],
+                'meaning': "the header columns of the change table: all of them, in its order, because the bits of the mask count them. `change_seq` and `change_oper` must be there",
             },
-            'header_prefix': {'default': 'header__', 'type': 'text'},
+            'header_prefix': {
+                'default': 'header__', 'type': 'text',
+                'meaning': "what the name of each header column begins with",
+            },
             'mask_order': {
-                'default': none, 'type': 'text', 'values': ['most_significant_first', 'least_significant_first']
+                'default': none, 'type': 'text', 'values': ['most_significant_first', 'least_significant_first'],
+                'meaning': "which byte of a mask comes first; null: the most significant of a text, the least significant of a binary",
             },
-            'mask_type': {'default': 'binary', 'type': 'text', 'values': ['binary', 'string']},
+            'mask_type': {
+                'default': 'binary', 'type': 'text', 'values': ['binary', 'string'],
+                'meaning': "the type in which the mask lands",
+            },
         },
         'mistakes': change_tables.qlik_change_tables_mistakes,
         'counts_columns': change_tables.qlik_change_tables_counts_columns,

@@ -493,11 +493,26 @@ select 1 as placeholder
     {% do return({
         'stage': change_tables.stage_qlik_kafka,
         'settings': {
-            'topic': {'default': none, 'type': 'text'},
-            'table': {'default': none, 'type': 'text'},
-            'table_column': {'default': none, 'type': 'text'},
-            'serialization': {'default': 'json', 'type': 'text', 'values': ['json', 'avro']},
-            'metadata': {'default': none, 'type': 'text'},
+            'topic': {
+                'default': none, 'type': 'text',
+                'meaning': "the topic that has the table's messages; null: any",
+            },
+            'table': {
+                'default': none, 'type': 'text',
+                'meaning': "the table whose messages these are, as `schema.table` or `table`: by their headers, else by the metadata of their schema id, else by `table_column`",
+            },
+            'table_column': {
+                'default': none, 'type': 'text',
+                'meaning': "the column of `data` that names the table, where neither headers nor metadata do. Needs `table`",
+            },
+            'serialization': {
+                'default': 'json', 'type': 'text', 'values': ['json', 'avro'],
+                'meaning': "how the messages are written; `avro` in the vendor's envelope",
+            },
+            'metadata': {
+                'default': none, 'type': 'text',
+                'meaning': "another entry of this source: the raw table that has the metadata messages; null: the entry's own",
+            },
             'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
         },
         'mistakes': change_tables.qlik_kafka_mistakes,

@@ -10,6 +10,9 @@ import pytest
 from dbt_common.exceptions import CompilationError
 from jinja2 import Undefined
 
+from tests.python.pipelines.consumer import REPOSITORY
+from udfs import macro_pages
+
 from .rendering import Lake
 from .shapes import Shapes
 
@@ -64,3 +67,28 @@ def test_a_project_takes_no_name_that_the_package_has(shapes: Shapes) -> None:
     context["adapter"] = SimpleNamespace(dispatch=lambda *_: lambda: {"qlik_kafka": str})
     with pytest.raises(CompilationError, match="the package has a format 'qlik_kafka'"):
         context["change_tables"]["known_formats"]()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_pages_of_settings_and_columns_are_made_of_what_dbt_reads(shapes: Shapes, name: str) -> None:
+    by_dbt, of_the_pages = shapes.project.macros("dedup_feed__qlik"), macro_pages.macros()
+    assert of_the_pages.format_settings(name) == by_dbt("format_settings", name)
+    assert of_the_pages.format_of(name)["columns"] == by_dbt("format_of", name)["columns"]
+    assert of_the_pages.staged_columns({"format": name, "column_names": []}) == by_dbt(
+        "staged_columns", {"format": name, "column_names": []}
+    )
+
+
+def test_the_pages_have_all_formats() -> None:
+    assert sorted(macro_pages.FORMATS) == list(FORMATS)
+
+
+def test_the_settings_of_columns_and_the_variables_are_those_that_macros_read() -> None:
+    texts = {path: path.read_text() for path in (REPOSITORY / "macros").rglob("*.sql")}
+    for name in FORMATS:
+        text = texts[REPOSITORY / f"macros/staging/stage_{name}.sql"]
+        read = set(re.findall(r"column\.meta\.(?:get\('(\w+)'\)|(\w+))", text))
+        names = {one or other for one, other in read} - {"get"}
+        assert names == set(macro_pages.macros().format_of(name)["column_settings"]), name
+    variables = {name for text in texts.values() for name in re.findall(r"\bvar\('(\w+)'", text)}
+    assert variables == set(re.findall(r"^\| `(change_tables_\w+)` \|", macro_pages.settings_page(), re.MULTILINE))

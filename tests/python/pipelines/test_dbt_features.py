@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 SCHEMA = "dbt_features"
 OTHER = f"{SCHEMA}_other"
 RAW = f"{SCHEMA}_raw"
-README = REPOSITORY / "README.md"
+COLUMNS = REPOSITORY / "docs" / "columns.md"
 DESCRIPTION = 'it\'s \\d "quoted", 5% of\ntwo lines; -- {so}'
 NAME_OF_SOURCE, NAME_OF_MODEL = "told by the source", "told by the model"
 
@@ -199,17 +199,19 @@ def test_an_empty_run_leaves_what_is_there(features: Features) -> None:
     features.assert_current(0)
 
 
-def test_views_bear_the_comments_of_the_readme_and_with_persist_docs_those_of_users(features: Features) -> None:
-    told = {}
-    for names, meaning in re.findall(r"^\| (`_.*?) \| .*? \| .*? \| (.*) \|$", README.read_text(), re.MULTILINE):
-        if "`, `" not in names:
-            told[names.strip("`")] = meaning.replace("`", "")
+def test_views_bear_the_comments_of_the_page_and_with_persist_docs_those_of_users(features: Features) -> None:
+    told = {
+        name: (kinds, meaning)
+        for name, kinds, meaning in re.findall(
+            r"^\| `(_.*?)` \| .*? \| (.*?) \| (.*) \|$", COLUMNS.read_text(), re.MULTILINE
+        )
+    }
     for kind in ("stg", "dedup", "current", "history"):
         found = {name: comment for name, _, comment in features.raw.query(f"describe {SCHEMA}.{kind}_feed__defaults")}
         assert found.pop("id") == DESCRIPTION
         assert found.pop("name") == (NAME_OF_SOURCE if kind == "stg" else NAME_OF_MODEL)
         assert found.pop("amount") is None
-        assert found == {name: told[name] for name in found}
+        assert found == {name: meaning for name, (kinds, meaning) in told.items() if kind in kinds.split(", ")}
     extended = dict(row[:2] for row in features.raw.query(f"describe extended {SCHEMA}.current_feed__defaults"))
     assert extended["Comment"] == DESCRIPTION
     untold = [
