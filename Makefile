@@ -1,6 +1,6 @@
 # Everything that people and CI run. `demo` and `test` do all they need on a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-kafka demo-postgres test test-slow test-all test-real test-long bench cost counts lint golden format server docs jars lock clean
+.PHONY: help demo demo-kafka demo-postgres test test-slow test-all test-real test-long bench cost counts lint golden format server docs dbt-docs jars lock clean
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 
@@ -75,8 +75,11 @@ cost: $(READY) jars $(PROFILES)  ## processor time of runs by kind of node: make
 counts: $(READY) jars  ## write anew what a run costs in statements, scans and steps, to which tests hold it
 	@CHANGE_TABLES_COUNTS=write $(BIN)/python -m pytest -q tests/python/pipelines/test_run_counts.py
 
-docs: $(READY) jars $(PROFILES)  ## dbt's documentation of the demo, in target/static_index.html
+docs: $(READY)  ## the pages that the code makes, and the site of docs/, in target/site/index.html
 	@$(BIN)/python -m udfs.docs
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+dbt-docs: $(READY) jars $(PROFILES)  ## dbt's documentation of the demo, in target/static_index.html
 	@$(BIN)/python -m udfs.local_server --folder .build/demo -- $(BIN)/dbt docs generate --static
 
 jars: $(READY)  ## Delta's jars, into .build/jars

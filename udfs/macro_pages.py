@@ -94,7 +94,7 @@ def macros() -> Macros:
 
 def settings_page() -> str:
     """All settings: the general ones, then those of each format."""
-    general = macros()._general_settings()
+    general = macros().general_settings()
     general["format"]["values"] = FORMATS
     formats = {name: macros().format_of(name) for name in FORMATS}
     parts = [_SETTINGS_HEAD, _settings_table(general, {name: parts["settings"] for name, parts in formats.items()})]
@@ -205,7 +205,7 @@ Two variables change what one run does, as in `dbt build --vars '{change_tables_
 
 def columns_page() -> str:
     """The columns that models add to the table's own."""
-    types = {name: f"`{data_type}`" for name, data_type in macros()._contract_column_types().items()}
+    types = {name: f"`{data_type}`" for name, data_type in macros().contract_column_types().items()}
     types["_key_before"] = "struct of the key columns"
     meanings = macros().contract_column_descriptions()
     spec = {"format": FORMATS[0], "column_names": []}

@@ -8,7 +8,7 @@
 
     A format adds its own, and may change a default: see `format_of`. Where it gives no meaning, the general one holds.
 -#}
-{% macro _general_settings() %}
+{% macro general_settings() %}
     {% do return({
         'format': {
             'required': true, 'type': 'text',
@@ -56,7 +56,7 @@
 
 {#- The settings that an entry of a format can have. -#}
 {% macro format_settings(format) %}
-    {% set settings = change_tables._general_settings() %}
+    {% set settings = change_tables.general_settings() %}
     {% do settings.update(change_tables.format_of(format).settings) %}
     {% do return(settings) %}
 {% endmacro %}
