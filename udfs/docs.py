@@ -15,9 +15,9 @@ from udfs.catalog import CATALOG, SqlFunction, sql_literal
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs"
 
-_HEAD = """# SQL functions
+_HEAD = """<!-- Written by `python -m udfs.docs` from `udfs/catalog.py`; change it there. -->
 
-Written by `python -m udfs.docs` from `udfs/catalog.py`: change it there.
+# SQL functions
 
 Every session of the Thrift server has these functions, and views may use them. They take columns and literals alike
 and never fail on a value: what cannot be read is null, or stands in the result's `error`. They cannot stand inside a

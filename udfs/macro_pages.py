@@ -151,10 +151,9 @@ def _default(setting: Mapping[str, Any]) -> str:
     return f"`{default}`"
 
 
-_SETTINGS_HEAD = """# Settings
+_SETTINGS_HEAD = """<!-- Written by `python -m udfs.docs` from what the macros check: change it in `macros/spec/table_spec_settings.sql`, and that of one format at the end of `macros/staging/stage_<format>.sql`. -->
 
-Written by `python -m udfs.docs` from what the macros check: change it in `macros/spec/table_spec_settings.sql`, and that of one
-format at the end of `macros/staging/stage_<format>.sql`.
+# Settings
 
 Settings are given under `config.meta.change_table` of an entry in a sources file:
 
@@ -231,10 +230,9 @@ def columns_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-_COLUMNS_HEAD = """# Columns of the models
+_COLUMNS_HEAD = """<!-- Written by `python -m udfs.docs` from `macros/spec/contract_columns.sql`, and the columns of one format from the end of `macros/staging/stage_<format>.sql`; change it there. -->
 
-Written by `python -m udfs.docs` from `macros/spec/contract_columns.sql`, and the columns of one format from the end of
-`macros/staging/stage_<format>.sql`: change it there.
+# Columns of the models
 
 Every model has the table's own columns first, then these. They have the same texts as comments in Spark: see
 [comments](operations.md#comments).
@@ -295,9 +293,9 @@ def _names(arguments: str) -> Sequence[str]:
     return [argument.split("=")[0].strip() for argument in arguments.split(",")]
 
 
-_MACROS_HEAD = """# Macros and tests
+_MACROS_HEAD = """<!-- Written by `python -m udfs.docs` from `macros/_macros.yml`; change it there. -->
 
-Written by `python -m udfs.docs` from `macros/_macros.yml`: change it there.
+# Macros and tests
 
 ## Macros
 
@@ -341,9 +339,9 @@ def reason_codes_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-_CODES_HEAD = """# Reason codes
+_CODES_HEAD = """<!-- Written by `python -m udfs.docs` from `seeds/reference/reason_codes.csv`; change it there. -->
 
-Written by `python -m udfs.docs` from `seeds/reference/reason_codes.csv`: change it there.
+# Reason codes
 
 A code says why a raw row is not a change by itself, or why a change needs a look. It stands before the colon in `_status_reason`
 and `_report`, and in `code` or `reason_code` of the models that list such rows. Behind the colon are the place and the value.
@@ -362,9 +360,11 @@ def decisions_page() -> str:
     return "\n".join([_DECISIONS_HEAD, *lines, ""])
 
 
-_DECISIONS_HEAD = """# Decisions
+_DECISIONS_HEAD = """<!-- Written by `python -m udfs.docs` from the headings of the pages. -->
 
-Written by `python -m udfs.docs` from the headings of the pages. Each says what was decided, why, and what follows from it.
+# Decisions
+
+ Each says what was decided, why, and what follows from it.
 """
 
 
