@@ -210,9 +210,9 @@ def columns_page() -> str:
     spec = {"format": FORMATS[0], "column_names": []}
     models = {
         "stg": macros().staged_columns(spec),
-        "dedup": macros()._log_view_columns(spec),
-        "current": macros()._state_view_columns(False),
-        "history": macros()._state_view_columns(True),
+        "dedup": macros().log_view_columns(spec),
+        "current": macros().state_view_columns(False),
+        "history": macros().state_view_columns(True),
     }
     shown = {name for names in models.values() for name in names}
     if shown != set(meanings):
@@ -364,7 +364,7 @@ _DECISIONS_HEAD = """<!-- Written by `python -m udfs.docs` from the headings of 
 
 # Decisions
 
- Each says what was decided, why, and what follows from it.
+Each says what was decided, why, and what follows from it.
 """
 
 

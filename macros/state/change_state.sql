@@ -5,7 +5,7 @@
     {%- set spec = change_tables.table_spec_of_model(model) -%}
     {%- set run = change_tables.read_run_note(sql) -%}
 
-    {%- set shown = change_tables._state_view_columns(run.history) -%}
+    {%- set shown = change_tables.state_view_columns(run.history) -%}
     {%- do change_tables.refuse_foreign_table(view) -%}
     {%- do change_tables.refuse_other_contract(spec, shown) -%}
     {%- do change_tables.refuse_unfinished_log(run) -%}
@@ -162,7 +162,7 @@ when not matched then insert (_mark, {{ change_tables.column_list(columns) }})
 
 
 {#- The columns that a current model or a history shows behind the table's own. -#}
-{% macro _state_view_columns(history) %}
+{% macro state_view_columns(history) %}
     {% do return(
         ['_change_op', '_change_seq', '_changed_at', '_transaction_id'] + (change_tables._interval_columns() if history else [])
     ) %}
