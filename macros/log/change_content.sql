@@ -13,17 +13,6 @@
 {%- endmacro %}
 
 
-{#- The same of a delivery that is held against the log. -#}
-{% macro comparable_text(spec, delivered='source', logged='target') -%}
-    {%- set values = [] -%}
-    {%- for column in change_tables.comparable_columns(spec, spec.columns, delivered, logged) -%}
-        {%- set value = change_tables.comparable_value(column.value, change_tables.type_tree(column.data_type)) -%}
-        {%- do values.append(value ~ ' as ' ~ change_tables.quoted(column.name)) -%}
-    {%- endfor -%}
-    to_json(struct({{ values | join(', ') }}), {{ change_tables.exact_times() }})
-{%- endmacro %}
-
-
 {% macro header_columns(spec, prefix=none) %}
     {% set names = [] %}
     {% for column in change_tables._delivered_headers(spec) %}
@@ -102,13 +91,49 @@
 {%- endmacro %}
 
 
-{#- Whether the content of a delivery stands instead of the one that the log holds. -#}
+{#-
+    Whether the content of a delivery replaces the one that the log has: the greater one does. What was logged in an earlier
+    form gives way to every delivery that is as complete, for that has all columns of today.
+-#}
 {% macro content_wins(spec, delivered='source', logged='target') -%}
-    {%- set headers = change_tables.comparable_columns(spec, change_tables._delivered_headers(spec), delivered, logged) -%}
-    {%- set values = change_tables.completeness_columns(spec, delivered) + [change_tables.comparable_text(spec, delivered, logged)] + headers | map(attribute='value') | list -%}
-    {%- set known_values = change_tables.completeness_columns(spec, logged) + [change_tables.content_text(spec, logged)] + change_tables.header_columns(spec, logged) -%}
-    struct({{ values | join(', ') }}) > struct({{ known_values | join(', ') }})
-    {%- if change_tables.completes_old_changes(spec) %} or ({{ change_tables.completes(spec, delivered, logged) }}){% endif %}
+    {%- set ranks = [] -%}
+    {%- for side in [delivered, logged] -%}
+        {%- do ranks.append(
+            change_tables.completeness_columns(spec, side) + [change_tables.content_text(spec, side)] + change_tables.header_columns(spec, side)
+        ) -%}
+    {%- endfor -%}
+    struct({{ ranks[0] | join(', ') }}) > struct({{ ranks[1] | join(', ') }})
+    {%- if spec.form > 0 -%}
+        {%- set gives_way = change_tables.is_of_earlier_form(spec, logged) -%}
+        {%- if change_tables.completeness_columns(spec) -%}
+            {%- set gives_way = '(' ~ gives_way ~ ' and not ' ~ change_tables.compares_completeness(spec, logged, '>', delivered) ~ ')' -%}
+        {%- endif %} or {{ gives_way }}
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- Whether a change was logged before the declared columns changed for the last time. -#}
+{% macro is_of_earlier_form(spec, logged) -%}
+    {{ logged }}._form < {{ spec.form }}
+{%- endmacro %}
+
+
+{#-
+    A hash of columns of a delivery, to be compared with that of a logged change: of a column that the change was logged
+    without, what the log has is taken (see `spec_in_form`).
+-#}
+{% macro hash_as_logged(spec, columns, delivered='source', logged='target') -%}
+    {%- set compared = [] -%}
+    {%- for column in columns -%}
+        {%- set name = change_tables.quoted(column.name) -%}
+        {#- which columns a delivery has is said of the columns of its form -#}
+        {%- set form = spec.form if column.name == '_present_columns' else spec.added.get(column.name, 0) -%}
+        {%- set value = delivered ~ '.' ~ name -%}
+        {%- do compared.append(dict(
+            column, value='if(' ~ logged ~ '._form < ' ~ form ~ ', ' ~ logged ~ '.' ~ name ~ ', ' ~ value ~ ')' if form > 0 else value
+        )) -%}
+    {%- endfor -%}
+    {{ change_tables.hash_of(compared) }}
 {%- endmacro %}
 
 

@@ -174,37 +174,18 @@ select 1 as placeholder
     {% elif bound.predicate is none %}
         {% do return('everything') %}
     {% endif %}
-    {% do return('nothing new' if bound.is_read and not change_tables.columns_have_changed(spec, mark) else 'since') %}
+    {% do return('nothing new' if bound.is_read else 'since') %}
 {% endmacro %}
 
 
 {#- Whether the log does not hold a change yet, or holds it otherwise than it is delivered. -#}
 {% macro _is_new_to_log(spec) -%}
 known._change_id is null
-        or {{ change_tables._differs_from_log(spec) }}
+        or changes._row_hash <> known._row_hash
+        {%- if spec.form > 0 %}
+        or {{ change_tables.is_of_earlier_form(spec, 'known') }}
+        {%- endif %}
         or (changes._key_before is not null and not changes._key_before <=> known._key_before)
         or (changes._report is null and known._report is not null)
-        or (changes._is_conflicting and not known._is_conflicting{{ ' and not ' ~ change_tables.lacks_columns(spec, 'known') if spec.added }})
-        {%- if change_tables.completes_old_changes(spec) %}
-        or (
-            {{ change_tables.completes(spec, 'changes', 'known') }}
-        )
-        {%- endif -%}
-{%- endmacro %}
-
-
-{#- Whether a change is delivered otherwise than the log holds it: by its hash where that was made of the same columns. -#}
-{% macro _differs_from_log(spec) -%}
-    {%- if spec.form == 0 -%}
-        changes._row_hash <> known._row_hash
-    {%- else -%}
-        {%- set delivery = change_tables.delivery_columns(spec) -%}
-        case
-            when known._form = {{ spec.form }}
-                then changes._row_hash <> known._row_hash
-            else
-                {{ change_tables.hash_of(change_tables.comparable_columns(spec, delivery, 'changes', 'known')) }}
-                <> {{ change_tables.hash_of(delivery, 'known') }}
-        end
-    {%- endif -%}
+        or (changes._is_conflicting and not known._is_conflicting)
 {%- endmacro %}

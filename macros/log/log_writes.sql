@@ -115,7 +115,7 @@ when not matched{{ ' and not source._ct_withdraws' if withdraws }} then insert (
 
 
 {% macro _conflicts(spec) -%}
-    {{- '(' if spec.added }}source._is_conflicting{{ ' and not ' ~ change_tables.lacks_columns(spec) ~ ')' if spec.added }}
+    source._is_conflicting
     or (
         {%- if change_tables.completeness_columns(spec) %}
         {{ change_tables.compares_completeness(spec, 'source', '=', 'target') }} and
@@ -125,7 +125,7 @@ when not matched{{ ' and not source._ct_withdraws' if withdraws }} then insert (
             or coalesce(source._key_before <> target._key_before, false)
             or (
                 source._change_op not in ('delete', 'truncate')
-                and {{ change_tables.hash_of(change_tables.comparable_columns(spec, change_tables.content_columns(spec))) }}
+                and {{ change_tables.hash_as_logged(spec, change_tables.content_columns(spec)) }}
                 <> {{ change_tables.hash_of(change_tables.content_columns(spec), 'target') }}
             )
         )

@@ -92,7 +92,7 @@
         {% set rows = run_query(
             "select source._raw_id from (select * from " ~ new_changes ~ " where " ~ found.is_change ~ ") as source inner join " ~ log ~ " as target"
             ~ " on source._raw_id = target._raw_id where source._change_id <> target._change_id or source._change_op <> target._change_op"
-            ~ " or (source._change_op <> 'delete' and " ~ change_tables.hash_of(change_tables.comparable_columns(spec, spec.columns))
+            ~ " or (source._change_op <> 'delete' and " ~ change_tables.hash_as_logged(spec, spec.columns)
             ~ " <> " ~ change_tables.hash_of(spec.columns, 'target') ~ ") order by source._raw_id limit 3"
         ).rows %}
         {% if rows %}

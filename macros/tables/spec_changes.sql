@@ -1,9 +1,9 @@
 {#-
-    What becomes of the tables behind a model when the declared columns of its spec change. A column that is new is added and
-    is null in what the table holds, a type that only widens is widened; every other change is refused.
+    What becomes of a model's table when the declared columns of its spec change. A new column is added, a type that only
+    widens is widened, and every other change is refused. The log then reads all of raw (see `raw_bound`).
 
-    The form of a log is the number of such changes that it has been through. Each change in it bears the form under which it
-    was logged (`_form`), and the mark tells in which form a column was added (`added`): a change of an earlier form was logged
+    The form of a log is the number of such changes that it has been through. Each change in it has the form under which it
+    was logged (`_form`), and the mark says in which form a column was added (`added`): a change of an earlier form was logged
     without it.
 -#}
 

@@ -240,6 +240,21 @@ def test_a_rescan_reads_every_row_and_keeps_what_had_settled(shapes: Shapes) -> 
     assert (bound["predicate"], bound["snapshot"], bound["settled_before"]) == (None, True, "600")
 
 
+@pytest.mark.parametrize("entry", ["qlik", "kafka"])
+def test_the_run_after_the_declared_columns_have_changed_reads_every_row(shapes: Shapes, entry: str) -> None:
+    columns = shapes.first_mark(f"dedup_feed__{entry}")["columns"]
+    fewer = dict(list(columns.items())[:-1])
+    narrower = columns | {"order": "int"}
+    for known, reads_all in (
+        (columns, False),
+        (fewer, True),
+        (narrower, True),
+        (dict(reversed(columns.items())), True),
+    ):
+        bound = _bound(shapes, entry, {"columns": known}, {}, {})
+        assert (bound["predicate"] is None) == reads_all
+
+
 def test_a_load_that_falls_back_stops_the_run(shapes: Shapes) -> None:
     with pytest.raises(CompilationError, match="`snapshot_seq` must not fall below the one that"):
         _bound(shapes, "qlik", {"snapshot_seq": "7"}, {}, {"snapshot_seq": "6"})

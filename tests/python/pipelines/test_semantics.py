@@ -61,6 +61,11 @@ class SourceTable:
         return {name: "bigint" if name == "id" else "string" for name in names}
 
     @property
+    def raw_columns(self) -> dict[str, str]:
+        """The columns that the raw table has from the start, those that are declared later among them."""
+        return self.columns(BATCHES[-1])
+
+    @property
     def has_snapshot(self) -> bool:
         return any(example.operations & {"snapshot"} for example in self.examples)
 
@@ -90,13 +95,13 @@ class SourceTable:
             for place, example in enumerate(self.examples)
             for change in example.changes_of(batch)
             if change["_change_op"] != "snapshot"
-            for row in _raw_rows(place, example, change, list(self.columns(batch)))
+            for row in _raw_rows(place, example, change, list(self.raw_columns))
         ]
 
     def snapshot_rows(self, batch: int) -> list[list[Any]]:
         """The rows of the full load as it stands from a batch on; none where it stands as before."""
         return [
-            _values(change, list(self.columns(batch)))
+            _values(change, list(self.raw_columns))
             for example in self.examples
             for change in example.changes_of(batch)
             if change["_change_op"] == "snapshot"
@@ -164,8 +169,6 @@ def _refuse_impossible(example: Example, change: Mapping[str, str]) -> None:
     operation = change["_change_op"]
     declared = example.declared(int(change.get("batch", BATCHES[0])))
     absent = {name for name in declared if change[name] == ABSENT}
-    if any(change[name] != ABSENT for name in example.columns if name not in declared):
-        raise MalformedPageError(f"example '{example.title}': a change bears a column that is not declared yet")
     expected = {"delete": set(declared) - set(example.key), "truncate": set(declared)}
     if operation not in LETTERS:
         raise MalformedPageError(f"example '{example.title}': unknown operation '{operation}'")
@@ -233,14 +236,12 @@ def run(project: Consumer, raw: Raw) -> Run:
     """All examples, landed and built batch by batch, and the refused settings tried."""
     headers = {f"header__{name}": data_type for name, data_type in HEADERS.items()}
     for table in TABLES:
-        raw.create(f"{SCHEMA}_raw.{table.name}", headers | table.columns(BATCHES[0]))
+        raw.create(f"{SCHEMA}_raw.{table.name}", headers | table.raw_columns)
         if table.has_snapshot:
-            raw.create(f"{SCHEMA}_raw.{table.name}_full", table.columns(BATCHES[0]))
+            raw.create(f"{SCHEMA}_raw.{table.name}_full", table.raw_columns)
     run = Run()
     for batch in BATCHES:
         for table in TABLES:
-            for name in table.columns(batch).keys() - table.columns(BATCHES[0]).keys():
-                raw.query(f"alter table {SCHEMA}_raw.{table.name} add columns ({name} {table.columns(batch)[name]})")
             if rows := table.change_rows(batch):
                 raw.insert(f"{SCHEMA}_raw.{table.name}", rows)
             if rows := table.snapshot_rows(batch):
@@ -333,11 +334,6 @@ MALFORMED = [
         "Changes:",
         "```yaml\ncolumns: [id, age]\n```\n\nChanges:",
         "`columns` must be among those of the changes, got age",
-    ),
-    (
-        "Changes:",
-        "```yaml\ncolumns: [id]\n```\n\nChanges:",
-        "a change bears a column that is not declared yet",
     ),
     ("Current:", "Currant:", "a table that no label announces: id, name"),
     ("Current:", "Current:\n\nThis row:", "'Current:' is followed by text"),

@@ -40,6 +40,8 @@ class Changed:
     batches: Sequence[Sequence[Sequence[Any]]] = ((), (), ())
     models: Sequence[str] = WITH_HISTORY
     spec_after: Mapping[str, Any] | None = None
+    purged: str | None = None
+    """Which raw rows are purged before the second build."""
 
     def entry(self, *, changed: bool) -> Entry:
         """The entry before or after the change."""
@@ -66,29 +68,38 @@ NOTED = [
     ],
 ]
 NOTED_CURRENT: Sequence[Rows] = [
-    {(1, None, "a"), (2, None, "c"), (4, None, "a")},
-    {(1, "n40", "a"), (2, None, "c"), (4, "z50", "z")},
+    {(1, "n10", "a"), (2, "n30", "c"), (4, "n50", "a")},
     {(1, "n40", "a"), (2, "n30", "c"), (4, "z50", "z")},
 ]
 NOTED_HISTORY: Sequence[Rows] = [
     {
-        (1, None, "a", seq(10), None),
+        (1, "n10", "a", seq(10), None),
         (2, None, "b", seq(20), seq(30)),
-        (2, None, "c", seq(30), None),
-        (4, None, "a", seq(50), None),
-        (5, None, "e", seq(60), seq(70)),
-    },
-    {
-        (1, None, "a", seq(10), seq(40)),
-        (1, "n40", "a", seq(40), None),
-        (2, None, "b", seq(20), seq(25)),
-        (2, "n25", "late", seq(25), seq(30)),
-        (2, None, "c", seq(30), None),
-        (4, "z50", "z", seq(50), None),
-        (5, None, "e", seq(60), seq(70)),
+        (2, "n30", "c", seq(30), None),
+        (4, "n50", "a", seq(50), None),
+        (5, "n60", "e", seq(60), seq(70)),
     },
     {
         (1, "n10", "a", seq(10), seq(40)),
+        (1, "n40", "a", seq(40), None),
+        (2, None, "b", seq(20), seq(25)),
+        (2, "n25", "late", seq(25), seq(30)),
+        (2, "n30", "c", seq(30), None),
+        (4, "z50", "z", seq(50), None),
+        (5, "n60", "e", seq(60), seq(70)),
+    },
+]
+# the changes 10, 20 and 30 are no longer in the raw table when the note is declared; 30 is landed again
+PURGED_HISTORY: Sequence[Rows] = [
+    {
+        (1, None, "a", seq(10), None),
+        (2, None, "b", seq(20), seq(30)),
+        (2, None, "c", seq(30), None),
+        (4, "n50", "a", seq(50), None),
+        (5, "n60", "e", seq(60), seq(70)),
+    },
+    {
+        (1, None, "a", seq(10), seq(40)),
         (1, "n40", "a", seq(40), None),
         (2, None, "b", seq(20), seq(25)),
         (2, "n25", "late", seq(25), seq(30)),
@@ -104,7 +115,7 @@ SPARSE_BATCHES = [
         [seq(10), "I", "38", 1, "a", Decimal("1.00"), None],
         [seq(20), "U", "10", 1, "b", None, None],
         [seq(30), "U", "30", 1, "c", Decimal("2.00"), None],
-        [seq(15), "U", "30", 2, "bears all that was declared then", Decimal("1.50"), None],
+        [seq(15), "U", "30", 2, "has all that was declared then", Decimal("1.50"), None],
     ],
     [
         [seq(40), "U", "40", 1, None, None, "n40"],
@@ -116,8 +127,26 @@ SPARSE_BATCHES = [
         [seq(16), "U", "20", 2, None, Decimal("9.00"), None],
     ],
 ]
-WHOLE = "bears all that was declared then"
+WHOLE = "has all that was declared then"
+# read again, the first change of key 2 lacks the note, and no row is there: it waits
 SPARSE_HISTORY: Sequence[Rows] = [
+    {
+        (1, "a", Decimal("1.00"), None, seq(10), seq(20)),
+        (1, "b", Decimal("1.00"), None, seq(20), seq(30)),
+        (1, "c", Decimal("2.00"), None, seq(30), seq(40)),
+        (1, "c", Decimal("2.00"), "n40", seq(40), None),
+    },
+    {
+        (1, "a", Decimal("1.00"), None, seq(10), seq(20)),
+        (1, "b", Decimal("1.00"), None, seq(20), seq(25)),
+        (1, "b", Decimal("1.00"), "n25", seq(25), seq(30)),
+        (1, "c", Decimal("2.00"), "n25", seq(30), seq(35)),
+        (1, "c", Decimal("2.00"), None, seq(35), seq(40)),
+        (1, "c", Decimal("2.00"), "n40", seq(40), None),
+    },
+]
+# it started a row when it was logged, and cannot be read again
+PURGED_SPARSE_HISTORY: Sequence[Rows] = [
     {
         (1, "a", Decimal("1.00"), None, seq(10), seq(20)),
         (1, "b", Decimal("1.00"), None, seq(20), seq(30)),
@@ -210,6 +239,24 @@ CHANGED = [
         {"id": "bigint", "name": "string", "amount": "decimal(10,2)", "note": "string"},
         MASKED | {"id": "bigint", "name": "string", "amount": "decimal(10,2)", "note": "string"},
         SPARSE_BATCHES,
+    ),
+    Changed(
+        "purged",
+        TWO_HEADERS | {"arrival": "batch"},
+        {"id": "bigint", "name": "string"},
+        {"id": "bigint", "note": "string", "name": "string"},
+        BARE | {"id": "bigint", "name": "string", "note": "string", "batch": "int"},
+        NOTED,
+        purged=f"header__change_seq <= '{seq(30)}'",
+    ),
+    Changed(
+        "purged_sparse",
+        SPARSE_SPEC,
+        {"id": "bigint", "name": "string", "amount": "decimal(10,2)"},
+        {"id": "bigint", "name": "string", "amount": "decimal(10,2)", "note": "string"},
+        MASKED | {"id": "bigint", "name": "string", "amount": "decimal(10,2)", "note": "string"},
+        SPARSE_BATCHES,
+        purged="true",
     ),
     Changed(
         "widened",
@@ -313,13 +360,15 @@ class Results:
     columns: dict[str, dict[str, str]]
     reported: list[tuple[Any, ...]]
     rewritten: list[str]
-    revised_by_rescan: set[str]
+    revised_by_rescan: dict[str, set[str]]
 
 
 SHOWN = {
     "noted": "id, note, name",
     "arriving": "id, note, name",
     "sparse": "id, name, amount, note",
+    "purged": "id, note, name",
+    "purged_sparse": "id, name, amount, note",
     "widened": "id, `part no`, amount, n, w, code",
     "reordered": "`it's`, id, name",
 }
@@ -359,6 +408,8 @@ def _die_half_way(raw: Raw) -> None:
     for statement in (
         "dedup_feed__noted__state add columns (note string)",
         "history_feed__noted__state add columns (note string)",
+        "dedup_feed__arriving__state add columns (note string)",
+        "dedup_feed__purged_sparse__state add columns (note string)",
         "dedup_feed__widened__state alter column _key_before.id type bigint",
         "dedup_feed__widened__state alter column amount type decimal(10,3)",
         "current_feed__widened__state alter column id type bigint",
@@ -383,7 +434,7 @@ def project(consumer: Callable[[str], Consumer]) -> Consumer:
 @pytest.fixture(scope="module")
 def results(project: Consumer, raw: Raw) -> Results:
     """What is found after a build with the changed spec, one more batch, a rescan of one table, and a full refresh."""
-    found = Results({}, {}, "", "", {}, {}, {}, [], [], set())
+    found = Results({}, {}, "", "", {}, {}, {}, [], [], {})
     everything = [*CHANGED, *REFUSED]
 
     def land(number: int) -> None:
@@ -399,6 +450,9 @@ def results(project: Consumer, raw: Raw) -> Results:
     found.batches_before = _batches(raw)
 
     _land_anew(raw)
+    for table in CHANGED:
+        if table.purged:
+            raw.query(f"delete from {SCHEMA}_raw.{table.name} where {table.purged}")
     land(1)
     project.write([table.entry(changed=True) for table in everything])
     alone = project.dbt("build", "--select", "current_feed__noted", must_succeed=False)
@@ -421,41 +475,63 @@ def results(project: Consumer, raw: Raw) -> Results:
     project.dbt("build", "--select", *logs, "--exclude", "reported")
     found.rewritten = [table for table, version in _versions(raw).items() if version != versions[table]]
 
-    before = dict(_batches(raw)["noted"])
-    project.dbt("build", "--select", "dedup_feed__noted+", "--exclude", "reported", *RESCAN)
-    found.revised_by_rescan = {change for change, batch in _batches(raw)["noted"] if before[change] != batch}
+    before = _batches(raw)
+    project.dbt("build", "--select", *logs, "--exclude", "reported", *RESCAN)
+    found.revised_by_rescan = _revised(before, _batches(raw))
     _read(raw, found)
 
-    project.dbt("build", "--full-refresh", "--select", *logs, "--exclude", "reported")
+    whole = [f"dedup_feed__{table.name}+" for table in CHANGED if not table.purged]
+    project.dbt("build", "--full-refresh", "--select", *whole, "--exclude", "reported")
     _read(raw, found)
     return found
 
 
-def test_a_new_column_is_null_in_old_rows_and_borne_by_new_changes(results: Results) -> None:
-    spec_changed, batch, rescanned, anew = results.current["noted"]
-    assert [spec_changed, batch, rescanned] == NOTED_CURRENT
-    assert anew == rescanned
-    spec_changed, batch, rescanned, anew = results.history["noted"]
-    assert [spec_changed, batch, rescanned] == NOTED_HISTORY
-    assert anew == rescanned
+def _revised(before: dict[str, list[tuple[Any, ...]]], after: dict[str, list[tuple[Any, ...]]]) -> dict[str, set[str]]:
+    """The changes of each log that were there before and are of a later run now."""
+    return {
+        name: {change for change, batch in after[name] if dict(batches).get(change, batch) != batch}
+        for name, batches in before.items()
+    }
 
 
-def test_a_log_with_an_arrival_column_takes_a_new_column_as_one_without(results: Results) -> None:
-    assert results.current["arriving"] == [NOTED_CURRENT[number] for number in (0, 1, 1, 2)]
-    assert results.history["arriving"] == [NOTED_HISTORY[number] for number in (0, 1, 1, 2)]
+@pytest.mark.parametrize("name", ["noted", "arriving"])
+def test_a_new_column_has_in_old_rows_what_raw_has_and_a_full_refresh_ends_in_the_same(
+    results: Results, name: str
+) -> None:
+    assert results.current[name] == [NOTED_CURRENT[number] for number in (0, 1, 1, 1)]
+    assert results.history[name] == [NOTED_HISTORY[number] for number in (0, 1, 1, 1)]
 
 
-def test_a_rescan_revises_only_the_changes_of_which_raw_tells_more(results: Results) -> None:
-    assert results.revised_by_rescan == {f"{seq(10)}:I:1", f"{seq(30)}:U:2", f"{seq(60)}:I:5", f"{seq(70)}:D:5"}
-
-
-def test_changes_that_were_logged_before_a_column_was_added_do_not_bear_it(results: Results) -> None:
-    spec_changed, batch, _, anew = results.history["sparse"]
-    assert [spec_changed, batch] == SPARSE_HISTORY
-    # read anew, the first change of key 2 lacks the note, and there is no base: it waits
-    assert anew == {version for version in batch if version[0] == 1}
-    for current, history in zip(results.current["sparse"], results.history["sparse"], strict=True):
+def test_a_new_column_is_null_where_raw_no_longer_has_the_change_until_it_lands_again(results: Results) -> None:
+    assert results.history["purged"] == [PURGED_HISTORY[number] for number in (0, 1, 1, 1)]
+    for current, history in zip(results.current["purged"], results.history["purged"], strict=True):
         assert current == {version[:-2] for version in history if version[-1] is None}
+
+
+def test_the_run_that_adds_a_column_revises_the_changes_of_which_raw_says_more_and_a_rescan_none(
+    results: Results,
+) -> None:
+    with_notes = {f"{seq(50)}:I:4", f"{seq(60)}:I:5", f"{seq(70)}:D:5"}
+    of_all_rows = {f"{seq(10)}:I:1", f"{seq(30)}:U:2"} | with_notes
+    # these had all columns; now they have all but the note
+    without_the_note = {f"{seq(10)}:I:1", f"{seq(30)}:U:1", f"{seq(15)}:U:2"}
+    assert _revised(results.batches_before, results.batches_after) == {
+        "noted": of_all_rows,
+        "arriving": of_all_rows,
+        "sparse": without_the_note,
+        "purged": with_notes,
+        "purged_sparse": set(),
+        "widened": set(),
+        "reordered": set(),
+    }
+    assert set().union(*results.revised_by_rescan.values()) == set()
+
+
+def test_changes_lack_the_columns_that_were_added_after_them(results: Results) -> None:
+    for name, expected in (("sparse", SPARSE_HISTORY), ("purged_sparse", PURGED_SPARSE_HISTORY)):
+        assert results.history[name] == [expected[number] for number in (0, 1, 1, 1)], name
+        for current, history in zip(results.current[name], results.history[name], strict=True):
+            assert current == {version[:-2] for version in history if version[-1] is None}, name
 
 
 def test_types_that_only_widen_are_widened_with_what_they_hold(results: Results) -> None:
@@ -477,15 +553,11 @@ def test_columns_in_another_order_are_shown_in_it(results: Results) -> None:
             assert names[: len(changed.after)] == list(changed.after), f"{model} of {changed.name}"
 
 
-def test_the_log_is_not_revised_because_its_columns_are_other_ones(results: Results) -> None:
-    for name, before in results.batches_before.items():
-        assert set(before) <= set(results.batches_after[name]), name
-
-
 def test_what_was_known_is_no_conflict_because_a_column_is_new_or_wider(results: Results) -> None:
-    conflicts = [(name, seq(50), "conflicting_content") for name in ("arriving", "noted")]
+    conflicts = [(name, seq(50), "conflicting_content") for name in ("arriving", "noted", "purged")]
     late_and_moved_onto = ("widened", seq(5), "key_collision")
-    assert sorted(results.reported) == [*conflicts, late_and_moved_onto]
+    waiting = [("sparse", seq(number), "orphan") for number in (15, 16, 17)]
+    assert sorted(results.reported) == [*conflicts, *waiting, late_and_moved_onto]
 
 
 def test_where_nothing_is_new_no_table_is_written_after_the_spec_has_changed(results: Results) -> None:

@@ -219,26 +219,18 @@ new_changes as (
     select
         changes.*,
         coalesce(known._key_before is not null and changes._key_before is not null and (known._key_before is null or changes._key_before > known._key_before), false)
-        or coalesce(known._change_id is not null and not (changes.`order` <=> known.`order` and changes.`it's` <=> known.`it's` and changes._change_op <=> known._change_op) and (struct(to_json(struct(changes.`order` as `order`, changes.`it's` as `it's`, if(known._form < 1, known.`name with spaces`, changes.`name with spaces`) as `name with spaces`), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), changes._change_op, if(known._form < 1, known._present_columns, changes._present_columns), if(known._form < 1, known._changed_columns, changes._changed_columns), changes._changed_at, changes._transaction_id, if(known._form < 1, known._raw_id, changes._raw_id)) > struct(to_json(struct(known.`order`, known.`it's`, known.`name with spaces`), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), known._change_op, known._present_columns, known._changed_columns, known._changed_at, known._transaction_id, known._raw_id) or ((known._form < 1 and changes.`name with spaces` is not null) and xxhash64(changes.`order`, changes.`it's`, if(known._form < 1, known.`name with spaces`, changes.`name with spaces`), if(known._form < 1, known._present_columns, changes._present_columns), array(changes.`order` is null, changes.`it's` is null, if(known._form < 1, known.`name with spaces`, changes.`name with spaces`) is null, if(known._form < 1, known._present_columns, changes._present_columns) is null)) = xxhash64(known.`order`, known.`it's`, known.`name with spaces`, known._present_columns, array(known.`order` is null, known.`it's` is null, known.`name with spaces` is null, known._present_columns is null)))), false) as _ct_overrules,
+        or coalesce(known._change_id is not null and not (changes.`order` <=> known.`order` and changes.`it's` <=> known.`it's` and changes._change_op <=> known._change_op) and (struct(to_json(struct(changes.`order`, changes.`it's`, changes.`name with spaces`), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), changes._change_op, changes._present_columns, changes._changed_columns, changes._changed_at, changes._transaction_id, changes._raw_id) > struct(to_json(struct(known.`order`, known.`it's`, known.`name with spaces`), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), known._change_op, known._present_columns, known._changed_columns, known._changed_at, known._transaction_id, known._raw_id) or known._form < 1), false) as _ct_overrules,
         known._change_id is not null as _ct_is_known
     from changes
     left join lake.dedup_feed__full__state as known
         on changes._change_id = known._change_id and changes._change_seq = known._change_seq
     where
         known._change_id is null
-        or case
-            when known._form = 1
-                then changes._row_hash <> known._row_hash
-            else
-                xxhash64(changes.`order`, changes.`it's`, if(known._form < 1, known.`name with spaces`, changes.`name with spaces`), changes._change_op, if(known._form < 1, known._present_columns, changes._present_columns), if(known._form < 1, known._changed_columns, changes._changed_columns), changes._changed_at, changes._transaction_id, if(known._form < 1, known._raw_id, changes._raw_id), array(changes.`order` is null, changes.`it's` is null, if(known._form < 1, known.`name with spaces`, changes.`name with spaces`) is null, changes._change_op is null, if(known._form < 1, known._present_columns, changes._present_columns) is null, if(known._form < 1, known._changed_columns, changes._changed_columns) is null, changes._changed_at is null, changes._transaction_id is null, if(known._form < 1, known._raw_id, changes._raw_id) is null))
-                <> xxhash64(known.`order`, known.`it's`, known.`name with spaces`, known._change_op, known._present_columns, known._changed_columns, known._changed_at, known._transaction_id, known._raw_id, array(known.`order` is null, known.`it's` is null, known.`name with spaces` is null, known._change_op is null, known._present_columns is null, known._changed_columns is null, known._changed_at is null, known._transaction_id is null, known._raw_id is null))
-        end
+        or changes._row_hash <> known._row_hash
+        or known._form < 1
         or (changes._key_before is not null and not changes._key_before <=> known._key_before)
         or (changes._report is null and known._report is not null)
-        or (changes._is_conflicting and not known._is_conflicting and not known._form < 1)
-        or (
-            (known._form < 1 and changes.`name with spaces` is not null) and xxhash64(changes.`order`, changes.`it's`, if(known._form < 1, known.`name with spaces`, changes.`name with spaces`), if(known._form < 1, known._present_columns, changes._present_columns), array(changes.`order` is null, changes.`it's` is null, if(known._form < 1, known.`name with spaces`, changes.`name with spaces`) is null, if(known._form < 1, known._present_columns, changes._present_columns) is null)) = xxhash64(known.`order`, known.`it's`, known.`name with spaces`, known._present_columns, array(known.`order` is null, known.`it's` is null, known.`name with spaces` is null, known._present_columns is null))
-        )
+        or (changes._is_conflicting and not known._is_conflicting)
 
 )
 

@@ -1,0 +1,776 @@
+-- change_tables run: {"run": "everything", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "whole_number:landed", "settled": "600", "edge": "2:3:4", "key": ["order", "it's"], "order": {}, "columns": {"order": "bigint", "it's": "string"}, "form": 0, "added": {}}, "marks": 1, "edge": {"arrival": "600", "rows": "2:3:4"}, "until": null, "skips_settled": false, "is_late": true, "arrival": {"name": "landed", "kind": "whole_number", "type": "int"}, "settled_before": "600"}
+with landed as (
+
+    select
+        cast(`_Change-Sequence` as bigint) as _ct_sequence,
+        cast(`_Change-Sequence` as string) as _ct_told_sequence,
+        cast(`_Operation` as bigint) as _ct_operation_code,
+        cast(`_Operation` as string) as _ct_told_operation,
+        cast(`_Continuation-Position` as bigint) as _ct_record_position,
+        cast(`_Continuation-Position` as string) as _ct_told_position,
+        cast(`_ArrayIndex` as bigint) as _ct_array_index,
+        cast(`_ArrayIndex` as string) as _ct_told_array_index,
+        cast(`_Fragment` as string) as _ct_told_fragment,
+        case lower(cast(`_Fragment` as string))
+            when 'true' then 1
+            when 'false' then 0
+            else cast(`_Fragment` as bigint)
+        end as _ct_fragment,
+        try_cast(`_Time-Stamp` as timestamp) as _ct_landed_time,
+        `_Time-Stamp` as _ct_told_time,
+        cast(`_Tran-Id` as string) as _ct_told_transaction_id,
+        struct(`order` as `order`, `it's` as `it's`, `name with spaces` as `name with spaces`, amount as amount, day as day, tags as tags, counts as counts) as _ct_values,
+        landed as _ct_arrival,
+        struct(*) as _ct_landed_row
+    from lake_raw.openedge_arriving
+
+),
+
+tracking_rows as (
+
+    select
+        cast(`_Change-Sequence` as bigint) as _ct_sequence,
+        cast(`_Change-Sequence` as string) as _ct_told_sequence,
+        cast(`_Operation` as bigint) as _ct_operation_code,
+        cast(`_Operation` as string) as _ct_told_operation,
+        try_cast(`_Time-Stamp` as timestamp) as _ct_landed_time,
+        `_Time-Stamp` as _ct_told_time,
+        cast(`_Tran-Id` as string) as _transaction_id,
+        filter(transform(split(`_Change-FieldMap`, ';'), name -> trim(name)), name -> name <> '') as _ct_field_map,
+        `_Partition-Id` as _partition_id,
+        `_Recid` as _recid,
+        struct(*) as _ct_landed_row
+    from lake_raw.tracking
+    where
+        cast(`_Source-Table-Number` as bigint) = 12
+
+),
+
+tracked as (
+
+    select
+        _ct_sequence as _ct_tracked_sequence,
+        sort_array(collect_set(coalesce(_ct_told_operation, 'null'))) as _ct_tracked_operations,
+        sort_array(collect_set(coalesce(_ct_operation_code, -1))) as _ct_tracked_numbers,
+        max(struct(
+            _ct_field_map, _partition_id, _recid, _ct_landed_time, _transaction_id,
+            cast(null as string) as _ct_time_misfit
+        )) as _ct_tracking
+    from tracking_rows
+    where _ct_sequence is not null
+    group by _ct_sequence
+
+),
+
+placed as (
+
+    select
+        *,
+        case when _ct_sequence >= 0 then lpad(cast(_ct_sequence as string), 19, '0') end as _change_seq,
+        coalesce(_ct_record_position, 0) as _ct_position,
+        _ct_operation_code = 3 as _ct_is_before,
+        coalesce(_ct_array_index, 0) as _ct_index,
+        coalesce(_ct_fragment = 1, false) as _ct_is_fragment,
+        cast(null as string) as _ct_timestamp_misfit
+    from landed
+
+),
+
+identified as (
+
+    select
+        *,
+        case
+            when _change_seq is not null and _ct_operation_code is not null and _ct_position >= 0
+                then concat_ws('/', _change_seq, _ct_operation_code, _ct_position)
+            else to_json(struct(_ct_told_sequence as `_Change-Sequence`, _ct_told_operation as `_Operation`, _ct_told_position as `_Continuation-Position`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
+        end as _raw_id,
+        case
+            when _ct_told_sequence is null
+                then 'change_seq_missing: _Change-Sequence is null'
+            when coalesce(_ct_sequence, -1) < 0
+                then concat('change_seq_malformed: \'', _ct_told_sequence, '\' is no whole number of 0 or more')
+            when coalesce(_ct_operation_code, 0) not between 1 and 4
+                then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_told_operation, '\''), 'null'))
+            when _ct_told_position is not null and coalesce(_ct_record_position, -1) < 0
+                then concat('header_malformed: _Continuation-Position is \'', _ct_told_position, '\'')
+            when _ct_told_array_index is not null and coalesce(_ct_array_index, -1) < 0
+                then concat('header_malformed: _ArrayIndex is \'', _ct_told_array_index, '\'')
+            when _ct_told_fragment is not null and not coalesce(_ct_fragment in (0, 1), false)
+                then concat('header_malformed: _Fragment is \'', _ct_told_fragment, '\'')
+            when _ct_timestamp_misfit is not null
+                then concat('value_does_not_fit: ', _ct_timestamp_misfit)
+        end as _ct_own_fault
+    from placed
+
+),
+
+counted as (
+
+    select
+        *,
+        count(*) over same_change as _ct_landed_rows,
+        collect_set(_raw_id) over same_change as _ct_landed_ids
+    from identified
+    window same_change as (partition by coalesce(_change_seq, _raw_id))
+
+),
+
+-- of a row that landed more than once, the greatest counts
+images as (
+
+    select
+        *,
+        min(_ct_own_fault) over same_change as _ct_fault_in_change,
+        sort_array(collect_set(_ct_operation_code) over same_change) as _ct_operations,
+        max(case when not _ct_is_before and _ct_position = 0 then struct(case when _ct_landed_rows > size(_ct_landed_ids) then to_json(_ct_values) end as text, _ct_values as `values`) end) over same_change as _ct_after_first,
+        max(case when not _ct_is_before and _ct_position > 0 then struct(case when _ct_landed_rows > size(_ct_landed_ids) then to_json(_ct_values) end as text, _ct_values as `values`) end) over same_change as _ct_after_second,
+        sort_array(collect_set(case when not _ct_is_before and _ct_position > 0 then _ct_position end) over same_change) as _ct_after_positions,
+        coalesce(max(case when not _ct_is_before then _ct_index end) over same_change, 0) as _ct_after_index,
+        coalesce(bool_or(not _ct_is_before and _ct_is_fragment) over same_change, false) as _ct_after_is_fragment,
+        max(case when _ct_is_before and _ct_position = 0 then struct(case when _ct_landed_rows > size(_ct_landed_ids) then to_json(_ct_values) end as text, _ct_values as `values`) end) over same_change as _ct_before_first,
+        max(case when _ct_is_before and _ct_position > 0 then struct(case when _ct_landed_rows > size(_ct_landed_ids) then to_json(_ct_values) end as text, _ct_values as `values`) end) over same_change as _ct_before_second,
+        sort_array(collect_set(case when _ct_is_before and _ct_position > 0 then _ct_position end) over same_change) as _ct_before_positions,
+        coalesce(max(case when _ct_is_before then _ct_index end) over same_change, 0) as _ct_before_index,
+        coalesce(bool_or(_ct_is_before and _ct_is_fragment) over same_change, false) as _ct_before_is_fragment,
+        size(collect_set(struct(_raw_id, case when _ct_landed_rows > size(_ct_landed_ids) then to_json(_ct_values) end)) over same_change) > size(_ct_landed_ids) as _ct_differs
+    from counted
+    window same_change as (partition by coalesce(_change_seq, _raw_id))
+
+),
+
+with_tracking as (
+
+    select
+        images.*,
+        tracked._ct_tracking,
+        tracked._ct_tracked_operations,
+        tracked._ct_tracked_numbers,
+        tracked._ct_tracked_sequence is not null as _ct_is_tracked,
+        transform(tracked._ct_tracking['_ct_field_map'], name -> lower(name)) as _ct_field_map,
+        case
+            when _ct_after_first is null and _ct_after_second is not null then 'first_part_missing'
+            when _ct_after_first is null then 'none'
+            when _ct_after_second is null and (_ct_after_is_fragment or _ct_after_index > 0) then 'second_part_missing'
+            else 'whole'
+        end as _ct_after_state,
+        get(_ct_after_positions, 0) as _ct_after_last_field,
+        case
+            when _ct_before_first is null and _ct_before_second is not null then 'first_part_missing'
+            when _ct_before_first is null then 'none'
+            when _ct_before_second is null and (_ct_before_is_fragment or _ct_before_index > 0) then 'second_part_missing'
+            else 'whole'
+        end as _ct_before_state,
+        get(_ct_before_positions, 0) as _ct_before_last_field
+    from images
+    left join tracked
+        on images._ct_sequence = tracked._ct_tracked_sequence
+
+),
+
+clashes as (
+
+    select
+        *,
+        case
+            when _ct_after_second is null then null
+            when
+                _ct_after_first['values']['order'] <> _ct_after_second['values']['order']
+                and not (_ct_after_last_field = 0 and _ct_after_is_fragment)
+                then 'order'
+            when
+                _ct_after_first['values']['it\'s'] <> _ct_after_second['values']['it\'s']
+                and not (_ct_after_last_field = 1 and _ct_after_is_fragment)
+                then 'it\'s'
+            when
+                _ct_after_first['values']['name with spaces'] <> _ct_after_second['values']['name with spaces']
+                and not (_ct_after_last_field = 2 and _ct_after_is_fragment)
+                then 'name with spaces'
+            when
+                _ct_after_first['values']['amount'] <> _ct_after_second['values']['amount']
+                and not (_ct_after_last_field = 3 and _ct_after_is_fragment)
+                then 'amount'
+            when
+                _ct_after_first['values']['day'] <> _ct_after_second['values']['day']
+                and not (_ct_after_last_field = 4 and _ct_after_is_fragment)
+                then 'day'
+            when
+                _ct_after_first['values']['tags'] <> _ct_after_second['values']['tags']
+                and not (_ct_after_last_field = 5 and (_ct_after_is_fragment or _ct_after_index > 0))
+                then 'tags'
+            when
+                _ct_after_first['values']['counts'] <> _ct_after_second['values']['counts']
+                and not (_ct_after_last_field = 6 and (_ct_after_is_fragment or _ct_after_index > 0))
+                then 'counts'
+        end as _ct_after_clash,
+        case
+            when _ct_before_second is null then null
+            when
+                _ct_before_first['values']['order'] <> _ct_before_second['values']['order']
+                and not (_ct_before_last_field = 0 and _ct_before_is_fragment)
+                then 'order'
+            when
+                _ct_before_first['values']['it\'s'] <> _ct_before_second['values']['it\'s']
+                and not (_ct_before_last_field = 1 and _ct_before_is_fragment)
+                then 'it\'s'
+            when
+                _ct_before_first['values']['name with spaces'] <> _ct_before_second['values']['name with spaces']
+                and not (_ct_before_last_field = 2 and _ct_before_is_fragment)
+                then 'name with spaces'
+            when
+                _ct_before_first['values']['amount'] <> _ct_before_second['values']['amount']
+                and not (_ct_before_last_field = 3 and _ct_before_is_fragment)
+                then 'amount'
+            when
+                _ct_before_first['values']['day'] <> _ct_before_second['values']['day']
+                and not (_ct_before_last_field = 4 and _ct_before_is_fragment)
+                then 'day'
+            when
+                _ct_before_first['values']['tags'] <> _ct_before_second['values']['tags']
+                and not (_ct_before_last_field = 5 and (_ct_before_is_fragment or _ct_before_index > 0))
+                then 'tags'
+            when
+                _ct_before_first['values']['counts'] <> _ct_before_second['values']['counts']
+                and not (_ct_before_last_field = 6 and (_ct_before_is_fragment or _ct_before_index > 0))
+                then 'counts'
+        end as _ct_before_clash
+    from with_tracking
+
+),
+
+judged_records as (
+
+    select
+        *,
+        case
+            when _ct_fault_in_change is not null
+                then _ct_fault_in_change
+            when _ct_operations not in (array(1L), array(2L), array(3L), array(4L), array(3L, 4L))
+                then concat('operations_contradict: the change rows are of operations ', array_join(_ct_operations, ', '))
+            when _ct_is_tracked and _ct_tracked_numbers <> if(array_contains(_ct_operations, 3), array(4L), _ct_operations)
+                then concat(
+                    'operations_contradict: the change rows are of operation ', array_join(_ct_operations, ', '),
+                    ', the tracking row tells ', array_join(_ct_tracked_operations, ', ')
+                )
+            when size(_ct_after_positions) > 1
+                then concat(
+                    'continuation_broken: the after image has parts that go on from positions ',
+                    array_join(_ct_after_positions, ', '), ', and there can be one'
+                )
+            when size(_ct_before_positions) > 1
+                then concat(
+                    'continuation_broken: the before image has parts that go on from positions ',
+                    array_join(_ct_before_positions, ', '), ', and there can be one'
+                )
+            when _ct_after_clash is not null
+                then concat(
+                    'parts_clash: after image: column ', _ct_after_clash,
+                    ' differs between the two parts and is not the field at the cut'
+                )
+            when _ct_before_clash is not null
+                then concat(
+                    'parts_clash: before image: column ', _ct_before_clash,
+                    ' differs between the two parts and is not the field at the cut'
+                )
+        end as _ct_fault,
+        case
+            when _ct_after_state = 'none'
+                then 'after_image_missing: no after image of this sequence has landed'
+            when _ct_after_state <> 'whole'
+                then concat(_ct_after_state, ': the image is in two records, and one of them has not landed')
+            when _ct_is_before and _ct_before_state <> 'whole'
+                then concat(_ct_before_state, ': the image is in two records, and one of them has not landed')
+        end as _ct_waits_for
+    from clashes
+
+),
+
+joined as (
+
+    select
+        coalesce(if(_ct_after_last_field = 0 and _ct_after_is_fragment and _ct_after_first['values']['order'] is not null and _ct_after_second['values']['order'] is not null, concat(_ct_after_first['values']['order'], _ct_after_second['values']['order']), coalesce(_ct_after_first['values']['order'], _ct_after_second['values']['order'])), if(coalesce(arrays_overlap(_ct_field_map, array('order')), false) or _ct_before_state <> 'whole', null, if(_ct_before_last_field = 0 and _ct_before_is_fragment and _ct_before_first['values']['order'] is not null and _ct_before_second['values']['order'] is not null, concat(_ct_before_first['values']['order'], _ct_before_second['values']['order']), coalesce(_ct_before_first['values']['order'], _ct_before_second['values']['order'])))) as `order`,
+        coalesce(if(_ct_after_last_field = 1 and _ct_after_is_fragment and _ct_after_first['values']['it\'s'] is not null and _ct_after_second['values']['it\'s'] is not null, concat(_ct_after_first['values']['it\'s'], _ct_after_second['values']['it\'s']), coalesce(_ct_after_first['values']['it\'s'], _ct_after_second['values']['it\'s'])), if(coalesce(arrays_overlap(_ct_field_map, array('it\'s')), false) or _ct_before_state <> 'whole', null, if(_ct_before_last_field = 1 and _ct_before_is_fragment and _ct_before_first['values']['it\'s'] is not null and _ct_before_second['values']['it\'s'] is not null, concat(_ct_before_first['values']['it\'s'], _ct_before_second['values']['it\'s']), coalesce(_ct_before_first['values']['it\'s'], _ct_before_second['values']['it\'s'])))) as `it's`,
+        if(_ct_after_last_field = 2 and _ct_after_is_fragment and _ct_after_first['values']['name with spaces'] is not null and _ct_after_second['values']['name with spaces'] is not null, concat(_ct_after_first['values']['name with spaces'], _ct_after_second['values']['name with spaces']), coalesce(_ct_after_first['values']['name with spaces'], _ct_after_second['values']['name with spaces'])) as `name with spaces`,
+        if(_ct_after_last_field = 3 and _ct_after_is_fragment and _ct_after_first['values']['amount'] is not null and _ct_after_second['values']['amount'] is not null, concat(_ct_after_first['values']['amount'], _ct_after_second['values']['amount']), coalesce(_ct_after_first['values']['amount'], _ct_after_second['values']['amount'])) as amount,
+        if(_ct_after_last_field = 4 and _ct_after_is_fragment and _ct_after_first['values']['day'] is not null and _ct_after_second['values']['day'] is not null, concat(_ct_after_first['values']['day'], _ct_after_second['values']['day']), coalesce(_ct_after_first['values']['day'], _ct_after_second['values']['day'])) as day,
+        if(_ct_after_last_field = 5 and (_ct_after_is_fragment or _ct_after_index > 0) and _ct_after_first['values']['tags'] is not null and _ct_after_second['values']['tags'] is not null, concat(_ct_after_first['values']['tags'], if(_ct_after_is_fragment, '', ';'), _ct_after_second['values']['tags']), coalesce(_ct_after_first['values']['tags'], _ct_after_second['values']['tags'])) as _ct_text_6,
+        if(_ct_after_last_field = 6 and (_ct_after_is_fragment or _ct_after_index > 0) and _ct_after_first['values']['counts'] is not null and _ct_after_second['values']['counts'] is not null, concat(_ct_after_first['values']['counts'], if(_ct_after_is_fragment, '', ';'), _ct_after_second['values']['counts']), coalesce(_ct_after_first['values']['counts'], _ct_after_second['values']['counts'])) as _ct_text_7,
+        if(
+            _ct_before_state = 'whole',
+            coalesce(if(_ct_before_last_field = 0 and _ct_before_is_fragment and _ct_before_first['values']['order'] is not null and _ct_before_second['values']['order'] is not null, concat(_ct_before_first['values']['order'], _ct_before_second['values']['order']), coalesce(_ct_before_first['values']['order'], _ct_before_second['values']['order'])), if(coalesce(arrays_overlap(_ct_field_map, array('order')), false), null, if(_ct_after_last_field = 0 and _ct_after_is_fragment and _ct_after_first['values']['order'] is not null and _ct_after_second['values']['order'] is not null, concat(_ct_after_first['values']['order'], _ct_after_second['values']['order']), coalesce(_ct_after_first['values']['order'], _ct_after_second['values']['order'])))),
+            null
+        ) as _ct_before_1,
+        if(
+            _ct_before_state = 'whole',
+            coalesce(if(_ct_before_last_field = 1 and _ct_before_is_fragment and _ct_before_first['values']['it\'s'] is not null and _ct_before_second['values']['it\'s'] is not null, concat(_ct_before_first['values']['it\'s'], _ct_before_second['values']['it\'s']), coalesce(_ct_before_first['values']['it\'s'], _ct_before_second['values']['it\'s'])), if(coalesce(arrays_overlap(_ct_field_map, array('it\'s')), false), null, if(_ct_after_last_field = 1 and _ct_after_is_fragment and _ct_after_first['values']['it\'s'] is not null and _ct_after_second['values']['it\'s'] is not null, concat(_ct_after_first['values']['it\'s'], _ct_after_second['values']['it\'s']), coalesce(_ct_after_first['values']['it\'s'], _ct_after_second['values']['it\'s'])))),
+            null
+        ) as _ct_before_2,
+        _ct_before_state = 'whole' as _ct_has_before,
+        size(_ct_after_positions) + if(_ct_after_first is null, 0, 1)
+        + if(_ct_before_state = 'whole', size(_ct_before_positions) + 1, 0) as _parts,
+        *
+    from judged_records
+
+),
+
+records as (
+
+    select
+        if(
+            _ct_after_last_field = 5 and _ct_after_index > 0 and not _ct_after_is_fragment and _ct_after_first['values']['tags'] is not null and _ct_after_second['values']['tags'] is not null,
+            concat(
+                slice(
+                    split_extent(
+                        if(_ct_after_second['values']['tags'] is not null, _ct_after_first['values']['tags'], null),
+                        case when _ct_after_first['values']['tags'] rlike '(?<!~)(~~)+;' and (regexp_count(_ct_after_first['values']['tags'], '(?<!~)(~~)*;') + 1 = _ct_after_index) then try_cast(_ct_after_index as int) end
+                    ),
+                    1,
+                    try_cast(_ct_after_index as int)
+                ),
+                split_extent(_ct_after_second['values']['tags'], try_cast(null as int))
+            ),
+            split_extent(_ct_text_6, cast(null as int))
+        ) as tags,
+        if(
+            _ct_after_last_field = 6 and _ct_after_index > 0 and not _ct_after_is_fragment and _ct_after_first['values']['counts'] is not null and _ct_after_second['values']['counts'] is not null,
+            concat(
+                slice(
+                    split_extent(
+                        if(_ct_after_second['values']['counts'] is not null, _ct_after_first['values']['counts'], null),
+                        case when _ct_after_first['values']['counts'] rlike '(?<!~)(~~)+;' and (regexp_count(_ct_after_first['values']['counts'], '(?<!~)(~~)*;') + 1 = _ct_after_index) then try_cast(_ct_after_index as int) end
+                    ),
+                    1,
+                    try_cast(_ct_after_index as int)
+                ),
+                split_extent(_ct_after_second['values']['counts'], try_cast(null as int))
+            ),
+            split_extent(_ct_text_7, cast(null as int))
+        ) as counts,
+        *,
+        _ct_is_before or _ct_position > 0 as _ct_is_part
+    from joined
+
+),
+
+typed as (
+
+    select
+        try_cast(`order` as bigint) as `order`,
+        `it's`,
+        `name with spaces`,
+        try_cast(amount as decimal(12, 2)) as amount,
+        try_cast(day as date) as day,
+        tags,
+        transform(counts, element -> try_cast(element as int)) as counts,
+        try_cast(_ct_before_1 as bigint) as _ct_before_1,
+        _ct_before_2,
+        coalesce(
+            case when _ct_before_1 is not null and try_cast(_ct_before_1 as bigint) is null then concat('column order: \'', cast(_ct_before_1 as string), '\' is not bigint') end,
+            null
+        ) as _ct_key_before_misfit,
+        coalesce(
+            case when `order` is not null and try_cast(`order` as bigint) is null then concat('column order: \'', cast(`order` as string), '\' is not bigint') end,
+            null
+        ) as _ct_key_misfit,
+        coalesce(
+            case when amount is not null and (try_cast(amount as decimal(12, 2)) is null or case when cast(amount as string) rlike '[eE]' then try_cast(amount as double) <> cast(try_cast(amount as decimal(12, 2)) as double) else cast(amount as string) rlike '[.][0-9]{2}[0-9]*[1-9]' end) then concat('column amount: \'', cast(amount as string), '\' is not decimal(12, 2)') end,
+            case when day is not null and (try_cast(day as date) is null or not try_cast(day as timestamp) <=> try_cast(try_cast(day as date) as timestamp)) then concat('column day: \'', cast(day as string), '\' is not date') end,
+            null
+        ) as _ct_column_misfit,
+        coalesce(
+            case
+                when
+                    _ct_text_6 is not null
+                    and (
+                        tags is null
+                    )
+                    then concat('column tags: \'', _ct_text_6, '\' is not array<string>')
+            end,
+            case
+                when
+                    _ct_text_7 is not null
+                    and (
+                        counts is null
+                        or exists(counts, element -> element is not null and try_cast(element as int) is null)
+                    )
+                    then concat('column counts: \'', _ct_text_7, '\' is not array<int>')
+            end,
+            null
+        ) as _ct_extent_misfit,
+        array_intersect(
+            array('order', 'it\'s', 'name with spaces', 'amount', 'day', 'tags', 'counts'),
+            transform(
+                _ct_field_map,
+                told -> element_at(map('order', 'order', 'it\'s', 'it\'s', 'name with spaces', 'name with spaces', 'amount', 'amount', 'day', 'day', 'tags', 'tags', 'counts', 'counts'), told)
+            )
+        ) as _ct_named_columns,
+        case
+            when array_contains(_ct_operations, 1) then 'insert'
+            when array_contains(_ct_operations, 2) then 'delete'
+            else 'update'
+        end as _ct_kind,
+        * except (`order`, `it's`, `name with spaces`, amount, day, tags, counts, _ct_before_1, _ct_before_2)
+    from records
+
+),
+
+judged as (
+
+    select
+        *,
+        struct(_ct_before_1 as `order`, _ct_before_2 as `it's`) as _ct_told_key_before,
+        case
+            when _ct_waits_for is not null then 'waiting'
+            when _ct_is_part then 'merged'
+        end as _ct_other_status,
+        case
+            when _ct_fault is not null
+                then _ct_fault
+            when _ct_after_state <> 'whole'
+                then null
+            when _ct_landed_time is null and _ct_tracking['_ct_time_misfit'] is not null
+                then concat('value_does_not_fit: tracking row: ', _ct_tracking['_ct_time_misfit'])
+            when _ct_key_misfit is not null
+                then concat('value_does_not_fit: ', _ct_key_misfit)
+            when `order` is null and `it's` is null
+                then 'key_missing: every key column is null: order, it\'s'
+            when _ct_kind = 'update' and _ct_key_before_misfit is not null
+                then concat('value_does_not_fit: before image: ', _ct_key_before_misfit)
+            when _ct_kind <> 'delete' and _ct_column_misfit is not null
+                then concat('value_does_not_fit: ', _ct_column_misfit)
+            when _ct_kind <> 'delete' and _ct_extent_misfit is not null
+                then concat('value_does_not_fit: ', _ct_extent_misfit)
+        end as _ct_rejection
+    from typed
+
+),
+
+lone_tracking_rows as (
+
+    select tracking_rows.*
+    from tracking_rows
+    left anti join landed
+        on tracking_rows._ct_sequence = landed._ct_sequence
+
+),
+
+judged_tracking_rows as (
+
+    select
+        *,
+        case
+            when _ct_told_sequence is null
+                then 'change_seq_missing: _Change-Sequence is null'
+            when coalesce(_ct_sequence, -1) < 0
+                then concat('change_seq_malformed: \'', _ct_told_sequence, '\' is no whole number of 0 or more')
+            when _ct_operation_code = 3
+                then 'unknown_operation: operation 3, a before image, does not stand in the tracking table'
+            when coalesce(_ct_operation_code, 0) not between 1 and 12
+                then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_told_operation, '\''), 'null'))
+        end as _ct_rejection
+    from lone_tracking_rows
+
+),
+
+staged_rows as (
+
+    select
+        `order`,
+        `it's`,
+        `name with spaces`,
+        amount,
+        day,
+        tags,
+        counts,
+        case when _ct_rejection is null and _ct_other_status is null then _ct_kind end as _change_op,
+        _change_seq,
+        coalesce(_ct_landed_time, _ct_tracking['_ct_landed_time']) as _changed_at,
+        coalesce(_ct_told_transaction_id, _ct_tracking['_transaction_id']) as _transaction_id,
+        case when _ct_rejection is not null or _ct_other_status is null then _change_seq end as _change_id,
+        case
+            when _ct_rejection is null and _ct_other_status is null and _ct_kind = 'update'
+                then nullif(
+                    array_union(
+                        array('order', 'it\'s'),
+                        array_intersect(
+                            array('order', 'it\'s', 'name with spaces', 'amount', 'day', 'tags', 'counts'),
+                            array_union(
+                                array_compact(array(
+                                    case when `order` is not null then 'order' end,
+                                    case when `it's` is not null then 'it\'s' end,
+                                    case when `name with spaces` is not null then 'name with spaces' end,
+                                    case when amount is not null then 'amount' end,
+                                    case when day is not null then 'day' end,
+                                    case when tags is not null then 'tags' end,
+                                    case when counts is not null then 'counts' end
+                                )),
+                                coalesce(_ct_named_columns, array('order', 'it\'s', 'name with spaces', 'amount', 'day', 'tags', 'counts'))
+                            )
+                        )
+                    ),
+                    array('order', 'it\'s', 'name with spaces', 'amount', 'day', 'tags', 'counts')
+                )
+        end as _present_columns,
+        case when _ct_rejection is null and _ct_other_status is null and _ct_kind <> 'delete' then _ct_named_columns end as _changed_columns,
+        case
+            when _ct_rejection is null and _ct_other_status is null and _ct_kind = 'update' and _ct_has_before and not struct(`order`, `it's`) <=> _ct_told_key_before
+                then _ct_told_key_before
+        end as _key_before,
+        _raw_id,
+        case when _ct_rejection is not null or _ct_other_status is not null then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
+        coalesce(if(_ct_rejection is not null, 'rejected', null), _ct_other_status, 'accepted') as _status,
+        case
+            when _ct_rejection is not null then _ct_rejection
+            when _ct_waits_for is not null then _ct_waits_for
+            when _ct_position > 0 then 'chunk: the record goes on from the one at position 0'
+            when _ct_is_before then 'before_image: part of the update with the same sequence'
+        end as _status_reason,
+        _parts,
+        _ct_is_tracked as _has_tracking,
+        case
+            when _ct_rejection is null and _ct_other_status is null and _ct_differs
+                then 'conflicting_content: rows of the change were delivered with different contents; the greater ones stand'
+            when _ct_rejection is null and _ct_other_status is null and _ct_kind = 'update' and not _ct_has_before and arrays_overlap(_ct_named_columns, array('order', 'it\'s'))
+                then 'key_move_without_before: the field map says that the key changed, and no before image tells the key before'
+            when _ct_rejection is null and _ct_other_status is null and _ct_kind <> 'delete'
+                then concat('unknown_field: the field map names ', nullif(array_join(filter(_ct_tracking['_ct_field_map'], told -> lower(told) not in ('_tran-id', '_time-stamp', '_change-sequence', '_continuation-position', '_arrayindex', '_fragment', '_operation', 'order', 'it\'s', 'name with spaces', 'amount', 'day', 'tags', 'counts', 'notes', 'landed')), ', '), ''), ', and neither the change table nor the sources file has a column of that name')
+        end as _report,
+        monotonically_increasing_id() as _ct_place,
+        _ct_arrival
+    from judged
+    union all
+    select
+        cast(null as bigint) as `order`,
+        cast(null as string) as `it's`,
+        cast(null as string) as `name with spaces`,
+        cast(null as decimal(12, 2)) as amount,
+        cast(null as date) as day,
+        cast(null as array<string>) as tags,
+        cast(null as array<int>) as counts,
+        cast(null as string) as _change_op,
+        case when _ct_sequence >= 0 then lpad(cast(_ct_sequence as string), 19, '0') end as _change_seq,
+        _ct_landed_time as _changed_at,
+        _transaction_id,
+        cast(null as string) as _change_id,
+        cast(null as array<string>) as _present_columns,
+        cast(null as array<string>) as _changed_columns,
+        cast(null as struct<`order`: bigint, `it's`: string>) as _key_before,
+        concat_ws('/', 'tracking', 12, coalesce(case when _ct_sequence >= 0 then lpad(cast(_ct_sequence as string), 19, '0') end, _ct_told_sequence, 'null'), coalesce(_ct_told_operation, 'null')) as _raw_id,
+        to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) as _raw_row,
+        case
+            when _ct_rejection is not null then 'rejected'
+            when _ct_operation_code between 5 and 12 then 'ignored'
+            else 'waiting'
+        end as _status,
+        case
+            when _ct_rejection is not null then _ct_rejection
+            when _ct_operation_code in (5, 12)
+                then concat('schema_event: ', element_at(map(5, 'field_deleted', 6, 'partition_dropped', 7, 'partition_truncated', 8, 'partition_deallocated', 9, 'tenant_partition_deallocated', 10, 'tenant_partition_dropped', 11, 'merged_partition_dropped', 12, 'field_added'), cast(_ct_operation_code as int)))
+            when _ct_operation_code between 6 and 11
+                then concat('partition_event: ', element_at(map(5, 'field_deleted', 6, 'partition_dropped', 7, 'partition_truncated', 8, 'partition_deallocated', 9, 'tenant_partition_deallocated', 10, 'tenant_partition_dropped', 11, 'merged_partition_dropped', 12, 'field_added'), cast(_ct_operation_code as int)), ', partition ', coalesce(cast(_partition_id as string), 'null'))
+            else 'change_row_missing: no change row of this sequence has landed'
+        end as _status_reason,
+        cast(null as int) as _parts,
+        cast(null as boolean) as _has_tracking,
+        cast(null as string) as _report,
+        monotonically_increasing_id() as _ct_place,
+        null as _ct_arrival
+    from judged_tracking_rows
+
+),
+
+
+split_texts as (
+
+    select
+        * except (tags, counts),
+        split_extent(tags, cast(null as int)) as tags,
+        split_extent(counts, cast(null as int)) as counts,
+        struct(*) as _ct_landed_row
+    from lake_raw.openedge_load
+
+),
+
+loaded as (
+
+    select
+        `order`,
+        `it's`,
+        `name with spaces`,
+        try_cast(amount as decimal(12, 2)) as amount,
+        day,
+        tags,
+        transform(counts, element -> try_cast(element as int)) as counts,
+        coalesce(
+            case when amount is not null and (try_cast(amount as decimal(12, 2)) is null or case when cast(amount as string) rlike '[eE]' then try_cast(amount as double) <> cast(try_cast(amount as decimal(12, 2)) as double) else cast(amount as string) rlike '[.][0-9]{2}[0-9]*[1-9]' end) then concat('column amount: \'', cast(amount as string), '\' is not decimal(12, 2)') end,
+            get(array_compact(transform(counts, (element, index) -> case when element is not null and try_cast(element as int) is null then concat('column counts[', index, ']: \'', cast(element as string), '\' is not int') end)), 0),
+            null
+        ) as _ct_column_misfit,
+        case
+            when _ct_landed_row['tags'] is not null and tags is null
+                then concat('column tags: \'', _ct_landed_row['tags'], '\' is not array<string>')
+            when _ct_landed_row['counts'] is not null and counts is null
+                then concat('column counts: \'', _ct_landed_row['counts'], '\' is not array<int>')
+        end as _ct_extent_misfit,
+        lower(hex(xxhash64(`order`, `it's`, `name with spaces`, amount, day, to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, day is null, tags is null, counts is null)))) as _raw_id,
+        _ct_landed_row
+    from split_texts
+
+),
+
+judged_load as (
+
+    select
+        *,
+        case
+            when _ct_extent_misfit is not null
+                then concat('value_does_not_fit: ', _ct_extent_misfit)
+            when _ct_column_misfit is not null
+                then concat('value_does_not_fit: ', _ct_column_misfit)
+            when `order` is null and `it's` is null
+                then 'key_missing: every key column is null: order, it\'s'
+        end as _ct_rejection
+    from loaded
+
+),
+
+staged_snapshot as (
+
+    select
+        `order`,
+        `it's`,
+        `name with spaces`,
+        amount,
+        day,
+        tags,
+        counts,
+        case when _ct_rejection is null then 'snapshot' end as _change_op,
+        '' as _change_seq,
+        cast(null as timestamp) as _changed_at,
+        cast(null as string) as _transaction_id,
+        case
+            when _ct_rejection is null then concat_ws(':', 'snapshot', '', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')))
+        end as _change_id,
+        cast(null as array<string>) as _present_columns,
+        cast(null as array<string>) as _changed_columns,
+        cast(null as struct<`order`: bigint, `it's`: string>) as _key_before,
+        _raw_id,
+        case when _ct_rejection is not null then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
+        case when _ct_rejection is null then 'accepted' else 'rejected' end as _status,
+        _ct_rejection as _status_reason,
+        cast(null as int) as _parts,
+        cast(null as boolean) as _has_tracking,
+        cast(null as string) as _report,
+        monotonically_increasing_id() as _ct_place,
+        null as _ct_arrival
+    from judged_load
+
+),
+
+staged as (
+
+    select *
+    from staged_rows
+    union all
+    select *
+    from staged_snapshot
+
+),
+
+accepted as (
+
+    select
+        *,
+        xxhash64(`order`, `it's`, `name with spaces`, amount, day, to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _parts, _has_tracking, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, day is null, tags is null, counts is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _raw_id is null, _parts is null, _has_tracking is null)) as _row_hash,
+        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, day, to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _present_columns, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, day is null, tags is null, counts is null, _present_columns is null))) as _ct_content_hash
+    from staged
+    where _status = 'accepted' or (_status = 'rejected' and _change_id is not null)
+
+),
+
+gathered as (
+
+    select
+        *,
+        count(*) over same_change as _ct_copies,
+        count(_report) over same_change as _ct_reports,
+        max(_report) over same_change as _ct_known_report,
+        max(_key_before) over same_change as _ct_known_key_before,
+        min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
+        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _ct_contents_differ
+    from accepted
+    window same_change as (partition by _change_seq, _change_id)
+
+),
+
+-- copies that differ: the greater text wins, and what only one of them tells (the key before) is kept
+compared as (
+
+    select
+        *,
+        max(case when _ct_copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, day, tags, counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _parts, _has_tracking, _ct_place) end) over (partition by _change_seq, _change_id) as _ct_highest_rank
+    from gathered
+
+),
+
+changes as (
+
+    select
+        cast(null as string) as _mark,
+        _change_seq,
+        _change_op,
+        _change_id,
+        '20260131T120000000000_00000000' as _batch_id,
+        _changed_at,
+        _transaction_id,
+        _present_columns,
+        _changed_columns,
+        _ct_known_key_before as _key_before,
+        _raw_id,
+        case when _ct_reports = _ct_copies and not startswith(_ct_known_report, 'conflicting_content') then _ct_known_report end as _report,
+        _ct_contents_differ or coalesce(startswith(_ct_known_report, 'conflicting_content'), false) as _is_conflicting,
+        _row_hash,
+        1 as _form,
+        _parts,
+        _has_tracking,
+        _status = 'rejected' and _change_id is not null as _ct_withdraws,
+        `order`, `it's`, `name with spaces`, amount, day, tags, counts
+    from compared
+    where _ct_copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, day, tags, counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _parts, _has_tracking, _ct_place) = _ct_highest_rank
+
+),
+
+-- what the log does not hold yet, or holds otherwise
+new_changes as (
+
+    select
+        changes.*,
+        changes._ct_withdraws or coalesce(known._key_before is not null and case
+            when struct(changes._parts, changes._has_tracking) > struct(known._parts, known._has_tracking) then not changes._key_before <=> known._key_before
+            when struct(changes._parts, changes._has_tracking) = struct(known._parts, known._has_tracking) then changes._key_before is not null and (known._key_before is null or changes._key_before > known._key_before)
+            else false
+        end, false)
+        or coalesce(known._change_id is not null and not (changes.`order` <=> known.`order` and changes.`it's` <=> known.`it's` and changes._change_op <=> known._change_op) and (struct(changes._parts, changes._has_tracking, to_json(struct(changes.`order`, changes.`it's`, changes.`name with spaces`, changes.amount, changes.day, changes.tags, changes.counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), changes._change_op, changes._present_columns, changes._changed_columns, changes._changed_at, changes._transaction_id, changes._raw_id, changes._parts, changes._has_tracking) > struct(known._parts, known._has_tracking, to_json(struct(known.`order`, known.`it's`, known.`name with spaces`, known.amount, known.day, known.tags, known.counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), known._change_op, known._present_columns, known._changed_columns, known._changed_at, known._transaction_id, known._raw_id, known._parts, known._has_tracking) or (known._form < 1 and not struct(known._parts, known._has_tracking) > struct(changes._parts, changes._has_tracking))), false) as _ct_overrules,
+        known._change_id is not null as _ct_is_known
+    from changes
+    left join lake.dedup_feed__openedge_arriving__state as known
+        on changes._change_id = known._change_id and changes._change_seq = known._change_seq
+    where
+        case
+            when struct(known._parts, known._has_tracking) > struct(changes._parts, changes._has_tracking)
+                then false
+            when changes._ct_withdraws
+                then known._change_id is not null
+            else
+                known._change_id is null
+                or changes._row_hash <> known._row_hash
+                or known._form < 1
+                or (changes._key_before is not null and not changes._key_before <=> known._key_before)
+                or (changes._report is null and known._report is not null)
+                or (changes._is_conflicting and not known._is_conflicting)
+        end
+
+)
+
+select *
+from new_changes

@@ -1,0 +1,669 @@
+select 0 as place, _mark from lake.dedup_feed__openedge_arriving__state where _mark is not null
+;
+
+select cast(max(landed) as string) from lake_raw.openedge_arriving where landed is not null
+;
+
+select cast(max(_ct_arrival) as string) as edge, max_by(_ct_rows, _ct_arrival) as edge_rows, count_if(_ct_arrival is null) as unplaced, max(case when _ct_is_settled then _ct_rows end) as settled_rows, min(_ct_lowest_seq) as lowest_seq, min(case when not coalesce(_ct_is_settled, false) then _ct_lowest_seq end) as lowest_seq_above from (select _ct_arrival, _ct_arrival = 500 as _ct_is_settled, concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_rows, min(_ct_sequence) as _ct_lowest_seq from (select landed as _ct_arrival, cast(null as string) as _ct_sequence, xxhash64(`_Tran-Id`, `_Time-Stamp`, `_Change-Sequence`, `_Continuation-Position`, _ArrayIndex, _Fragment, _Operation, `order`, `it's`, `name with spaces`, amount, day, tags, counts, notes, landed, array(`_Tran-Id` is null, `_Time-Stamp` is null, `_Change-Sequence` is null, `_Continuation-Position` is null, _ArrayIndex is null, _Fragment is null, _Operation is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, day is null, tags is null, counts is null, notes is null, landed is null)) as _ct_hash from lake_raw.openedge_arriving where (landed >= 500 or landed is null)) group by _ct_arrival)
+;
+
+select cast(least(max(_ct_last_arrival), min(_ct_waiting_since)) as string) as settled, count(_ct_waiting_since) as waiting from (with landed as (
+
+    select
+        cast(`_Change-Sequence` as bigint) as _ct_sequence,
+        cast(`_Change-Sequence` as string) as _ct_told_sequence,
+        cast(`_Operation` as bigint) as _ct_operation_code,
+        cast(`_Operation` as string) as _ct_told_operation,
+        cast(`_Continuation-Position` as bigint) as _ct_record_position,
+        cast(`_Continuation-Position` as string) as _ct_told_position,
+        cast(`_ArrayIndex` as bigint) as _ct_array_index,
+        cast(`_ArrayIndex` as string) as _ct_told_array_index,
+        cast(`_Fragment` as string) as _ct_told_fragment,
+        case lower(cast(`_Fragment` as string))
+            when 'true' then 1
+            when 'false' then 0
+            else cast(`_Fragment` as bigint)
+        end as _ct_fragment,
+        try_cast(`_Time-Stamp` as timestamp) as _ct_landed_time,
+        `_Time-Stamp` as _ct_told_time,
+        cast(`_Tran-Id` as string) as _ct_told_transaction_id,
+        struct(`order` as `order`, `it's` as `it's`, `name with spaces` as `name with spaces`, amount as amount, day as day, tags as tags, counts as counts) as _ct_values,
+        landed as _ct_arrival,
+        struct(*) as _ct_landed_row
+    from lake_raw.openedge_arriving
+
+),
+
+tracking_rows as (select * from the_model),
+
+tracked as (select * from the_model),
+
+placed as (select * from the_model),
+
+identified as (select * from the_model),
+
+counted as (select * from the_model),
+
+-- of a row that landed more than once, the greatest counts
+images as (select * from the_model),
+
+with_tracking as (select * from the_model),
+
+clashes as (select * from the_model),
+
+judged_records as (select * from the_model),
+
+joined as (select * from the_model),
+
+records as (select * from the_model),
+
+typed as (select * from the_model),
+
+judged as (select * from the_model),
+
+lone_tracking_rows as (select * from the_model),
+
+judged_tracking_rows as (select * from the_model),
+
+staged_rows as (select * from the_model),
+
+staged as (
+
+    select *
+    from staged_rows
+
+) select _ct_arrival as _ct_last_arrival, case when _status = 'waiting' or (_status = 'accepted' and not _has_tracking) then _ct_arrival end as _ct_waiting_since from staged)
+;
+
+alter table lake.dedup_feed__openedge_arriving__state add columns (`order` bigint, `it's` string, `name with spaces` string, amount decimal(12, 2), day date, tags array<string>, counts array<int>)
+;
+
+create or replace view lake.dedup_feed__openedge_arriving
+(
+    `order`,
+    `it's`,
+    `name with spaces`,
+    amount,
+    day,
+    tags,
+    counts,
+    _change_op comment 'insert, update, upsert, delete, truncate, snapshot; null where the raw row is no change',
+    _change_seq comment 'sorts as text in the order of change; of snapshot rows snapshot_seq',
+    _changed_at comment 'when the source says it happened, approximate; never an order',
+    _transaction_id comment 'null where the feed has none',
+    _change_id comment 'identity of the change within its table: raw rows with one id are one change delivered again',
+    _present_columns comment 'columns whose value this change bears; null = all that were declared when it was logged',
+    _changed_columns comment 'columns that the mask says were changed; null = it does not say',
+    _key_before comment 'the key before this change moved it; else null',
+    _raw_id comment 'where the raw row stands: topic, partition and offset, the position in a trail, the record id of an event, or the place in OpenEdge\'s index; of Qlik change tables a hash of the raw row, which rows that are the same share',
+    _batch_id comment 'the run that brought the change in or last revised it; sorts by the start of the run',
+    _report comment 'null, or code: detail of an accepted change that needs a look',
+    _is_conflicting comment 'this change was delivered with different contents, of which the greater stands',
+    _parts comment 'how many change rows the change was read from',
+    _has_tracking comment 'whether the change was read with its tracking row'
+)
+tblproperties ('change_tables.digest' = '…')
+as
+select
+    `order`, -- bigint
+    `it's`, -- string
+    `name with spaces`, -- string
+    amount, -- decimal(12,2)
+    day, -- date
+    tags, -- array<string>
+    counts, -- array<int>
+    _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _changed_columns, _key_before, _raw_id, _batch_id, _report, _is_conflicting, _parts, _has_tracking
+from lake.dedup_feed__openedge_arriving__state
+where _mark is null
+;
+
+create table lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000
+    using parquet
+    as
+    select * from the_model
+;
+
+select count_if(_mark is null) as changes, min(case when _mark is null then _change_seq end) as lowest_seq, max(case when _mark is null then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, count_if(_ct_overrules) as overruled, count_if(_ct_is_known) as known from lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000
+;
+
+alter view lake.dedup_feed__openedge_arriving set tblproperties ('change_tables.mark' = '')
+;
+
+merge into lake.dedup_feed__openedge_arriving__state as target
+using (
+    select
+        _mark,
+        _ct_withdraws,
+        _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, _parts, _has_tracking, `order`, `it's`, `name with spaces`, amount, day, tags, counts
+    from lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000
+    where _mark is null or _ct_withdraws
+    union all
+    select
+        '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 6, "marks_rows": false, "floor": "20260131120000250000000000000000021", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": true, "rebuild": "20260131T120000000000_00000000", "snapshot_seq": "", "arrival": "whole_number:landed", "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "day": "date", "tags": "array<string>", "counts": "array<int>"}, "form": 1, "added": {"name with spaces": 1, "amount": 1, "day": 1, "tags": 1, "counts": 1}}' as _mark,
+        false as _ct_withdraws,
+        null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as _parts, null as _has_tracking, null as `order`, null as `it's`, null as `name with spaces`, null as amount, null as day, null as tags, null as counts
+) as source
+    on
+        source._change_id <=> target._change_id
+        and source._change_seq <=> target._change_seq
+        and (source._mark is null) = (target._mark is null)
+        and (target._mark is not null or target._change_seq between '20260131120000250000000000000000020' and '20260131120000250000000000000000022')
+when matched and source._mark is not null then update set
+    _mark = case
+        when target._mark = '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "whole_number:landed", "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string"}, "form": 0, "added": {}}' then source._mark
+        else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
+    end
+when matched and source._ct_withdraws and not struct(target._parts, target._has_tracking) > struct(source._parts, source._has_tracking) then delete
+when matched and (struct(source._parts, source._has_tracking, to_json(struct(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.day, source.tags, source.counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id, source._parts, source._has_tracking) > struct(target._parts, target._has_tracking, to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.day, target.tags, target.counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id, target._parts, target._has_tracking) or (target._form < 1 and not struct(target._parts, target._has_tracking) > struct(source._parts, source._has_tracking))) then update set
+    _change_op = source._change_op,
+    _changed_at = source._changed_at,
+    _transaction_id = source._transaction_id,
+    _present_columns = source._present_columns,
+    _changed_columns = source._changed_columns,
+    _raw_id = source._raw_id,
+    _row_hash = source._row_hash,
+    _form = source._form,
+    _parts = source._parts,
+    _has_tracking = source._has_tracking,
+    `order` = source.`order`,
+    `it's` = source.`it's`,
+    `name with spaces` = source.`name with spaces`,
+    amount = source.amount,
+    day = source.day,
+    tags = source.tags,
+    counts = source.counts,
+    _batch_id = case
+        when
+            xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.day, to_json(source.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(source.counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._parts, source._has_tracking, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.day is null, source.tags is null, source.counts is null, source._change_op is null, source._present_columns is null, source._changed_columns is null, source._changed_at is null, source._transaction_id is null, source._parts is null, source._has_tracking is null)) = xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.day, to_json(target.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._parts, target._has_tracking, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.day is null, target.tags is null, target.counts is null, target._change_op is null, target._present_columns is null, target._changed_columns is null, target._changed_at is null, target._transaction_id is null, target._parts is null, target._has_tracking is null))
+            and not ((case
+            when struct(source._parts, source._has_tracking) > struct(target._parts, target._has_tracking) then not source._key_before <=> target._key_before
+            when struct(source._parts, source._has_tracking) = struct(target._parts, target._has_tracking) then source._key_before is not null and (target._key_before is null or source._key_before > target._key_before)
+            else false
+        end)
+    or (source._report is null and target._report is not null
+    and not struct(target._parts, target._has_tracking) > struct(source._parts, source._has_tracking))
+    or (not target._is_conflicting and (source._is_conflicting
+    or (
+        struct(source._parts, source._has_tracking) = struct(target._parts, target._has_tracking) and
+        (
+            not source._change_op <=> target._change_op
+            or coalesce(source._key_before <> target._key_before, false)
+            or (
+                source._change_op not in ('delete', 'truncate')
+                and xxhash64(source.`order`, source.`it's`, if(target._form < 1, target.`name with spaces`, source.`name with spaces`), if(target._form < 1, target.amount, source.amount), if(target._form < 1, target.day, source.day), to_json(if(target._form < 1, target.tags, source.tags), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(if(target._form < 1, target.counts, source.counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), if(target._form < 1, target._present_columns, source._present_columns), array(source.`order` is null, source.`it's` is null, if(target._form < 1, target.`name with spaces`, source.`name with spaces`) is null, if(target._form < 1, target.amount, source.amount) is null, if(target._form < 1, target.day, source.day) is null, if(target._form < 1, target.tags, source.tags) is null, if(target._form < 1, target.counts, source.counts) is null, if(target._form < 1, target._present_columns, source._present_columns) is null))
+                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.day, to_json(target.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.day is null, target.tags is null, target.counts is null, target._present_columns is null))
+            )
+        )
+    ))))
+            then target._batch_id
+        else source._batch_id
+    end,
+    _key_before = case when case
+            when struct(source._parts, source._has_tracking) > struct(target._parts, target._has_tracking) then not source._key_before <=> target._key_before
+            when struct(source._parts, source._has_tracking) = struct(target._parts, target._has_tracking) then source._key_before is not null and (target._key_before is null or source._key_before > target._key_before)
+            else false
+        end then source._key_before else target._key_before end,
+    _report = case
+        when struct(source._parts, source._has_tracking) > struct(target._parts, target._has_tracking) then source._report
+        when struct(target._parts, target._has_tracking) > struct(source._parts, source._has_tracking) then target._report
+        else case when source._report is not null and target._report is not null then greatest(source._report, target._report) end
+    end,
+    _is_conflicting = target._is_conflicting or source._is_conflicting
+    or (
+        struct(source._parts, source._has_tracking) = struct(target._parts, target._has_tracking) and
+        (
+            not source._change_op <=> target._change_op
+            or coalesce(source._key_before <> target._key_before, false)
+            or (
+                source._change_op not in ('delete', 'truncate')
+                and xxhash64(source.`order`, source.`it's`, if(target._form < 1, target.`name with spaces`, source.`name with spaces`), if(target._form < 1, target.amount, source.amount), if(target._form < 1, target.day, source.day), to_json(if(target._form < 1, target.tags, source.tags), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(if(target._form < 1, target.counts, source.counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), if(target._form < 1, target._present_columns, source._present_columns), array(source.`order` is null, source.`it's` is null, if(target._form < 1, target.`name with spaces`, source.`name with spaces`) is null, if(target._form < 1, target.amount, source.amount) is null, if(target._form < 1, target.day, source.day) is null, if(target._form < 1, target.tags, source.tags) is null, if(target._form < 1, target.counts, source.counts) is null, if(target._form < 1, target._present_columns, source._present_columns) is null))
+                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.day, to_json(target.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.day is null, target.tags is null, target.counts is null, target._present_columns is null))
+            )
+        )
+    )
+when matched and ((struct(source._parts, source._has_tracking, to_json(struct(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.day, source.tags, source.counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id, source._parts, source._has_tracking) > struct(target._parts, target._has_tracking, to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.day, target.tags, target.counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id, target._parts, target._has_tracking) or (target._form < 1 and not struct(target._parts, target._has_tracking) > struct(source._parts, source._has_tracking)))
+    or (case
+            when struct(source._parts, source._has_tracking) > struct(target._parts, target._has_tracking) then not source._key_before <=> target._key_before
+            when struct(source._parts, source._has_tracking) = struct(target._parts, target._has_tracking) then source._key_before is not null and (target._key_before is null or source._key_before > target._key_before)
+            else false
+        end)
+    or (source._report is null and target._report is not null
+    and not struct(target._parts, target._has_tracking) > struct(source._parts, source._has_tracking))
+    or (not target._is_conflicting and (source._is_conflicting
+    or (
+        struct(source._parts, source._has_tracking) = struct(target._parts, target._has_tracking) and
+        (
+            not source._change_op <=> target._change_op
+            or coalesce(source._key_before <> target._key_before, false)
+            or (
+                source._change_op not in ('delete', 'truncate')
+                and xxhash64(source.`order`, source.`it's`, if(target._form < 1, target.`name with spaces`, source.`name with spaces`), if(target._form < 1, target.amount, source.amount), if(target._form < 1, target.day, source.day), to_json(if(target._form < 1, target.tags, source.tags), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(if(target._form < 1, target.counts, source.counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), if(target._form < 1, target._present_columns, source._present_columns), array(source.`order` is null, source.`it's` is null, if(target._form < 1, target.`name with spaces`, source.`name with spaces`) is null, if(target._form < 1, target.amount, source.amount) is null, if(target._form < 1, target.day, source.day) is null, if(target._form < 1, target.tags, source.tags) is null, if(target._form < 1, target.counts, source.counts) is null, if(target._form < 1, target._present_columns, source._present_columns) is null))
+                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.day, to_json(target.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.day is null, target.tags is null, target.counts is null, target._present_columns is null))
+            )
+        )
+    )))) then update set
+    _batch_id = case
+        when
+            xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.day, to_json(source.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(source.counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._parts, source._has_tracking, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.day is null, source.tags is null, source.counts is null, source._change_op is null, source._present_columns is null, source._changed_columns is null, source._changed_at is null, source._transaction_id is null, source._parts is null, source._has_tracking is null)) = xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.day, to_json(target.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._parts, target._has_tracking, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.day is null, target.tags is null, target.counts is null, target._change_op is null, target._present_columns is null, target._changed_columns is null, target._changed_at is null, target._transaction_id is null, target._parts is null, target._has_tracking is null))
+            and not ((case
+            when struct(source._parts, source._has_tracking) > struct(target._parts, target._has_tracking) then not source._key_before <=> target._key_before
+            when struct(source._parts, source._has_tracking) = struct(target._parts, target._has_tracking) then source._key_before is not null and (target._key_before is null or source._key_before > target._key_before)
+            else false
+        end)
+    or (source._report is null and target._report is not null
+    and not struct(target._parts, target._has_tracking) > struct(source._parts, source._has_tracking))
+    or (not target._is_conflicting and (source._is_conflicting
+    or (
+        struct(source._parts, source._has_tracking) = struct(target._parts, target._has_tracking) and
+        (
+            not source._change_op <=> target._change_op
+            or coalesce(source._key_before <> target._key_before, false)
+            or (
+                source._change_op not in ('delete', 'truncate')
+                and xxhash64(source.`order`, source.`it's`, if(target._form < 1, target.`name with spaces`, source.`name with spaces`), if(target._form < 1, target.amount, source.amount), if(target._form < 1, target.day, source.day), to_json(if(target._form < 1, target.tags, source.tags), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(if(target._form < 1, target.counts, source.counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), if(target._form < 1, target._present_columns, source._present_columns), array(source.`order` is null, source.`it's` is null, if(target._form < 1, target.`name with spaces`, source.`name with spaces`) is null, if(target._form < 1, target.amount, source.amount) is null, if(target._form < 1, target.day, source.day) is null, if(target._form < 1, target.tags, source.tags) is null, if(target._form < 1, target.counts, source.counts) is null, if(target._form < 1, target._present_columns, source._present_columns) is null))
+                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.day, to_json(target.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.day is null, target.tags is null, target.counts is null, target._present_columns is null))
+            )
+        )
+    ))))
+            then target._batch_id
+        else source._batch_id
+    end,
+    _key_before = case when case
+            when struct(source._parts, source._has_tracking) > struct(target._parts, target._has_tracking) then not source._key_before <=> target._key_before
+            when struct(source._parts, source._has_tracking) = struct(target._parts, target._has_tracking) then source._key_before is not null and (target._key_before is null or source._key_before > target._key_before)
+            else false
+        end then source._key_before else target._key_before end,
+    _report = case
+        when struct(source._parts, source._has_tracking) > struct(target._parts, target._has_tracking) then source._report
+        when struct(target._parts, target._has_tracking) > struct(source._parts, source._has_tracking) then target._report
+        else case when source._report is not null and target._report is not null then greatest(source._report, target._report) end
+    end,
+    _is_conflicting = target._is_conflicting or source._is_conflicting
+    or (
+        struct(source._parts, source._has_tracking) = struct(target._parts, target._has_tracking) and
+        (
+            not source._change_op <=> target._change_op
+            or coalesce(source._key_before <> target._key_before, false)
+            or (
+                source._change_op not in ('delete', 'truncate')
+                and xxhash64(source.`order`, source.`it's`, if(target._form < 1, target.`name with spaces`, source.`name with spaces`), if(target._form < 1, target.amount, source.amount), if(target._form < 1, target.day, source.day), to_json(if(target._form < 1, target.tags, source.tags), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(if(target._form < 1, target.counts, source.counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), if(target._form < 1, target._present_columns, source._present_columns), array(source.`order` is null, source.`it's` is null, if(target._form < 1, target.`name with spaces`, source.`name with spaces`) is null, if(target._form < 1, target.amount, source.amount) is null, if(target._form < 1, target.day, source.day) is null, if(target._form < 1, target.tags, source.tags) is null, if(target._form < 1, target.counts, source.counts) is null, if(target._form < 1, target._present_columns, source._present_columns) is null))
+                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.day, to_json(target.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.day is null, target.tags is null, target.counts is null, target._present_columns is null))
+            )
+        )
+    )
+when not matched and not source._ct_withdraws then insert (_mark, _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, _parts, _has_tracking, `order`, `it's`, `name with spaces`, amount, day, tags, counts)
+    values (source._mark, source._change_seq, source._change_id, source._batch_id, source._key_before, source._report, source._is_conflicting, source._change_op, source._changed_at, source._transaction_id, source._present_columns, source._changed_columns, source._raw_id, source._row_hash, source._form, source._parts, source._has_tracking, source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.day, source.tags, source.counts)
+;
+
+drop table if exists lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000
+;
+
+alter view lake.dedup_feed__openedge_arriving set tblproperties ('change_tables.mark' = '…', 'change_tables.mark.0' = '…')
+;
+
+create or replace view lake.dedup_feed__openedge_arriving__reports
+
+tblproperties ('change_tables.digest' = '…')
+as
+with changes as (
+
+    select *
+    from lake.dedup_feed__openedge_arriving__state
+    where
+        _mark is null
+        and _change_op <> 'truncate'
+
+),
+
+events as (
+
+    select
+        if(_ct_departs, _key_before['order'], `order`) as `order`,
+        if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
+        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
+        if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _ct_departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _ct_departs as _ct_enters
+    from changes
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
+
+),
+
+truncates as (
+
+    select _change_seq, _changed_at, _transaction_id, _change_id
+    from lake.dedup_feed__openedge_arriving__state
+    where
+        _mark is null
+        and _change_op = 'truncate'
+
+),
+
+floors as (
+
+    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _ct_floors
+    from truncates
+
+),
+
+key_events as (
+
+    select
+        events.`order`, events.`it's`, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._present_columns, events._precedence, events._is_deleted, events._ct_enters,
+        false as _is_replayed
+    from events
+
+),
+
+given_events as (
+
+    select
+        `order`, `it's`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _is_replayed,
+        false as _ct_is_known
+    from key_events
+
+),
+
+spans as (
+
+    select
+        `order`, `it's`,
+        _is_replayed,
+        _change_seq as _ct_span_seq,
+        lead(_change_seq) over (
+            partition by `order`, `it's`
+            order by _change_seq, _precedence, _change_id
+        ) as _ct_span_next_seq
+    from given_events
+
+),
+
+key_floors as (
+
+    select
+        `order`, `it's`,
+        _is_replayed,
+        get(
+            filter(
+                _ct_floors,
+                floor -> floor._change_seq > _ct_span_seq and (_ct_span_next_seq is null or floor._change_seq <= _ct_span_next_seq)
+            ),
+            0
+        ) as _ct_floor
+    from spans
+    cross join floors
+
+),
+
+ended_events as (
+
+    select *
+    from given_events
+    union all
+    select
+        `order`,
+        `it's`,
+        'truncate' as _change_op,
+        _ct_floor['_change_seq'] as _change_seq,
+        _ct_floor['_changed_at'] as _changed_at,
+        _ct_floor['_transaction_id'] as _transaction_id,
+        _ct_floor['_change_id'] as _change_id,
+        cast(null as array<string>) as _present_columns,
+        1 as _precedence,
+        true as _is_deleted,
+        false as _ct_enters,
+        _is_replayed,
+        false as _ct_is_known
+    from key_floors
+    where _ct_floor is not null
+
+),
+
+-- no join of keys with events: Spark would push it into every branch of the events
+marked_events as (
+
+    select
+        *,
+        max(_ct_enters or _precedence = 3) over (
+            partition by `order`, `it's`
+        ) as _ct_is_moved
+    from ended_events
+
+),
+
+replayed_tenancies as (
+
+    select
+        `order`, `it's`,
+        aggregate(
+            array_sort(collect_list(struct(
+                _change_seq, cast(_precedence as int) as _precedence, _change_id, _transaction_id, _ct_enters, _is_deleted
+            ))),
+            named_struct(
+                'transaction_id', cast(null as string),
+                'queue', cast(array() as array<string>),
+                'told', cast(array() as array<struct<
+                    _change_seq: string, _precedence: int, _change_id: string, _ct_enters: boolean,
+                    _ct_tenancy: string, _ct_is_covered: boolean
+                >>)
+            ),
+            (held, event) -> named_struct(
+                'transaction_id', event._transaction_id,
+                'queue', case
+                    when event._precedence = 1 then cast(array() as array<string>)
+                    when (event._is_deleted and event._precedence in (3, 7)) then slice(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), 2, size(held.queue))
+                    when event._ct_enters or size(held.queue) = 0 then concat(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), array(event._change_id))
+                    else if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))
+                end,
+                'told', concat(held.told, array(named_struct(
+                    '_change_seq', event._change_seq,
+                    '_precedence', event._precedence,
+                    '_change_id', event._change_id,
+                    '_ct_enters', event._ct_enters,
+                    '_ct_tenancy', case
+                        when event._precedence = 1 then get(held.queue, size(held.queue) - 1)
+                        when (event._is_deleted and event._precedence in (3, 7)) then get(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), 0)
+                        when event._ct_enters or size(held.queue) = 0 then event._change_id
+                        else get(held.queue, size(held.queue) - 1)
+                    end,
+                    '_ct_is_covered', (event._is_deleted and event._precedence in (3, 7)) and size(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))) > 1
+                )))
+            )
+        ).told as _ct_told
+    from marked_events
+    where _ct_is_moved
+    group by `order`, `it's`
+
+),
+
+tenancies as (
+
+    select
+        `order`, `it's`,
+        _change_seq,
+        _precedence,
+        _change_id,
+        _ct_enters,
+        _ct_tenancy,
+        _ct_is_covered
+    from replayed_tenancies
+        lateral view inline(_ct_told) as _change_seq, _precedence, _change_id, _ct_enters, _ct_tenancy, _ct_is_covered
+
+),
+
+links as (
+
+    select
+        max(case when _ct_enters then _ct_tenancy end) as _ct_tenancy,
+        max(case when _precedence = 3 then _ct_tenancy end) as _ct_tenancy_before
+    from tenancies
+    group by _change_id
+    having _ct_tenancy is not null and _ct_tenancy_before is not null
+
+),
+
+-- one row, of links alone: two ids a move
+collected_links as (
+
+    select
+        array_agg(_ct_tenancy) as _ct_tenancy,
+        array_agg(_ct_tenancy_before) as _ct_tenancy_before
+    from links
+
+),
+
+traced_links as (
+
+    select
+        _ct_tenancy,
+        first_ancestors(_ct_tenancy, _ct_tenancy_before) as _ct_first_tenancy
+    from collected_links
+
+),
+
+lineages as (
+
+    select inline(arrays_zip(_ct_tenancy, _ct_first_tenancy))
+    from traced_links
+
+),
+
+followed_events as (
+
+    select
+        marked_events.*,
+        coalesce(lineages._ct_first_tenancy, tenancies._ct_tenancy) as _ct_lineage,
+        coalesce(tenancies._ct_is_covered, false) as _ct_is_covered
+    from marked_events
+    left join tenancies
+        on
+            marked_events.`order` <=> tenancies.`order` and marked_events.`it's` <=> tenancies.`it's`
+            and marked_events._change_seq = tenancies._change_seq
+            and marked_events._precedence = tenancies._precedence
+            and marked_events._change_id <=> tenancies._change_id
+    left join lineages
+        on tenancies._ct_tenancy = lineages._ct_tenancy
+
+),
+
+stays as (
+
+    select
+        `order`, `it's`,
+        _ct_tenancy,
+        min(struct(_change_seq, _precedence)) as _ct_began,
+        bool_or(_precedence in (
+            1, 3, 7
+        )) as _ct_is_ended
+    from tenancies
+    where _ct_tenancy is not null
+    group by `order`, `it's`, _ct_tenancy
+
+),
+
+followed_stays as (
+
+    select
+        *,
+        lead(_ct_tenancy) over (partition by `order`, `it's` order by _ct_began, _ct_tenancy) as _ct_covered_by
+    from stays
+
+),
+
+covered_rows as (
+
+    select
+        `order`, `it's`,
+        _ct_tenancy as _change_id,
+        _ct_began['_change_seq'] as _change_seq,
+        _ct_covered_by
+    from followed_stays
+    where not _ct_is_ended and _ct_covered_by is not null
+
+),
+
+started_events as (
+
+    select
+        *,
+        not _is_deleted
+        and (_ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _ct_can_start
+    from followed_events
+
+),
+
+judged_events as (
+
+    select
+        *,
+        coalesce(
+            last_value(
+                case
+                    when _is_deleted and _ct_lineage is not null and _precedence = 3 then null
+                    when _is_deleted then false
+                    when _ct_can_start then true
+                end,
+                true
+            ) over (
+                partition by _ct_lineage, if(_ct_lineage is null, `order`, null), if(_ct_lineage is null, `it's`, null)
+                order by _change_seq, _precedence, _change_id
+                rows between unbounded preceding and 1 preceding
+            ),
+            false
+        ) as _ct_has_lived
+    from started_events
+
+),
+
+borne_events as (
+
+    select
+        *,
+        not _is_deleted and (_ct_can_start or _ct_has_lived) as _ct_lives,
+        not _ct_has_lived or _ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _ct_bears_all
+    from judged_events
+
+),
+
+reports as (
+
+    select
+        _change_id,
+        _change_seq,
+        substring_index(_report, ':', 1) as code,
+        trim(substring(_report, instr(_report, ':') + 1)) as detail
+    from lake.dedup_feed__openedge_arriving__state
+    where _report is not null
+    union all
+    select
+        _change_id,
+        _change_seq,
+        'conflicting_content' as code,
+        'delivered with different contents or before images; the greater ones stand' as detail
+    from lake.dedup_feed__openedge_arriving__state
+    where _is_conflicting
+    union all
+    select
+        _change_id,
+        _change_seq,
+        'orphan' as code,
+        concat('no row lives at key ', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false')), ', and the update does not bear every column') as detail
+    from borne_events
+    where not _is_deleted and not _ct_lives
+    union all
+    select
+        _change_id,
+        _change_seq,
+        'key_collision' as code,
+        concat('its row at key ', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false')), ' was covered by that of change ', _ct_covered_by) as detail
+    from covered_rows
+
+)
+
+select
+    _change_id,
+    _change_seq,
+    code,
+    detail
+from reports
+;
