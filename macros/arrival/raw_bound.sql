@@ -161,7 +161,7 @@
 -#}
 {% macro _landed_positions(spec, arrival, settled) %}
     {% set groups = change_tables.column_list(arrival.group) %}
-    {% set told = change_tables.columns_as_texts(arrival.group) + change_tables.columns_as_texts(arrival.columns, '_ct_last') %}
+    {% set texts = change_tables.columns_as_texts(arrival.group) + change_tables.columns_as_texts(arrival.columns, '_ct_last') %}
     {% set since = change_tables.positions_since(arrival, settled, 0) if settled else 'true' %}
     {% set positions = {} %}
     {% set unplaced = [] %}
@@ -176,7 +176,7 @@
             {% set landed = "select " ~ groups ~ ", _ct_position, count(*) as _ct_copies from (" ~ landed ~ ") group by " ~ groups ~ ", _ct_position" %}
         {% endif %}
         {% set rows = run_query(
-            "select " ~ told | join(', ') ~ ", _ct_copies, _ct_unplaced from (select " ~ groups ~ ", max(_ct_position) as _ct_last,"
+            "select " ~ texts | join(', ') ~ ", _ct_copies, _ct_unplaced from (select " ~ groups ~ ", max(_ct_position) as _ct_last,"
             ~ " max(case when _ct_position is not null then _ct_copies end) as _ct_copies, count_if(_ct_position is null) as _ct_unplaced from ("
             ~ landed ~ ") group by " ~ groups ~ ")"
         ).rows %}

@@ -27,7 +27,7 @@ placed_events as (
         lead(_change_seq) over in_order as _ct_next_seq
     from {{ 'overlaid_events' if spec.images == 'partial' else change_tables.given_events(run) }}
     {%- if spec.images == 'partial' %}
-    where {{ 'not _ct_is_covered and ' if run.follows_rows }}(_ct_has_lived or _ct_is_known or _change_op <> 'truncate')
+    where {{ 'not _ct_ends_covered_row and ' if run.follows_rows }}(_ct_has_lived or _ct_is_known or _change_op <> 'truncate')
     {%- endif %}
     window in_order as (
         partition by {{ change_tables.column_list(spec.key) }}
@@ -319,7 +319,7 @@ overlaid_events as (
         {%- endfor %}
         not _ct_lives as _is_deleted,
         {%- if run.follows_rows %}
-        _ct_is_covered,
+        _ct_ends_covered_row,
         {%- endif %}
         _ct_has_lived,
         _ct_is_known

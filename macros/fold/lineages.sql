@@ -51,7 +51,7 @@ followed_events as (
     select
         marked_events.*,
         coalesce(lineages._ct_first_tenancy, tenancies._ct_tenancy) as _ct_lineage,
-        coalesce(tenancies._ct_is_covered, false) as _ct_is_covered
+        coalesce(tenancies._ct_ends_covered_row, false) as _ct_ends_covered_row
     from marked_events
     left join tenancies
         on
@@ -69,7 +69,7 @@ followed_events as (
 {#-
     The tenancy of every event of the keys that moves touched. Inside one transaction a row may enter a key whose row has
     not left yet: whoever entered first leaves first, and the end of the transaction leaves the newest. Such an end of a
-    covered row (`_ct_is_covered`) changes nothing at the key itself.
+    covered row (`_ct_ends_covered_row`) changes nothing at the key itself.
 -#}
 {% macro _tenancy_steps(spec, run) -%}
 {%- set given = change_tables.given_events(run) -%}
@@ -96,13 +96,13 @@ replayed_tenancies as (
             named_struct(
                 'transaction_id', cast(null as string),
                 'queue', cast(array() as array<string>),
-                'told', cast(array() as array<struct<
+                'tenancies', cast(array() as array<struct<
                     _change_seq: string, _precedence: int, _change_id: string, _ct_enters: boolean,
-                    _ct_tenancy: string, _ct_is_covered: boolean
+                    _ct_tenancy: string, _ct_ends_covered_row: boolean
                 >>)
             ),
-            (held, event) -> {{ change_tables._told_tenancy() }}
-        ).told as _ct_told
+            (held, event) -> {{ change_tables._replayed_event() }}
+        ).tenancies as _ct_tenancies
     from marked_events
     where _ct_is_moved
     group by {{ change_tables.column_list(spec.key) }}
@@ -118,16 +118,16 @@ tenancies as (
         _change_id,
         _ct_enters,
         _ct_tenancy,
-        _ct_is_covered
+        _ct_ends_covered_row
     from replayed_tenancies
-        lateral view inline(_ct_told) as _change_seq, _precedence, _change_id, _ct_enters, _ct_tenancy, _ct_is_covered
+        lateral view inline(_ct_tenancies) as _change_seq, _precedence, _change_id, _ct_enters, _ct_tenancy, _ct_ends_covered_row
 
 )
 {%- endmacro %}
 
 
 {#- One event in the replay of a key: who is in the queue behind it, and whose event it was. -#}
-{% macro _told_tenancy() -%}
+{% macro _replayed_event() -%}
 {%- set queue -%}
 if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))
 {%- endset -%}
@@ -144,7 +144,7 @@ named_struct(
                     when event._ct_enters or size(held.queue) = 0 then concat({{ queue }}, array(event._change_id))
                     else {{ queue }}
                 end,
-                'told', concat(held.told, array(named_struct(
+                'tenancies', concat(held.tenancies, array(named_struct(
                     '_change_seq', event._change_seq,
                     '_precedence', event._precedence,
                     '_change_id', event._change_id,
@@ -155,7 +155,7 @@ named_struct(
                         when event._ct_enters or size(held.queue) = 0 then event._change_id
                         else get(held.queue, size(held.queue) - 1)
                     end,
-                    '_ct_is_covered', {{ is_end }} and size({{ queue }}) > 1
+                    '_ct_ends_covered_row', {{ is_end }} and size({{ queue }}) > 1
                 )))
             )
 {%- endmacro %}

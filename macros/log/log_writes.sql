@@ -109,7 +109,7 @@ when not matched{{ ' and not source._ct_withdraws' if withdraws }} then insert (
 {#- Whether a delivery tells something of a change that counts whichever content wins. -#}
 {% macro _tells_besides(spec) -%}
     ({{ change_tables.key_before_wins(spec) }})
-    or ({{ change_tables._report_is_settled(spec) }})
+    or ({{ change_tables._removes_report(spec) }})
     or (not target._is_conflicting and ({{ change_tables._conflicts(spec) }}))
 {%- endmacro %}
 
@@ -138,10 +138,10 @@ when not matched{{ ' and not source._ct_withdraws' if withdraws }} then insert (
     known to the models behind the log already.
 -#}
 {% macro _batch_of_revision(spec) -%}
-    {%- set told = change_tables.delivery_columns(spec) | rejectattr('name', 'equalto', '_raw_id') | list -%}
+    {%- set columns = change_tables.delivery_columns(spec) | rejectattr('name', 'equalto', '_raw_id') | list -%}
     case
         when
-            {{ change_tables.hash_of(told, 'source') }} = {{ change_tables.hash_of(told, 'target') }}
+            {{ change_tables.hash_of(columns, 'source') }} = {{ change_tables.hash_of(columns, 'target') }}
             and not ({{ change_tables._tells_besides(spec) }})
             then target._batch_id
         else source._batch_id
@@ -150,7 +150,7 @@ when not matched{{ ' and not source._ct_withdraws' if withdraws }} then insert (
 
 
 {#- Whether a delivery bears no report where the log bears one. -#}
-{% macro _report_is_settled(spec) -%}
+{% macro _removes_report(spec) -%}
     source._report is null and target._report is not null
     {%- if change_tables.completeness_columns(spec) %}
     and not {{ change_tables.compares_completeness(spec, 'target', '>', 'source') }}

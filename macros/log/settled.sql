@@ -45,9 +45,9 @@
 
 {#- The first position of each group at which a row waits. -#}
 {% macro _first_waiting(arrival, rows) %}
-    {% set told = change_tables.columns_as_texts(arrival.group, '_ct_first') + change_tables.columns_as_texts(arrival.columns, '_ct_first._ct_position') %}
+    {% set texts = change_tables.columns_as_texts(arrival.group, '_ct_first') + change_tables.columns_as_texts(arrival.columns, '_ct_first._ct_position') %}
     {% do return(run_query(
-        "select " ~ told | join(', ') ~ " from (select min(_ct_waiting_since) as _ct_first from " ~ rows
+        "select " ~ texts | join(', ') ~ " from (select min(_ct_waiting_since) as _ct_first from " ~ rows
         ~ " where _ct_waiting_since is not null group by " ~ change_tables.columns_as_texts(arrival.group, '_ct_waiting_since') | join(', ') ~ ")"
     ).rows) %}
 {% endmacro %}

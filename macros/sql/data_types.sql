@@ -143,9 +143,9 @@
         {% for name in cut %}
             {% do asked.append('typeof(any_value(' ~ change_tables.quoted(name) ~ '))') %}
         {% endfor %}
-        {% set told = run_query('select ' ~ asked | join(', ') ~ ' from ' ~ relation ~ ' where false').rows[0] %}
+        {% set described = run_query('select ' ~ asked | join(', ') ~ ' from ' ~ relation ~ ' where false').rows[0] %}
         {% for name in cut %}
-            {% do types.update({name: told[loop.index0]}) %}
+            {% do types.update({name: described[loop.index0]}) %}
         {% endfor %}
     {% endif %}
     {% do return(types) %}

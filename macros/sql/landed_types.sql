@@ -221,9 +221,9 @@
         ) %}
         {% do return('get(array_compact(transform(map_entries(' ~ value ~ '), ' ~ element ~ ' -> ' ~ misfit ~ ')), 0)') %}
     {% endif %}
-    {% set told = path + [{'text': ": '"}, {'sql': change_tables._text_of_value(value, landed)}, {'text': "' is not " ~ declared.text}] %}
+    {% set message = path + [{'text': ": '"}, {'sql': change_tables._text_of_value(value, landed)}, {'text': "' is not " ~ declared.text}] %}
     {% do return(
-        'case when ' ~ change_tables.does_not_fit(value, declared.text, landed) ~ ' then ' ~ change_tables._joined_texts(told) ~ ' end'
+        'case when ' ~ change_tables.does_not_fit(value, declared.text, landed) ~ ' then ' ~ change_tables._joined_texts(message) ~ ' end'
     ) %}
 {% endmacro %}
 

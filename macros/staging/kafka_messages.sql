@@ -6,7 +6,7 @@
     _ct_error              what is wrong with an unreadable one, or which schema is missing
     _ct_headers            the headers of a data message, as texts
     _ct_row, _ct_row_before   what the change leaves (of a delete: what it ends) and, of an update, what stood before: texts by column
-    _ct_told_schema, _ct_told_table   the table that the message tells, by its headers or by the metadata of its schema
+    _ct_message_schema_name, _ct_message_table_name   the table that the message tells, by its headers or by the metadata of its schema
     _ct_column_names       the table's columns by ordinal, by the metadata of its schema; null where there is none
 -#}
 {% macro kafka_message_steps(spec, bound) %}
@@ -150,8 +150,8 @@ messages as (
                 then coalesce(_ct_headers['schema'], _ct_lineage['schema'], schemas._ct_schema_name)
             when _ct_headers['table'] = schemas._ct_table_name
                 then schemas._ct_schema_name
-        end as _ct_told_schema,
-        coalesce(_ct_headers['table'], _ct_lineage['table'], schemas._ct_table_name) as _ct_told_table,
+        end as _ct_message_schema_name,
+        coalesce(_ct_headers['table'], _ct_lineage['table'], schemas._ct_table_name) as _ct_message_table_name,
         schemas._ct_column_names,
         read._ct_schema_id is not null and schemas._ct_schema_id is null as _ct_lacks_schema
     from read
@@ -341,18 +341,18 @@ schemas as (
     {%- if spec.table is none -%}
         false
     {%- else -%}
-        _ct_lacks_schema and {{ change_tables._kafka_told_table(spec) }} is null
+        _ct_lacks_schema and {{ change_tables._kafka_table_of_message(spec) }} is null
         {{- ' and topic = ' ~ change_tables.text_literal(spec.topic) if spec.topic is not none }}
     {%- endif -%}
 {%- endmacro %}
 
 
 {#- The table that a message tells. -#}
-{% macro _kafka_told_table(spec) -%}
+{% macro _kafka_table_of_message(spec) -%}
     {%- if spec.table_column is none -%}
-        _ct_told_table
+        _ct_message_table_name
     {%- else -%}
-        coalesce(_ct_told_table, _ct_row[{{ change_tables.text_literal(spec.table_column) }}])
+        coalesce(_ct_message_table_name, _ct_row[{{ change_tables.text_literal(spec.table_column) }}])
     {%- endif -%}
 {%- endmacro %}
 
@@ -366,10 +366,10 @@ schemas as (
     {%- if spec.table is not none -%}
         {%- set wanted = change_tables.text_literal(spec.table) -%}
         {%- set bare = change_tables.text_literal(spec.table.split('.', 1) | last) -%}
-        {%- set told = change_tables._kafka_told_table(spec) -%}
+        {%- set table = change_tables._kafka_table_of_message(spec) -%}
         {%- do conditions.append(
-            told ~ " = " ~ wanted ~ " or concat(_ct_told_schema, '.', _ct_told_table) = " ~ wanted
-            ~ (" or (_ct_told_schema is null and " ~ told ~ " = " ~ bare ~ ")" if bare != wanted)
+            table ~ " = " ~ wanted ~ " or concat(_ct_message_schema_name, '.', _ct_message_table_name) = " ~ wanted
+            ~ (" or (_ct_message_schema_name is null and " ~ table ~ " = " ~ bare ~ ")" if bare != wanted)
         ) -%}
     {%- endif -%}
     {%- if not conditions -%}

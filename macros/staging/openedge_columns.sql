@@ -159,7 +159,7 @@
 
 
 {#- A header as a text, as it landed. -#}
-{% macro openedge_told(column) -%}
+{% macro openedge_text(column) -%}
     {{- 'cast(' ~ (change_tables.openedge_quoted(column.name) if column else 'null') ~ ' as string)' -}}
 {%- endmacro %}
 
@@ -185,11 +185,11 @@
 {%- endmacro %}
 
 
-{#- Why `_ct_told_time`, which is the header as it landed, is no time: see `misfit`. -#}
+{#- Why `_ct_landed_time`, which is the header as it landed, is no time: see `misfit`. -#}
 {% macro openedge_time_misfit(column) -%}
-    {%- set told = {'name': '_ct_told_time', 'label': '_Time-Stamp', 'data_type': 'timestamp'} -%}
+    {%- set column_as_landed = {'name': '_ct_landed_time', 'label': '_Time-Stamp', 'data_type': 'timestamp'} -%}
     {{- change_tables.misfit(
-        {'columns': [told]}, ['_ct_told_time'], {'_ct_told_time': {'data_type': column.data_type if column else 'timestamp'}}
+        {'columns': [column_as_landed]}, ['_ct_landed_time'], {'_ct_landed_time': {'data_type': column.data_type if column else 'timestamp'}}
     ) -}}
 {%- endmacro %}
 
@@ -202,8 +202,8 @@
 
 {#- What is wrong with the sequence of a row; two lines of a `case`. -#}
 {% macro openedge_sequence_fault() -%}
-when _ct_told_sequence is null
+when _ct_landed_sequence is null
                 then 'change_seq_missing: _Change-Sequence is null'
             when coalesce(_ct_sequence, -1) < 0
-                then concat('change_seq_malformed: \'', _ct_told_sequence, '\' is no whole number of 0 or more')
+                then concat('change_seq_malformed: \'', _ct_landed_sequence, '\' is no whole number of 0 or more')
 {%- endmacro %}

@@ -99,17 +99,17 @@ select 1 as placeholder
     select
         {{ change_tables.text_literal(relation) }} as tracking_table,
         {{ change_tables.openedge_number(header.source_table_number) }} as source_table_number,
-        {{ change_tables.openedge_told(header.partition_id) }} as partition_id,
+        {{ change_tables.openedge_text(header.partition_id) }} as partition_id,
         {{ change_tables.openedge_number(header.operation) }} as operation,
         {{ change_tables.openedge_field_map(header.field_map) }} as field_map,
         {{ change_tables.openedge_change_seq(sequence) }} as _change_seq,
         {{ change_tables.openedge_time(header.time_stamp) }} as _changed_at,
-        {{ change_tables.openedge_told(header.tran_id) }} as _transaction_id,
-        {{ change_tables.openedge_told(header.policy_id) }} as policy_id,
-        {{ change_tables.openedge_told(header.tenant_id) }} as tenant_id,
-        {{ change_tables.openedge_told(header.user_name) }} as user_name,
-        {{ change_tables.openedge_told(header.user_misc) }} as user_misc,
-        concat_ws('/', 'tracking', {{ change_tables.openedge_told(header.source_table_number) }}, coalesce({{ change_tables.openedge_change_seq(sequence) }}, {{ change_tables.openedge_told(header.change_sequence) }}, 'null'), {{ change_tables.openedge_told(header.operation) }}) as _raw_id
+        {{ change_tables.openedge_text(header.tran_id) }} as _transaction_id,
+        {{ change_tables.openedge_text(header.policy_id) }} as policy_id,
+        {{ change_tables.openedge_text(header.tenant_id) }} as tenant_id,
+        {{ change_tables.openedge_text(header.user_name) }} as user_name,
+        {{ change_tables.openedge_text(header.user_misc) }} as user_misc,
+        concat_ws('/', 'tracking', {{ change_tables.openedge_text(header.source_table_number) }}, coalesce({{ change_tables.openedge_change_seq(sequence) }}, {{ change_tables.openedge_text(header.change_sequence) }}, 'null'), {{ change_tables.openedge_text(header.operation) }}) as _raw_id
     from {{ relation }}
     where {{ change_tables.openedge_number(header.operation) }} between 5 and 12
 

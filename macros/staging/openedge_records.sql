@@ -63,10 +63,10 @@ tracked as (
 
     select
         _ct_sequence as _ct_tracked_sequence,
-        sort_array(collect_set(coalesce(_ct_told_operation, 'null'))) as _ct_tracked_operations,
+        sort_array(collect_set(coalesce(_ct_landed_operation, 'null'))) as _ct_tracked_operations,
         sort_array(collect_set(coalesce(_ct_operation_code, -1))) as _ct_tracked_numbers,
         max(struct(
-            _ct_field_map, _partition_id, _recid, _ct_landed_time, _transaction_id,
+            _ct_field_map, _partition_id, _recid, _ct_time, _transaction_id,
             {{ change_tables.openedge_time_misfit(tracking.headers.time_stamp) }} as _ct_time_misfit
         )) as _ct_tracking
     from tracking_rows
@@ -96,18 +96,18 @@ identified as (
         case
             when _change_seq is not null and _ct_operation_code is not null and _ct_position >= 0
                 then concat_ws('/', _change_seq, _ct_operation_code, _ct_position)
-            else to_json(struct(_ct_told_sequence as `_Change-Sequence`, _ct_told_operation as `_Operation`, _ct_told_position as `_Continuation-Position`), {{ change_tables.json_options() }})
+            else to_json(struct(_ct_landed_sequence as `_Change-Sequence`, _ct_landed_operation as `_Operation`, _ct_landed_position as `_Continuation-Position`), {{ change_tables.json_options() }})
         end as _raw_id,
         case
             {{ change_tables.openedge_sequence_fault() }}
             when coalesce(_ct_operation_code, 0) not between 1 and 4
-                then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_told_operation, '\''), 'null'))
-            when _ct_told_position is not null and coalesce(_ct_record_position, -1) < 0
-                then concat('header_malformed: _Continuation-Position is \'', _ct_told_position, '\'')
-            when _ct_told_array_index is not null and coalesce(_ct_array_index, -1) < 0
-                then concat('header_malformed: _ArrayIndex is \'', _ct_told_array_index, '\'')
-            when _ct_told_fragment is not null and not coalesce(_ct_fragment in (0, 1), false)
-                then concat('header_malformed: _Fragment is \'', _ct_told_fragment, '\'')
+                then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_landed_operation, '\''), 'null'))
+            when _ct_landed_position is not null and coalesce(_ct_record_position, -1) < 0
+                then concat('header_malformed: _Continuation-Position is \'', _ct_landed_position, '\'')
+            when _ct_landed_array_index is not null and coalesce(_ct_array_index, -1) < 0
+                then concat('header_malformed: _ArrayIndex is \'', _ct_landed_array_index, '\'')
+            when _ct_landed_fragment is not null and not coalesce(_ct_fragment in (0, 1), false)
+                then concat('header_malformed: _Fragment is \'', _ct_landed_fragment, '\'')
             when _ct_timestamp_misfit is not null
                 then concat('value_does_not_fit: ', _ct_timestamp_misfit)
         end as _ct_own_fault
@@ -269,22 +269,22 @@ records as (
 
     select{{ ' /*+ broadcast(' ~ semi_join ~ ') */' if semi_join }}
         {{ change_tables.openedge_number(header.change_sequence) }} as _ct_sequence,
-        {{ change_tables.openedge_told(header.change_sequence) }} as _ct_told_sequence,
+        {{ change_tables.openedge_text(header.change_sequence) }} as _ct_landed_sequence,
         {{ change_tables.openedge_number(header.operation) }} as _ct_operation_code,
-        {{ change_tables.openedge_told(header.operation) }} as _ct_told_operation,
+        {{ change_tables.openedge_text(header.operation) }} as _ct_landed_operation,
         {{ change_tables.openedge_number(header.continuation_position) }} as _ct_record_position,
-        {{ change_tables.openedge_told(header.continuation_position) }} as _ct_told_position,
+        {{ change_tables.openedge_text(header.continuation_position) }} as _ct_landed_position,
         {{ change_tables.openedge_number(header.array_index) }} as _ct_array_index,
-        {{ change_tables.openedge_told(header.array_index) }} as _ct_told_array_index,
-        {{ change_tables.openedge_told(header.fragment) }} as _ct_told_fragment,
-        case lower({{ change_tables.openedge_told(header.fragment) }})
+        {{ change_tables.openedge_text(header.array_index) }} as _ct_landed_array_index,
+        {{ change_tables.openedge_text(header.fragment) }} as _ct_landed_fragment,
+        case lower({{ change_tables.openedge_text(header.fragment) }})
             when 'true' then 1
             when 'false' then 0
             else {{ change_tables.openedge_number(header.fragment) }}
         end as _ct_fragment,
-        {{ change_tables.openedge_time(header.time_stamp) }} as _ct_landed_time,
-        {{ change_tables.openedge_quoted(header.time_stamp.name) if header.time_stamp else 'cast(null as timestamp)' }} as _ct_told_time,
-        {{ change_tables.openedge_told(header.tran_id) }} as _ct_told_transaction_id,
+        {{ change_tables.openedge_time(header.time_stamp) }} as _ct_time,
+        {{ change_tables.openedge_quoted(header.time_stamp.name) if header.time_stamp else 'cast(null as timestamp)' }} as _ct_landed_time,
+        {{ change_tables.openedge_text(header.tran_id) }} as _ct_landed_transaction_id,
         struct(
         {%- for name, column in change.declared.items() -%}
             {{ change_tables.openedge_quoted(column.name) }} as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}

@@ -13,12 +13,12 @@
 
     select
         {{ change_tables.openedge_number(header.change_sequence) }} as _ct_sequence,
-        {{ change_tables.openedge_told(header.change_sequence) }} as _ct_told_sequence,
+        {{ change_tables.openedge_text(header.change_sequence) }} as _ct_landed_sequence,
         {{ change_tables.openedge_number(header.operation) }} as _ct_operation_code,
-        {{ change_tables.openedge_told(header.operation) }} as _ct_told_operation,
-        {{ change_tables.openedge_time(header.time_stamp) }} as _ct_landed_time,
-        {{ change_tables.openedge_quoted(header.time_stamp.name) if header.time_stamp else 'cast(null as timestamp)' }} as _ct_told_time,
-        {{ change_tables.openedge_told(header.tran_id) }} as _transaction_id,
+        {{ change_tables.openedge_text(header.operation) }} as _ct_landed_operation,
+        {{ change_tables.openedge_time(header.time_stamp) }} as _ct_time,
+        {{ change_tables.openedge_quoted(header.time_stamp.name) if header.time_stamp else 'cast(null as timestamp)' }} as _ct_landed_time,
+        {{ change_tables.openedge_text(header.tran_id) }} as _transaction_id,
         {{ change_tables.openedge_field_map(header.field_map) }} as _ct_field_map,
         {{ change_tables.openedge_quoted(header.partition_id.name) if header.partition_id else 'cast(null as bigint)' }} as _partition_id,
         {{ change_tables.openedge_quoted(header.recid.name) if header.recid else 'cast(null as bigint)' }} as _recid,
@@ -64,7 +64,7 @@
 
 {#- Where a tracking row stands. -#}
 {% macro openedge_tracking_id(table_number) -%}
-    concat_ws('/', 'tracking', {{ table_number }}, coalesce({{ change_tables.openedge_change_seq('_ct_sequence') }}, _ct_told_sequence, 'null'), coalesce(_ct_told_operation, 'null'))
+    concat_ws('/', 'tracking', {{ table_number }}, coalesce({{ change_tables.openedge_change_seq('_ct_sequence') }}, _ct_landed_sequence, 'null'), coalesce(_ct_landed_operation, 'null'))
 {%- endmacro %}
 
 
@@ -74,7 +74,7 @@
             when _ct_operation_code = 3
                 then 'unknown_operation: operation 3, a before image, does not stand in the tracking table'
             when coalesce(_ct_operation_code, 0) not between 1 and 12
-                then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_told_operation, '\''), 'null'))
+                then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_landed_operation, '\''), 'null'))
 {%- endmacro %}
 
 

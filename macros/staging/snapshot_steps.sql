@@ -1,5 +1,5 @@
 {#- The type of a column, as it is told where a value does not fit: of an extent with its size. -#}
-{% macro type_as_told(column) -%}
+{% macro shown_type(column) -%}
     {{- column.data_type ~ (' of extent ' ~ column.meta.extent if column.meta.extent else '') -}}
 {%- endmacro %}
 
@@ -76,7 +76,7 @@ loaded as (
             {%- for column in split %}
             {%- set text = '_ct_landed_row[' ~ change_tables.text_literal(column.name) ~ ']' %}
             when {{ text }} is not null and {{ change_tables.quoted(column.name) }} is null
-                then concat({{ change_tables.text_literal('column ' ~ column.name ~ ": '") }}, {{ text }}, {{ change_tables.text_literal("' is not " ~ change_tables.type_as_told(column)) }})
+                then concat({{ change_tables.text_literal('column ' ~ column.name ~ ": '") }}, {{ text }}, {{ change_tables.text_literal("' is not " ~ change_tables.shown_type(column)) }})
             {%- endfor %}
         end as _ct_extent_misfit,
         {%- endif %}

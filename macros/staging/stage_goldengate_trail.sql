@@ -44,7 +44,7 @@ judged as (
 
     select
         *,
-        {{ change_tables.key_before(spec) }} as _ct_told_key_before,
+        {{ change_tables.key_before(spec) }} as _ct_read_key_before,
         case
             when not _ct_is_own
                 then 'waiting'
@@ -118,8 +118,8 @@ staged_rows as (
         case
             when
                 _ct_rejection is null and _ct_other_status is null and _ct_kind = 'update' and _ct_row_before is not null
-                and not {{ key }} <=> _ct_told_key_before
-                then _ct_told_key_before
+                and not {{ key }} <=> _ct_read_key_before
+                then _ct_read_key_before
         end as _key_before,
         coalesce(_ct_position, to_json(struct(_ct_landed_row['trail_name'] as trail_name, _ct_landed_row['trail_seqno'] as trail_seqno, _ct_landed_row['trail_rba'] as trail_rba))) as _raw_id,
         case

@@ -261,7 +261,7 @@ known_events as (
 
 {% endif -%}
 -- which events count for the places of others: those that tell their key and their own place, and are not yet to come
-told as (
+flagged as (
 
     select
         judged.*,
@@ -281,7 +281,7 @@ told as (
 read_keys as (
 
     select distinct {{ change_tables.column_list(spec.key) }}
-    from told
+    from flagged
     where {{ change_tables._reads_row() }}
 
 ),
@@ -323,7 +323,7 @@ placed as (
             order by {{ order }}
             rows between unbounded preceding and 1 preceding
         ) as _ct_deletes_before
-    from told
+    from flagged
 
 ),
 
@@ -363,10 +363,10 @@ answered as (
         case
             when _ct_rejection is not null
                 then _ct_rejection
-            when {{ change_tables._reads_row() }} and {{ change_tables._told_of_column('_ct_misfits') }} is not null
-                then concat('value_does_not_fit: replica: ', {{ change_tables._told_of_column('_ct_misfits') }})
-            when {{ change_tables._reads_row() }} and {{ change_tables._told_of_column('_ct_forbidden') }} is not null
-                then concat('xml_forbidden_character: replica: ', {{ change_tables._told_of_column('_ct_forbidden') }})
+            when {{ change_tables._reads_row() }} and {{ change_tables._fault_of_read_column('_ct_misfits') }} is not null
+                then concat('value_does_not_fit: replica: ', {{ change_tables._fault_of_read_column('_ct_misfits') }})
+            when {{ change_tables._reads_row() }} and {{ change_tables._fault_of_read_column('_ct_forbidden') }} is not null
+                then concat('xml_forbidden_character: replica: ', {{ change_tables._fault_of_read_column('_ct_forbidden') }})
         end as _ct_rejection
     from spans
     left join read_rows
@@ -598,7 +598,7 @@ answered as (
             {%- do found.append("struct(" ~ change_tables.text_literal(column.name) ~ " as name, " ~ text ~ " as text)") -%}
         {%- endif -%}
     {%- endfor -%}
-    filter(cast(array({{ found | join(', ') }}) as array<struct<name: string, text: string>>), told -> told['text'] is not null)
+    filter(cast(array({{ found | join(', ') }}) as array<struct<name: string, text: string>>), fault -> fault['text'] is not null)
 {%- endmacro %}
 
 
@@ -613,13 +613,13 @@ answered as (
             ~ change_tables._place_of_forbidden_character(value) ~ ", ' must not stand in XML') end as text)"
         ) -%}
     {%- endfor -%}
-    filter(cast(array({{ found | join(', ') }}) as array<struct<name: string, text: string>>), told -> told['text'] is not null)
+    filter(cast(array({{ found | join(', ') }}) as array<struct<name: string, text: string>>), fault -> fault['text'] is not null)
 {%- endmacro %}
 
 
 {#- What is told of the columns that an event reads: the first. -#}
-{% macro _told_of_column(told) -%}
-    get(filter(_ct_read['{{ told }}'], found -> _event_type in (5, 6) or found['name'] = _column_name), 0)['text']
+{% macro _fault_of_read_column(faults) -%}
+    get(filter(_ct_read['{{ faults }}'], fault -> _event_type in (5, 6) or fault['name'] = _column_name), 0)['text']
 {%- endmacro %}
 
 

@@ -105,7 +105,7 @@ judged as (
     select
         *,
         {%- if not own_key %}
-        {{ change_tables.key_before(spec) }} as _ct_told_key_before,
+        {{ change_tables.key_before(spec) }} as _ct_read_key_before,
         {%- endif %}
         case
             when _ct_waits_for is not null then 'waiting'
@@ -116,7 +116,7 @@ judged as (
                 then _ct_fault
             when _ct_after_state <> 'whole'{{ ' or not _ct_is_tracked' if spec.without_tracking == 'wait' }}
                 then null
-            when _ct_landed_time is null and _ct_tracking['_ct_time_misfit'] is not null
+            when _ct_time is null and _ct_tracking['_ct_time_misfit'] is not null
                 then concat('value_does_not_fit: tracking row: ', _ct_tracking['_ct_time_misfit'])
             when _ct_key_misfit is not null
                 then concat('value_does_not_fit: ', _ct_key_misfit)
@@ -147,8 +147,8 @@ judged as (
     {%- endfor %}
         case when {{ is_accepted }} then _ct_kind end as _change_op,
         _change_seq,
-        coalesce(_ct_landed_time, _ct_tracking['_ct_landed_time']) as _changed_at,
-        coalesce(_ct_told_transaction_id, _ct_tracking['_transaction_id']) as _transaction_id,
+        coalesce(_ct_time, _ct_tracking['_ct_time']) as _changed_at,
+        coalesce(_ct_landed_transaction_id, _ct_tracking['_transaction_id']) as _transaction_id,
         case when _ct_rejection is not null or _ct_other_status is null then _change_seq end as _change_id,
         {%- if spec.images == 'partial' %}
         case
@@ -163,8 +163,8 @@ judged as (
         cast(null as {{ change_tables.key_type(spec) }}) as _key_before,
         {%- else %}
         case
-            when {{ is_accepted }} and _ct_kind = 'update' and _ct_has_before and not struct({{ change_tables.column_list(spec.key) }}) <=> _ct_told_key_before
-                then _ct_told_key_before
+            when {{ is_accepted }} and _ct_kind = 'update' and _ct_has_before and not struct({{ change_tables.column_list(spec.key) }}) <=> _ct_read_key_before
+                then _ct_read_key_before
         end as _key_before,
         {%- endif %}
         _raw_id,
@@ -256,7 +256,7 @@ judged_tracking_rows as (
         cast(null as string) as _change_op,
         {%- endif %}
         {{ change_tables.openedge_change_seq('_ct_sequence') }} as _change_seq,
-        _ct_landed_time as _changed_at,
+        _ct_time as _changed_at,
         _transaction_id,
         {%- if bears_changes %}
         case when {{ is_accepted }} then {{ change_tables.openedge_change_seq('_ct_sequence') }} end as _change_id,
@@ -405,11 +405,11 @@ judged_tracking_rows as (
             {{ change_tables.names_array(change.declared.keys() | list) }},
             transform(
                 _ct_field_map,
-                told -> element_at(map(
-                {%- for told, name in names.items() -%}
-                    {{ change_tables.text_literal(told) }}, {{ change_tables.text_literal(name) }}{{ ', ' if not loop.last }}
+                field -> element_at(map(
+                {%- for spelling, name in names.items() -%}
+                    {{ change_tables.text_literal(spelling) }}, {{ change_tables.text_literal(name) }}{{ ', ' if not loop.last }}
                 {%- endfor -%}
-                ), told)
+                ), field)
             )
         )
 {%- endmacro %}
@@ -418,7 +418,7 @@ judged_tracking_rows as (
 {#- The names in the field map that no column has, declared or not; null where there are none. -#}
 {% macro _openedge_unknown_fields(change) -%}
     {%- set names = (change.landed + change.declared.keys() | map('lower') | list) | unique | list -%}
-    nullif(array_join(filter(_ct_tracking['_ct_field_map'], told -> lower(told) not in ({{ change_tables.text_literals(names) }})), ', '), '')
+    nullif(array_join(filter(_ct_tracking['_ct_field_map'], field -> lower(field) not in ({{ change_tables.text_literals(names) }})), ', '), '')
 {%- endmacro %}
 
 
@@ -460,7 +460,7 @@ judged_tracking_rows as (
                         or exists({{ change_tables.quoted(name) }}, element -> {{ misfit }})
                         {%- endif %}
                     )
-                    then concat({{ change_tables.text_literal('column ' ~ name ~ ": '") }}, {{ text }}, {{ change_tables.text_literal("' is not " ~ change_tables.type_as_told(column)) }})
+                    then concat({{ change_tables.text_literal('column ' ~ name ~ ": '") }}, {{ text }}, {{ change_tables.text_literal("' is not " ~ change_tables.shown_type(column)) }})
             end,
         {%- endfor %}
             null
@@ -488,10 +488,10 @@ numbered as (
 
     select
         {{ change_tables.openedge_number(header.source_table_number) }} as _ct_table_number,
-        {{ change_tables.openedge_told(header.source_table_number) }} as _ct_told_table_number,
+        {{ change_tables.openedge_text(header.source_table_number) }} as _ct_landed_table_number,
         {{ change_tables.openedge_number(header.change_sequence) }} as _ct_sequence,
-        {{ change_tables.openedge_told(header.change_sequence) }} as _ct_told_sequence,
-        {{ change_tables.openedge_told(header.operation) }} as _ct_told_operation,
+        {{ change_tables.openedge_text(header.change_sequence) }} as _ct_landed_sequence,
+        {{ change_tables.openedge_text(header.operation) }} as _ct_landed_operation,
         struct(*) as _ct_landed_row
     from {{ change_tables.openedge_tracking_relation(specs[0]) }}
 
@@ -502,10 +502,10 @@ others as (
     select
         *,
         case
-            when _ct_told_table_number is null
+            when _ct_landed_table_number is null
                 then 'table_unknown: _Source-Table-Number is null'
             when _ct_table_number is null
-                then concat('table_unknown: _Source-Table-Number is \'', _ct_told_table_number, '\'')
+                then concat('table_unknown: _Source-Table-Number is \'', _ct_landed_table_number, '\'')
             else concat('table_not_declared: number ', _ct_table_number)
         end as _status_reason
     from numbered
@@ -516,7 +516,7 @@ others as (
 unclaimed as (
 
     select
-        {{ change_tables.openedge_tracking_id("coalesce(_ct_told_table_number, 'null')") }} as _raw_id,
+        {{ change_tables.openedge_tracking_id("coalesce(_ct_landed_table_number, 'null')") }} as _raw_id,
         if(startswith(_status_reason, 'table_unknown'), 'rejected', 'ignored') as _status,
         _status_reason,
         to_json(_ct_landed_row, {{ change_tables.json_options() }}) as raw_row

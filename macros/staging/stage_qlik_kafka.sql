@@ -28,7 +28,7 @@ counted as (
 
 ),
 
-told as (
+in_transactions as (
 
     select
         *,
@@ -53,8 +53,8 @@ own as (
         {%- else %}
         false as _ct_is_open
         {%- endif %},
-        {{ change_tables.kafka_may_belong(spec) }} as _ct_is_untold
-    from {{ 'told' if spec.hold_open_transactions else 'messages' }}
+        {{ change_tables.kafka_may_belong(spec) }} as _ct_may_belong
+    from {{ 'in_transactions' if spec.hold_open_transactions else 'messages' }}
 
 ),
 
@@ -71,7 +71,7 @@ unpacked as (
         _ct_kind,
         _ct_error,
         _ct_is_own,
-        _ct_is_open or _ct_is_untold or _ct_kind = 'schema_missing' as _ct_holds_back,
+        _ct_is_open or _ct_may_belong or _ct_kind = 'schema_missing' as _ct_holds_back,
         _ct_is_open,
         element_at(map('REFRESH', 'R', 'INSERT', 'I', 'UPDATE', 'U', 'DELETE', 'D'), _ct_headers['operation']) as _ct_operation_code,
         _ct_headers['operation'] as _ct_landed_code,
@@ -96,7 +96,7 @@ unpacked as (
         _ct_landed_row
     from own
     {#- what cannot be read yet may be an event of a transaction that is open, whatever its table is #}
-    where _ct_is_own{{ ' or _ct_is_open or _ct_is_untold' if bound.arrival }}{{ " or _ct_kind = 'schema_missing'" if bound.arrival and spec.hold_open_transactions }}
+    where _ct_is_own{{ ' or _ct_is_open or _ct_may_belong' if bound.arrival }}{{ " or _ct_kind = 'schema_missing'" if bound.arrival and spec.hold_open_transactions }}
 
 ),
 
@@ -141,7 +141,7 @@ judged as (
 
     select
         *,
-        {{ change_tables.key_before(spec) }} as _ct_told_key_before,
+        {{ change_tables.key_before(spec) }} as _ct_read_key_before,
         case
             when not _ct_is_own
                 then null
@@ -209,8 +209,8 @@ staged_rows as (
                 then array_intersect({{ change_tables.names_array(spec.column_names) }}, _ct_masked_names)
         end as _changed_columns,
         case
-            when _ct_rejection is null and _ct_operation_code = 'U' and _ct_has_before and not {{ key }} <=> _ct_told_key_before
-                then _ct_told_key_before
+            when _ct_rejection is null and _ct_operation_code = 'U' and _ct_has_before and not {{ key }} <=> _ct_read_key_before
+                then _ct_read_key_before
         end as _key_before,
         _raw_id,
         case
@@ -396,9 +396,9 @@ others as (
     select
         *,
         {%- if columns %}
-        coalesce(nullif(concat_ws('.', _ct_told_schema, _ct_told_table), ''), {{ columns | join(', ') }}) as _ct_table,
+        coalesce(nullif(concat_ws('.', _ct_message_schema_name, _ct_message_table_name), ''), {{ columns | join(', ') }}) as _ct_table,
         {%- else %}
-        nullif(concat_ws('.', _ct_told_schema, _ct_told_table), '') as _ct_table,
+        nullif(concat_ws('.', _ct_message_schema_name, _ct_message_table_name), '') as _ct_table,
         {%- endif %}
         case
             when _ct_kind = 'unreadable'

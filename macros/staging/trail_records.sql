@@ -118,9 +118,9 @@ ended as (
     select
         *,
         min(case when _ct_closes then {{ here }} end) over whole_transaction as _ct_end,
-        max(case when _ct_opens then _ct_told_csn end) over whole_transaction as _csn,
+        max(case when _ct_opens then _ct_landed_csn end) over whole_transaction as _csn,
         coalesce(
-            max(case when _ct_opens then _ct_told_transaction_id end) over whole_transaction,
+            max(case when _ct_opens then _ct_landed_transaction_id end) over whole_transaction,
             {{ change_tables.trail_position('trail_name', '_ct_start_seqno', '_ct_start_rba') }}
         ) as _transaction_id
     from started
@@ -273,7 +273,7 @@ paired as (
 
 ),
 
-told_before as (
+with_other_half as (
 
     select
         *,
@@ -317,7 +317,7 @@ records as (
         _ct_arrival,
         {%- endif %}
         _ct_landed_row
-    from told_before
+    from with_other_half
 
 )
 {%- endmacro %}
@@ -349,8 +349,8 @@ landed as (
         after_data,
         coalesce(table_name = {{ change_tables.text_literal(spec.settings.table_name) }}, false) as _ct_is_own,
         {{ change_tables.trail_position_fault() }} is null as _ct_has_position,
-        case when trans_ind in (0, 3) then coalesce(tokens['LOGCSN'], tokens['L']) end as _ct_told_csn,
-        case when trans_ind in (0, 3) then coalesce(tokens['TRANID'], tokens['6']) end as _ct_told_transaction_id,
+        case when trans_ind in (0, 3) then coalesce(tokens['LOGCSN'], tokens['L']) end as _ct_landed_csn,
+        case when trans_ind in (0, 3) then coalesce(tokens['TRANID'], tokens['6']) end as _ct_landed_transaction_id,
         {%- if bound.arrival %}
         {{ change_tables.arrival_of_row(bound.arrival) }} as _ct_arrival,
         {%- endif %}

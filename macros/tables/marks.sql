@@ -68,19 +68,19 @@
 {#- What the view of a model has cached of its marks, as `read_marks` returns it; none where it has nothing whole. -#}
 {% macro cached_mark(relation) %}
     {% set properties = change_tables.properties_of_view(load_cached_relation(relation)) %}
-    {% set told = properties.get('change_tables.mark', '').split(':') %}
-    {% if told | length != 3 %}
+    {% set summary = properties.get('change_tables.mark', '').split(':') %}
+    {% if summary | length != 3 %}
         {% do return(none) %}
     {% endif %}
     {% set parts = [] %}
-    {% for number in range(told[1] | int) %}
+    {% for number in range(summary[1] | int) %}
         {% do parts.append(properties.get('change_tables.mark.' ~ number, '')) %}
     {% endfor %}
     {% set text = parts | join %}
-    {% if local_md5(text) != told[2] %}
+    {% if local_md5(text) != summary[2] %}
         {% do return(none) %}
     {% endif %}
-    {% do return({'mark': fromjson(''.encode().fromhex(text).decode()), 'number': told[0] | int, 'is_cached': true}) %}
+    {% do return({'mark': fromjson(''.encode().fromhex(text).decode()), 'number': summary[0] | int, 'is_cached': true}) %}
 {% endmacro %}
 
 

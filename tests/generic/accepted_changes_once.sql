@@ -7,7 +7,7 @@
 -#}
 {% test accepted_changes_once(model, staging) %}
 -- rows of both go through one aggregate, which reads each once
-with told as (
+with all_changes as (
 
     select
         _change_id,
@@ -28,7 +28,7 @@ compared as (
         _change_id,
         count_if(is_logged) as times,
         not bool_and(is_logged) as is_accepted
-    from told
+    from all_changes
     group by _change_id
 
 )

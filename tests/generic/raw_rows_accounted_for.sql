@@ -15,7 +15,7 @@
 {%- set judged = [{'staging': model, 'log': log, 'counted': counted}] + beside | selectattr('staging', 'defined') | list -%}
 {%- set logged = judged | selectattr('log') | list -%}
 -- rows of all kinds go through one aggregate: joins would stage the rows once a join
-with told as (
+with all_rows as (
 {% for entry in judged %}
     {%- set change = 'struct(' ~ loop.index ~ ' as entry, _change_id)' %}
     select
@@ -70,7 +70,7 @@ compared as (
         bool_or(startswith(kind, 'staged')) as is_staged,
         bool_or(kind = 'explained') as is_explained,
         count_if(kind = 'logged') as times_logged
-    from told
+    from all_rows
     group by _status, code, change
 
 ),

@@ -21,10 +21,10 @@ from .trail_cases import INSERT, KEY_UPDATE, ONLY, RECORD, UPDATE, Trail
 
 WORKING = """
     _arrival _bears_all _beginning _begins _can_start _column_misfit _content_hash _contents_differ _copies _covered
-    _departs _ends _entered_by _enters _first_tenancy _floor _floors _has_lived _highest_rank _is_accepted
-    _is_covered _is_ended _is_known _is_late _is_moved _is_open _is_withdrawn _key_misfit _known_key_before
-    _known_report _landed_row _last_arrival _last_seq _lineage _lives _next_beginning _next_seq _overrules _place
-    _rank _rejection _reports _running_at _span_next_seq _span_seq _tenancy _tenancy_before _told _waiting_since
+    _departs _ends _ends_covered_row _entered_by _enters _first_tenancy _floor _floors _has_lived _highest_rank
+    _is_accepted _is_ended _is_known _is_late _is_moved _is_open _is_withdrawn _key_misfit _known_key_before
+    _known_report _landed_row _last_arrival _last_seq _lineage _lives _next_beginning _next_seq _overrules _place _rank
+    _rejection _reports _running_at _span_next_seq _span_seq _tenancies _tenancy _tenancy_before _waiting_since
 """
 """The names, without their prefix, that columns of steps have in every feed."""
 
@@ -37,21 +37,21 @@ OF_FORMAT = {
     "qlik_kafka": """
         _before_1 _before_2 _body _borne_names _column_names _column_ordinals _columns _copy _corrupt _data_schema
         _decoding_error _envelope _error _event_counter _first _has_before _hash _headers _holds_back _is_own
-        _is_settled _is_untold _key_before_misfit _kind _lacks_schema _landed_code _landed_column_mask _landed_events
-        _landed_mask _landed_place _landed_time _last _last_counter _latest _lowest_seq _mask_ordinals _masked_names
-        _message _metadata _metadata_raw_id _missing_key _offset _operation_code _position _reason _record _record_text
-        _row _row_before _rows _schema _schema_id _schema_name _sequence _server _table _table_name _table_version _task
-        _text _told_key_before _told_schema _told_table _unplaced _version
+        _is_settled _key_before_misfit _kind _lacks_schema _landed_code _landed_column_mask _landed_events _landed_mask
+        _landed_place _landed_time _last _last_counter _latest _lowest_seq _mask_ordinals _masked_names _may_belong
+        _message _message_schema_name _message_table_name _metadata _metadata_raw_id _missing_key _offset
+        _operation_code _position _read_key_before _reason _record _record_text _row _row_before _rows _schema
+        _schema_id _schema_name _sequence _server _table _table_name _table_version _task _text _unplaced _version
     """,
     "goldengate_trail": """
         _before_1 _before_2 _closes _content _copy _counts _data_after _data_before _differs _differs_in_run _end _fault
         _fault_in_run _file_seqno _file_trail _first_number _first_piece _first_position _half_follows _has_position
         _head_before _holds_back _image_after _image_before _io_time _io_type _is_first _is_half _is_head _is_key_update
-        _is_own _is_paired _key_before_misfit _kind _kind_of_run _last _last_end _last_piece _last_start
-        _last_start_of_trail _missing_key _names_collide _number _opens _other_half _other_status _own_fault
-        _own_row_before _parts_differ _pieces _position _record_before _row _row_before _run _run_error _second_before
-        _second_head_before _start_before _start_in_file _start_rba _start_seqno _told_csn _told_key_before
-        _told_transaction_id _trans_ind _transaction _unplaced
+        _is_own _is_paired _key_before_misfit _kind _kind_of_run _landed_csn _landed_transaction_id _last _last_end
+        _last_piece _last_start _last_start_of_trail _missing_key _names_collide _number _opens _other_half
+        _other_status _own_fault _own_row_before _parts_differ _pieces _position _read_key_before _record_before _row
+        _row_before _run _run_error _second_before _second_head_before _start_before _start_in_file _start_rba
+        _start_seqno _trans_ind _transaction _unplaced
     """,
     "idm_event_log": """
         _after _attributes _before _built _counts _deletes_before _element _event_time _events _field_event _forbidden
@@ -65,11 +65,11 @@ OF_FORMAT = {
         _after_second _after_state _array_index _before_1 _before_2 _before_clash _before_first _before_images
         _before_index _before_is_fragment _before_last_field _before_positions _before_second _before_state _began
         _covered_by _differs _extent_misfit _fault _fault_in_change _field_map _fragment _has_before _hash _index
-        _is_before _is_fragment _is_part _is_settled _is_tracked _key_before_misfit _kind _landed_ids _landed_rows
-        _landed_time _lowest_seq _named_columns _operation_code _operations _other_status _own_fault _position
-        _record_position _rows _second_parts _sequence _table_number _text_6 _text_7 _time_misfit _timestamp_misfit
-        _told_array_index _told_fragment _told_key_before _told_operation _told_position _told_sequence
-        _told_table_number _told_time _told_transaction_id _tracked_numbers _tracked_operations _tracked_sequence
+        _is_before _is_fragment _is_part _is_settled _is_tracked _key_before_misfit _kind _landed_array_index
+        _landed_fragment _landed_ids _landed_operation _landed_position _landed_rows _landed_sequence
+        _landed_table_number _landed_time _landed_transaction_id _lowest_seq _named_columns _operation_code _operations
+        _other_status _own_fault _position _read_key_before _record_position _rows _second_parts _sequence _table_number
+        _text_6 _text_7 _time _time_misfit _timestamp_misfit _tracked_numbers _tracked_operations _tracked_sequence
         _tracking _values _waits_for _wanted_sequence _withdraws
     """,
 }

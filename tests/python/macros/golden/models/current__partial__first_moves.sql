@@ -156,9 +156,9 @@ replayed_tenancies as (
             named_struct(
                 'transaction_id', cast(null as string),
                 'queue', cast(array() as array<string>),
-                'told', cast(array() as array<struct<
+                'tenancies', cast(array() as array<struct<
                     _change_seq: string, _precedence: int, _change_id: string, _ct_enters: boolean,
-                    _ct_tenancy: string, _ct_is_covered: boolean
+                    _ct_tenancy: string, _ct_ends_covered_row: boolean
                 >>)
             ),
             (held, event) -> named_struct(
@@ -169,7 +169,7 @@ replayed_tenancies as (
                     when event._ct_enters or size(held.queue) = 0 then concat(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), array(event._change_id))
                     else if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))
                 end,
-                'told', concat(held.told, array(named_struct(
+                'tenancies', concat(held.tenancies, array(named_struct(
                     '_change_seq', event._change_seq,
                     '_precedence', event._precedence,
                     '_change_id', event._change_id,
@@ -180,10 +180,10 @@ replayed_tenancies as (
                         when event._ct_enters or size(held.queue) = 0 then event._change_id
                         else get(held.queue, size(held.queue) - 1)
                     end,
-                    '_ct_is_covered', (event._is_deleted and event._precedence in (3, 7)) and size(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))) > 1
+                    '_ct_ends_covered_row', (event._is_deleted and event._precedence in (3, 7)) and size(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))) > 1
                 )))
             )
-        ).told as _ct_told
+        ).tenancies as _ct_tenancies
     from marked_events
     where _ct_is_moved
     group by `order`, `it's`
@@ -199,9 +199,9 @@ tenancies as (
         _change_id,
         _ct_enters,
         _ct_tenancy,
-        _ct_is_covered
+        _ct_ends_covered_row
     from replayed_tenancies
-        lateral view inline(_ct_told) as _change_seq, _precedence, _change_id, _ct_enters, _ct_tenancy, _ct_is_covered
+        lateral view inline(_ct_tenancies) as _change_seq, _precedence, _change_id, _ct_enters, _ct_tenancy, _ct_ends_covered_row
 
 ),
 
@@ -247,7 +247,7 @@ followed_events as (
     select
         marked_events.*,
         coalesce(lineages._ct_first_tenancy, tenancies._ct_tenancy) as _ct_lineage,
-        coalesce(tenancies._ct_is_covered, false) as _ct_is_covered
+        coalesce(tenancies._ct_ends_covered_row, false) as _ct_ends_covered_row
     from marked_events
     left join tenancies
         on
@@ -340,7 +340,7 @@ overlaid_events as (
         _ct_enters,
         _is_replayed,
         not _ct_lives as _is_deleted,
-        _ct_is_covered,
+        _ct_ends_covered_row,
         _ct_has_lived,
         _ct_is_known
     from borne_events
@@ -357,7 +357,7 @@ placed_events as (
         *,
         lead(_change_seq) over in_order as _ct_next_seq
     from overlaid_events
-    where not _ct_is_covered and (_ct_has_lived or _ct_is_known or _change_op <> 'truncate')
+    where not _ct_ends_covered_row and (_ct_has_lived or _ct_is_known or _change_op <> 'truncate')
     window in_order as (
         partition by `order`, `it's`
         order by _change_seq, _precedence, _change_id

@@ -31,8 +31,8 @@ with landed as (
             when trail_rba is null
                 then 'trail_rba is null'
         end is null as _ct_has_position,
-        case when trans_ind in (0, 3) then coalesce(tokens['LOGCSN'], tokens['L']) end as _ct_told_csn,
-        case when trans_ind in (0, 3) then coalesce(tokens['TRANID'], tokens['6']) end as _ct_told_transaction_id,
+        case when trans_ind in (0, 3) then coalesce(tokens['LOGCSN'], tokens['L']) end as _ct_landed_csn,
+        case when trans_ind in (0, 3) then coalesce(tokens['TRANID'], tokens['6']) end as _ct_landed_transaction_id,
         xxhash64(
             hdr_ind, table_name, io_type, trans_ind, before_after, continued,
             map_keys(before_data), map_values(before_data), map_keys(after_data), map_values(after_data)
@@ -170,9 +170,9 @@ ended as (
     select
         *,
         min(case when _ct_closes then struct(trail_seqno, trail_rba) end) over whole_transaction as _ct_end,
-        max(case when _ct_opens then _ct_told_csn end) over whole_transaction as _csn,
+        max(case when _ct_opens then _ct_landed_csn end) over whole_transaction as _csn,
         coalesce(
-            max(case when _ct_opens then _ct_told_transaction_id end) over whole_transaction,
+            max(case when _ct_opens then _ct_landed_transaction_id end) over whole_transaction,
             concat(trail_name, '/', lpad(cast(_ct_start_seqno as string), 10, '0'), '/', lpad(cast(_ct_start_rba as string), 19, '0'))
         ) as _transaction_id
     from started
@@ -364,7 +364,7 @@ paired as (
 
 ),
 
-told_before as (
+with_other_half as (
 
     select
         *,
@@ -405,7 +405,7 @@ records as (
         audit_rba as _audit_rba,
         audit_pos as _audit_pos,
         _ct_landed_row
-    from told_before
+    from with_other_half
 
 ),
 
@@ -465,7 +465,7 @@ judged as (
 
     select
         *,
-        struct(_ct_before_1 as `order`, _ct_before_2 as `it's`) as _ct_told_key_before,
+        struct(_ct_before_1 as `order`, _ct_before_2 as `it's`) as _ct_read_key_before,
         case
             when not _ct_is_own
                 then 'waiting'
@@ -558,8 +558,8 @@ staged_rows as (
         case
             when
                 _ct_rejection is null and _ct_other_status is null and _ct_kind = 'update' and _ct_row_before is not null
-                and not struct(`order`, `it's`) <=> _ct_told_key_before
-                then _ct_told_key_before
+                and not struct(`order`, `it's`) <=> _ct_read_key_before
+                then _ct_read_key_before
         end as _key_before,
         coalesce(_ct_position, to_json(struct(_ct_landed_row['trail_name'] as trail_name, _ct_landed_row['trail_seqno'] as trail_seqno, _ct_landed_row['trail_rba'] as trail_rba))) as _raw_id,
         case

@@ -150,7 +150,7 @@ known_events as (
 ),
 
 -- which events count for the places of others: those that tell their key and their own place, and are not yet to come
-told as (
+flagged as (
 
     select
         judged.*,
@@ -165,7 +165,7 @@ told as (
 read_keys as (
 
     select distinct `order`, `it's`
-    from told
+    from flagged
     where _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known
 
 ),
@@ -178,8 +178,8 @@ replica_rows as (
         `name with spaces`,
         amount,
         xxhash64(`order`, `it's`, `name with spaces`, amount, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null)) as _row_hash,
-        filter(cast(array() as array<struct<name: string, text: string>>), told -> told['text'] is not null) as _ct_misfits,
-        filter(cast(array(struct('name with spaces' as name, case when `name with spaces` rlike '[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]' then concat('column ', 'name with spaces', ': character ', length(regexp_extract(`name with spaces`, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' must not stand in XML') end as text)) as array<struct<name: string, text: string>>), told -> told['text'] is not null) as _ct_forbidden
+        filter(cast(array() as array<struct<name: string, text: string>>), fault -> fault['text'] is not null) as _ct_misfits,
+        filter(cast(array(struct('name with spaces' as name, case when `name with spaces` rlike '[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]' then concat('column ', 'name with spaces', ': character ', length(regexp_extract(`name with spaces`, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' must not stand in XML') end as text)) as array<struct<name: string, text: string>>), fault -> fault['text'] is not null) as _ct_forbidden
     from lake_raw.replica
 
 ),
@@ -206,7 +206,7 @@ placed as (
             order by _ct_event_time, _ct_record_id
             rows between unbounded preceding and 1 preceding
         ) as _ct_deletes_before
-    from told
+    from flagged
 
 ),
 
@@ -250,10 +250,10 @@ answered as (
         case
             when _ct_rejection is not null
                 then _ct_rejection
-            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known and get(filter(_ct_read['_ct_misfits'], found -> _event_type in (5, 6) or found['name'] = _column_name), 0)['text'] is not null
-                then concat('value_does_not_fit: replica: ', get(filter(_ct_read['_ct_misfits'], found -> _event_type in (5, 6) or found['name'] = _column_name), 0)['text'])
-            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known and get(filter(_ct_read['_ct_forbidden'], found -> _event_type in (5, 6) or found['name'] = _column_name), 0)['text'] is not null
-                then concat('xml_forbidden_character: replica: ', get(filter(_ct_read['_ct_forbidden'], found -> _event_type in (5, 6) or found['name'] = _column_name), 0)['text'])
+            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known and get(filter(_ct_read['_ct_misfits'], fault -> _event_type in (5, 6) or fault['name'] = _column_name), 0)['text'] is not null
+                then concat('value_does_not_fit: replica: ', get(filter(_ct_read['_ct_misfits'], fault -> _event_type in (5, 6) or fault['name'] = _column_name), 0)['text'])
+            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known and get(filter(_ct_read['_ct_forbidden'], fault -> _event_type in (5, 6) or fault['name'] = _column_name), 0)['text'] is not null
+                then concat('xml_forbidden_character: replica: ', get(filter(_ct_read['_ct_forbidden'], fault -> _event_type in (5, 6) or fault['name'] = _column_name), 0)['text'])
         end as _ct_rejection
     from spans
     left join read_rows

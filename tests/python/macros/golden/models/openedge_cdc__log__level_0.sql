@@ -3,11 +3,11 @@ with tracking_rows as (
 
     select
         cast(`_Change-Sequence` as bigint) as _ct_sequence,
-        cast(`_Change-Sequence` as string) as _ct_told_sequence,
+        cast(`_Change-Sequence` as string) as _ct_landed_sequence,
         cast(`_Operation` as bigint) as _ct_operation_code,
-        cast(`_Operation` as string) as _ct_told_operation,
-        try_cast(`_Time-Stamp` as timestamp) as _ct_landed_time,
-        `_Time-Stamp` as _ct_told_time,
+        cast(`_Operation` as string) as _ct_landed_operation,
+        try_cast(`_Time-Stamp` as timestamp) as _ct_time,
+        `_Time-Stamp` as _ct_landed_time,
         cast(`_Tran-Id` as string) as _transaction_id,
         filter(transform(split(`_Change-FieldMap`, ';'), name -> trim(name)), name -> name <> '') as _ct_field_map,
         `_Partition-Id` as _partition_id,
@@ -36,14 +36,14 @@ judged_tracking_rows as (
     select
         *,
         case
-            when _ct_told_sequence is null
+            when _ct_landed_sequence is null
                 then 'change_seq_missing: _Change-Sequence is null'
             when coalesce(_ct_sequence, -1) < 0
-                then concat('change_seq_malformed: \'', _ct_told_sequence, '\' is no whole number of 0 or more')
+                then concat('change_seq_malformed: \'', _ct_landed_sequence, '\' is no whole number of 0 or more')
             when _ct_operation_code = 3
                 then 'unknown_operation: operation 3, a before image, does not stand in the tracking table'
             when coalesce(_ct_operation_code, 0) not between 1 and 12
-                then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_told_operation, '\''), 'null'))
+                then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_landed_operation, '\''), 'null'))
             when _ct_timestamp_misfit is not null
                 then concat('value_does_not_fit: ', _ct_timestamp_misfit)
             when _ct_operation_code in (1, 2, 4) and _ct_key_misfit is not null
@@ -62,13 +62,13 @@ staged_rows as (
         _recid,
         case when _ct_rejection is null and _ct_operation_code in (1, 2, 4) then element_at(map(1, 'insert', 2, 'delete', 4, 'update'), cast(_ct_operation_code as int)) end as _change_op,
         case when _ct_sequence >= 0 then lpad(cast(_ct_sequence as string), 19, '0') end as _change_seq,
-        _ct_landed_time as _changed_at,
+        _ct_time as _changed_at,
         _transaction_id,
         case when _ct_rejection is null and _ct_operation_code in (1, 2, 4) then case when _ct_sequence >= 0 then lpad(cast(_ct_sequence as string), 19, '0') end end as _change_id,
         cast(null as array<string>) as _present_columns,
         case when _ct_rejection is null and _ct_operation_code in (1, 2, 4) and _ct_operation_code <> 2 then _ct_field_map end as _changed_columns,
         cast(null as struct<_partition_id: bigint, _recid: bigint>) as _key_before,
-        concat_ws('/', 'tracking', 12, coalesce(case when _ct_sequence >= 0 then lpad(cast(_ct_sequence as string), 19, '0') end, _ct_told_sequence, 'null'), coalesce(_ct_told_operation, 'null')) as _raw_id,
+        concat_ws('/', 'tracking', 12, coalesce(case when _ct_sequence >= 0 then lpad(cast(_ct_sequence as string), 19, '0') end, _ct_landed_sequence, 'null'), coalesce(_ct_landed_operation, 'null')) as _raw_id,
         case when not (_ct_rejection is null and _ct_operation_code in (1, 2, 4)) then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
         case
             when _ct_rejection is not null then 'rejected'

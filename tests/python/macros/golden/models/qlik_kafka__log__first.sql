@@ -180,8 +180,8 @@ messages as (
                 then coalesce(_ct_headers['schema'], _ct_lineage['schema'], schemas._ct_schema_name)
             when _ct_headers['table'] = schemas._ct_table_name
                 then schemas._ct_schema_name
-        end as _ct_told_schema,
-        coalesce(_ct_headers['table'], _ct_lineage['table'], schemas._ct_table_name) as _ct_told_table,
+        end as _ct_message_schema_name,
+        coalesce(_ct_headers['table'], _ct_lineage['table'], schemas._ct_table_name) as _ct_message_table_name,
         schemas._ct_column_names,
         read._ct_schema_id is not null and schemas._ct_schema_id is null as _ct_lacks_schema
     from read
@@ -205,7 +205,7 @@ counted as (
 
 ),
 
-told as (
+in_transactions as (
 
     select
         *,
@@ -219,14 +219,14 @@ own as (
 
     select
         *,
-        coalesce((topic = 'it\'s orders') and (_ct_told_table = 'app.orders' or concat(_ct_told_schema, '.', _ct_told_table) = 'app.orders' or (_ct_told_schema is null and _ct_told_table = 'orders')), false) as _ct_is_own,
+        coalesce((topic = 'it\'s orders') and (_ct_message_table_name = 'app.orders' or concat(_ct_message_schema_name, '.', _ct_message_table_name) = 'app.orders' or (_ct_message_schema_name is null and _ct_message_table_name = 'orders')), false) as _ct_is_own,
         coalesce(
             _transaction_id is not null and _ct_event_counter is not null
             and (_ct_last_counter is null or _ct_landed_events < _ct_last_counter),
             false
         ) as _ct_is_open,
-        _ct_lacks_schema and _ct_told_table is null and topic = 'it\'s orders' as _ct_is_untold
-    from told
+        _ct_lacks_schema and _ct_message_table_name is null and topic = 'it\'s orders' as _ct_may_belong
+    from in_transactions
 
 ),
 
@@ -263,7 +263,7 @@ unpacked as (
         _ct_kind,
         _ct_error,
         _ct_is_own,
-        _ct_is_open or _ct_is_untold or _ct_kind = 'schema_missing' as _ct_holds_back,
+        _ct_is_open or _ct_may_belong or _ct_kind = 'schema_missing' as _ct_holds_back,
         _ct_is_open,
         element_at(map('REFRESH', 'R', 'INSERT', 'I', 'UPDATE', 'U', 'DELETE', 'D'), _ct_headers['operation']) as _ct_operation_code,
         _ct_headers['operation'] as _ct_landed_code,
@@ -285,7 +285,7 @@ unpacked as (
         _ct_arrival,
         _ct_landed_row
     from own
-    where _ct_is_own or _ct_is_open or _ct_is_untold or _ct_kind = 'schema_missing'
+    where _ct_is_own or _ct_is_open or _ct_may_belong or _ct_kind = 'schema_missing'
 
 ),
 
@@ -353,7 +353,7 @@ judged as (
 
     select
         *,
-        struct(_ct_before_1 as `order`, _ct_before_2 as `it's`) as _ct_told_key_before,
+        struct(_ct_before_1 as `order`, _ct_before_2 as `it's`) as _ct_read_key_before,
         case
             when not _ct_is_own
                 then null
@@ -441,8 +441,8 @@ staged_rows as (
                 then array_intersect(array('order', 'it\'s', 'name with spaces', 'amount', 'at', 'local', 'day', 'small', 'ratio', 'flag', 'bytes'), _ct_masked_names)
         end as _changed_columns,
         case
-            when _ct_rejection is null and _ct_operation_code = 'U' and _ct_has_before and not struct(`order`, `it's`) <=> _ct_told_key_before
-                then _ct_told_key_before
+            when _ct_rejection is null and _ct_operation_code = 'U' and _ct_has_before and not struct(`order`, `it's`) <=> _ct_read_key_before
+                then _ct_read_key_before
         end as _key_before,
         _raw_id,
         case

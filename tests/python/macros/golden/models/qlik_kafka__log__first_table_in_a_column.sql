@@ -174,8 +174,8 @@ messages as (
                 then coalesce(_ct_headers['schema'], _ct_lineage['schema'], schemas._ct_schema_name)
             when _ct_headers['table'] = schemas._ct_table_name
                 then schemas._ct_schema_name
-        end as _ct_told_schema,
-        coalesce(_ct_headers['table'], _ct_lineage['table'], schemas._ct_table_name) as _ct_told_table,
+        end as _ct_message_schema_name,
+        coalesce(_ct_headers['table'], _ct_lineage['table'], schemas._ct_table_name) as _ct_message_table_name,
         schemas._ct_column_names,
         read._ct_schema_id is not null and schemas._ct_schema_id is null as _ct_lacks_schema
     from read
@@ -188,9 +188,9 @@ own as (
 
     select
         *,
-        coalesce((coalesce(_ct_told_table, _ct_row['tbl']) = 't1' or concat(_ct_told_schema, '.', _ct_told_table) = 't1'), false) as _ct_is_own,
+        coalesce((coalesce(_ct_message_table_name, _ct_row['tbl']) = 't1' or concat(_ct_message_schema_name, '.', _ct_message_table_name) = 't1'), false) as _ct_is_own,
         false as _ct_is_open,
-        _ct_lacks_schema and coalesce(_ct_told_table, _ct_row['tbl']) is null as _ct_is_untold
+        _ct_lacks_schema and coalesce(_ct_message_table_name, _ct_row['tbl']) is null as _ct_may_belong
     from messages
 
 ),
@@ -221,7 +221,7 @@ unpacked as (
         _ct_kind,
         _ct_error,
         _ct_is_own,
-        _ct_is_open or _ct_is_untold or _ct_kind = 'schema_missing' as _ct_holds_back,
+        _ct_is_open or _ct_may_belong or _ct_kind = 'schema_missing' as _ct_holds_back,
         _ct_is_open,
         element_at(map('REFRESH', 'R', 'INSERT', 'I', 'UPDATE', 'U', 'DELETE', 'D'), _ct_headers['operation']) as _ct_operation_code,
         _ct_headers['operation'] as _ct_landed_code,
@@ -243,7 +243,7 @@ unpacked as (
         _ct_arrival,
         _ct_landed_row
     from own
-    where _ct_is_own or _ct_is_open or _ct_is_untold
+    where _ct_is_own or _ct_is_open or _ct_may_belong
 
 ),
 
@@ -297,7 +297,7 @@ judged as (
 
     select
         *,
-        struct(_ct_before_1 as `order`, _ct_before_2 as `it's`) as _ct_told_key_before,
+        struct(_ct_before_1 as `order`, _ct_before_2 as `it's`) as _ct_read_key_before,
         case
             when not _ct_is_own
                 then null
@@ -378,8 +378,8 @@ staged_rows as (
                 then array_intersect(array('order', 'it\'s', 'name with spaces', 'amount'), _ct_masked_names)
         end as _changed_columns,
         case
-            when _ct_rejection is null and _ct_operation_code = 'U' and _ct_has_before and not struct(`order`, `it's`) <=> _ct_told_key_before
-                then _ct_told_key_before
+            when _ct_rejection is null and _ct_operation_code = 'U' and _ct_has_before and not struct(`order`, `it's`) <=> _ct_read_key_before
+                then _ct_read_key_before
         end as _key_before,
         _raw_id,
         case

@@ -172,8 +172,8 @@ messages as (
                 then coalesce(_ct_headers['schema'], _ct_lineage['schema'], schemas._ct_schema_name)
             when _ct_headers['table'] = schemas._ct_table_name
                 then schemas._ct_schema_name
-        end as _ct_told_schema,
-        coalesce(_ct_headers['table'], _ct_lineage['table'], schemas._ct_table_name) as _ct_told_table,
+        end as _ct_message_schema_name,
+        coalesce(_ct_headers['table'], _ct_lineage['table'], schemas._ct_table_name) as _ct_message_table_name,
         schemas._ct_column_names,
         read._ct_schema_id is not null and schemas._ct_schema_id is null as _ct_lacks_schema
     from read
@@ -186,7 +186,7 @@ others as (
 
     select
         *,
-        coalesce(nullif(concat_ws('.', _ct_told_schema, _ct_told_table), ''), _ct_row['tbl']) as _ct_table,
+        coalesce(nullif(concat_ws('.', _ct_message_schema_name, _ct_message_table_name), ''), _ct_row['tbl']) as _ct_table,
         case
             when _ct_kind = 'unreadable'
                 then concat('table_unknown: ', _ct_error)
@@ -195,7 +195,7 @@ others as (
         end as _ct_reason
     from messages
     where
-        not coalesce((coalesce(_ct_told_table, _ct_row['tbl']) = 't1' or concat(_ct_told_schema, '.', _ct_told_table) = 't1'), false)
+        not coalesce((coalesce(_ct_message_table_name, _ct_row['tbl']) = 't1' or concat(_ct_message_schema_name, '.', _ct_message_table_name) = 't1'), false)
 
 ),
 

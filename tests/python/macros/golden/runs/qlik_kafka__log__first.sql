@@ -44,7 +44,7 @@ messages as (select * from the_model),
 -- a transaction is whole when its counters are in, from 1 to that of its last event, whatever table they are of
 counted as (select * from the_model),
 
-told as (select * from the_model),
+in_transactions as (select * from the_model),
 
 own as (select * from the_model),
 
