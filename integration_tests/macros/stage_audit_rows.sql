@@ -20,7 +20,7 @@
 {% macro audit_rows_mistakes(node, given) %}
     {% set found = change_tables.lookback_mistakes(given, 'audit tables have') %}
     {% if given.get('hold_open_transactions') %}
-        {% do found.append("`hold_open_transactions` must be false: audit rows do not tell where a transaction ends, got true") %}
+        {% do found.append("`hold_open_transactions` must be false: audit rows do not say where a transaction ends, got true") %}
     {% endif %}
     {% if not modules.re.match('^([0-9]{19})?$', given.get('snapshot_seq', '')) %}
         {% do found.append("`snapshot_seq` must be empty or a number of 19 digits, got '" ~ given.snapshot_seq ~ "'") %}

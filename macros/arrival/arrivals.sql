@@ -8,14 +8,14 @@
 {%- endmacro %}
 
 
-{#- Whether a format's staging tells rows that hold back by a column of their own: where its natural arrival are positions. -#}
+{#- Whether staging marks rows that hold back by `_ct_holds_back`: where the natural arrival of the format is a position. -#}
 {% macro tells_what_holds_back(spec) %}
     {% set natural = change_tables.natural_arrival(spec) %}
     {% do return(natural is not none and natural.kind == 'positions') %}
 {% endmacro %}
 
 
-{#- Whether a row that was read holds back up to where the raw table has settled. -#}
+{#- Whether a row that was read holds back: later runs must read it again, so the raw table settles no further. -#}
 {% macro holds_back(spec) -%}
     {%- set of_format = change_tables.format_of(spec.format).holds_back -%}
     {%- if of_format -%}
@@ -58,7 +58,7 @@
 {% endmacro %}
 
 
-{#- How arrivals of a landed type are written and compared. None of floating point: of two equal ones the texts can differ. -#}
+{#- How arrivals of a landed type are written and compared. None for floating point: equal numbers can have different texts. -#}
 {% macro _arrival_kind(type) %}
     {% if type in ['tinyint', 'smallint', 'int', 'bigint'] %}
         {% do return('whole_number') %}
@@ -72,8 +72,8 @@
 
 
 {#-
-    An arrival as text that keeps all of it: what the mark has. Dates as days and times as microseconds since 1970, which no time
-    zone changes and which are read again whatever they are.
+    An arrival as a text that keeps all of it, for the mark. Dates are days and times are microseconds since 1970: no time zone
+    changes these, and every value can be read back.
 -#}
 {% macro arrival_as_text(expression, arrival) -%}
     {%- set number = {
@@ -97,7 +97,7 @@
 {% endmacro %}
 
 
-{#- The literal so much below an arrival: `lookback` of numbers is a number, of dates and times days. Never below what the type holds. -#}
+{#- The literal of an arrival less `lookback`: a number for numbers, days for dates and times. Never below the least of the type. -#}
 {% macro _arrival_below(arrival, text, lookback) %}
     {% set least = {'date': -2147483648, 'timestamp': -9223372036854775808, 'timestamp_ntz': -9223372036854775808} %}
     {% if lookback == 0 %}
@@ -118,8 +118,10 @@
 
 
 {#-
-    Rows with no arrival at all are read every time: nothing tells that they were read before. `skips_settled`: the rows at the
-    arrival itself are known to have been read, all of them.
+    Whether a row arrived at the settled arrival or after it. Rows without an arrival are read every time: nothing says that they were
+    read before.
+
+    skips_settled   all rows at the settled arrival itself were read before, so they are left out
 -#}
 {% macro arrived_since(arrival, settled, lookback, skips_settled=false) -%}
     {%- set name = change_tables.quoted(arrival.name) -%}

@@ -1,5 +1,5 @@
 {#-
-    What a raw table holds: name in lower case -> {name, data_type}. Empty while the table does not exist. Stops with a
+    The columns of a raw table: name in lower case -> {name, data_type}. Empty while the table does not exist. Stops with a
     list of what is missing when the table lacks one of the `expected` columns.
 -#}
 {% macro landed_columns(spec, relation, expected, help) %}
@@ -44,15 +44,15 @@
     {% if missing %}
         {% do exceptions.raise_compiler_error(
             "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': the raw table " ~ relation
-            ~ " must have the columns that the spec tells of, it lacks " ~ missing | join(', ') ~ "; " ~ help
+            ~ " must have the columns that the spec names, it lacks " ~ missing | join(', ') ~ "; " ~ help
         ) %}
     {% endif %}
 {% endmacro %}
 
 
 {#-
-    The declared columns in their declared types, each as a line of a select list. A text is cast also where it lands as
-    declared: a table made of a bare column would take its length over, and could not hold a longer one later.
+    The declared columns in their declared types, each as a line of a select list. A text is cast even where it lands as declared: a
+    table made of the bare column would keep its length, and could not hold a longer text later.
 -#}
 {% macro typed_columns(spec, landed) -%}
     {%- for column in spec.columns %}
@@ -94,7 +94,7 @@
 {%- endmacro %}
 
 
-{#- For each column of which a landed value may not fit, SQL for what is said of it: null where it fits. -#}
+{#- For each column whose landed values may not fit, SQL for the message: null where the value fits. -#}
 {% macro _misfits(spec, names, landed) %}
     {% set checks = [] %}
     {% for column in spec.columns if column.name in names %}
@@ -110,7 +110,7 @@
 {% endmacro %}
 
 
-{#- The type in which a column lands, taken apart. While the raw table does not exist, what can be read from texts lands as text. -#}
+{#- The type in which a column lands, taken apart. While there is no raw table: text, where the declared type can be read from it. -#}
 {% macro _landed_tree(column, landed) %}
     {% set found = landed.get(column.name | lower) %}
     {% if found is not none %}

@@ -1,4 +1,4 @@
-{#- The values of a row that tell its group, as texts. -#}
+{#- The group of a position, as texts: the first values of a row. -#}
 {% macro group_of_position(row, arrival) %}
     {% set group = [] %}
     {% for name in arrival.group %}
@@ -8,7 +8,7 @@
 {% endmacro %}
 
 
-{#- The numbers of a row that tell its position, behind those that tell its group. -#}
+{#- The numbers of a position in its group: the values of a row after those of the group. -#}
 {% macro position_in_group(row, arrival) %}
     {% set position = [] %}
     {% for name in arrival.columns %}
@@ -43,7 +43,7 @@
 {%- endmacro %}
 
 
-{#- Whether a row's position stands to another as `sign` says: `>`, `>=` or `<=`. Column by column, which Delta can skip files by. -#}
+{#- Compares a row's position with another one by `sign`: `>`, `>=` or `<=`. Column by column, so that Delta can skip files. -#}
 {% macro _compares(columns, position, sign) -%}
     {%- set name = change_tables.quoted(columns[0]) -%}
     {%- if columns | length == 1 -%}
@@ -54,26 +54,26 @@
 {%- endmacro %}
 
 
-{#- Rows behind their group's position, rows of groups that are not known, and rows that tell no position. -#}
+{#- Rows after the position of their group, rows of groups that are not known, and rows without a position. -#}
 {% macro positions_since(arrival, settled, lookback) -%}
     {%- set known = [] -%}
-    {%- set behind = [] -%}
+    {%- set since = [] -%}
     {%- for place in settled -%}
         {%- set is_of_group = change_tables._is_of_group(arrival, place) -%}
         {%- do known.append(is_of_group) -%}
         {%- if lookback -%}
-            {%- set is_behind = change_tables.quoted(arrival.columns[0]) ~ ' >= ' ~ place.position[0] ~ ' - ' ~ lookback -%}
+            {%- set is_since = change_tables.quoted(arrival.columns[0]) ~ ' >= ' ~ place.position[0] ~ ' - ' ~ lookback -%}
         {%- else -%}
-            {%- set is_behind = change_tables._compares(arrival.columns, place.position, '>' if place.is_whole else '>=') -%}
+            {%- set is_since = change_tables._compares(arrival.columns, place.position, '>' if place.is_whole else '>=') -%}
         {%- endif -%}
-        {%- do behind.append(is_of_group ~ ' and ' ~ is_behind) -%}
+        {%- do since.append(is_of_group ~ ' and ' ~ is_since) -%}
     {%- endfor -%}
     {%- if not settled -%}
         true
     {%- else -%}
         (
             {{ change_tables.tells_no_position(arrival) }}
-            {%- for condition in behind %}
+            {%- for condition in since %}
             or ({{ condition }})
             {%- endfor %}
             or not (
@@ -86,7 +86,7 @@
 {%- endmacro %}
 
 
-{#- Rows up to the position of their group, and rows that tell no position. -#}
+{#- Rows up to the position of their group, and rows without a position. -#}
 {% macro positions_until(arrival, edge) -%}
         (
             {{ change_tables.tells_no_position(arrival) }}

@@ -4,17 +4,17 @@
     predicate   SQL over the raw table; none = every row
     snapshot    whether the table's snapshot is read
     arrival     {name, kind} of the arrival column; none where the feed has none. Of kind `positions`, where each group of
-                rows counts for itself: `group`, the columns that tell the group, and `columns`, whole numbers that tell the
-                position in it, the first one first
-    edge        how far the raw table had landed before it was read: {arrival, rows} of the rows with the highest arrival,
-                and their fingerprint; of positions, the list of them (see `_landed_positions`). None where nothing had
-    until       of positions, SQL that keeps a run to what had landed then; else none
-    skips_settled   whether the rows at the arrival up to which the runs before have settled are skipped, too
-    highest_seq the highest sequence that the log holds; none where there is no log
-    is_late     whether rows that the run reads may have a sequence that the log reaches, so that rows which landed before
-                can belong to the same change
+                rows has positions of its own: `group`, the columns of the group, and `columns`, the whole numbers of the
+                position in it, the highest in rank first
+    edge        how far the raw table had landed before it was read: {arrival, rows}, the highest arrival and a fingerprint of
+                its rows; of positions, a list of them (see `_landed_positions`). None where nothing had landed
+    until       of positions, SQL for the rows up to the edge; else none
+    skips_settled   whether the rows at the settled arrival itself are skipped as well
+    highest_seq the highest sequence of the log; none where there is no log
+    is_late     whether rows that are read can have a sequence up to `highest_seq`: then rows that landed before can be of the
+                same change
     lowest_seq  the lowest sequence of such rows where that is known, else none
-    is_read     whether no row that a run reads by the predicate has landed: none of the raw table, which is all that it reads
+    is_read     whether there is nothing to do: no row has landed that the run would read, and it reads no other table
     settled_before  how far the raw table had settled by the runs before; none where nothing had, by this arrival
     log         the table of the log; none where there is none
     read_at     the time of the run, as digits
@@ -32,7 +32,7 @@
         ) %}
     {% endif %}
     {% set is_positions = arrival is not none and arrival.kind == 'positions' %}
-    {#- what has settled by another arrival says nothing of this one: everything is read again -#}
+    {#- how far it has settled by another arrival says nothing of this one: everything is read again -#}
     {% set settled_before = mark.settled if mark and mark.arrival == change_tables.arrival_in_mark(arrival) else none %}
     {% set settled = none if rescan else settled_before %}
     {% set landed = {} %}
@@ -52,7 +52,7 @@
         {% set has_landed = spec.lookback != 0 or edge != settled or landed.unplaced %}
     {% elif reads_on %}
         {% set predicate = change_tables.arrived_since(arrival, settled, spec.lookback, skips_settled) %}
-        {#- no row at what had settled, or after: they were purged -#}
+        {#- no edge: the rows from the settled arrival on were purged -#}
         {% set is_beyond = edge is not none and (not skips_settled or edge.arrival != settled) %}
         {% set has_landed = 'unplaced' not in landed or landed.unplaced or is_beyond %}
     {% endif %}
@@ -96,15 +96,16 @@
 {#-
     What had landed before a run reads, by one scan of the rows from `settled` on:
 
-    edge              {arrival, rows} of the rows with the highest arrival; none where no row has an arrival
-    settled_rows      the rows at `settled`, likewise: a run that finds what the mark has (`edge`) has read these rows, and need
-                      not read them again; others may have landed there meanwhile
+    edge              {arrival, rows} of the highest arrival; none where no row has an arrival
+    settled_rows      `rows` of the arrival `settled`. Where it is that of the mark (`edge`), no other rows have landed there since
+                      these were read, and they need not be read again
     unplaced          whether there are rows without an arrival, which are read every time
-    lowest_seq        the lowest sequence of all these rows, `lowest_seq_above` without those at `settled`; none where no row has
-                      one. Only where the format says what the sequence of a landed row is (`landed_sequence` of `format_of`)
+    lowest_seq        the lowest sequence of all these rows; none where no row has one
+    lowest_seq_above  the same without the rows at `settled`
 
-    `rows` is their number and the sums of both halves of their hashes. Before anything has settled, only the rows with the
-    highest arrival are looked at.
+    `rows` is a fingerprint of the rows of one arrival: their number and the sums of both halves of their hashes. The sequences are
+    there only where the format has `landed_sequence` (see `format_of`). Before anything has settled, only the rows of the highest
+    arrival are looked at.
 -#}
 {% macro _landed_edge(spec, arrival, settled) %}
     {% set hashed = [] %}
@@ -143,7 +144,7 @@
 {% endmacro %}
 
 
-{#- The highest arrival that has landed, as text. Spark cannot answer for dates of a Delta table without a condition. -#}
+{#- The highest arrival that has landed, as text. Without the condition Spark cannot answer for dates of a Delta table. -#}
 {% macro _highest_arrival(spec, arrival) %}
     {% set name = change_tables.quoted(arrival.name) %}
     {% do return(run_query(
@@ -153,11 +154,11 @@
 
 
 {#-
-    edge        up to which rows have landed, a list of {group: [value…], position: [number…], is_whole}, as `settled` has it:
-                that of each group which has rows after what the runs before have settled, and those of the others as they were
-    unplaced    whether there are rows that tell no position, which are read every time
+    edge        how far rows have landed: a list of {group: [value…], position: [number…], is_whole}, as `settled` is. Groups
+                without new rows are in it as they are in `settled`
+    unplaced    whether there are rows without a position, which are read every time
 
-    Stops the run where two records that differ have landed at one position, and the format says that it names one (see `_refuse_two_records`).
+    Stops the run where two different records have landed at one position that can have only one (see `_refuse_two_records`).
 -#}
 {% macro _landed_positions(spec, arrival, settled) %}
     {% set groups = change_tables.column_list(arrival.group) %}
@@ -169,7 +170,7 @@
         {% do positions.update({tojson(known.group): known}) %}
     {% endfor %}
     {% if change_tables.landed_columns(spec, spec.relation, arrival.group + arrival.columns, '') %}
-        {#- one row a group, or of positions that name one record, a row each at first -#}
+        {#- one row a group; where a position has one record, the rows of each position are counted first -#}
         {% set position = "case when not " ~ change_tables.tells_no_position(arrival) ~ " then " ~ change_tables.position_of_row(arrival) ~ " end" %}
         {% set landed = "select " ~ groups ~ ", " ~ position ~ " as _ct_position, 1 as _ct_copies from " ~ spec.relation ~ " where " ~ since %}
         {% if arrival.record %}
@@ -204,8 +205,9 @@
 
 
 {#-
-    Stops where two records that differ have landed at one position which names one record: `record` of an arrival are the
-    columns that they are compared by, `only` a condition on the rows that matter. Nothing orders them, so no state can be made of both. A record that has landed again is one.
+    Stops where two different records have landed at one position that can have only one. Nothing orders them, so no state can be
+    made of both. A record that has landed again is not different. Of an arrival, `record` are the columns by which records are
+    compared, and `only` is a condition on the rows that matter.
 -#}
 {% macro _refuse_two_records(spec, arrival, condition) %}
     {% set place = change_tables.column_list(arrival.group + arrival.columns) %}
@@ -233,7 +235,7 @@
     {% do exceptions.raise_compiler_error(
         "change_tables: model '" ~ model.name ~ "': source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': " ~ what ~ " at one "
         ~ (arrival.group + arrival.columns) | join(', ') ~ ": " ~ places | join('; ')
-        ~ ". They count anew, and nothing orders what they name now and what they named before: remove the old rows from "
-        ~ spec.relation ~ ", then build the log and the models behind it anew with --full-refresh --vars '{change_tables_allow_loss: true}'"
+        ~ ". The numbers have begun anew, and nothing says which records are the older ones: remove the old rows from "
+        ~ spec.relation ~ ", then build the log and the models after it anew with --full-refresh --vars '{change_tables_allow_loss: true}'"
     ) %}
 {% endmacro %}

@@ -1,5 +1,5 @@
 {#-
-    The raw rows of many tables that could not be used: one row a rejected raw row, with where it stands and why.
+    The raw rows of many tables that could not be used: one row a rejected raw row, with its place and the reason.
 
     stgs   the relations of the tables' staging models
 -#}

@@ -1,7 +1,7 @@
 {#-
     The rows of a shared raw table that no entry stages: one row a raw row, with why.
 
-    source_name, table_names   the entries that share the raw table, all of them; of some formats a table beside their own
+    source_name, table_names   all entries that share the raw table. In some formats this is another table than their own
 -#}
 {% macro unclaimed_rows(source_name, table_names) %}
     {{- config(materialized='change_view') -}}

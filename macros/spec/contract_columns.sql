@@ -1,4 +1,4 @@
-{#- The columns that the models add to the source table's own: name -> type. `key` stands for a struct of the key columns. -#}
+{#- The columns that the models add to the source table's own: name -> type. `key` means a struct of the key columns. -#}
 {% macro contract_column_types() %}
     {% do return({
         '_change_op': 'string',
@@ -33,7 +33,7 @@
 {% endmacro %}
 
 
-{#- What readers are told of the columns that the models add, by comments in Spark and by docs/columns.md: name -> text. -#}
+{#- The descriptions of the columns that the models add, for comments in Spark and for docs/columns.md: name -> text. -#}
 {% macro contract_column_descriptions() %}
     {% do return({
         '_change_op': 'insert, update, upsert, delete, truncate, snapshot; null where the raw row is no change',
@@ -69,19 +69,19 @@
 {% endmacro %}
 
 
-{#- What the names of all other columns of the steps between raw rows and models begin with, and no declared column. -#}
+{#- The prefix of all other columns in the steps from raw rows to models. No declared column may have it. -#}
 {% macro working_prefix() %}
     {% do return('_ct_') %}
 {% endmacro %}
 
 
-{#- The columns of its own that a format carries through staging and log: see `format_of`. What is no table of a format (documents) has none. -#}
+{#- The columns of its own that a format carries through staging and log: see `format_of`. Published documents have no format, and none. -#}
 {% macro further_columns(spec) %}
     {% do return(change_tables.format_of(spec.format).columns if 'format' in spec else []) %}
 {% endmacro %}
 
 
-{#- The types of columns of the models and of the tables behind them: name -> type. -#}
+{#- The types of columns of the models and of their tables: name -> type. -#}
 {% macro columns_of_table(spec, names) %}
     {% set types = change_tables.contract_column_types() %}
     {% do types.update({'_key_before': change_tables.key_type(spec)}) %}

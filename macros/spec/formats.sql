@@ -20,9 +20,9 @@
                                Of positions also `record`, columns in which two rows at one position must not differ, and
                                `only`, a condition on the rows that matter
     landed_sequence(spec)      SQL for the sequence of a raw row, where the rows of a sequence are judged together
-    may_wait(spec)             SQL for the raw rows without which no row holds back; `false`: none ever does. Left out: any may
+    may_wait(spec)             SQL for the raw rows that can hold back; `false`: none ever does. Left out: any can
     holds_back(spec)           SQL for the staged rows that later runs must read again. Left out: those that are `waiting`, and
-                               of positions those with `holds_back`
+                               of positions those with `_ct_holds_back`
     waiting_positions(spec, bound)  SQL for the first such position of each group, without staging the rows
     reads                      SQL over the log for the changes whose values come from another table than the raw one
     withdraws_changes(spec)    whether later rows can show that an accepted change cannot be used
@@ -44,7 +44,7 @@
             {% do exceptions.raise_compiler_error(
                 "change_tables: format '" ~ name ~ "' has no part `" ~ part ~ "`; its parts: " ~ defaults.keys() | join(', ')
             ) %}
-        {#- jinja calls what is undefined callable: the name of a macro that is not there -#}
+        {#- jinja says that an undefined name is callable: that of a macro that is not there -#}
         {% elif value is undefined or not (is_data or value is callable) %}
             {% do exceptions.raise_compiler_error(
                 "change_tables: format '" ~ name ~ "': `" ~ part ~ "` must be " ~ ("given" if is_data else "a macro that is there")

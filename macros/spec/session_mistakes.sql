@@ -1,4 +1,4 @@
-{#- Settings of a session by which the same SQL means something else: name -> the values that are right, in one spelling first. -#}
+{#- Settings of a session that change what the SQL means: name -> the right values; messages show the first. -#}
 {% macro _settings_of_session() %}
     {% do return({
         'spark.sql.session.timeZone': ['UTC', 'Etc/UTC', 'GMT', 'Etc/GMT', 'Z', '+00:00'],
@@ -11,9 +11,9 @@
 
 
 {#-
-    What dbt's sessions are set to and must not be, in one text of a list. Asked by one statement, which tells what somebody
-    has set; of the time zone alone the default depends on the machine. Not set right instead: a view keeps the settings of
-    the session that made it, and dbt makes those of staging in sessions of its own.
+    The wrong settings of dbt's sessions, as a list of one text. One statement returns what somebody has set. What nobody has set is
+    right, apart from the time zone: its default depends on the machine. The package does not set them right itself: a view keeps
+    the settings of the session that made it, and dbt makes staging views in sessions of its own.
 -#}
 {% macro session_mistakes() %}
     {% set found = {} %}

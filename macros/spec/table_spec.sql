@@ -1,14 +1,14 @@
 {#-
     The spec of one logical source table, as a dict: every setting under `change_table` with its default filled in, and
 
-    settings                  the same settings alone: some formats have one that is named as a part of the spec below
+    settings                  the same settings alone: some formats have one with the name of a key below
     source_name, table_name   the names of the entry
     unique_id                 of the source in the graph
     relation                  the raw table
-    columns                   the declared columns, in order: {name, data_type, meta}; ahead of them the key columns that the
-                              format has of its own, which `key` names then
+    columns                   the declared columns, in order: {name, data_type, meta}. Key columns that the format adds come first,
+                              and are then the `key`
     column_names              their names
-    multi_valued              declared columns whose sets of values are no part of a row: none of `columns`
+    multi_valued              declared columns of many values, which are no part of a row, and not in `columns`
     landed                    what `landed_columns` has found of raw tables, so that it asks once: relation -> columns
 
     Stops with every mistake of the entry when the spec is wrong.

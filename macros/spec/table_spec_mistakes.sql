@@ -95,7 +95,7 @@
 {% endmacro %}
 
 
-{#- The declared columns: there are some, each with a type that Spark knows, none with a name of the contract. -#}
+{#- The declared columns: there must be some, each with a type that Spark knows, and none with a name of the contract. -#}
 {% macro _column_mistakes(node, format) %}
     {% set found = [] %}
     {% set columns = change_tables.declared_columns(node) %}
@@ -127,7 +127,7 @@
 {% endmacro %}
 
 
-{#- Whether Spark knows a type by this text: types of one value to their end, of those in an array, map or struct the digits. -#}
+{#- Whether Spark knows a type by this text. Within arrays, maps and structs only the digits of decimals are checked. -#}
 {% macro _is_spark_type(data_type) %}
     {% set is_type = modules.re.match(
         '^(boolean|tinyint|byte|smallint|short|int|integer|bigint|long|float|real|double|date|timestamp|timestamp_ntz'
@@ -163,25 +163,25 @@
     {% endfor %}
     {% do found.extend(change_tables.other_entry_mistakes(node, given, 'snapshot')) %}
     {% if given.get('snapshot_seq', '') != '' and given.get('snapshot') is none %}
-        {% do found.append("`snapshot_seq` tells where a load stands: it needs `snapshot`, which is not set") %}
+        {% do found.append("`snapshot_seq` is the sequence of a load: it needs `snapshot`, which is not set") %}
     {% endif %}
     {% if given.get('arrival', 'auto') == '' %}
         {% do found.append("`arrival` must be auto, none or the name of a column of the raw table, got ''") %}
     {% endif %}
     {% if given.get('lookback', 0) != 0 and given.get('arrival', 'auto') == 'none' %}
-        {% do found.append("`lookback` reads again below the arrival watermark: it needs `arrival`, which is none") %}
+        {% do found.append("`lookback` reads again below the highest arrival: it needs `arrival`, which is none") %}
     {% endif %}
     {% do return(found) %}
 {% endmacro %}
 
 
-{#- What a format without a natural arrival says where `lookback` reads below none. `feed`: "change tables have" and the like. -#}
+{#- The mistake of a `lookback` without an arrival, in formats without a natural one. `feed`: the message's "change tables have". -#}
 {% macro lookback_mistakes(given, feed) %}
     {% if given.get('lookback', 0) == 0 or given.get('arrival', 'auto') != 'auto' %}
         {% do return([]) %}
     {% endif %}
     {% do return([
-        "`lookback` reads again below the arrival watermark: " ~ feed ~ " no natural arrival, so it needs `arrival` to name a column, got 'auto'"
+        "`lookback` reads again below the highest arrival: " ~ feed ~ " no natural arrival, so it needs `arrival` to name a column, got 'auto'"
     ]) %}
 {% endmacro %}
 

@@ -31,8 +31,8 @@
 
 
 {#-
-    The specs of the tables behind a list of relations that this model refers to, in the order of the list. A model
-    that takes a list refers to nothing else that comes from a change table.
+    The specs of the tables that a list of relations is about, in the order of the list. The model refers to each of them, and to
+    nothing else that comes from a change table.
 -#}
 {% macro table_specs_of_references(relations) %}
     {% set specs = [] %}

@@ -40,7 +40,7 @@
 {% endmacro %}
 
 
-{#- What commas part in a type, but for those within brackets, backticks and quotes. -#}
+{#- The parts of a type between its commas. Commas within brackets, backticks and quotes do not count. -#}
 {% macro _parts_of_type(text) %}
     {% set parts = [''] %}
     {% set depth = [0] %}
@@ -60,7 +60,7 @@
 {% endmacro %}
 
 
-{#- A field of a struct: as it is declared, with or without `:`, or as Spark tells it, whose names are never in backticks. -#}
+{#- A field of a struct: as it is declared, with or without `:`, or as Spark describes it, without backticks around names. -#}
 {% macro _field_of_type(text) %}
     {% set found = modules.re.match('(?s)^\\s*(?:`((?:[^`]|``)*)`|([^:<(`]+?)(?=\\s*:)|([^:<(`\\s]+))\\s*:?\\s*(.*)$', text) %}
     {% if not found %}
@@ -119,7 +119,7 @@
 {% endmacro %}
 
 
-{#- The type in which a table holds a declared one: Spark's casts know no length of texts. -#}
+{#- The type of a declared column in a table: without the length of texts, which Spark's casts do not know. -#}
 {% macro stored_type(data_type) %}
     {% do return(modules.re.sub('(?i)\\b(var)?char *\\( *[0-9]+ *\\)', 'string', data_type)) %}
 {% endmacro %}

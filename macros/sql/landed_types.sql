@@ -1,7 +1,7 @@
 {#-
     What becomes of a landed value in a declared type, for all types of one value: landed kind -> a sign for each of
-    `declarable_kinds`. `hex` and `base64` are bytes that a feed tells as text. Arrays, maps and structs are read as their parts
-    are: see `reading_of`. docs/landed_types.md shows the same table.
+    `declarable_kinds`. `hex` and `base64` are bytes that a feed has as text. Arrays, maps and structs are read as their parts are: see
+    `reading_of`. docs/landed_types.md shows the same table.
 
     =   taken: every value of the landed type is one of the declared type
     ?   checked: a value that would be lost, cut or rounded rejects its row
@@ -41,9 +41,13 @@
 
 
 {#-
-    How a landed type is read as a declared one: `verdict` is `same`, `taken`, `checked` or `refused`, `refused` says of each
-    part that is refused why. Arrays, maps and structs are as their worst part. Fields of structs are found by name; landed
-    ones that are not declared are left alone. Two keys of a map could become one, so they must be taken.
+    How a landed type is read as a declared one:
+
+    verdict   same, taken, checked or refused. Arrays, maps and structs have the verdict of their worst part
+    refused   why, for each part that is refused
+
+    Fields of structs are found by name, and landed ones that are not declared are left out. Keys of a map are never checked, since
+    two of them could become one: see `_keys_stay_apart`.
 -#}
 {% macro reading_of(landed, declared, place) %}
     {% set parts = [] %}
@@ -151,7 +155,7 @@
     {% set stored = change_tables.stored_type(declared.text) %}
     {% set element = change_tables.name_at_depth('element', depth) %}
     {% if reading.verdict == 'same' %}
-        {#- a table made of a bare text would take its length over, and could not hold a longer one later -#}
+        {#- a table made of the bare text would keep its length, and could not hold a longer text later -#}
         {% set has_length = stored != declared.text or change_tables.stored_type(landed.text) != landed.text %}
         {% do return('cast(' ~ value ~ ' as ' ~ stored ~ ')' if has_length else value) %}
     {% elif declared.kind == 'struct' and landed.kind == 'struct' %}
@@ -178,10 +182,10 @@
     {% elif landed.kind == 'binary' %}
         {% do return('try_validate_utf8(cast(' ~ value ~ ' as string))') %}
     {% elif landed.kind == 'date' and reading.verdict == 'checked' %}
-        {#- in the days that a time can be of: Spark takes it for granted that a date has a time, also where none holds it -#}
+        {#- only days that a timestamp can have: Spark assumes that every date has one, even where it overflows -#}
         {% do return('case when unix_date(' ~ value ~ ') between -106751990 and 106751990 then cast(' ~ value ~ ' as ' ~ stored ~ ') end') %}
     {% elif landed.kind == 'float' and declared.kind == 'decimal' %}
-        {#- by its text: as a double it has digits that it was never told with -#}
+        {#- by its text: as a double it would have more digits than it landed with -#}
         {% do return('try_cast(cast(' ~ value ~ ' as string) as ' ~ stored ~ ')') %}
     {% endif %}
     {% do return(('cast(' if reading.verdict == 'taken' else 'try_cast(') ~ value ~ ' as ' ~ stored ~ ')') %}
@@ -189,8 +193,8 @@
 
 
 {#-
-    SQL for what is said of a landed value that does not fit, with the path to it (`column x.prices[0]: 'dear' is not int`);
-    null where it fits. Empty where every value does.
+    SQL for the message of a landed value that does not fit, with the path to it (`column x.prices[0]: 'dear' is not int`). The SQL is
+    null where the value fits, and empty where every value does.
 
     path   what leads to the value: a list of {text} and {sql}
 -#}
@@ -283,7 +287,7 @@
     {% elif declared.kind == 'boolean' %}
         {% do return(value ~ ' not in (0, 1)') %}
     {% elif is_text and declared.kind == 'decimal' %}
-        {#- by its digits, for no type holds more of them to compare with; with an exponent, by what a double tells -#}
+        {#- by its digits, since no type with more of them is there to compare with; with an exponent, as a double -#}
         {% do return(
             "case when " ~ text ~ " rlike '[eE]' then try_cast(" ~ value ~ " as double) <> cast(" ~ read ~ " as double)"
             ~ " else " ~ change_tables._has_finer_digits(value, declared.places) ~ " end"
@@ -308,12 +312,12 @@
         {#- a time of day alone would be taken as one of today -#}
         {% set lost = text ~ " rlike '^ *T?[0-9]+:' or " ~ change_tables._has_finer_digits(value, 6) %}
         {% if declared.kind == 'timestamp_ntz' %}
-            {#- a zone, which Spark would leave out unsaid -#}
+            {#- a zone, which Spark would drop without a message -#}
             {% set lost = lost ~ " or " ~ text ~ " rlike '[0-9]:[0-9][0-9.:]* *[-+A-Za-z]'" %}
         {% endif %}
         {% do return(lost) %}
     {% elif landed.kind in ['timestamp', 'timestamp_ntz'] %}
-        {#- a time that the session's zone passes over, or has twice -#}
+        {#- a time that the session's zone skips, or has twice -#}
         {% do return('not ' ~ value ~ ' <=> try_cast(' ~ read ~ ' as ' ~ landed.kind ~ ')') %}
     {% endif %}
     {% do return('') %}
@@ -333,7 +337,7 @@
 {% endmacro %}
 
 
-{#- True where a digit other than 0 stands further behind the point than `places`. -#}
+{#- True where a digit other than 0 is past the first `places` digits after the decimal point. -#}
 {% macro _has_finer_digits(value, places) -%}
     cast({{ value }} as string) rlike '[.][0-9]{{ '{' ~ places ~ '}' }}[0-9]*[1-9]'
 {%- endmacro %}

@@ -8,7 +8,7 @@
 {%- endmacro %}
 
 
-{#- Words that stand in Spark's grammar where a column name may stand, so that a bare one would be misread. -#}
+{#- Words that Spark's grammar has where a column name can be, so that a bare name would be misread. -#}
 {% macro _reserved_words() %}
     {% do return([
         'all', 'alter', 'and', 'anti', 'any', 'array', 'as', 'at', 'authorization', 'between', 'both', 'by', 'case',
@@ -40,13 +40,13 @@
 {%- endmacro %}
 
 
-{#- A field of a struct, which a dot would make look like a column of a table. -#}
+{#- A field of a struct. Written with a dot it would look like a column of a table. -#}
 {% macro field_of(value, name) -%}
     {{- value ~ '[' ~ change_tables.text_literal(name) ~ ']' -}}
 {%- endmacro %}
 
 
-{#- A name for a lambda's variable, another one in each lambda within a lambda. -#}
+{#- The name of a lambda's variable. A lambda within a lambda gets another one. -#}
 {% macro name_at_depth(name, depth) %}
     {% do return(name if depth == 1 else name ~ '_' ~ depth) %}
 {% endmacro %}

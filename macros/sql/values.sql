@@ -4,7 +4,7 @@
 {%- endmacro %}
 
 
-{#- Options under which it keeps every digit of a time, and leaves nulls out. -#}
+{#- Options under which `to_json` keeps every digit of a time, and leaves nulls out. -#}
 {% macro exact_times() -%}
     map({{ change_tables._time_formats() }})
 {%- endmacro %}
@@ -17,8 +17,8 @@
 
 {#-
     A 64-bit hash of columns in which null differs from every value and from null elsewhere. `columns`: a list of
-    {name, data_type}, with the SQL of a `value` where that is not the column of that name. Arrays, maps and structs count by
-    their text, for Spark's hash passes over the nulls within them, but where they hold none (`holds_no_nulls`).
+    {name, data_type}, with the SQL of a `value` where that is not the column of that name. Arrays, maps and structs are hashed as
+    texts, since Spark's hash ignores nulls within them. Not so where they never have nulls (`holds_no_nulls`).
 -#}
 {% macro hash_of(columns, prefix=none) -%}
     {%- set values = [] -%}
@@ -37,8 +37,8 @@
 
 
 {#-
-    A value as it compares: each map as its entries in the order of their keys, for maps that are equal may hold them in any
-    order. The value itself where it holds no map.
+    A value in a form that can be compared: maps as their entries in the order of the keys, since equal maps can have them in any
+    order. The value itself where it has no map.
 -#}
 {% macro comparable_value(value, tree, depth=1) %}
     {% set element = change_tables.name_at_depth('element', depth) %}
@@ -63,7 +63,7 @@
 {% endmacro %}
 
 
-{#- Whether a type is a map or holds one. The key of a map holds none. -#}
+{#- Whether a type is a map or has one in it. The key of a map has none. -#}
 {% macro _holds_map(tree) %}
     {% if tree.kind == 'struct' %}
         {% for field in tree.fields if change_tables._holds_map(field.tree) %}

@@ -1,6 +1,6 @@
 {#-
-    A view of the package: of staging (see staged_changes), with columns that have comments, or of health, which dbt's own
-    macro makes. Made where it is not there just so (see ensure_view), and by a full refresh.
+    A view of the package. A staging view (see staged_changes) has comments on its columns. A health view is made by dbt's own macro.
+    Either is made where it is missing, where what it is made of has changed (see ensure_view), and by a full refresh.
 -#}
 {% materialization change_view, adapter='spark' %}
     {%- set view = this.incorporate(type='view') -%}

@@ -1,12 +1,14 @@
 {#-
-    The messages of a raw table of Kafka records, ending in `messages`: each record that the entry's topic and the bound let
-    through, read once.
+    The messages of a raw table of Kafka records: those of the entry's topic and of the bound, each read once. The last step is
+    `messages`:
 
     _ct_kind               data, metadata, tombstone (no value), unreadable, or schema_missing (an Avro message that waits)
     _ct_error              what is wrong with an unreadable one, or which schema is missing
     _ct_headers            the headers of a data message, as texts
-    _ct_row, _ct_row_before   what the change leaves (of a delete: what it ends) and, of an update, what stood before: texts by column
-    _ct_message_schema_name, _ct_message_table_name   the table that the message tells, by its headers or by the metadata of its schema
+    _ct_row                the row that the change leaves; of a delete, the row that it ends: texts by column
+    _ct_row_before         of an update or a delete, the row before
+    _ct_message_schema_name, _ct_message_table_name
+                           the table that the message is of, by its headers, else by the metadata of its schema
     _ct_column_names       the table's columns by ordinal, by the metadata of its schema; null where there is none
 -#}
 {% macro kafka_message_steps(spec, bound) %}
@@ -48,7 +50,7 @@ landed as (
 {{ change_tables._avro_text_steps() }},
 
 {% endif -%}
--- exploded, so that Spark reads each message once, whatever is asked of it
+-- by explode, so that Spark reads each message once, however many of its columns are used
 parsed as (
 
     select *
@@ -100,7 +102,7 @@ read as (
             when
                 not is_valid_utf8(_ct_text) or _ct_message is null or _ct_message['_ct_corrupt'] is not null
                 or not _ct_text rlike '\\}\\s*$'
-                {#- text behind the object, or what looks like it inside a text #}
+                {#- text after the object, or what looks like it inside a text #}
                 or (
                     _ct_text rlike '\\}\\s*([^\\s,}\\]]|,\\s*[^"\\s])'
                     and (
@@ -162,7 +164,7 @@ messages as (
 {%- endmacro %}
 
 
-{#- Avro messages as the JSON texts that they would be, each read with the schema that it was written with. -#}
+{#- Avro messages as JSON texts, each read with the schema that it was written with. The last step is `decoded`. -#}
 {% macro _avro_text_steps() -%}
 envelopes as (
 
@@ -193,7 +195,7 @@ read_records as (
 
 ),
 
--- a metadata message that bears no schema is JSON in an Avro envelope
+-- a metadata message without a schema is JSON in an Avro envelope
 decoded as (
 
     select
@@ -218,8 +220,8 @@ decoded as (
 
 
 {#-
-    The metadata messages of a raw table, ending in `schemas`: one row a schema id. Told apart before they are read, by what
-    only they bear, so that data messages are not read for it.
+    The metadata messages of a raw table. The last step is `schemas`: one row a schema id. They are found by bytes that only they
+    have, before they are parsed: so data messages are not parsed for it.
 -#}
 {% macro kafka_schema_steps(relation, serialization) -%}
 {%- set is_json = "contains(cast(value as string), '\"tableStructure\"') and contains(cast(value as string), '\"lineage\"')" -%}
@@ -303,7 +305,7 @@ schema_versions as (
 
 ),
 
--- one that is sent again tells the same
+-- a schema that is sent again is the same
 latest_versions as (
 
     select max_by(struct(*), _ct_landed_place) as _ct_latest
@@ -336,7 +338,7 @@ schemas as (
 {%- endmacro %}
 
 
-{#- Whether a message may turn out to be one of the entry's, when the metadata that it refers to has landed. -#}
+{#- Whether a message can turn out to be of the entry's table, once the metadata that it refers to has landed. -#}
 {% macro kafka_may_belong(spec) -%}
     {%- if spec.table is none -%}
         false
@@ -347,7 +349,7 @@ schemas as (
 {%- endmacro %}
 
 
-{#- The table that a message tells. -#}
+{#- The table that a message is of: by headers or metadata, else by `table_column`. Null where it is not known. -#}
 {% macro _kafka_table_of_message(spec) -%}
     {%- if spec.table_column is none -%}
         _ct_message_table_name
@@ -357,7 +359,7 @@ schemas as (
 {%- endmacro %}
 
 
-{#- Whether a message is one of the entry's: by its topic, and by the table that it tells. -#}
+{#- Whether a message is one of the entry's: by its topic and its table. -#}
 {% macro kafka_belongs(spec) -%}
     {%- set conditions = [] -%}
     {%- if spec.topic is not none -%}
@@ -389,7 +391,7 @@ schemas as (
 {% endmacro %}
 
 
-{#- Bytes or text as a JSON text can hold them: text where it is one, else hex digits. -#}
+{#- Bytes or text as JSON can have them: as text where they are valid UTF-8, else as hex digits. -#}
 {% macro _readable(name) -%}
     if(is_valid_utf8(cast({{ name }} as string)), cast({{ name }} as string), hex({{ name }}))
 {%- endmacro %}

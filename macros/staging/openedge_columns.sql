@@ -1,6 +1,6 @@
 {#-
-    Which columns of a raw table hold what OpenEdge writes. Names are matched without case, `-` and `_`; a spelling that is
-    nearer goes first, and a declared column goes before a header. Returns
+    Which columns of a raw table are the declared columns and the headers of OpenEdge. Names are matched without case, `-` and `_`.
+    A nearer spelling goes first, and a declared column goes before a header. Returns
 
     headers    name of a header, as `known` has it -> {name, data_type} of the raw table, or none
     declared   name of a declared column -> the same
@@ -9,7 +9,7 @@
 
     known      name of a header -> its spellings
     required   the headers that must be there
-    columns    the declared columns that the raw table holds
+    columns    the declared columns that the raw table has
 -#}
 {% macro openedge_columns(spec, relation, known, required, columns=[]) %}
     {% set landed = change_tables.landed_columns(spec, relation, [], '') %}
@@ -70,7 +70,7 @@
 {% endmacro %}
 
 
-{#- How alike two names are, the likest first. -#}
+{#- How near two names are, the nearest first. -#}
 {% macro _openedge_likenesses() %}
     {% do return(['exact', 'near', 'far']) %}
 {% endmacro %}
@@ -134,7 +134,7 @@
 {% endmacro %}
 
 
-{#- The tracking table that an entry reads: that of its `tracking`, and of levels 0 and 1 its own raw table. -#}
+{#- The tracking table that an entry reads: that of its `tracking`; at levels 0 and 1 its own raw table. -#}
 {% macro openedge_tracking_relation(spec) %}
     {% if spec.policy_level < 2 %}
         {% do return(spec.relation) %}
@@ -185,7 +185,7 @@
 {%- endmacro %}
 
 
-{#- Why `_ct_landed_time`, which is the header as it landed, is no time: see `misfit`. -#}
+{#- Why the time as it landed (`_ct_landed_time`) is no time: see `misfit`. -#}
 {% macro openedge_time_misfit(column) -%}
     {%- set column_as_landed = {'name': '_ct_landed_time', 'label': '_Time-Stamp', 'data_type': 'timestamp'} -%}
     {{- change_tables.misfit(

@@ -1,10 +1,10 @@
 {#-
-    What happened to whole fields and partitions of tables, as the tracking table tells it: one row an event.
+    What happened to whole fields and partitions of tables, by the tracking table: one row an event.
 
     source_name, table_names   the entries whose events are wanted
 
-    Events of partitions remove rows of which no change tells. `is_covered` says that a load has been taken since, so that the
-    models do not hold these rows any more.
+    Events of partitions remove rows without a change. `is_covered` says that a load has been taken since: then the models do not
+    have these rows any more.
 -#}
 {% macro openedge_events(source_name, table_names) %}
     {{- config(materialized='change_view') -}}
@@ -55,7 +55,7 @@ events as (
 
 )
 
--- one that has landed more than once is one
+-- an event that has landed more than once is one
 select distinct
     entries.source_name,
     entries.table_name,

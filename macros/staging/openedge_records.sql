@@ -1,14 +1,14 @@
 {#-
-    The rows of a change table with what their sequence tells, ending in `records`: the two parts of an image are joined,
-    the before image stands beside the after image, and so does the tracking row. The rows of one sequence are one change.
+    The rows of a change table, each with all rows of its sequence: these are one change. The two parts of an image are joined, and
+    before image and tracking row are put beside the after image. The last step is `records`:
 
     the declared columns   of the after image; of an array, its elements as texts, and its text in `_ct_text_<n>`
-    _ct_before_<n>            the key by the before image, where it can be read whole
-    _ct_fault                 what makes the change unusable, whatever its values are
-    _ct_waits_for             what the row waits for, as `code: detail`
-    _ct_is_part               whether the row is part of what another row tells: a second part, a before image
-    _ct_differs               whether a part has landed with different contents
-    _ct_is_tracked            whether the tracking row is there; `_ct_field_map` is its field map, in lower case
+    _ct_before_<n>         the key by the before image, where it can be read whole
+    _ct_fault              what makes the change unusable, whatever its values are
+    _ct_waits_for          what the row waits for, as `code: detail`
+    _ct_is_part            whether the row is part of another row's change: a second part, or a before image
+    _ct_differs            whether a part has landed with different contents
+    _ct_is_tracked         whether the tracking row is there; `_ct_field_map` is its field map, in lower case
     _parts                 how many of the rows are read
 -#}
 {% macro openedge_record_steps(spec, bound, change, tracking) %}
@@ -32,7 +32,7 @@ wanted_sequences as (
 
 ),
 
--- rows of them may have landed before: of a second part or a before image the other, and where the log reaches
+-- sequences of which rows may have landed before: the first part, the after image, or what the log has of them
 late_sequences as (
 
     select _ct_wanted_sequence
@@ -189,7 +189,7 @@ judged_records as (
             when _ct_is_tracked and _ct_tracked_numbers <> if(array_contains(_ct_operations, 3), array(4L), _ct_operations)
                 then concat(
                     'operations_contradict: the change rows are of operation ', array_join(_ct_operations, ', '),
-                    ', the tracking row tells ', array_join(_ct_tracked_operations, ', ')
+                    ', the tracking row is of ', array_join(_ct_tracked_operations, ', ')
                 )
             {%- for image in ['after', 'before'] %}
             when size(_ct_{{ image }}_positions) > 1
@@ -307,7 +307,7 @@ records as (
 {%- endmacro %}
 
 
-{#- What copies of one row are told apart by: the text of their values, as the log does it. Asked only where there are copies. -#}
+{#- The text of a row's values, by which copies of one row are compared, as in the log. It is costly, so null where there are none. -#}
 {% macro _openedge_copy_text() -%}
     case when _ct_landed_rows > size(_ct_landed_ids) then to_json(_ct_values) end
 {%- endmacro %}
@@ -318,7 +318,7 @@ records as (
 {%- endmacro %}
 
 
-{#- Whether the parts of an image are all there, as far as they tell it: `whole`, or the code of what is missing. -#}
+{#- Whether the parts of an image are all there, as far as they show it: `whole`, `none`, or the code of what is missing. -#}
 {% macro _openedge_image_state(image) -%}
     case
             when _ct_{{ image }}_first is null and _ct_{{ image }}_second is not null then 'first_part_missing'
@@ -329,7 +329,7 @@ records as (
 {%- endmacro %}
 
 
-{#- An array field that lands as one text. -#}
+{#- Whether a column is an array that lands as one text. -#}
 {% macro openedge_is_extent(column, change) %}
     {% do return(
         modules.re.match('array', column.data_type | lower) is not none
@@ -344,7 +344,7 @@ records as (
 {%- endmacro %}
 
 
-{#- Whether a column is the field at the cut, and cut in a way that it can be joined; empty where it cannot be. -#}
+{#- SQL for whether a column is the field at the cut, and its parts can be joined. Empty where its type rules that out. -#}
 {% macro _openedge_is_cut(column, image, change) -%}
     {%- set landed_type = change_tables.canonical_type(change.declared[column.name].data_type) -%}
     {%- set marks = [] -%}
@@ -377,7 +377,7 @@ records as (
 {%- endmacro %}
 
 
-{#- A column of an image: of both parts at the cut, else of the one that holds it. -#}
+{#- A column of an image: of both parts at the cut, else of the one that has it. -#}
 {% macro _openedge_joined(column, image, change) -%}
     {%- set first = change_tables._openedge_in_part(column, image, 'first') -%}
     {%- set second = change_tables._openedge_in_part(column, image, 'second') -%}
@@ -397,7 +397,7 @@ records as (
 {%- endmacro %}
 
 
-{#- A column of the after image; a key column that it does not tell is that of the before image. -#}
+{#- A column of the after image. A key column that is null there is that of the before image, unless the field map names it. -#}
 {% macro _openedge_value(spec, column, change) -%}
     {%- set value = change_tables._openedge_joined(column, 'after', change) -%}
     {%- if column.name in spec.key -%}
@@ -408,7 +408,7 @@ records as (
 {%- endmacro %}
 
 
-{#- A key column of the before image; one that it does not tell is that of the after image. Null where there is none. -#}
+{#- A key column of the before image. One that is null there is that of the after image, unless the field map names it. -#}
 {% macro _openedge_value_before(spec, name, change) -%}
     {%- set column = change_tables.column_of(spec, name) -%}
     if(
@@ -426,8 +426,9 @@ records as (
 
 
 {#-
-    The elements of an extent. Where the record was cut between two of them, those up to there are of the first part, whose
-    text may go on behind them: so one of several readings is taken by the place of the cut only where it cannot be all of it.
+    The elements of an extent. Where the record was cut between two elements, those before the cut are in the first part, whose text
+    can go on after them. Some texts can be split into elements in several ways. The place of the cut decides which way, but only
+    where the text cannot be the whole extent.
 -#}
 {% macro _openedge_elements(column, place, change) -%}
     {%- set extent = column.meta.extent -%}

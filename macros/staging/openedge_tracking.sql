@@ -1,5 +1,5 @@
 {#-
-    The rows of the tracking table that are of an entry's table, as a step of that name, and what is read of them.
+    The rows of the tracking table that are of an entry's table, as a step of that name.
 
     condition   SQL over the raw table that the rows must meet as well, or none
     semi_join   a step with the sequences that are wanted, or none
@@ -62,7 +62,7 @@
 {% endmacro %}
 
 
-{#- Where a tracking row stands. -#}
+{#- The `_raw_id` of a tracking row. -#}
 {% macro openedge_tracking_id(table_number) -%}
     concat_ws('/', 'tracking', {{ table_number }}, coalesce({{ change_tables.openedge_change_seq('_ct_sequence') }}, _ct_landed_sequence, 'null'), coalesce(_ct_landed_operation, 'null'))
 {%- endmacro %}
@@ -72,7 +72,7 @@
 {% macro openedge_tracking_rejection() -%}
 {{ change_tables.openedge_sequence_fault() }}
             when _ct_operation_code = 3
-                then 'unknown_operation: operation 3, a before image, does not stand in the tracking table'
+                then 'unknown_operation: operation 3, a before image, is never in a tracking table'
             when coalesce(_ct_operation_code, 0) not between 1 and 12
                 then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_landed_operation, '\''), 'null'))
 {%- endmacro %}

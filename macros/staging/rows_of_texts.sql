@@ -1,10 +1,13 @@
 {#-
-    What feeds share whose rows are maps of texts, name -> text: `_ct_row` is what a change leaves (of a delete: what it ends) and
-    `_ct_row_before` what stood before, where the feed tells it. A column is null where the map holds null, and missing where it
-    does not hold the name.
+    For feeds whose rows are maps of texts, name -> text:
+
+    _ct_row          the row that a change leaves; of a delete, the row that it ends
+    _ct_row_before   the row before, where the feed has it
+
+    A column is null where its text is null, and missing where its name is not in the map.
 -#}
 
-{#- What a table's columns are before they are typed: texts, and digits where they are bytes. -#}
+{#- The types of a table's columns before they are typed: texts, and hex digits for bytes. -#}
 {% macro texts_of_rows(spec) %}
     {% set texts = {} %}
     {% for column in spec.columns %}
@@ -36,14 +39,14 @@
 {%- endmacro %}
 
 
-{#- The text of a key column before: that of the row before, and where it tells none, that of the row. -#}
+{#- The text of a column of the key before: that of the row before; where this lacks the column, that of the row. -#}
 {% macro text_before(spec, name) -%}
     {%- set name = change_tables.name_in_row(spec, name) -%}
     if(map_contains_key(_ct_row_before, {{ name }}), _ct_row_before[{{ name }}], _ct_row[{{ name }}])
 {%- endmacro %}
 
 
-{#- The first key column that a change bears in neither row, as SQL; null where it bears all of them, if only as nulls. -#}
+{#- SQL for the first key column that neither row has. Null where each column is there, even as a null. -#}
 {% macro missing_key_column(spec) -%}
     case
             {%- for name in spec.key %}
@@ -82,7 +85,7 @@
 {%- endmacro %}
 
 
-{#- The declared columns among `names`, and the key; null where these are all. `names`: an array of names, as SQL. -#}
+{#- The declared columns among `names` (SQL for an array), and the key. Null where these are all columns. -#}
 {% macro columns_borne(spec, names) -%}
     nullif(
                     array_union(

@@ -1,4 +1,4 @@
-{#- The type of a column, as it is told where a value does not fit: of an extent with its size. -#}
+{#- The type of a column as messages name it: of an extent with its size. -#}
 {% macro shown_type(column) -%}
     {{- column.data_type ~ (' of extent ' ~ column.meta.extent if column.meta.extent else '') -}}
 {%- endmacro %}
@@ -25,8 +25,8 @@ staged as (
 
 
 {#-
-    Tells rows apart that are alike in all else. It also keeps Spark from working out a row twice: a condition on what staging
-    says of rows is not pushed below a column whose value is another one at each evaluation.
+    A number by which rows differ that are the same in all else. It also keeps Spark from computing a row twice: a column that has
+    another value at each evaluation stops conditions on staged rows from being pushed below it.
 -#}
 {% macro place_of_row() -%}
     monotonically_increasing_id() as _ct_place
@@ -34,9 +34,9 @@ staged as (
 
 
 {#-
-    The rows of a table's snapshot (its full load) as changes, ending in `staged_snapshot`: each row sets the whole row of
-    its key, at the sequence at which the load stands. They have no header columns, whatever the feed. A format may tell how
-    arrays are made of texts (`array_of_text` of `format_of`), where its loads bear these.
+    The rows of a table's snapshot (its full load) as changes. The last step is `staged_snapshot`. Each row sets the whole row of
+    its key, at the sequence `snapshot_seq`. A snapshot has no header columns, whatever the feed. Where loads have texts for arrays,
+    the format says how to read them: `array_of_text` of `format_of`.
 -#}
 {% macro snapshot_steps(spec, bound) %}
     {%- set relation = change_tables.source_relation(change_tables.find_source(spec.source_name, spec.snapshot)) -%}

@@ -1,6 +1,6 @@
 {#-
-    Staging of GoldenGate trails, from the raw records to `staged`: records are told their transactions and put together
-    (trail_records.sql), laid out as the table's columns in text, and then typed and judged.
+    From the records of GoldenGate trails to `staged`. Records get their transactions and are put together (trail_records.sql). They
+    are unpacked into the table's columns as texts, which are then typed and judged.
 -#}
 {% macro stage_goldengate_trail(spec, bound) %}
     {%- set texts = change_tables.texts_of_rows(spec) -%}
@@ -81,7 +81,7 @@ judged as (
             when _ct_names_collide
                 then 'column_names_collide: names in the image differ by case alone'
             when _ct_missing_key is not null
-                then concat('key_missing: no image bears the key column ', _ct_missing_key)
+                then concat('key_missing: no image has the key column ', _ct_missing_key)
             when _ct_key_misfit is not null
                 then concat('value_does_not_fit: ', _ct_key_misfit)
             when {{ change_tables.key_is_null(spec) }}
@@ -130,8 +130,8 @@ staged_rows as (
         case
             when _ct_rejection is not null then _ct_rejection
             when not _ct_is_own then 'transaction_open: the end of the transaction has not landed'
-            when _ct_kind = 'metadata' then 'metadata: the record tells how a table is made'
-            when _ct_kind = 'ddl' then 'ddl_record: the record tells a statement that changed a definition'
+            when _ct_kind = 'metadata' then 'metadata: the record says how a table is made'
+            when _ct_kind = 'ddl' then 'ddl_record: the record has a statement that changed a definition'
             when _ct_kind = 'control' then concat('control_record: io_type ', _ct_io_type, ' is no change of a row')
             when _ct_transaction = 'abandoned' then 'transaction_abandoned: another transaction begins before the end of this one'
             when _ct_other_status = 'waiting' then 'transaction_open: the end of the transaction has not landed'
@@ -143,9 +143,9 @@ staged_rows as (
         {%- endfor %}
         case
             when _ct_rejection is null and _ct_other_status is null and _ct_parts_differ
-                then 'conflicting_content: pieces of the record were delivered with different contents; the greater ones stand'
+                then 'conflicting_content: pieces of the record were delivered with different contents; the greater ones count'
             when _ct_rejection is null and _ct_other_status is null and _ct_is_key_update and _ct_row_before is null
-                then 'key_move_without_before: the record says that the key changed, and tells no key before'
+                then 'key_move_without_before: the record says that the key changed, and has no key before'
         end as _report,
         {{ change_tables.place_of_row() }}
         {%- if bound.arrival %},
@@ -160,11 +160,11 @@ staged_rows as (
 {%- endmacro %}
 
 
-{#- Mistakes that only this format knows. -#}
+{#- What can be wrong in entries of this format alone. -#}
 {% macro goldengate_trail_mistakes(node, given) %}
     {% set found = [] %}
     {% if given.table_name == '' %}
-        {% do found.append("`table_name` must be the table's name as it stands in the trail, got ''") %}
+        {% do found.append("`table_name` must be the table's name as the trail has it, got ''") %}
     {% endif %}
     {% if given.get('hold_open_transactions') == false %}
         {% do found.append("`hold_open_transactions` is always true for trails, got false: a transaction that has not ended may be abandoned") %}
@@ -188,7 +188,7 @@ staged_rows as (
 {% endmacro %}
 
 
-{#- The text of a column as casts take it: times with a blank between date and time, and cut behind the microsecond. -#}
+{#- The text of a column as casts take it: times with a blank between date and time, and cut after the microsecond. -#}
 {% macro _trail_text(column, text) -%}
     {%- set type = change_tables.canonical_type(column.data_type) -%}
     {%- if type.startswith('timestamp') or type == 'date' -%}
@@ -266,8 +266,8 @@ unclaimed as (
 
 
 {#-
-    Where the transaction begins that is open at the end of each trail, of those that have one: what holds back how far the
-    raw table has settled, without putting its records together.
+    Where the open transaction at the end of each trail begins: the raw table settles no further. Found by the headers alone, without
+    putting records together.
 -#}
 {% macro goldengate_trail_waiting_positions(spec, bound) -%}
 with {{ change_tables.trail_header_steps(spec, bound) }},
@@ -292,10 +292,7 @@ where _ct_last_start is not null and (_ct_last_end is null or _ct_last_end < _ct
 {%- endmacro %}
 
 
-{#-
-    What the models must know of this format: see `format_of`. Its own columns are the commit's number, whether the record was
-    read or fetched, and the place in the source's log.
--#}
+{#- What the models must know of this format: see `format_of`. -#}
 {% macro goldengate_trail_format() %}
     {% do return({
         'stage': change_tables.stage_goldengate_trail,

@@ -1,6 +1,6 @@
 {#-
-    Staging of the event log of Identity Manager's JDBC driver, from the logged events to `staged`: keys and values are told
-    by text and typed, events are judged, and those that bear no values (query-back) read the replica of the source table.
+    From the event log of Identity Manager's JDBC driver to `staged`. Keys and values are texts in the log: they are typed, and the
+    events are judged. Events without values (query-back) read the replica of the source table.
 -#}
 {% macro stage_idm_event_log(spec, bound) %}
     {%- set reads = spec.replica is not none -%}
@@ -129,10 +129,10 @@ judged as (
             when _event_type not in (4, 5, 6) and _column_name is null
                 then concat('column_not_declared: column_name is ', coalesce(concat('\'', _ct_logged_column, '\''), 'null'))
             when _event_type in (2, 3, 8) and _column_name in ({{ change_tables.text_literals(spec.key) }})
-                then concat('key_updated: an update of the key column ', _column_name, ' alone cannot be told from that of another row')
+                then concat('key_updated: an update of the key column ', _column_name, ' alone does not say which row it makes')
             {%- for text, types in {'table_key': none, 'old_value': '= 2', 'new_value': 'in (1, 2, 3)'}.items() %}
             when {{ '_event_type ' ~ types ~ ' and ' if types }}_{{ text }} rlike {{ change_tables.xml_forbidden_characters() }}
-                then concat('xml_forbidden_character: {{ text }}: character ', {{ change_tables._place_of_forbidden_character('_' ~ text) }}, ' must not stand in XML')
+                then concat('xml_forbidden_character: {{ text }}: character ', {{ change_tables._place_of_forbidden_character('_' ~ text) }}, ' is not allowed in XML')
             {%- endfor %}
             when _event_type in (1, 2, 3) and _ct_column_misfit is not null
                 then concat('value_does_not_fit: new_value: ', _ct_column_misfit)
@@ -144,14 +144,14 @@ judged as (
             {%- endfor %}
             {%- for name in spec.key %}
             when _event_type = 1 and _column_name = {{ change_tables.text_literal(name) }} and _new_value is not null and not coalesce({{ change_tables._same_as_key(spec, name) }}, false)
-                then concat('key_contradicted: new_value of the key column ', _column_name, ' is not what table_key tells')
+                then concat('key_contradicted: new_value of the key column ', _column_name, ' is not that of table_key')
             {%- endfor %}
             {%- if not reads %}
             when _event_type in (5, 6, 7, 8)
-                then 'no_replica: the event bears no value, and `replica` names no entry to read it from'
+                then 'no_replica: the event has no value, and `replica` names no entry to read it from'
             {%- elif spec.multi_valued %}
             when _event_type in (7, 8) and _column_name in ({{ change_tables.text_literals(spec.multi_valued | map(attribute='name')) }})
-                then concat('no_replica: the event bears no value, and the replica does not hold the multi-valued ', _column_name)
+                then concat('no_replica: the event has no value, and the replica does not hold the multi-valued ', _column_name)
             {%- endif %}
         end as _ct_rejection
     from set_aside
@@ -238,9 +238,9 @@ staged_rows as (
 
 
 {#-
-    What query-back events read, ending in `answered`. The row that is read shows all that was logged before the reading: so
-    the event stands behind the last event that the log holds of its key up to the key's next delete. Events that the log of
-    changes holds (`bound.log`) have read already.
+    What query-back events read. The last step is `answered`. The row that is read shows all that was logged before the reading. So
+    the event is ordered after the last event that is logged of its key before the next delete of that key. An event that the log
+    of changes has (`bound.log`) has read before, and does not read again.
 -#}
 {% macro _read_event_steps(spec, bound, others) -%}
 {%- set replica = change_tables.source_relation(change_tables.find_source(spec.source_name, spec.replica)) -%}
@@ -260,7 +260,7 @@ known_events as (
 ),
 
 {% endif -%}
--- which events count for the places of others: those that tell their key and their own place, and are not yet to come
+-- _ct_counts: the key and the position of an event can be read, and its time has come. Only such events order others
 flagged as (
 
     select
@@ -301,7 +301,7 @@ replica_rows as (
 
 ),
 
--- of a key that the replica holds more than once, one row counts
+-- where the replica has a key more than once, one of its rows counts
 read_rows as (
 
     select
@@ -376,7 +376,7 @@ answered as (
 {%- endmacro %}
 
 
-{#- Mistakes that only this format knows. -#}
+{#- What can be wrong in entries of this format alone. -#}
 {% macro idm_event_log_mistakes(node, given) %}
     {% set found = [] %}
     {% for name in ['table_name', 'schema_name', 'driver_user'] if given.get(name) == '' %}
@@ -384,7 +384,7 @@ answered as (
     {% endfor %}
     {% do found.extend(change_tables.other_entry_mistakes(node, given, 'replica')) %}
     {% if given.get('hold_open_transactions') %}
-        {% do found.append("`hold_open_transactions` must be false: event logs do not tell where a transaction ends, got true") %}
+        {% do found.append("`hold_open_transactions` must be false: event logs do not say where a transaction ends, got true") %}
     {% endif %}
     {% do found.extend(change_tables.lookback_mistakes(given, 'event logs have')) %}
     {% set time = 'time/' if given.get('future_events') else '' %}
@@ -412,13 +412,13 @@ answered as (
 {% endmacro %}
 
 
-{#- The declared columns that are attributes of many values: the log tells each value by itself, and no row bears them. -#}
+{#- The declared columns of many values. The log has each value by itself, and they are no part of a row. -#}
 {% macro idm_event_log_multi_valued(columns) %}
     {% do return(columns | selectattr('meta.multi_valued') | list) %}
 {% endmacro %}
 
 
-{#- Without these raw rows none waits, and none looks for a row that is gone. -#}
+{#- The raw rows that later runs may have to read again: events of the future, and those that read the replica. -#}
 {% macro idm_event_log_may_wait(spec) -%}
     {%- set conditions = (['try_cast(event_time as timestamp) > current_timestamp()'] if spec.future_events else [])
         + (['event_type in (5, 6, 7, 8)'] if spec.replica is not none else []) -%}
@@ -440,7 +440,7 @@ answered as (
 {% endmacro %}
 
 
-{#- The columns of the source table by the names that the log may call them, in lower case: a view's `pk_idu` is `idu`. -#}
+{#- The columns of the source table by the names that the log can have for them, in lower case: a view's `pk_idu` is `idu`. -#}
 {% macro _names_as_logged(spec) %}
     {% set names = {} %}
     {% for column in spec.columns + spec.multi_valued %}
@@ -456,7 +456,7 @@ answered as (
 {% endmacro %}
 
 
-{#- Those of them that name key columns. -#}
+{#- Of these names, those of key columns. -#}
 {% macro _names_of_key(spec, names) %}
     {% set of_key = {} %}
     {% for logged, name in names.items() if name in spec.key %}
@@ -483,7 +483,7 @@ answered as (
 {%- endmacro %}
 
 
-{#- The names of those columns that are binary: the log tells them in Base64. -#}
+{#- The names of the binary columns, which the log has in Base64. -#}
 {% macro binary_columns(columns) %}
     {% set names = [] %}
     {% for column in columns if change_tables.canonical_type(column.data_type) == 'binary' %}
@@ -493,7 +493,7 @@ answered as (
 {% endmacro %}
 
 
-{#- The text of a key column, as a key tells it: of a number without the blanks around it. -#}
+{#- The text of a key column in `table_key`: of a number without the blanks around it. -#}
 {% macro _text_of_key_column(spec, name) -%}
     {%- set of_column = {} -%}
     {%- for logged, of in change_tables._names_as_logged(spec).items() if of == name -%}
@@ -552,13 +552,13 @@ answered as (
 {%- endmacro %}
 
 
-{#- Matches a character that no XML document may hold (XML 1.0, production 2). -#}
+{#- Matches a character that XML does not allow (XML 1.0, production 2). -#}
 {% macro xml_forbidden_characters() -%}
     '[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]'
 {%- endmacro %}
 
 
-{#- Where the first of them stands in a text, from 1. -#}
+{#- The place of the first such character in a text, from 1. -#}
 {% macro _place_of_forbidden_character(text) -%}
     length(regexp_extract({{ text }}, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1
 {%- endmacro %}
@@ -577,9 +577,12 @@ answered as (
 
 
 {#-
-    Where an event stands: at its record (where events may be of the future, its time first, in microseconds since the year 1).
-    One that read its row stands behind the record told, by when it read, since a later reading shows a later row; then by its
-    own number.
+    The sequence of an event. Its parts, of fixed width, with `/` between them:
+
+    time        `event_time`, in microseconds since the year 1; only where events can be of the future
+    record      `place`: the event's own record id; where it read its row, that of the event that it is ordered after
+    reading     `read_at`: when it read its row, since a later reading shows a later row; zeros where it read none
+    record_id   the event's own
 -#}
 {% macro _event_seq(spec, event_time, place, read_at) -%}
     concat(
@@ -602,7 +605,7 @@ answered as (
 {%- endmacro %}
 
 
-{#- Which texts of a replica's row no XML document may hold: the same. -#}
+{#- Which texts of a replica's row have characters that XML does not allow: the same shape. -#}
 {% macro _columns_with_forbidden_characters(spec, names) -%}
     {%- set found = [] -%}
     {%- for column in spec.columns if column.name in names and modules.re.match('string|varchar|char', column.data_type | lower) -%}
@@ -610,14 +613,14 @@ answered as (
         {%- do found.append(
             "struct(" ~ change_tables.text_literal(column.name) ~ " as name, case when " ~ value ~ " rlike " ~ change_tables.xml_forbidden_characters()
             ~ " then concat('column ', " ~ change_tables.text_literal(column.name) ~ ", ': character ', "
-            ~ change_tables._place_of_forbidden_character(value) ~ ", ' must not stand in XML') end as text)"
+            ~ change_tables._place_of_forbidden_character(value) ~ ", ' is not allowed in XML') end as text)"
         ) -%}
     {%- endfor -%}
     filter(cast(array({{ found | join(', ') }}) as array<struct<name: string, text: string>>), fault -> fault['text'] is not null)
 {%- endmacro %}
 
 
-{#- What is told of the columns that an event reads: the first. -#}
+{#- The text of the first fault in the columns that an event reads. `faults`: the column of `_ct_read` that has them. -#}
 {% macro _fault_of_read_column(faults) -%}
     get(filter(_ct_read['{{ faults }}'], fault -> _event_type in (5, 6) or fault['name'] = _column_name), 0)['text']
 {%- endmacro %}
@@ -657,8 +660,8 @@ unclaimed as (
 
 {#-
     What the models must know of this format: see `format_of`. It has no natural arrival: record_ids are drawn before their
-    transactions commit. Where events may be of the future, sequences begin with their time. What a query-back event says was
-    read from the replica, once: it stays.
+    transactions commit. Where events can be of the future, sequences begin with their time. A query-back event reads the replica
+    once: its values do not change later.
 -#}
 {% macro idm_event_log_format() %}
     {% do return({

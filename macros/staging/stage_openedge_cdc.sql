@@ -1,7 +1,9 @@
 {#-
-    Staging of OpenEdge CDC, from the change table and the tracking table to `staged`. Of policies of level 2 and 3 the rows of
-    one sequence are brought together (openedge_records.sql), typed and judged, and tracking rows that have no change row stand
-    beside them. Of level 0 and 1 there are tracking rows alone.
+    From the change table and the tracking table of OpenEdge CDC to `staged`, by the level of the policy:
+
+    0, 1   there are tracking rows alone: they are the changes
+    2, 3   the change rows of one sequence are put together (openedge_records.sql), typed and judged. Tracking rows without a
+           change row are staged as well
 -#}
 {% macro stage_openedge_cdc(spec, bound) %}
     {%- set tracking = change_tables.openedge_tracking_columns(spec) -%}
@@ -180,10 +182,10 @@ judged as (
         _ct_is_tracked as _has_tracking,
         case
             when {{ is_accepted }} and _ct_differs
-                then 'conflicting_content: rows of the change were delivered with different contents; the greater ones stand'
+                then 'conflicting_content: rows of the change were delivered with different contents; the greater ones count'
             {%- if not own_key %}
             when {{ is_accepted }} and _ct_kind = 'update' and not _ct_has_before and arrays_overlap(_ct_named_columns, {{ change_tables.names_array(spec.key) }})
-                then 'key_move_without_before: the field map says that the key changed, and no before image tells the key before'
+                then 'key_move_without_before: the field map says that the key changed, and no before image has the key before'
             {%- endif %}
             {%- if change.landed %}
             when {{ is_accepted }} and _ct_kind <> 'delete'
@@ -238,7 +240,7 @@ judged_tracking_rows as (
 {%- endmacro %}
 
 
-{#- Tracking rows in the columns of `staged`: the changes of levels 0 and 1, and those that stand alone. -#}
+{#- Tracking rows in the columns of `staged`: the changes of levels 0 and 1, and at levels 2 and 3 those without a change row. -#}
 {% macro _openedge_staged_tracking(spec, bound) -%}
     {%- set bears_changes = spec.policy_level < 2 -%}
     {%- set is_accepted = '_ct_rejection is null and _ct_operation_code in (1, 2, 4)' -%}
@@ -308,7 +310,7 @@ judged_tracking_rows as (
 {% endmacro %}
 
 
-{#- Mistakes that only this format knows. -#}
+{#- What can be wrong in entries of this format alone. -#}
 {% macro openedge_cdc_mistakes(node, given) %}
     {% set found = [] %}
     {% set level = given.get('policy_level', 2) %}
@@ -350,7 +352,7 @@ judged_tracking_rows as (
         {% endif %}
     {% endif %}
     {% if given.get('hold_open_transactions') %}
-        {% do found.append("`hold_open_transactions` must be false: OpenEdge CDC does not tell where a transaction ends, got true") %}
+        {% do found.append("`hold_open_transactions` must be false: OpenEdge CDC does not say where a transaction ends, got true") %}
     {% endif %}
     {% do found.extend(change_tables.lookback_mistakes(given, 'OpenEdge CDC has')) %}
     {% if given.get('snapshot_seq', '') != '' and not modules.re.match('^[0-9]{19}$', given.snapshot_seq) %}
@@ -382,7 +384,7 @@ judged_tracking_rows as (
 {% endmacro %}
 
 
-{#- Which staged rows hold back: those that wait, and changes that were applied without their tracking row, which may tell more. -#}
+{#- Which staged rows hold back: those that wait, and changes without their tracking row, which can still add to them. -#}
 {% macro openedge_cdc_holds_back(spec) -%}
     _status = 'waiting' or (_status = 'accepted' and not _has_tracking)
 {%- endmacro %}
@@ -422,7 +424,7 @@ judged_tracking_rows as (
 {%- endmacro %}
 
 
-{#- The names of the columns that an update bears: those with a value, and those that the field map names. -#}
+{#- The columns that an update has: those with a value, and those that the field map names. -#}
 {% macro _openedge_names_borne(spec) -%}
     {%- set names = spec.column_names | reject('in', spec.key if spec.key_from == 'recid' else []) | list -%}
     array_union(
@@ -469,7 +471,7 @@ judged_tracking_rows as (
 {%- endmacro %}
 
 
-{#- An extent out of the one text as which SQL shows it. -#}
+{#- The elements of an extent, out of the one text that SQL shows for it. -#}
 {% macro openedge_cdc_array_of_text(column) -%}
     split_extent({{ change_tables.quoted(column.name) }}, {{ column.meta.extent or 'cast(null as int)' }})
 {%- endmacro %}
@@ -527,8 +529,8 @@ unclaimed as (
 
 
 {#-
-    What the models must know of this format: see `format_of`. It has no natural arrival: neither table says a position of its
-    own. The more change rows a change was read from, and with its tracking row, the more complete it is.
+    What the models must know of this format: see `format_of`. It has no natural arrival: rows of neither table have a position. A
+    change is more complete the more change rows it was read from, and with its tracking row.
 -#}
 {% macro openedge_cdc_format() %}
     {% do return({

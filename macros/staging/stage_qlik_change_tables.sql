@@ -1,6 +1,6 @@
 {#-
-    Staging of a Qlik change table, from its rows as they landed to `staged`. Before images are paired with their
-    updates over the change_seq that both bear; a before image is part of its update and no change of its own.
+    From the rows of a Qlik change table, as they landed, to `staged`. A before image is part of the update with the same
+    change_seq, and no change of its own.
 -#}
 {% macro stage_qlik_change_tables(spec, bound) %}
     {%- set header = {} -%}
@@ -56,7 +56,7 @@ landed_since as (
 
 ),
 
--- sequences that the log reaches: rows of theirs may have landed before
+-- sequences up to the highest of the log: other rows of theirs may have landed before
 late_sequences as (
 
     select distinct {{ header.change_seq }} as _change_seq
@@ -148,7 +148,7 @@ judged as (
 
 ),
 
--- every row beside the before images and updates of its change_seq; of either kind two differ only by mistake
+-- each row with the keys of the before images and updates of its change_seq; two keys of either kind are a mistake of the feed
 paired as (
 
     select
@@ -221,7 +221,7 @@ staged_rows as (
             when
                 _ct_operation_code = 'U' and _ct_rejection is null and _ct_highest_before_key is null
                 and arrays_overlap(_ct_mask_ordinals, array({{ key_ordinals | join(', ') }}))
-                then 'key_move_without_before: the mask says that the key changed, and no before image tells the key before'
+                then 'key_move_without_before: the mask says that the key changed, and no before image has the key before'
             when _ct_operation_code = 'U' and _ct_rejection is null and not _ct_lowest_before_key <=> _ct_highest_before_key
                 then concat(
                     'conflicting_content: two before images with the same change_seq, keys ',
@@ -247,14 +247,14 @@ staged_rows as (
 {%- endmacro %}
 
 
-{#- Mistakes that only this format knows. -#}
+{#- What can be wrong in entries of this format alone. -#}
 {% macro qlik_change_tables_mistakes(node, given) %}
     {% set found = [] %}
     {% for name in ['change_seq', 'change_oper'] if 'headers' in given and name not in given.headers %}
         {% do found.append("`headers` must hold " ~ name ~ ", got " ~ (given.headers | list | string)) %}
     {% endfor %}
     {% if given.get('hold_open_transactions') %}
-        {% do found.append("`hold_open_transactions` must be false: change tables do not tell where a transaction ends, got true") %}
+        {% do found.append("`hold_open_transactions` must be false: change tables do not say where a transaction ends, got true") %}
     {% endif %}
     {% do found.extend(change_tables.lookback_mistakes(given, 'change tables have')) %}
     {% if not modules.re.match('^[0-9]{0,35}$', given.get('snapshot_seq', '')) %}
@@ -278,7 +278,7 @@ staged_rows as (
 {% endmacro %}
 
 
-{#- The bits of a mask are counted by the order of the declared columns. -#}
+{#- Whether there is a mask: its bits mean columns by the order in which they are declared. -#}
 {% macro qlik_change_tables_counts_columns(spec) %}
     {% do return('change_mask' in spec.headers) %}
 {% endmacro %}
@@ -301,7 +301,7 @@ staged_rows as (
 {% endmacro %}
 
 
-{#- Names of the columns that a sparse update bears: a value, or a bit in the mask. Null where it bears all. -#}
+{#- The columns that a sparse update has: those with a value, and those with a bit in the mask. Null where it has all. -#}
 {% macro _sparse_columns(spec) -%}
     nullif(
                     array_compact(array(
@@ -323,8 +323,7 @@ staged_rows as (
 
 
 {#-
-    What the models must know of this format: see `format_of`. It has no natural arrival: a change table says no position of
-    its own. The rows of one sequence are judged together.
+    What the models must know of this format: see `format_of`. It has no natural arrival: rows of a change table have no position.
 -#}
 {% macro qlik_change_tables_format() %}
     {% do return({

@@ -1,6 +1,6 @@
 {#-
-    Staging of Qlik's Kafka messages, from the raw records to `staged`: each message is read once, told its table, and laid
-    out as the table's columns in text, which are then typed and judged.
+    From Kafka records with Qlik's messages to `staged`. Each message is read once, and its table is found. Its row is unpacked into
+    the table's columns as texts, which are then typed and judged.
 -#}
 {% macro stage_qlik_kafka(spec, bound) %}
     {%- set texts = change_tables.texts_of_rows(spec) -%}
@@ -13,7 +13,7 @@
 {{ change_tables.kafka_message_steps(spec, bound) }},
 {%- if spec.hold_open_transactions %}
 
--- a transaction is whole when its counters are in, from 1 to that of its last event, whatever table they are of
+-- a transaction is whole when every counter from 1 to that of its last event has landed, of whatever tables
 counted as (
 
     select
@@ -95,7 +95,7 @@ unpacked as (
         {%- endif %}
         _ct_landed_row
     from own
-    {#- what cannot be read yet may be an event of a transaction that is open, whatever its table is #}
+    {#- a message that cannot be read yet may be an event of an open transaction, whatever its table is #}
     where _ct_is_own{{ ' or _ct_is_open or _ct_may_belong' if bound.arrival }}{{ " or _ct_kind = 'schema_missing'" if bound.arrival and spec.hold_open_transactions }}
 
 ),
@@ -160,7 +160,7 @@ judged as (
             when _ct_row is null
                 then concat('data_missing: ', if(_ct_operation_code = 'D', 'data and beforeData are null', 'data is null'))
             when _ct_missing_key is not null
-                then concat('key_missing: neither data nor beforeData bears the key column ', _ct_missing_key)
+                then concat('key_missing: neither data nor beforeData has the key column ', _ct_missing_key)
             when _ct_key_misfit is not null
                 then concat('value_does_not_fit: ', _ct_key_misfit)
             when {{ change_tables.key_is_null(spec) }}
@@ -226,16 +226,16 @@ staged_rows as (
         case
             when _ct_rejection is not null then _ct_rejection
             when _ct_kind = 'tombstone' then 'tombstone: the message has no value'
-            when _ct_kind = 'metadata' then 'metadata: the message tells how a table is made'
+            when _ct_kind = 'metadata' then 'metadata: the message says how a table is made'
             when _ct_kind = 'schema_missing' then concat('schema_missing: ', _ct_error)
             when _ct_is_open then 'transaction_open: not every event of the transaction has landed'
-            when not _ct_is_own then 'schema_missing: the table of the message is not told yet'
+            when not _ct_is_own then 'schema_missing: the table of the message is not known yet'
         end as _status_reason,
         case
             when
                 _ct_rejection is null and _ct_operation_code = 'U' and not _ct_has_before
                 and arrays_overlap(_ct_masked_names, array({{ key_names | join(', ') }}))
-                then 'key_move_without_before: the mask says that the key changed, and no beforeData tells the key before'
+                then 'key_move_without_before: the mask says that the key changed, and no beforeData has the key before'
         end as _report,
         {{ change_tables.place_of_row() }}
         {%- if bound.arrival %},
@@ -250,14 +250,14 @@ staged_rows as (
 {%- endmacro %}
 
 
-{#- Mistakes that only this format knows. -#}
+{#- What can be wrong in entries of this format alone. -#}
 {% macro qlik_kafka_mistakes(node, given) %}
     {% set found = [] %}
     {% for name in ['topic', 'table', 'table_column'] if given.get(name) == '' %}
-        {% do found.append("`" ~ name ~ "` must not be empty; leave it out where it does not tell the table's messages") %}
+        {% do found.append("`" ~ name ~ "` must not be empty; leave it out where messages are not selected by it") %}
     {% endfor %}
     {% if given.get('table_column') is not none and given.get('table') is none %}
-        {% do found.append("`table_column` tells the table of a message: it needs `table`, which is not set") %}
+        {% do found.append("`table_column` is the column that names the table of a message: it needs `table`, which is not set") %}
     {% endif %}
     {% if given.get('metadata') is not none and change_tables.find_source(node.source_name, given.metadata) is none %}
         {% do found.append(
@@ -280,7 +280,7 @@ staged_rows as (
 {% endmacro %}
 
 
-{#- The feed's natural arrival: the offset, topic by topic and partition by partition. It names one record. -#}
+{#- The feed's natural arrival: the offset in each partition of a topic. One offset is one record. -#}
 {% macro qlik_kafka_arrival(spec) %}
     {% do return({
         'kind': 'positions', 'group': ['topic', 'partition'], 'columns': ['offset'], 'record': ['key', 'value'],
@@ -289,13 +289,13 @@ staged_rows as (
 {% endmacro %}
 
 
-{#- Which raw rows may wait: those of open transactions, Avro messages for their schema, and any to be told their table. -#}
+{#- Whether raw rows can wait: for the rest of their transaction, for an Avro schema, or for metadata that names their table. -#}
 {% macro qlik_kafka_may_wait(spec) %}
     {% do return('true' if spec.hold_open_transactions or spec.serialization == 'avro' or spec.table is not none else 'false') %}
 {% endmacro %}
 
 
-{#- The bits of a mask are counted by the order of the declared columns where no metadata message tells another. -#}
+{#- The bits of a mask mean columns by the order in which they are declared, where no metadata message has another order. -#}
 {% macro qlik_kafka_counts_columns(spec) %}
     {% do return(true) %}
 {% endmacro %}
@@ -316,8 +316,8 @@ staged_rows as (
 
 
 {#-
-    A text out of a message. A number that stands for a decimal is read again where Spark's JSON reader has made a double of it:
-    from the message itself, digit by digit, in the first of these places that holds it. A null is none.
+    A text out of a message. Spark's JSON reader makes a double of a long number, which loses digits. So a number for a decimal is
+    read again, digit by digit, from the message itself: in the first of `places` that has it and is not null.
 -#}
 {% macro _kafka_exact_text(spec, column, text, places) -%}
     {%- if spec.serialization == 'json' and change_tables.canonical_type(column.data_type).startswith('decimal') -%}
@@ -338,7 +338,7 @@ staged_rows as (
 {%- endmacro %}
 
 
-{#- Where a number can stand in a message, as its exact digits. None for a name that no path can spell. -#}
+{#- SQL for a number with its exact digits, for each place in a message where it can be. `null` for a name that no path can spell. -#}
 {% macro _exact_texts(name, places) %}
     {% set quote = '"' if '"' not in name else "'" %}
     {% set texts = [] %}
@@ -353,15 +353,15 @@ staged_rows as (
 {% endmacro %}
 
 
-{#- The declared columns by their ordinal, as metadata tells them. -#}
+{#- The declared columns by their ordinal, as `_ct_column_names` has them. -#}
 {% macro _declared_ordinals(spec) -%}
     map({% for name in spec.column_names %}{{ loop.index }}, {{ change_tables.text_literal(name) }}{{ ', ' if not loop.last }}{% endfor %})
 {%- endmacro %}
 
 
 {#-
-    Names of the columns that a message bears: those in its row, but for nulls that the column mask does not tell of. Null
-    where it bears all.
+    The columns that a message has: those in its row. Where there is a column mask, a null counts only if the mask names its column.
+    Null where the message has all columns.
 -#}
 {% macro _kafka_present_columns(spec) -%}
     {%- set names -%}
@@ -425,7 +425,7 @@ judged as (
             when topic not in ({% for topic in topics | unique(case_sensitive=true) %}{{ change_tables.text_literal(topic) }}{{ ', ' if not loop.last }}{% endfor %})
                 then concat('table_not_declared: topic ', topic)
             {%- endif %}
-            else 'table_unknown: neither headers nor metadata tell the table of the message'
+            else 'table_unknown: neither headers nor metadata name the table of the message'
         end as _status_reason
     from others
 
@@ -445,9 +445,9 @@ unclaimed as (
 
 
 {#-
-    The versions of tables that the metadata messages in a raw table tell of: one row a schema id.
+    The versions of tables, by the metadata messages in a raw table: one row a schema id.
 
-    source_name, table_name   the entry whose raw table holds the metadata messages
+    source_name, table_name   the entry whose raw table has the metadata messages
 -#}
 {% macro qlik_kafka_schemas(source_name, table_name) %}
     {{- config(materialized='change_view') -}}
@@ -481,7 +481,7 @@ select 1 as placeholder
 {% endmacro %}
 
 
-{#- What metadata messages are written in, by their entry; either where that has no settings of its own. -#}
+{#- How metadata messages are written, by the settings of their entry. Without settings `avro`, by which JSON is read as well. -#}
 {% macro _serialization_of_metadata(source_name, table_name) %}
     {% set settings = (change_tables.find_source(source_name, table_name).config.meta or {}).get('change_table', {'serialization': 'avro'}) %}
     {% do return(settings.get('serialization', 'json')) %}

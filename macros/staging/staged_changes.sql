@@ -1,7 +1,7 @@
 {#-
     The staging model of one source table: one row a raw row of its entry (and of its snapshot), decoded and judged.
 
-    source_name, table_name   the entry in the sources file, which bears the spec
+    source_name, table_name   the entry in the sources file, which has the spec
     reads                     further entries of the source that the table reads; only for the lineage graph
 
     The view holds every raw row; `_status` says what became of it.
@@ -49,8 +49,8 @@ select 1 as placeholder
 
 
 {#-
-    The edges to the reference seeds that some format's staging reads. Of every model that stages: which format it is of is not
-    known while dbt parses.
+    Refers to the seeds that staging reads in some formats, so that dbt builds them first. Every model that stages refers to them:
+    its format is not known while dbt parses.
 -#}
 {% macro refer_to_seeds() %}
     {% do ref('goldengate_io_types') %}
@@ -58,8 +58,9 @@ select 1 as placeholder
 
 
 {#-
-    The steps (CTEs) of a table's staging, ending in `staged`, by the macro of its format. `bound` says which raw rows
-    to read: {predicate: SQL over the raw table or none, snapshot: whether to read the snapshot, arrival: column or none}.
+    The steps (CTEs) of a table's staging, by the macro of its format. The last one is `staged`.
+
+    bound   which raw rows are read: see `raw_bound`. By default all of them, and the snapshot
 -#}
 {% macro staging_steps(spec, bound={'predicate': none, 'snapshot': true, 'arrival': none}) -%}
     {{- change_tables.format_of(spec.format).stage(spec, bound) | trim -}}

@@ -1,17 +1,20 @@
 {#-
-    The records of a raw table of GoldenGate trails that a table stages, ending in `records`: told their transaction, with pieces
-    rejoined and the halves of an update brought together. Rows of other tables count for transactions and part runs of pieces,
-    and are left out behind that, but for those that begin an open transaction.
+    The records of GoldenGate trails that a table stages: each with its transaction, pieces joined, and the halves of an update put
+    together. Records of other tables begin and end transactions, and separate runs of pieces. After that they are left out, apart
+    from those that begin an open transaction. The last step is `records`:
 
     _ct_kind            what the record does, by the reference seed of IOTypes; null where that does not know it
-    _ct_transaction     closed, open, abandoned, none (no transaction is open before the record); null where it tells no position
+    _ct_transaction     closed, open, abandoned, none (no transaction is open before the record); null where it has no position
     _ct_fault           what cannot be read of the record, or of another piece of it
     _ct_run_error       what the pieces of the record lack
     _ct_is_first        whether a record begins here: a whole one, or the first of its pieces
-    _ct_is_half         whether it is the half before of an update; `_ct_is_paired` whether the other half follows
-    _ct_row, _ct_row_before  the image that the change leaves (of a delete: what it ends) and, of an update, what stood before
+    _ct_is_half         whether it is the half before of an update
+    _ct_is_paired       whether it is, and the other half follows
+    _ct_row             the image that the change leaves; of a delete, the image that it ends
+    _ct_row_before      of an update, the image before
     _ct_parts_differ    whether pieces or halves of it have landed with different contents
-    _ct_position, _ct_first_position  where the record stands, and where its first piece does
+    _ct_position        the position of the record
+    _ct_first_position  the position of its first piece
 -#}
 {% macro trail_record_steps(spec, bound) %}
     {%- set landed = change_tables.landed_columns(
@@ -25,7 +28,7 @@
     {%- set own_image_before = "if(_ct_kind = 'update' and before_after = 'A', _ct_image_before, null)" -%}
 {{ change_tables.trail_header_steps(spec, bound) }},
 
--- a trail is read file by file, so that none need be sorted whole
+-- transactions are looked for file by file, so that no trail is sorted as a whole
 files as (
 
     select
@@ -81,7 +84,7 @@ copied as (
 
 ),
 
--- of a record that landed more than once, one row counts, the greatest of those that can be read, and the others go the same way
+-- of a record that landed more than once, one row counts (_ct_copy is 0): the greatest of those that can be read
 numbered as (
 
     select
@@ -147,7 +150,7 @@ in_transactions as (
 
 ),
 
--- records of no change, and those outside of a transaction, part nothing
+-- records of no change, and those outside of a transaction, do not separate pieces
 counted as (
 
     select
@@ -168,7 +171,7 @@ neighboured as (
 
 ),
 
--- of a copy, the record before is the one before its first
+-- the record before a copy is the one before the first of the copies
 begun as (
 
     select
@@ -260,7 +263,7 @@ halves as (
 {% set half -%}
     struct({{ here }} as place, _ct_is_half and _ct_run_error is null and _ct_fault is null as is_half, _ct_row as image, _ct_differs_in_run as differs)
 {%- endset -%}
--- runs are numbered as they stand in the trail
+-- runs are numbered in the order of the trail
 paired as (
 
     select
@@ -287,7 +290,7 @@ with_other_half as (
 
 ),
 
--- the columns of the raw table behind names that no column of the source table has
+-- columns of the raw table get names that no column of the source table has
 records as (
 
     select
@@ -323,7 +326,7 @@ records as (
 {%- endmacro %}
 
 
-{#- The records with what their headers tell, ending in `headers`: of what kind they are, and whether a transaction begins or ends. -#}
+{#- The records by their headers: of what kind they are, and whether a transaction begins or ends. The last step is `headers`. -#}
 {% macro trail_header_steps(spec, bound) -%}
 {%- set conditions = [] -%}
 {%- for condition in [bound.predicate, bound.get('until')] if condition is not none -%}
@@ -384,7 +387,7 @@ headers as (
     select
         *,
         _ct_has_position and coalesce(trans_ind in (0, 3), false) and coalesce(_ct_kind, '') not in ('control', 'metadata') as _ct_opens,
-        -- a control record may end a transaction, but is none by itself
+        -- a control record may end a transaction, but is not a transaction by itself
         _ct_has_position and coalesce(_ct_kind, '') <> 'metadata'
         and coalesce(trans_ind = 2 or (trans_ind = 3 and coalesce(_ct_kind, '') <> 'control'), false) as _ct_closes
     from kinds
@@ -403,7 +406,7 @@ headers as (
 {% endmacro %}
 
 
-{#- A position in a trail as a text that sorts: of fixed width for trails with names of one length, as they have. -#}
+{#- A position in a trail as a text that sorts, since the names of trails have one length. -#}
 {% macro trail_position(name, seqno, rba) -%}
     concat({{ name }}, '/', lpad(cast({{ seqno }} as string), 10, '0'), '/', lpad(cast({{ rba }} as string), 19, '0'))
 {%- endmacro %}
@@ -469,7 +472,7 @@ headers as (
 {%- endmacro %}
 
 
-{#- An image with its names as the columns' are matched. Names that differ by case alone stay: such a record is rejected. -#}
+{#- An image with its names as columns are matched. Names that differ by case alone stay as they are: such a record is rejected. -#}
 {% macro _names_as_matched(spec, image) -%}
     {%- if spec.settings.column_names == 'exact' -%}
         {{ image }}

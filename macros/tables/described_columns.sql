@@ -1,6 +1,6 @@
 {#-
-    What stands behind the name of a view that is created: its columns, each with its comment, and the comment of the view.
-    The columns that the models add are described by the package. With dbt's `persist_docs` the view has the model's
+    What comes after the name in `create view`: the columns, each with its comment, and the comment of the view. The columns
+    that the models add are described by the package. With dbt's `persist_docs` the view has the model's
     description, and the table's own columns those of the model or, where it gives none, of the sources file.
 -#}
 {% macro described_columns(spec, further_columns) -%}
@@ -48,7 +48,7 @@ comment {{ change_tables.text_literal(model.description | trim) }}
 {% endmacro %}
 
 
-{#- The description of each column that has one: name in lower case -> text. `descriptions` of a spec overrule those of the contract. -#}
+{#- The description of each column that has one: name in lower case -> text. `descriptions` of a spec come before those of the contract. -#}
 {% macro _column_descriptions(spec) %}
     {% set texts = change_tables.contract_column_descriptions() %}
     {% do texts.update(spec.descriptions or {}) %}

@@ -29,8 +29,9 @@ where false
 
 
 {#-
-    Makes the table of a model where neither the table nor the view over it is there; whether it did. `anew`: also where the
-    table has no row, not even a mark, so that it has the columns that are declared by now.
+    Makes the table of a model where neither the table nor the view over it is there. Returns whether it did.
+
+    anew   also where the table has no row, not even a mark, so that it gets the columns that are declared by now
 -#}
 {% macro make_empty_table(view, state, sql, anew=false, partitioned_by=[]) %}
     {% set is_there = load_cached_relation(state) is not none %}
@@ -46,13 +47,13 @@ where false
 {% endmacro %}
 
 
-{#- The text of a view over raw tables, or no rows of its columns where such a run finds that one of these tables has never landed. -#}
+{#- The text of a view over raw tables. In an empty run, a query of no rows where one of these tables has never landed. -#}
 {% macro rows_over_raw(sql, columns) -%}
     {{- change_tables.no_rows(columns) if change_tables._names_missing_source(sql) else sql -}}
 {%- endmacro %}
 
 
-{#- False where such a run finds that a raw table is not there. Other runs do not look. -#}
+{#- False where an empty run finds that a raw table is not there. Other runs do not look. -#}
 {% macro has_landed(relation) %}
     {% do return(not change_tables.is_empty_run() or load_relation(relation) is not none) %}
 {% endmacro %}

@@ -1,12 +1,12 @@
 {#-
     A mark is a JSON object in a row of its own of a model's table: what the table has taken in (see state_relation). To read
     it takes a scan, which costs more than most of what a run without news does. So the view over the table has the mark as
-    well, in its properties, which dbt's listing of the schema shows: the cached mark.
+    well, in its properties: the cached mark. dbt sees these where it lists the schema.
 
-    The table is what counts. A run takes the cached mark back before it writes, and sets it once it has written: a run that
-    died leaves none, and the next ones read the table until one has written. A cached mark that is older than the table's all the same, since two
-    runs met, is harmless: every write compares the mark that it looked at with the one that is there, and what writes a table
-    anew that is there has read the tables.
+    The mark of the table is the one that counts. A run removes the cached mark before it writes, and sets it once it has written. A
+    run that died leaves none, and the next ones read the table until one has written. Where two runs meet, a cached mark can be
+    older than that of the table. That is harmless: every write compares the mark that it looked at with the one that is there, and
+    a run that builds an existing table anew has read the mark from the table.
 -#}
 
 {#- The layout of the tables that this version of the package writes. A mark without one is of layout 0. -#}
@@ -21,9 +21,9 @@
 
 
 {#-
-    For each of these models its latest mark, {mark, number, is_cached}: none where it has none, and how many its table has.
-    Cached marks are taken all or none: beside one that a table has by now, one that was cached when dbt began may be an older one.
-    Else one query reads the tables. A rescan believes tables alone, and so does `from_tables`.
+    For each of these models {mark, number, is_cached}: its latest mark, or none, and how many marks its table has. Cached marks are
+    used for all models or for none: they are those of when dbt began, and a mark that is read from a table now can be newer. Else
+    one query reads the tables. A rescan always reads the tables, and so does `from_tables`.
 -#}
 {% macro read_marks(relations, from_tables=false) %}
     {% set marks = [] %}
@@ -85,9 +85,9 @@
 
 
 {#-
-    A mark as properties of a view: `change_tables.mark` tells how many marks the table has, in how many parts the text of the
-    latest comes, and a digest of it. In hexadecimal digits: metastores do not take any character, nor texts of any length, and
-    Spark hides values that look like secrets.
+    A mark as properties of a view. `change_tables.mark` has how many marks the table has, in how many parts the text of the latest
+    is, and a digest of it. The text is in parts, since metastores limit the length of a property. It is in hexadecimal digits, since
+    they do not take every character, and Spark hides values that look like secrets.
 -#}
 {% macro mark_as_properties(mark, number) %}
     {% set text = tojson(mark).encode('utf-8').hex() %}
@@ -101,8 +101,8 @@
 
 
 {#-
-    Takes the cached mark of a model back, before a statement that changes its table; also where dbt saw none, for another run may
-    have set it since.
+    Removes the cached mark of a model, before a statement that changes its table. Also where dbt saw none: another run may have set
+    it since.
 -#}
 {% macro take_cached_mark_back(view) %}
     {% set existing = load_cached_relation(view) %}

@@ -1,11 +1,10 @@
 {#-
-    dbt hands a materialization one text: the SQL of its model. What a model says besides stands in comments of that text, which are
-    written and read here and nowhere else: the run that the SQL is for, and where the steps begin and end that a run keeps in a
-    table of its own.
+    dbt hands a materialization one text: the SQL of its model. What a model says besides is in comments of that text: the run that
+    the SQL is for, and where the steps begin and end that a run keeps in a table of its own. They are written and read here alone.
 -#}
 
 {#-
-    The line in a rendered model that tells which run it is for. The materialization reads it there, so that what it
+    The line in a rendered model that says which run it is for. The materialization reads it there, so that what it
     records as taken in is what this very SQL reads.
 -#}
 {% macro run_note(run) -%}
@@ -31,9 +30,9 @@
 {#- The two statements that a run makes of its SQL: which rows it keeps, and what it makes of them. -#}
 {% macro split_at_kept_step(sql, run, kept) %}
     {% set before, rest = sql.split(change_tables.kept_from_here(), 1) %}
-    {% set body, behind = rest.split(change_tables.kept_to_here(), 1) %}
+    {% set body, after = rest.split(change_tables.kept_to_here(), 1) %}
     {% do return({
         'kept': before ~ body ~ '\n)\n\nselect * from ' ~ run.kept_step,
-        'rest': before ~ 'select * from ' ~ kept ~ behind,
+        'rest': before ~ 'select * from ' ~ kept ~ after,
     }) %}
 {% endmacro %}

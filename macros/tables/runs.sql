@@ -1,4 +1,4 @@
-{#- A run is told apart by its start; the text sorts by it. -#}
+{#- The name of a run. It begins with the time of its start, so names sort by it. -#}
 {% macro batch_id() -%}
     {{- run_started_at.strftime('%Y%m%dT%H%M%S%f') ~ '_' ~ invocation_id[:8] -}}
 {%- endmacro %}

@@ -1,13 +1,15 @@
 {#-
-    What becomes of a model's table when the declared columns of its spec change. A new column is added, a type that only
-    widens is widened, and every other change is refused. The log then reads all of raw (see `raw_bound`).
+    What becomes of a model's table when the declared columns of its spec change:
 
-    The form of a log is the number of such changes that it has been through. Each change in it has the form under which it
-    was logged (`_form`), and the mark says in which form a column was added (`added`): a change of an earlier form was logged
-    without it.
+    - A new column is added. The log then reads all of raw for its values: see `raw_bound`.
+    - A type that only widens is widened.
+    - Every other change is refused.
+
+    The form of a log is the number of such changes so far. Each row has the form in which it was logged (`_form`), and the mark has
+    the form in which a column was added (`added`). A change of an earlier form was logged without that column.
 -#}
 
-{#- The declared columns and their types, as a mark bears them: in order. -#}
+{#- The declared columns and their types, as a mark has them: in order. -#}
 {% macro column_types(spec) %}
     {% set types = {} %}
     {% for column in spec.columns %}
@@ -17,7 +19,7 @@
 {% endmacro %}
 
 
-{#- The settings of a format by which the sequences of its changes are made otherwise: name -> value. -#}
+{#- The settings that decide how sequences are made: name -> value. -#}
 {% macro settings_of_order(spec) %}
     {% set values = {} %}
     {% for name in change_tables.format_of(spec.format).settings_of_order %}
@@ -27,7 +29,7 @@
 {% endmacro %}
 
 
-{#- Whether the declared columns, their types or their order are other ones than those that a mark tells of. -#}
+{#- Whether the declared columns, their types or their order differ from those of a mark. -#}
 {% macro columns_have_changed(spec, mark) %}
     {% do return(mark is not none and mark.columns.items() | list != change_tables.column_types(spec).items() | list) %}
 {% endmacro %}
@@ -67,7 +69,7 @@
         {% do exceptions.raise_compiler_error(
             "change_tables: model '" ~ model.name ~ "': source '" ~ spec.source_name ~ "." ~ spec.table_name
             ~ "' has changed since the model was built: " ~ found | join('; ')
-            ~ "; declare it as it was, or build the log and the models behind it anew with --full-refresh"
+            ~ "; declare it as it was, or build the log and the models after it anew with --full-refresh"
         ) %}
     {% endif %}
 {% endmacro %}
@@ -108,8 +110,8 @@
 
 
 {#-
-    The types that the declared columns had: those of the mark; of a column that it does not know, that of the table, to which
-    a run that died may have added it.
+    The types that the declared columns had: those of the mark. A column that the mark does not have can be in the table, where a run
+    died after it had added it: then its type there.
 -#}
 {% macro _known_types(spec, mark, state) %}
     {% set known = mark.columns.copy() %}
@@ -125,7 +127,7 @@
 {% endmacro %}
 
 
-{#- The columns that a table holds: name in lower case -> type. -#}
+{#- The columns of a table: name in lower case -> type. -#}
 {% macro _held_types(state) %}
     {% set held = {} %}
     {% for name, type in change_tables.types_in_relation(state).items() %}
@@ -135,7 +137,7 @@
 {% endmacro %}
 
 
-{#- Whether the order of the declared columns tells what a mask of the feed names: for the format to say. -#}
+{#- Whether masks of the feed count the declared columns, by the format. -#}
 {% macro _counts_columns(spec) %}
     {% set of_format = change_tables.format_of(spec.format).counts_columns %}
     {% do return(of_format is not none and of_format(spec)) %}
@@ -143,8 +145,9 @@
 
 
 {#-
-    None where values of a type can be held by another one as they are: exact numbers with as many digits or more before and
-    behind the point, texts. Else what is to be said about it. The text of a key must stay as well: `_change_id` bears it.
+    None where another type can hold the values of a type as they are: exact numbers with as many digits or more before and after
+    the point, and texts. Else the end of the message, which can be empty. The text of a key must stay the same as well, since
+    `_change_id` has it.
 -#}
 {% macro _cannot_become(was, type, is_key) %}
     {% if was == type %}
@@ -172,7 +175,7 @@
 {% endmacro %}
 
 
-{#- How many digits an exact number has before and behind its point; of whole numbers, as a decimal must have them. -#}
+{#- How many digits an exact number has before and after its point; of a whole number, how many a decimal needs for it. -#}
 {% macro _digits(type) %}
     {% set decimal = modules.re.match('^decimal\\((\\d+),(\\d+)\\)$', type) %}
     {% if decimal %}
@@ -190,8 +193,8 @@
 
 
 {#-
-    Lets a model's table follow the spec, and the view over it: by what the table holds, so that a run that died half way is
-    made good. Nothing here changes what the mark tells, which the run writes with its rows.
+    Adds and widens columns of a model's table, as its spec says. What is to be done is seen by the table, so the work of a run that
+    died half way is completed. The mark stays as it is: the run writes it with its rows.
 
     nested   columns of the table that are a struct of the key columns
 -#}
@@ -206,7 +209,7 @@
             {% set held_type = held[column.name | lower] %}
             {% set wanted = change_tables.canonical_type(type) %}
             {% if held_type != wanted and change_tables._cannot_become(held_type, wanted, false) is none %}
-                {#- the column itself comes last, for it tells whether this is done -#}
+                {#- the column itself comes last, since its type shows whether this is done -#}
                 {% for struct in nested if column.name in spec.key %}
                     {% do change_tables._widen(state, struct ~ '.' ~ change_tables.quoted(column.name), type) %}
                 {% endfor %}

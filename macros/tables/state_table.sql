@@ -1,6 +1,6 @@
 {#-
     An incremental model `<name>` is a view over the table `<name>__state`. The table holds the model's rows, what must be
-    remembered besides (keys that ended), and one row with a mark: a JSON object that tells what the table has taken in.
+    remembered besides (keys that ended), and one row with a mark: a JSON object that says what the table has taken in.
     Rows and mark are written by one statement, so that a run which dies leaves both as they were.
 -#}
 {% macro state_relation(relation) %}
@@ -8,7 +8,7 @@
 {% endmacro %}
 
 
-{#- A relation beside that of a model, quoted alike, and whole: of what `ref` gives, --empty and --sample leave rows out. -#}
+{#- A relation beside that of a model, with the same quotes. It has all rows: --empty and --sample leave some out of what `ref` gives. -#}
 {% macro _relation_beside(relation, suffix, type) %}
     {% do return(api.Relation.create(
         database=relation.database, schema=relation.schema, identifier=relation.identifier ~ suffix, type=type,
@@ -30,8 +30,8 @@
 
 
 {#-
-    Drops what runs that died have left of their batches, once this run has written. An older run that still lives has lost
-    by then: the mark that it looked at is no more.
+    Drops the batches that runs have left which died, once this run has written. An older run that is still alive does no harm: its
+    write will fail, because the mark that it looked at is replaced.
 -#}
 {% macro drop_stale_batches(relation, batch) %}
     {% set prefix = relation.identifier | lower ~ '__batch_' %}
@@ -46,7 +46,7 @@
 
 {#-
     over             also where the table is there
-    partitioned_by   the columns whose values lie in files of their own
+    partitioned_by   the columns by whose values rows are kept in separate files
     marks_rows       whether updates mark rows, instead of writing their files anew (see `mark_rows_of_large_table`)
 -#}
 {% macro create_state_table(state, sql, over=true, partitioned_by=[], marks_rows=false) -%}
@@ -92,7 +92,7 @@
 {% endmacro %}
 
 
-{#- What a state table asks of its file format: any column name, and cheap updates. The one place that knows formats apart. -#}
+{#- What a state table asks of its file format: any column name, and cheap updates. The one place where file formats differ. -#}
 {% macro _state_table_properties(file_format, marks_rows=false) %}
     {% do return({
         'delta': {
@@ -115,8 +115,8 @@
 
 
 {#-
-    Has the updates of a table mark rows from now on (deletion vectors), where it is large. A small table is read and merged into in
-    half the time without. What has been marked once costs every reader, so no table goes back.
+    Makes updates of a large table mark rows from now on (deletion vectors). A small table is read and merged into in half the time
+    without. No table goes back: rows that are marked cost every reader.
 
     rows   how many rows the table has; none: to be counted
 -#}
@@ -145,8 +145,8 @@
 
 
 {#-
-    Stops a first run that would replace a table which dbt has not seen, though it is there: it was made since dbt listed the schema,
-    or dbt saw an empty schema, which dbt-spark does where a table is dropped while Spark lists them.
+    Stops a first run that would replace a table which is there, and which dbt has not seen. Either the table was made after dbt had
+    listed the schema, or dbt saw an empty schema: dbt-spark does where a table is dropped while Spark lists them.
 -#}
 {% macro refuse_unseen_table(state) %}
     {% if not change_tables.is_rebuild() and load_cached_relation(state) is none %}
@@ -160,10 +160,12 @@
 
 
 {#-
-    Spark infers constraints of every column from every other, which over a wide table takes minutes and all of the
-    memory. The server of this package has that off; this is for others. And it goes through a statement that writes anew for
-    each of its steps, unless they are put into each other at once (see docs/performance.md). For the session of this model alone,
-    since what others write is theirs.
+    Settings for the session of this model alone, since what other models write is not ours:
+
+    - Spark infers constraints of every column from every other one. Over a wide table that takes minutes and all of the memory. The
+      server of this package has it off; this is for other servers.
+    - Spark goes through a statement that writes again for each of its steps, unless the steps are inlined at once (see
+      docs/performance.md).
 -#}
 {% macro prepare_session() %}
     {% do run_query('set spark.sql.constraintPropagation.enabled = false') %}
@@ -172,12 +174,12 @@
 
 
 {#-
-    The view that readers see: the table's own columns and `further_columns`. Its text tells their types: a run that died after
-    the table was changed may have left the view as it was before.
+    The view that readers see: the table's own columns and `further_columns`. Its text has their types as comments. So it is made anew
+    where types have changed, also after a run that changed the table and died before it made the view.
 
     mark, number   the latest mark of the table, and how many it has; none where it has none
-    is_written     whether this run has written them: then the view gets the mark, too (see read_marks). Else a cached mark that is
-                   another one is taken back
+    is_written     whether this run has written them: then the view gets the mark, too (see read_marks). Else a cached mark that
+                   differs is removed
 -#}
 {% macro ensure_state_view(view, state, spec, further_columns, predicate, mark=none, number=1, is_written=false) %}
     {% set properties = change_tables.mark_as_properties(mark, number) if is_written else {} %}

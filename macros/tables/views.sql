@@ -1,15 +1,15 @@
 {#-
-    Views cost nothing before they are read, but to make one costs what Spark needs to resolve it. So each view that the
-    package makes has, as a property in the metastore, a digest of all that it was made of, and is made anew only where that
-    is another one by now. dbt's listing of a schema shows the properties: to compare them takes no statement.
+    Views cost nothing before they are read, but to make one takes the time that Spark needs to resolve it. So each view of the
+    package has a digest of all that it was made of, as a property in the metastore. It is made anew only where the digest has
+    changed. dbt sees the properties where it lists a schema: to compare them takes no statement.
 -#}
 
 {#-
-    Makes a view where it is not there just so.
+    Makes a view where it is missing, or was made of something else.
 
     query        its text
     described    columns and comments that come before the text, as `described_columns` writes them
-    properties   further properties that it is to have, name -> text; others than it has are set without making it anew
+    properties   further properties, name -> text. Where only these differ, they are set, and the view is not made anew
     anew         make it in any case
 -#}
 {% macro ensure_view(view, query, described='', properties={}, anew=false) %}
@@ -61,9 +61,9 @@ as
 
 
 {#-
-    What Spark is to do with the steps of a view whenever it is read, which the view remembers: put them into each other at once,
-    as `prepare_session` has it for statements that write. Spark goes through a text step by step else, again in all that reads it.
-    Not for what runs after it in the session: a hook of the model's may name a step as one around it.
+    Makes Spark inline the steps of a view at once, whenever it is read: a view keeps this setting. `prepare_session` does so for
+    statements that write. Without it Spark goes through the steps one by one, in everything that reads the view. The setting is
+    reset after that, since a hook of the model may give a step the name of one around it.
 -#}
 {% macro _prepare_session_for_views() %}
     {% do run_query('set spark.sql.legacy.ctePrecedencePolicy = LEGACY') %}
@@ -95,7 +95,7 @@ as
 {% endmacro %}
 
 
-{#- Lets dbt's listing know what a view has by now, for the models after this one. -#}
+{#- Puts what a view has by now into dbt's cache, for the models after this one. -#}
 {% macro _remember_properties(view, properties) %}
     {% set texts = [] %}
     {% for name, text in properties.items() %}

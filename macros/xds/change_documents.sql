@@ -52,8 +52,8 @@
 
 
 {#-
-    Stops a first run when another one has built the table since this run looked: it would publish again what that has
-    published. Of two that write at the same moment, the table lets one commit.
+    Stops a first run when another one has built the table since this run looked: it would publish the same documents again. Of two
+    that write at the same moment, only one can commit.
 -#}
 {% macro _refuse_what_has_been_built_since(state) %}
     {% if not change_tables.is_rebuild() %}
@@ -88,8 +88,8 @@ select
 
 
 {#-
-    Adds documents with the mark, in one statement, where the table is still what this run looked at. Only the mark can match:
-    no other row bears one, and no document lacks a position.
+    Adds documents with the mark, in one statement, where the table is still what this run looked at. Only the mark matches a row that
+    is there: it has no position, and every document has one.
 -#}
 {% macro add_documents(state, sql, run) -%}
 {%- set columns = change_tables._document_columns() -%}
@@ -136,7 +136,7 @@ when not matched then insert (_mark, {{ change_tables.column_list(columns) }})
 {% endmacro %}
 
 
-{#- The columns of the table behind `_mark`; the bounds of the record ids let a run skip what it need not compare with. -#}
+{#- The columns of the table after `_mark`. By the least and greatest record id a run skips documents that it need not compare with. -#}
 {% macro _document_columns() %}
     {% do return((change_tables.document_columns() | list)[1:]) %}
 {% endmacro %}

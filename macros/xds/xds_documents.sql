@@ -1,7 +1,7 @@
 {#-
     What the Publisher channel of Identity Manager's JDBC driver publishes of an event log: one row an XDS document, or
-    (document null) a change that yields none, with its reason. Incremental: a run publishes what the logs have taken in since
-    the runs before, and leaves what they published as it is. In publishing order by `_batch_id, _position`.
+    (document null) a change that yields none, with its reason. A run publishes what the logs have taken in since the runs before,
+    and leaves what they published as it is. The order of publishing is `_batch_id, _position`.
 
     dedups   the relations of the deduplicated models of the tables that share the event log
 -#}
@@ -67,7 +67,7 @@ select 1 as placeholder
 {% endmacro %}
 
 
-{#- Stops unless all entries are tables of one event log, each another one, that are published in one order. -#}
+{#- Stops unless the entries are different tables of one event log, which are published in one order. -#}
 {% macro _refuse_what_makes_no_channel(specs) %}
     {% set what = "change_tables: model '" ~ model.name ~ "': xds_documents must be given " %}
     {% if not specs %}
@@ -115,7 +115,7 @@ select 1 as placeholder
         {% set before = mark_before.logs.get(name) if mark_before else none %}
         {% do taken_in.update({name: {'log': log.log, 'batch': log.batch}}) %}
         {% do added.update({name: log.added or {}}) %}
-        {#- of a log that was built anew all may be new, but for what was published -#}
+        {#- in a log that was built anew all can be new, apart from what was published -#}
         {% do since.update({name: before.batch if before and before.log == log.log else ''}) %}
         {% do has_news.append(before != taken_in[name]) %}
         {% if log.log and (log.key != spec.key or log.columns != change_tables.column_types(spec)) %}
@@ -138,7 +138,7 @@ select 1 as placeholder
 {% endmacro %}
 
 
-{#- By these bounds Delta can skip what was published of other record ids: where events come in order, all of it. -#}
+{#- By these bounds Delta can skip documents of other record ids: where events come in order, all of them. -#}
 {% macro _record_ids_of_run(specs, logs, run) %}
     {% set queries = [] %}
     {% for spec in specs %}
@@ -189,7 +189,7 @@ select 1 as placeholder
 )
 {%- if run.mark_before %},
 
--- what was published stands, also where the log has learnt more of it
+-- what was published is not published again, even where the log knows more of it by now
 published_records as (
 
     select
@@ -218,9 +218,15 @@ new_events as (
 
 
 {#-
-    What an event tells of attributes, as an array: of a field event the logged texts, of one that read its row (query-back)
-    what it read: all columns but the key, or the one that it names, and none that was declared after it had read (`added`:
-    the log's form from which on each of these columns is logged). A delete tells of none.
+    The attributes of an event, as an array:
+
+    field events        the logged texts
+    row query-back      the columns of the row that it read, without the key
+    field query-back    the column that it names
+    deletes             none
+
+    A column that was declared after a query-back event had read is left out. `added` has the form of the log from which on such a
+    column is logged.
 -#}
 {% macro _attributes_of_event(spec, added) -%}
     {%- set binary = change_tables.binary_columns(spec.columns + spec.multi_valued) -%}
@@ -257,9 +263,10 @@ new_events as (
 
 
 {#-
-    Which events are overruled by which, ending in `judged`. Among the events of a key between its deletes, one that read the
-    row, and is published, overrules all that did not, and those of single fields; one that read a field those that did not
-    read this field.
+    Which events are overruled by which. The last step is `judged`. Events of a key between two of its deletes overrule each other:
+
+    one that read the row, and has content   all events of single fields
+    one that read a field                    the events of this field that did not read it
 -#}
 {% macro _judged_event_steps(spec) -%}
 ordered as (
@@ -321,9 +328,9 @@ judged as (
 
 
 {#-
-    Which events make one element, ending in `associated`: consecutive ones of one type and one key. Those that are not
-    published part none, and stand alone. An event without content belongs to the element of its type and key beside it; where
-    there is none, it is not published.
+    Which events make one element: consecutive ones of one type and one key. The last step is `associated`. Events that are not
+    published do not separate others, and are elements of their own. An event without content belongs to the element of its type
+    and key next to it. Where there is none, it is not published.
 -#}
 {% macro _element_steps() -%}
 neighbours as (
@@ -376,7 +383,7 @@ parted as (
 
 ),
 
--- their order has brought all events to one place; the documents are written at many
+-- ordering has brought all events to one task; many tasks write the documents
 elements as (
 
     select

@@ -214,7 +214,7 @@ def test_a_change_that_no_table_can_follow_stops_the_model_and_names_the_way_out
         _note(shapes, shape)
     assert (
         "change_tables: model 'current_feed__full': source 'feed.full' has changed since the model was built: "
-        f"{said}; declare it as it was, or build the log and the models behind it anew with --full-refresh"
+        f"{said}; declare it as it was, or build the log and the models after it anew with --full-refresh"
     ) in str(refused.value)
     _has(_note(shapes, shape, flags={"FULL_REFRESH": True}), FIRST)
 

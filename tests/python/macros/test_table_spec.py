@@ -123,7 +123,7 @@ MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
     "seq_without_snapshot": (
         FORMAT | {"snapshot_seq": "2026"},
         COLUMNS,
-        "`snapshot_seq` tells where a load stands: it needs `snapshot`, which is not set",
+        "`snapshot_seq` is the sequence of a load: it needs `snapshot`, which is not set",
     ),
     "seq_is_number": (
         FORMAT | {"snapshot": "images", "snapshot_seq": 2026},
@@ -148,18 +148,18 @@ MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
     "lookback_without_arrival": (
         FORMAT | {"lookback": 1, "arrival": "none"},
         COLUMNS,
-        "`lookback` reads again below the arrival watermark: it needs `arrival`, which is none",
+        "`lookback` reads again below the highest arrival: it needs `arrival`, which is none",
     ),
     "lookback_with_auto": (
         FORMAT | {"lookback": 1},
         COLUMNS,
-        "`lookback` reads again below the arrival watermark: change tables have no natural arrival, so it needs"
+        "`lookback` reads again below the highest arrival: change tables have no natural arrival, so it needs"
         " `arrival` to name a column, got 'auto'",
     ),
     "hold_open": (
         FORMAT | {"hold_open_transactions": True},
         COLUMNS,
-        "`hold_open_transactions` must be false: change tables do not tell where a transaction ends, got true",
+        "`hold_open_transactions` must be false: change tables do not say where a transaction ends, got true",
     ),
     "hold_open_text": (
         FORMAT | {"hold_open_transactions": "no"},
@@ -191,18 +191,18 @@ MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
     "kafka_empty_topic": (
         KAFKA | {"topic": ""},
         COLUMNS,
-        "`topic` must not be empty; leave it out where it does not tell the table's messages",
+        "`topic` must not be empty; leave it out where messages are not selected by it",
     ),
     "kafka_table_column": (
         KAFKA | {"table_column": "name"},
         COLUMNS,
-        "`table_column` tells the table of a message: it needs `table`, which is not set",
+        "`table_column` is the column that names the table of a message: it needs `table`, which is not set",
     ),
     "trail_table_name": ({"format": "goldengate_trail", "key": ["id"]}, COLUMNS, "`table_name` must be given"),
     "trail_table_name_empty": (
         TRAIL | {"table_name": ""},
         COLUMNS,
-        "`table_name` must be the table's name as it stands in the trail, got ''",
+        "`table_name` must be the table's name as the trail has it, got ''",
     ),
     "trail_applied_before_its_end": (
         TRAIL | {"hold_open_transactions": False},
@@ -243,12 +243,12 @@ MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
     "events_held": (
         EVENTS | {"hold_open_transactions": True},
         COLUMNS,
-        "`hold_open_transactions` must be false: event logs do not tell where a transaction ends, got true",
+        "`hold_open_transactions` must be false: event logs do not say where a transaction ends, got true",
     ),
     "events_lookback": (
         EVENTS | {"lookback": 3},
         COLUMNS,
-        "`lookback` reads again below the arrival watermark: event logs have no natural arrival, so it needs `arrival`"
+        "`lookback` reads again below the highest arrival: event logs have no natural arrival, so it needs `arrival`"
         " to name a column, got 'auto'",
     ),
     "events_snapshot_seq": (
@@ -369,12 +369,12 @@ MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
     "openedge_hold_open": (
         OPENEDGE | {"hold_open_transactions": True},
         COLUMNS,
-        "`hold_open_transactions` must be false: OpenEdge CDC does not tell where a transaction ends, got true",
+        "`hold_open_transactions` must be false: OpenEdge CDC does not say where a transaction ends, got true",
     ),
     "openedge_lookback": (
         OPENEDGE | {"lookback": 1},
         COLUMNS,
-        "`lookback` reads again below the arrival watermark: OpenEdge CDC has no natural arrival, so it needs `arrival`"
+        "`lookback` reads again below the highest arrival: OpenEdge CDC has no natural arrival, so it needs `arrival`"
         " to name a column, got 'auto'",
     ),
     "openedge_snapshot_seq": (
@@ -462,7 +462,7 @@ MISFITS: Mapping[str, tuple[Any, Mapping[str, str], Mapping[str, str], str, str]
         COLUMNS,
         LANDED,
         "stg",
-        "the raw table mistakes_raw.lacks_columns must have the columns that the spec tells of, it lacks"
+        "the raw table mistakes_raw.lacks_columns must have the columns that the spec names, it lacks"
         " header__stream_position, header__operation, header__transaction_id, header__timestamp; declare the columns"
         " that it has, and list its header columns in `headers`",
     ),
@@ -478,7 +478,7 @@ MISFITS: Mapping[str, tuple[Any, Mapping[str, str], Mapping[str, str], str, str]
         COLUMNS,
         LANDED,
         "dedup",
-        "the raw table mistakes_raw.no_arrival must have the columns that the spec tells of, it lacks landed;"
+        "the raw table mistakes_raw.no_arrival must have the columns that the spec names, it lacks landed;"
         " `arrival` must be one of its columns",
     ),
     **{
@@ -504,7 +504,7 @@ MISFITS: Mapping[str, tuple[Any, Mapping[str, str], Mapping[str, str], str, str]
         COLUMNS,
         LANDED,
         "stg",
-        "the raw table mistakes_raw.no_arrival must have the columns that the spec tells of, it lacks _Change-Sequence,"
+        "the raw table mistakes_raw.no_arrival must have the columns that the spec names, it lacks _Change-Sequence,"
         " _Operation, _Source-Table-Number; OpenEdge's names are matched without case, `-` and `_`",
     ),
     "nested": (

@@ -566,7 +566,7 @@ LOADED = [(1, "loaded", None), (8, "loaded", None)]
 
 UNCLAIMED_BY_COLUMN = {
     ("columned:0:1", "ignored", "table_not_declared: t2"),
-    ("columned:0:2", "rejected", "table_unknown: neither headers nor metadata tell the table of the message"),
+    ("columned:0:2", "rejected", "table_unknown: neither headers nor metadata name the table of the message"),
 }
 """The records of the raw table of `by_column` that it does not stage."""
 

@@ -148,8 +148,8 @@ def test_the_place_of_a_character_that_xml_forbids_is_told(raw: Raw) -> None:
         f"select _status_reason from {SCHEMA}.stg_feed__usr where _raw_id in ('129', '130') order by _raw_id"
     )
     assert [reason for (reason,) in told] == [
-        "xml_forbidden_character: new_value: character 2 must not stand in XML",
-        "xml_forbidden_character: old_value: character 1 must not stand in XML",
+        "xml_forbidden_character: new_value: character 2 is not allowed in XML",
+        "xml_forbidden_character: old_value: character 1 is not allowed in XML",
     ]
 
 

@@ -570,7 +570,7 @@ def test_any_other_change_stops_the_model_and_all_of_it_is_said_at_once(results:
     assert (
         f"change_tables: model 'dedup_feed__{name}': source 'feed.{name}' has changed since the model was built: "
         + "; ".join(SAID[name])
-        + "; declare it as it was, or build the log and the models behind it anew with --full-refresh"
+        + "; declare it as it was, or build the log and the models after it anew with --full-refresh"
     ) in results.said
 
 

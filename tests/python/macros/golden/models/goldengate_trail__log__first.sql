@@ -66,14 +66,14 @@ headers as (
     select
         *,
         _ct_has_position and coalesce(trans_ind in (0, 3), false) and coalesce(_ct_kind, '') not in ('control', 'metadata') as _ct_opens,
-        -- a control record may end a transaction, but is none by itself
+        -- a control record may end a transaction, but is not a transaction by itself
         _ct_has_position and coalesce(_ct_kind, '') <> 'metadata'
         and coalesce(trans_ind = 2 or (trans_ind = 3 and coalesce(_ct_kind, '') <> 'control'), false) as _ct_closes
     from kinds
 
 ),
 
--- a trail is read file by file, so that none need be sorted whole
+-- transactions are looked for file by file, so that no trail is sorted as a whole
 files as (
 
     select
@@ -140,7 +140,7 @@ copied as (
 
 ),
 
--- of a record that landed more than once, one row counts, the greatest of those that can be read, and the others go the same way
+-- of a record that landed more than once, one row counts (_ct_copy is 0): the greatest of those that can be read
 numbered as (
 
     select
@@ -206,7 +206,7 @@ in_transactions as (
 
 ),
 
--- records of no change, and those outside of a transaction, part nothing
+-- records of no change, and those outside of a transaction, do not separate pieces
 counted as (
 
     select
@@ -227,7 +227,7 @@ neighboured as (
 
 ),
 
--- of a copy, the record before is the one before its first
+-- the record before a copy is the one before the first of the copies
 begun as (
 
     select
@@ -350,7 +350,7 @@ halves as (
 
 ),
 
--- runs are numbered as they stand in the trail
+-- runs are numbered in the order of the trail
 paired as (
 
     select
@@ -377,7 +377,7 @@ with_other_half as (
 
 ),
 
--- the columns of the raw table behind names that no column of the source table has
+-- columns of the raw table get names that no column of the source table has
 records as (
 
     select
@@ -536,7 +536,7 @@ judged as (
             when _ct_names_collide
                 then 'column_names_collide: names in the image differ by case alone'
             when _ct_missing_key is not null
-                then concat('key_missing: no image bears the key column ', _ct_missing_key)
+                then concat('key_missing: no image has the key column ', _ct_missing_key)
             when _ct_key_misfit is not null
                 then concat('value_does_not_fit: ', _ct_key_misfit)
             when `order` is null and `it's` is null
@@ -598,8 +598,8 @@ staged_rows as (
         case
             when _ct_rejection is not null then _ct_rejection
             when not _ct_is_own then 'transaction_open: the end of the transaction has not landed'
-            when _ct_kind = 'metadata' then 'metadata: the record tells how a table is made'
-            when _ct_kind = 'ddl' then 'ddl_record: the record tells a statement that changed a definition'
+            when _ct_kind = 'metadata' then 'metadata: the record says how a table is made'
+            when _ct_kind = 'ddl' then 'ddl_record: the record has a statement that changed a definition'
             when _ct_kind = 'control' then concat('control_record: io_type ', _ct_io_type, ' is no change of a row')
             when _ct_transaction = 'abandoned' then 'transaction_abandoned: another transaction begins before the end of this one'
             when _ct_other_status = 'waiting' then 'transaction_open: the end of the transaction has not landed'
@@ -612,9 +612,9 @@ staged_rows as (
         _audit_pos,
         case
             when _ct_rejection is null and _ct_other_status is null and _ct_parts_differ
-                then 'conflicting_content: pieces of the record were delivered with different contents; the greater ones stand'
+                then 'conflicting_content: pieces of the record were delivered with different contents; the greater ones count'
             when _ct_rejection is null and _ct_other_status is null and _ct_is_key_update and _ct_row_before is null
-                then 'key_move_without_before: the record says that the key changed, and tells no key before'
+                then 'key_move_without_before: the record says that the key changed, and has no key before'
         end as _report,
         monotonically_increasing_id() as _ct_place,
         _ct_arrival,

@@ -145,7 +145,7 @@ parted as (
 
 ),
 
--- their order has brought all events to one place; the documents are written at many
+-- ordering has brought all events to one task; many tasks write the documents
 elements as (
 
     select

@@ -82,7 +82,7 @@ with events as (
 
 ),
 
--- what was published stands, also where the log has learnt more of it
+-- what was published is not published again, even where the log knows more of it by now
 published_records as (
 
     select
@@ -211,7 +211,7 @@ parted as (
 
 ),
 
--- their order has brought all events to one place; the documents are written at many
+-- ordering has brought all events to one task; many tasks write the documents
 elements as (
 
     select

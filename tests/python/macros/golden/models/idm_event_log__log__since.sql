@@ -146,21 +146,21 @@ judged as (
             when _event_type not in (4, 5, 6) and _column_name is null
                 then concat('column_not_declared: column_name is ', coalesce(concat('\'', _ct_logged_column, '\''), 'null'))
             when _event_type in (2, 3, 8) and _column_name in ('order', 'it\'s')
-                then concat('key_updated: an update of the key column ', _column_name, ' alone cannot be told from that of another row')
+                then concat('key_updated: an update of the key column ', _column_name, ' alone does not say which row it makes')
             when _table_key rlike '[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]'
-                then concat('xml_forbidden_character: table_key: character ', length(regexp_extract(_table_key, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' must not stand in XML')
+                then concat('xml_forbidden_character: table_key: character ', length(regexp_extract(_table_key, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' is not allowed in XML')
             when _event_type = 2 and _old_value rlike '[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]'
-                then concat('xml_forbidden_character: old_value: character ', length(regexp_extract(_old_value, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' must not stand in XML')
+                then concat('xml_forbidden_character: old_value: character ', length(regexp_extract(_old_value, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' is not allowed in XML')
             when _event_type in (1, 2, 3) and _new_value rlike '[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]'
-                then concat('xml_forbidden_character: new_value: character ', length(regexp_extract(_new_value, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' must not stand in XML')
+                then concat('xml_forbidden_character: new_value: character ', length(regexp_extract(_new_value, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' is not allowed in XML')
             when _event_type in (1, 2, 3) and _ct_column_misfit is not null
                 then concat('value_does_not_fit: new_value: ', _ct_column_misfit)
             when _event_type = 2 and _column_name in ('bytes') and _old_value is not null and try_to_binary(_old_value, 'base64') is null
                 then concat('value_does_not_fit: old_value: column ', _column_name, ': \'', _old_value, '\' is not binary')
             when _event_type = 1 and _column_name = 'order' and _new_value is not null and not coalesce(try_cast(trim(_new_value) as bigint) = `order`, false)
-                then concat('key_contradicted: new_value of the key column ', _column_name, ' is not what table_key tells')
+                then concat('key_contradicted: new_value of the key column ', _column_name, ' is not that of table_key')
             when _event_type = 1 and _column_name = 'it\'s' and _new_value is not null and not coalesce(try_cast(_new_value as string) = `it's`, false)
-                then concat('key_contradicted: new_value of the key column ', _column_name, ' is not what table_key tells')
+                then concat('key_contradicted: new_value of the key column ', _column_name, ' is not that of table_key')
         end as _ct_rejection
     from set_aside
 
@@ -174,7 +174,7 @@ known_events as (
 
 ),
 
--- which events count for the places of others: those that tell their key and their own place, and are not yet to come
+-- _ct_counts: the key and the position of an event can be read, and its time has come. Only such events order others
 flagged as (
 
     select
@@ -211,12 +211,12 @@ replica_rows as (
         bytes,
         xxhash64(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null)) as _row_hash,
         filter(cast(array() as array<struct<name: string, text: string>>), fault -> fault['text'] is not null) as _ct_misfits,
-        filter(cast(array(struct('name with spaces' as name, case when `name with spaces` rlike '[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]' then concat('column ', 'name with spaces', ': character ', length(regexp_extract(`name with spaces`, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' must not stand in XML') end as text)) as array<struct<name: string, text: string>>), fault -> fault['text'] is not null) as _ct_forbidden
+        filter(cast(array(struct('name with spaces' as name, case when `name with spaces` rlike '[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]' then concat('column ', 'name with spaces', ': character ', length(regexp_extract(`name with spaces`, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' is not allowed in XML') end as text)) as array<struct<name: string, text: string>>), fault -> fault['text'] is not null) as _ct_forbidden
     from lake_raw.replica
 
 ),
 
--- of a key that the replica holds more than once, one row counts
+-- where the replica has a key more than once, one of its rows counts
 read_rows as (
 
     select

@@ -44,7 +44,7 @@ events as (
 
 )
 
--- one that has landed more than once is one
+-- an event that has landed more than once is one
 select distinct
     entries.source_name,
     entries.table_name,

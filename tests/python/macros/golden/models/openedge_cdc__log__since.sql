@@ -40,7 +40,7 @@ wanted_sequences as (
 
 ),
 
--- rows of them may have landed before: of a second part or a before image the other, and where the log reaches
+-- sequences of which rows may have landed before: the first part, the after image, or what the log has of them
 late_sequences as (
 
     select _ct_wanted_sequence
@@ -318,7 +318,7 @@ judged_records as (
             when _ct_is_tracked and _ct_tracked_numbers <> if(array_contains(_ct_operations, 3), array(4L), _ct_operations)
                 then concat(
                     'operations_contradict: the change rows are of operation ', array_join(_ct_operations, ', '),
-                    ', the tracking row tells ', array_join(_ct_tracked_operations, ', ')
+                    ', the tracking row is of ', array_join(_ct_tracked_operations, ', ')
                 )
             when size(_ct_after_positions) > 1
                 then concat(
@@ -570,9 +570,9 @@ staged_rows as (
         _ct_is_tracked as _has_tracking,
         case
             when _ct_rejection is null and _ct_other_status is null and _ct_differs
-                then 'conflicting_content: rows of the change were delivered with different contents; the greater ones stand'
+                then 'conflicting_content: rows of the change were delivered with different contents; the greater ones count'
             when _ct_rejection is null and _ct_other_status is null and _ct_kind = 'update' and not _ct_has_before and arrays_overlap(_ct_named_columns, array('order', 'it\'s'))
-                then 'key_move_without_before: the field map says that the key changed, and no before image tells the key before'
+                then 'key_move_without_before: the field map says that the key changed, and no before image has the key before'
             when _ct_rejection is null and _ct_other_status is null and _ct_kind <> 'delete'
                 then concat('unknown_field: the field map names ', nullif(array_join(filter(_ct_tracking['_ct_field_map'], field -> lower(field) not in ('_tran-id', '_time-stamp', '_change-sequence', '_continuation-position', '_arrayindex', '_fragment', '_operation', 'order', 'it\'s', 'name with spaces', 'amount', 'day', 'tags', 'counts', 'notes', 'landed')), ', '), ''), ', and neither the change table nor the sources file has a column of that name')
         end as _report,

@@ -40,7 +40,7 @@ judged_tracking_rows as (
             when coalesce(_ct_sequence, -1) < 0
                 then concat('change_seq_malformed: \'', _ct_landed_sequence, '\' is no whole number of 0 or more')
             when _ct_operation_code = 3
-                then 'unknown_operation: operation 3, a before image, does not stand in the tracking table'
+                then 'unknown_operation: operation 3, a before image, is never in a tracking table'
             when coalesce(_ct_operation_code, 0) not between 1 and 12
                 then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_landed_operation, '\''), 'null'))
             when _ct_timestamp_misfit is not null

@@ -248,7 +248,7 @@ judged_records as (
             when _ct_is_tracked and _ct_tracked_numbers <> if(array_contains(_ct_operations, 3), array(4L), _ct_operations)
                 then concat(
                     'operations_contradict: the change rows are of operation ', array_join(_ct_operations, ', '),
-                    ', the tracking row tells ', array_join(_ct_tracked_operations, ', ')
+                    ', the tracking row is of ', array_join(_ct_tracked_operations, ', ')
                 )
             when size(_ct_after_positions) > 1
                 then concat(
@@ -462,7 +462,7 @@ judged_tracking_rows as (
             when coalesce(_ct_sequence, -1) < 0
                 then concat('change_seq_malformed: \'', _ct_landed_sequence, '\' is no whole number of 0 or more')
             when _ct_operation_code = 3
-                then 'unknown_operation: operation 3, a before image, does not stand in the tracking table'
+                then 'unknown_operation: operation 3, a before image, is never in a tracking table'
             when coalesce(_ct_operation_code, 0) not between 1 and 12
                 then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_landed_operation, '\''), 'null'))
         end as _ct_rejection
@@ -527,9 +527,9 @@ staged_rows as (
         _ct_is_tracked as _has_tracking,
         case
             when _ct_rejection is null and _ct_other_status is null and _ct_differs
-                then 'conflicting_content: rows of the change were delivered with different contents; the greater ones stand'
+                then 'conflicting_content: rows of the change were delivered with different contents; the greater ones count'
             when _ct_rejection is null and _ct_other_status is null and _ct_kind = 'update' and not _ct_has_before and arrays_overlap(_ct_named_columns, array('order', 'it\'s'))
-                then 'key_move_without_before: the field map says that the key changed, and no before image tells the key before'
+                then 'key_move_without_before: the field map says that the key changed, and no before image has the key before'
             when _ct_rejection is null and _ct_other_status is null and _ct_kind <> 'delete'
                 then concat('unknown_field: the field map names ', nullif(array_join(filter(_ct_tracking['_ct_field_map'], field -> lower(field) not in ('_tran-id', '_time-stamp', '_change-sequence', '_continuation-position', '_arrayindex', '_fragment', '_operation', 'order', 'it\'s', 'name with spaces', 'amount', 'day', 'tags', 'counts', 'notes', 'landed')), ', '), ''), ', and neither the change table nor the sources file has a column of that name')
         end as _report,

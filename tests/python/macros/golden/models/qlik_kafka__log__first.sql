@@ -69,7 +69,7 @@ schema_versions as (
 
 ),
 
--- one that is sent again tells the same
+-- a schema that is sent again is the same
 latest_versions as (
 
     select max_by(struct(*), _ct_landed_place) as _ct_latest
@@ -100,7 +100,7 @@ schemas as (
 
 ),
 
--- exploded, so that Spark reads each message once, whatever is asked of it
+-- by explode, so that Spark reads each message once, however many of its columns are used
 parsed as (
 
     select *
@@ -190,7 +190,7 @@ messages as (
 
 ),
 
--- a transaction is whole when its counters are in, from 1 to that of its last event, whatever table they are of
+-- a transaction is whole when every counter from 1 to that of its last event has landed, of whatever tables
 counted as (
 
     select
@@ -372,7 +372,7 @@ judged as (
             when _ct_row is null
                 then concat('data_missing: ', if(_ct_operation_code = 'D', 'data and beforeData are null', 'data is null'))
             when _ct_missing_key is not null
-                then concat('key_missing: neither data nor beforeData bears the key column ', _ct_missing_key)
+                then concat('key_missing: neither data nor beforeData has the key column ', _ct_missing_key)
             when _ct_key_misfit is not null
                 then concat('value_does_not_fit: ', _ct_key_misfit)
             when `order` is null and `it's` is null
@@ -458,16 +458,16 @@ staged_rows as (
         case
             when _ct_rejection is not null then _ct_rejection
             when _ct_kind = 'tombstone' then 'tombstone: the message has no value'
-            when _ct_kind = 'metadata' then 'metadata: the message tells how a table is made'
+            when _ct_kind = 'metadata' then 'metadata: the message says how a table is made'
             when _ct_kind = 'schema_missing' then concat('schema_missing: ', _ct_error)
             when _ct_is_open then 'transaction_open: not every event of the transaction has landed'
-            when not _ct_is_own then 'schema_missing: the table of the message is not told yet'
+            when not _ct_is_own then 'schema_missing: the table of the message is not known yet'
         end as _status_reason,
         case
             when
                 _ct_rejection is null and _ct_operation_code = 'U' and not _ct_has_before
                 and arrays_overlap(_ct_masked_names, array('order', 'it\'s'))
-                then 'key_move_without_before: the mask says that the key changed, and no beforeData tells the key before'
+                then 'key_move_without_before: the mask says that the key changed, and no beforeData has the key before'
         end as _report,
         monotonically_increasing_id() as _ct_place,
         _ct_arrival,

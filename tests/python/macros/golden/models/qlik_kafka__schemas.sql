@@ -48,7 +48,7 @@ schema_versions as (
 
 ),
 
--- one that is sent again tells the same
+-- a schema that is sent again is the same
 latest_versions as (
 
     select max_by(struct(*), _ct_landed_place) as _ct_latest

@@ -62,7 +62,7 @@ schema_versions as (
 
 ),
 
--- one that is sent again tells the same
+-- a schema that is sent again is the same
 latest_versions as (
 
     select max_by(struct(*), _ct_landed_place) as _ct_latest
@@ -93,7 +93,7 @@ schemas as (
 
 ),
 
--- exploded, so that Spark reads each message once, whatever is asked of it
+-- by explode, so that Spark reads each message once, however many of its columns are used
 parsed as (
 
     select *
@@ -208,7 +208,7 @@ judged as (
             when _ct_table is not null then concat('table_not_declared: ', _ct_table)
             when topic not in ('it\'s orders')
                 then concat('table_not_declared: topic ', topic)
-            else 'table_unknown: neither headers nor metadata tell the table of the message'
+            else 'table_unknown: neither headers nor metadata name the table of the message'
         end as _status_reason
     from others
 

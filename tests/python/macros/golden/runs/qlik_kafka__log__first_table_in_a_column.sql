@@ -27,12 +27,12 @@ metadata_bodies as (select * from the_model),
 
 schema_versions as (select * from the_model),
 
--- one that is sent again tells the same
+-- a schema that is sent again is the same
 latest_versions as (select * from the_model),
 
 schemas as (select * from the_model),
 
--- exploded, so that Spark reads each message once, whatever is asked of it
+-- by explode, so that Spark reads each message once, however many of its columns are used
 parsed as (select * from the_model),
 
 bodies as (select * from the_model),
