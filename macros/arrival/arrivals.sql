@@ -8,7 +8,7 @@
 {%- endmacro %}
 
 
-{#- Whether staging marks rows that hold back by `_ct_holds_back`: where the natural arrival of the format is a position. -#}
+{#- Whether staging has the column `_ct_holds_back`: where the natural arrival of the format is a position. -#}
 {% macro tells_what_holds_back(spec) %}
     {% set natural = change_tables.natural_arrival(spec) %}
     {% do return(natural is not none and natural.kind == 'positions') %}

@@ -87,7 +87,7 @@
 {%- endmacro %}
 
 
-{#- Whether a landed row has no such misfit: on one line, for a condition. Empty where it can have none. -#}
+{#- SQL in one line for whether a landed row has no such misfit. Empty where it can have none. -#}
 {% macro fits(spec, names, landed) -%}
     {%- set checks = change_tables._misfits(spec, names, landed) -%}
     {{- 'coalesce(' ~ checks | join(', ') ~ ', null) is null' if checks -}}

@@ -97,7 +97,7 @@
 {% endmacro %}
 
 
-{#- A name without case, `-` and `_`, but for a `_` that it begins with. -#}
+{#- A name without case, `-` and `_`, apart from a `_` at its beginning. -#}
 {% macro _openedge_near(name) %}
     {% do return(('_' if name.startswith('_') else '') ~ name | lower | replace('-', '') | replace('_', '')) %}
 {% endmacro %}

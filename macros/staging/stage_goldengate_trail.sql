@@ -219,7 +219,7 @@ staged_rows as (
 {%- endmacro %}
 
 
-{#- The records that none of these entries stages, ending in `unclaimed`: see unclaimed_rows. -#}
+{#- The records that none of these entries stages: see unclaimed_rows. The last step is `unclaimed`. -#}
 {% macro goldengate_trail_unclaimed_steps(specs) %}
     {%- do change_tables.landed_columns(
         specs[0], specs[0].relation, change_tables.trail_columns(),

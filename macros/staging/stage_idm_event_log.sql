@@ -626,7 +626,7 @@ answered as (
 {%- endmacro %}
 
 
-{#- The rows that none of these entries stages, ending in `unclaimed`: see unclaimed_rows. -#}
+{#- The rows that none of these entries stages: see unclaimed_rows. The last step is `unclaimed`. -#}
 {% macro idm_event_log_unclaimed_steps(specs) %}
     {%- do change_tables.landed_columns(
         specs[0], specs[0].relation, change_tables._event_log_columns(), "event logs land by the names of their columns"

@@ -200,7 +200,7 @@ judged as (
 {%- endmacro %}
 
 
-{#- The tracking rows of a step, typed and judged, ending in `judged_tracking_rows`. -#}
+{#- The tracking rows of a step, typed and judged. The last step is `judged_tracking_rows`. -#}
 {% macro _openedge_judged_tracking_steps(spec, tracking, rows) -%}
 {%- set own_key = spec.key_from == 'recid' -%}
 {%- set bears_changes = spec.policy_level < 2 -%}
@@ -483,7 +483,7 @@ judged_tracking_rows as (
 {% endmacro %}
 
 
-{#- The rows of the tracking table that are of none of these entries, ending in `unclaimed`: see unclaimed_rows. -#}
+{#- The rows of the tracking table that are of none of these entries: see unclaimed_rows. The last step is `unclaimed`. -#}
 {% macro openedge_cdc_unclaimed_steps(specs) %}
     {%- set header = change_tables.openedge_tracking_columns(specs[0]).headers -%}
 numbered as (

@@ -378,7 +378,7 @@ staged_rows as (
 {%- endmacro %}
 
 
-{#- The messages that none of these entries stages, ending in `unclaimed`: see unclaimed_rows. -#}
+{#- The messages that none of these entries stages: see unclaimed_rows. The last step is `unclaimed`. -#}
 {% macro qlik_kafka_unclaimed_steps(specs) %}
     {%- set everything = dict(specs[0], topic=none, table=none, hold_open_transactions=false) -%}
     {%- set topics = [] -%}

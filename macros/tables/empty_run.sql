@@ -11,7 +11,7 @@
 {% endmacro %}
 
 
-{#- What an incremental model renders in such a run. -#}
+{#- What an incremental model renders in an empty run. -#}
 {% macro empty_run(columns, history=false) -%}
 {{ change_tables.run_note({'run': 'empty', 'mark_before': none, 'mark': {'logs': {}}, 'outdated': [], 'history': history}) }}
 {{ change_tables.no_rows(columns) }}

@@ -1,6 +1,6 @@
 {#-
-    An incremental model `<name>` is a view over the table `<name>__state`. The table holds the model's rows, what must be
-    remembered besides (keys that ended), and one row with a mark: a JSON object that says what the table has taken in.
+    An incremental model `<name>` is a view over the table `<name>__state`. The table has the model's rows, what else must be
+    remembered (keys that ended), and one row with a mark: a JSON object that says what the table has taken in.
     Rows and mark are written by one statement, so that a run which dies leaves both as they were.
 -#}
 {% macro state_relation(relation) %}
@@ -23,7 +23,7 @@
 {% endmacro %}
 
 
-{#- The new changes of a run: a table of its own, which no other run touches while they need it. -#}
+{#- The table with the new changes of one run. No other run touches it while that run needs it. -#}
 {% macro batch_relation(relation, batch) %}
     {% do return(change_tables._relation_beside(relation, '__batch_' ~ batch | lower, 'table')) %}
 {% endmacro %}
@@ -68,8 +68,8 @@
 
 
 {#-
-    A table that is written once, read by the run that made it, and dropped. Not a cached table: Spark reads those anew when
-    raw rows land meanwhile, and keeps those of runs that fail until the server stops.
+    A table that is written once, read by the run that made it, and dropped. A cached table would not do: Spark reads it
+    anew when raw rows land meanwhile, and keeps that of a run that fails until the server stops.
 -#}
 {% macro create_batch_table(batch, sql) -%}
     create table {{ batch }}
@@ -108,7 +108,7 @@
 {% endmacro %}
 
 
-{#- From how many rows on it is dearer to write the files of a few rows anew than to mark these rows: see docs/performance.md. -#}
+{#- From so many rows on it costs more to write the files of a few rows anew than to mark these rows: see docs/performance.md. -#}
 {% macro rows_of_large_table() %}
     {% do return(250000) %}
 {% endmacro %}

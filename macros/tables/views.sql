@@ -34,7 +34,7 @@ as
 {% endmacro %}
 
 
-{#- The same of a view that dbt's own macro makes, with all that dbt knows of: comments and contracts of models. -#}
+{#- The same for a view that dbt's own macro makes, with the comments and contracts of models. -#}
 {% macro ensure_view_of_dbt(view, query, anew=false) %}
     {% set made_of = [query, model.description, model.columns, model.config.persist_docs, model.config.contract] %}
     {% set wanted = {'change_tables.digest': local_md5(tojson(made_of))} %}

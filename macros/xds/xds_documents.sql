@@ -154,7 +154,7 @@ select 1 as placeholder
 {% endmacro %}
 
 
-{#- Of the rows of a log: those of events (the rows of a snapshot are none) that are new to a run. -#}
+{#- Which rows of a log are events that are new to a run. Rows of a snapshot are no events. -#}
 {% macro _is_new_event(spec, run) -%}
     {%- set name = spec.settings.table_name -%}
         _mark is null
@@ -164,7 +164,7 @@ select 1 as placeholder
 {%- endmacro %}
 
 
-{#- The events that a run publishes, ending in `new_events`: those of all tables, in one shape. -#}
+{#- The events of all tables that a run publishes, in one shape. The last step is `new_events`. -#}
 {% macro _published_event_steps(specs, logs, state, run) -%}
 {{ 'events' if run.mark_before else 'new_events' }} as (
 {% for spec in specs %}
