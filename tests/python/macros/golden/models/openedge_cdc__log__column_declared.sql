@@ -3,22 +3,22 @@ with landed as (
 
     select
         cast(`_Change-Sequence` as bigint) as _ct_sequence,
-        cast(`_Change-Sequence` as string) as _ct_told_sequence,
+        cast(`_Change-Sequence` as string) as _ct_landed_sequence,
         cast(`_Operation` as bigint) as _ct_operation_code,
-        cast(`_Operation` as string) as _ct_told_operation,
+        cast(`_Operation` as string) as _ct_landed_operation,
         cast(`_Continuation-Position` as bigint) as _ct_record_position,
-        cast(`_Continuation-Position` as string) as _ct_told_position,
+        cast(`_Continuation-Position` as string) as _ct_landed_position,
         cast(`_ArrayIndex` as bigint) as _ct_array_index,
-        cast(`_ArrayIndex` as string) as _ct_told_array_index,
-        cast(`_Fragment` as string) as _ct_told_fragment,
+        cast(`_ArrayIndex` as string) as _ct_landed_array_index,
+        cast(`_Fragment` as string) as _ct_landed_fragment,
         case lower(cast(`_Fragment` as string))
             when 'true' then 1
             when 'false' then 0
             else cast(`_Fragment` as bigint)
         end as _ct_fragment,
-        try_cast(`_Time-Stamp` as timestamp) as _ct_landed_time,
-        `_Time-Stamp` as _ct_told_time,
-        cast(`_Tran-Id` as string) as _ct_told_transaction_id,
+        try_cast(`_Time-Stamp` as timestamp) as _ct_time,
+        `_Time-Stamp` as _ct_landed_time,
+        cast(`_Tran-Id` as string) as _ct_landed_transaction_id,
         struct(`order` as `order`, `it's` as `it's`, `name with spaces` as `name with spaces`, amount as amount, day as day, tags as tags, counts as counts) as _ct_values,
         landed as _ct_arrival,
         struct(*) as _ct_landed_row
@@ -30,11 +30,11 @@ tracking_rows as (
 
     select
         cast(`_Change-Sequence` as bigint) as _ct_sequence,
-        cast(`_Change-Sequence` as string) as _ct_told_sequence,
+        cast(`_Change-Sequence` as string) as _ct_landed_sequence,
         cast(`_Operation` as bigint) as _ct_operation_code,
-        cast(`_Operation` as string) as _ct_told_operation,
-        try_cast(`_Time-Stamp` as timestamp) as _ct_landed_time,
-        `_Time-Stamp` as _ct_told_time,
+        cast(`_Operation` as string) as _ct_landed_operation,
+        try_cast(`_Time-Stamp` as timestamp) as _ct_time,
+        `_Time-Stamp` as _ct_landed_time,
         cast(`_Tran-Id` as string) as _transaction_id,
         filter(transform(split(`_Change-FieldMap`, ';'), name -> trim(name)), name -> name <> '') as _ct_field_map,
         `_Partition-Id` as _partition_id,
@@ -50,10 +50,10 @@ tracked as (
 
     select
         _ct_sequence as _ct_tracked_sequence,
-        sort_array(collect_set(coalesce(_ct_told_operation, 'null'))) as _ct_tracked_operations,
+        sort_array(collect_set(coalesce(_ct_landed_operation, 'null'))) as _ct_tracked_operations,
         sort_array(collect_set(coalesce(_ct_operation_code, -1))) as _ct_tracked_numbers,
         max(struct(
-            _ct_field_map, _partition_id, _recid, _ct_landed_time, _transaction_id,
+            _ct_field_map, _partition_id, _recid, _ct_time, _transaction_id,
             cast(null as string) as _ct_time_misfit
         )) as _ct_tracking
     from tracking_rows
@@ -83,21 +83,21 @@ identified as (
         case
             when _change_seq is not null and _ct_operation_code is not null and _ct_position >= 0
                 then concat_ws('/', _change_seq, _ct_operation_code, _ct_position)
-            else to_json(struct(_ct_told_sequence as `_Change-Sequence`, _ct_told_operation as `_Operation`, _ct_told_position as `_Continuation-Position`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
+            else to_json(struct(_ct_landed_sequence as `_Change-Sequence`, _ct_landed_operation as `_Operation`, _ct_landed_position as `_Continuation-Position`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
         end as _raw_id,
         case
-            when _ct_told_sequence is null
+            when _ct_landed_sequence is null
                 then 'change_seq_missing: _Change-Sequence is null'
             when coalesce(_ct_sequence, -1) < 0
-                then concat('change_seq_malformed: \'', _ct_told_sequence, '\' is no whole number of 0 or more')
+                then concat('change_seq_malformed: \'', _ct_landed_sequence, '\' is no whole number of 0 or more')
             when coalesce(_ct_operation_code, 0) not between 1 and 4
-                then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_told_operation, '\''), 'null'))
-            when _ct_told_position is not null and coalesce(_ct_record_position, -1) < 0
-                then concat('header_malformed: _Continuation-Position is \'', _ct_told_position, '\'')
-            when _ct_told_array_index is not null and coalesce(_ct_array_index, -1) < 0
-                then concat('header_malformed: _ArrayIndex is \'', _ct_told_array_index, '\'')
-            when _ct_told_fragment is not null and not coalesce(_ct_fragment in (0, 1), false)
-                then concat('header_malformed: _Fragment is \'', _ct_told_fragment, '\'')
+                then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_landed_operation, '\''), 'null'))
+            when _ct_landed_position is not null and coalesce(_ct_record_position, -1) < 0
+                then concat('header_malformed: _Continuation-Position is \'', _ct_landed_position, '\'')
+            when _ct_landed_array_index is not null and coalesce(_ct_array_index, -1) < 0
+                then concat('header_malformed: _ArrayIndex is \'', _ct_landed_array_index, '\'')
+            when _ct_landed_fragment is not null and not coalesce(_ct_fragment in (0, 1), false)
+                then concat('header_malformed: _Fragment is \'', _ct_landed_fragment, '\'')
             when _ct_timestamp_misfit is not null
                 then concat('value_does_not_fit: ', _ct_timestamp_misfit)
         end as _ct_own_fault
@@ -250,7 +250,7 @@ judged_records as (
             when _ct_is_tracked and _ct_tracked_numbers <> if(array_contains(_ct_operations, 3), array(4L), _ct_operations)
                 then concat(
                     'operations_contradict: the change rows are of operation ', array_join(_ct_operations, ', '),
-                    ', the tracking row tells ', array_join(_ct_tracked_operations, ', ')
+                    ', the tracking row is of ', array_join(_ct_tracked_operations, ', ')
                 )
             when size(_ct_after_positions) > 1
                 then concat(
@@ -401,7 +401,7 @@ typed as (
             array('order', 'it\'s', 'name with spaces', 'amount', 'day', 'tags', 'counts'),
             transform(
                 _ct_field_map,
-                told -> element_at(map('order', 'order', 'it\'s', 'it\'s', 'name with spaces', 'name with spaces', 'amount', 'amount', 'day', 'day', 'tags', 'tags', 'counts', 'counts'), told)
+                field -> element_at(map('order', 'order', 'it\'s', 'it\'s', 'name with spaces', 'name with spaces', 'amount', 'amount', 'day', 'day', 'tags', 'tags', 'counts', 'counts'), field)
             )
         ) as _ct_named_columns,
         case
@@ -418,7 +418,7 @@ judged as (
 
     select
         *,
-        struct(_ct_before_1 as `order`, _ct_before_2 as `it's`) as _ct_told_key_before,
+        struct(_ct_before_1 as `order`, _ct_before_2 as `it's`) as _ct_read_key_before,
         case
             when _ct_waits_for is not null then 'waiting'
             when _ct_is_part then 'merged'
@@ -428,7 +428,7 @@ judged as (
                 then _ct_fault
             when _ct_after_state <> 'whole'
                 then null
-            when _ct_landed_time is null and _ct_tracking['_ct_time_misfit'] is not null
+            when _ct_time is null and _ct_tracking['_ct_time_misfit'] is not null
                 then concat('value_does_not_fit: tracking row: ', _ct_tracking['_ct_time_misfit'])
             when _ct_key_misfit is not null
                 then concat('value_does_not_fit: ', _ct_key_misfit)
@@ -459,14 +459,14 @@ judged_tracking_rows as (
     select
         *,
         case
-            when _ct_told_sequence is null
+            when _ct_landed_sequence is null
                 then 'change_seq_missing: _Change-Sequence is null'
             when coalesce(_ct_sequence, -1) < 0
-                then concat('change_seq_malformed: \'', _ct_told_sequence, '\' is no whole number of 0 or more')
+                then concat('change_seq_malformed: \'', _ct_landed_sequence, '\' is no whole number of 0 or more')
             when _ct_operation_code = 3
-                then 'unknown_operation: operation 3, a before image, does not stand in the tracking table'
+                then 'unknown_operation: operation 3, a before image, is never in a tracking table'
             when coalesce(_ct_operation_code, 0) not between 1 and 12
-                then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_told_operation, '\''), 'null'))
+                then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_landed_operation, '\''), 'null'))
         end as _ct_rejection
     from lone_tracking_rows
 
@@ -484,8 +484,8 @@ staged_rows as (
         counts,
         case when _ct_rejection is null and _ct_other_status is null then _ct_kind end as _change_op,
         _change_seq,
-        coalesce(_ct_landed_time, _ct_tracking['_ct_landed_time']) as _changed_at,
-        coalesce(_ct_told_transaction_id, _ct_tracking['_transaction_id']) as _transaction_id,
+        coalesce(_ct_time, _ct_tracking['_ct_time']) as _changed_at,
+        coalesce(_ct_landed_transaction_id, _ct_tracking['_transaction_id']) as _transaction_id,
         case when _ct_rejection is not null or _ct_other_status is null then _change_seq end as _change_id,
         case
             when _ct_rejection is null and _ct_other_status is null and _ct_kind = 'update'
@@ -513,8 +513,8 @@ staged_rows as (
         end as _present_columns,
         case when _ct_rejection is null and _ct_other_status is null and _ct_kind <> 'delete' then _ct_named_columns end as _changed_columns,
         case
-            when _ct_rejection is null and _ct_other_status is null and _ct_kind = 'update' and _ct_has_before and not struct(`order`, `it's`) <=> _ct_told_key_before
-                then _ct_told_key_before
+            when _ct_rejection is null and _ct_other_status is null and _ct_kind = 'update' and _ct_has_before and not struct(`order`, `it's`) <=> _ct_read_key_before
+                then _ct_read_key_before
         end as _key_before,
         _raw_id,
         case when _ct_rejection is not null or _ct_other_status is not null then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
@@ -529,11 +529,11 @@ staged_rows as (
         _ct_is_tracked as _has_tracking,
         case
             when _ct_rejection is null and _ct_other_status is null and _ct_differs
-                then 'conflicting_content: rows of the change were delivered with different contents; the greater ones stand'
+                then 'conflicting_content: rows of the change were delivered with different contents; the greater ones count'
             when _ct_rejection is null and _ct_other_status is null and _ct_kind = 'update' and not _ct_has_before and arrays_overlap(_ct_named_columns, array('order', 'it\'s'))
-                then 'key_move_without_before: the field map says that the key changed, and no before image tells the key before'
+                then 'key_move_without_before: the field map says that the key changed, and no before image has the key before'
             when _ct_rejection is null and _ct_other_status is null and _ct_kind <> 'delete'
-                then concat('unknown_field: the field map names ', nullif(array_join(filter(_ct_tracking['_ct_field_map'], told -> lower(told) not in ('_tran-id', '_time-stamp', '_change-sequence', '_continuation-position', '_arrayindex', '_fragment', '_operation', 'order', 'it\'s', 'name with spaces', 'amount', 'day', 'tags', 'counts', 'notes', 'landed')), ', '), ''), ', and neither the change table nor the sources file has a column of that name')
+                then concat('unknown_field: the field map names ', nullif(array_join(filter(_ct_tracking['_ct_field_map'], field -> lower(field) not in ('_tran-id', '_time-stamp', '_change-sequence', '_continuation-position', '_arrayindex', '_fragment', '_operation', 'order', 'it\'s', 'name with spaces', 'amount', 'day', 'tags', 'counts', 'notes', 'landed')), ', '), ''), ', and neither the change table nor the sources file has a column of that name')
         end as _report,
         monotonically_increasing_id() as _ct_place,
         _ct_arrival
@@ -549,13 +549,13 @@ staged_rows as (
         cast(null as array<int>) as counts,
         cast(null as string) as _change_op,
         case when _ct_sequence >= 0 then lpad(cast(_ct_sequence as string), 19, '0') end as _change_seq,
-        _ct_landed_time as _changed_at,
+        _ct_time as _changed_at,
         _transaction_id,
         cast(null as string) as _change_id,
         cast(null as array<string>) as _present_columns,
         cast(null as array<string>) as _changed_columns,
         cast(null as struct<`order`: bigint, `it's`: string>) as _key_before,
-        concat_ws('/', 'tracking', 12, coalesce(case when _ct_sequence >= 0 then lpad(cast(_ct_sequence as string), 19, '0') end, _ct_told_sequence, 'null'), coalesce(_ct_told_operation, 'null')) as _raw_id,
+        concat_ws('/', 'tracking', 12, coalesce(case when _ct_sequence >= 0 then lpad(cast(_ct_sequence as string), 19, '0') end, _ct_landed_sequence, 'null'), coalesce(_ct_landed_operation, 'null')) as _raw_id,
         to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) as _raw_row,
         case
             when _ct_rejection is not null then 'rejected'

@@ -80,7 +80,7 @@ judged as (
 
 ),
 
--- every row beside the before images and updates of its change_seq; of either kind two differ only by mistake
+-- each row with the keys of the before images and updates of its change_seq; two keys of either kind are a mistake of the feed
 paired as (
 
     select
@@ -157,7 +157,7 @@ staged_rows as (
             when
                 _ct_operation_code = 'U' and _ct_rejection is null and _ct_highest_before_key is null
                 and arrays_overlap(_ct_mask_ordinals, array(1, 2))
-                then 'key_move_without_before: the mask says that the key changed, and no before image tells the key before'
+                then 'key_move_without_before: the mask says that the key changed, and no before image has the key before'
             when _ct_operation_code = 'U' and _ct_rejection is null and not _ct_lowest_before_key <=> _ct_highest_before_key
                 then concat(
                     'conflicting_content: two before images with the same change_seq, keys ',

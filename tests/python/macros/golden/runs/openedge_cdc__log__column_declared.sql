@@ -11,22 +11,22 @@ select cast(least(max(_ct_last_arrival), min(_ct_waiting_since)) as string) as s
 
     select
         cast(`_Change-Sequence` as bigint) as _ct_sequence,
-        cast(`_Change-Sequence` as string) as _ct_told_sequence,
+        cast(`_Change-Sequence` as string) as _ct_landed_sequence,
         cast(`_Operation` as bigint) as _ct_operation_code,
-        cast(`_Operation` as string) as _ct_told_operation,
+        cast(`_Operation` as string) as _ct_landed_operation,
         cast(`_Continuation-Position` as bigint) as _ct_record_position,
-        cast(`_Continuation-Position` as string) as _ct_told_position,
+        cast(`_Continuation-Position` as string) as _ct_landed_position,
         cast(`_ArrayIndex` as bigint) as _ct_array_index,
-        cast(`_ArrayIndex` as string) as _ct_told_array_index,
-        cast(`_Fragment` as string) as _ct_told_fragment,
+        cast(`_ArrayIndex` as string) as _ct_landed_array_index,
+        cast(`_Fragment` as string) as _ct_landed_fragment,
         case lower(cast(`_Fragment` as string))
             when 'true' then 1
             when 'false' then 0
             else cast(`_Fragment` as bigint)
         end as _ct_fragment,
-        try_cast(`_Time-Stamp` as timestamp) as _ct_landed_time,
-        `_Time-Stamp` as _ct_told_time,
-        cast(`_Tran-Id` as string) as _ct_told_transaction_id,
+        try_cast(`_Time-Stamp` as timestamp) as _ct_time,
+        `_Time-Stamp` as _ct_landed_time,
+        cast(`_Tran-Id` as string) as _ct_landed_transaction_id,
         struct(`order` as `order`, `it's` as `it's`, `name with spaces` as `name with spaces`, amount as amount, day as day, tags as tags, counts as counts) as _ct_values,
         landed as _ct_arrival,
         struct(*) as _ct_landed_row
@@ -442,9 +442,9 @@ replayed_tenancies as (
             named_struct(
                 'transaction_id', cast(null as string),
                 'queue', cast(array() as array<string>),
-                'told', cast(array() as array<struct<
+                'tenancies', cast(array() as array<struct<
                     _change_seq: string, _precedence: int, _change_id: string, _ct_enters: boolean,
-                    _ct_tenancy: string, _ct_is_covered: boolean
+                    _ct_tenancy: string, _ct_ends_covered_row: boolean
                 >>)
             ),
             (held, event) -> named_struct(
@@ -455,7 +455,7 @@ replayed_tenancies as (
                     when event._ct_enters or size(held.queue) = 0 then concat(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), array(event._change_id))
                     else if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))
                 end,
-                'told', concat(held.told, array(named_struct(
+                'tenancies', concat(held.tenancies, array(named_struct(
                     '_change_seq', event._change_seq,
                     '_precedence', event._precedence,
                     '_change_id', event._change_id,
@@ -466,10 +466,10 @@ replayed_tenancies as (
                         when event._ct_enters or size(held.queue) = 0 then event._change_id
                         else get(held.queue, size(held.queue) - 1)
                     end,
-                    '_ct_is_covered', (event._is_deleted and event._precedence in (3, 7)) and size(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))) > 1
+                    '_ct_ends_covered_row', (event._is_deleted and event._precedence in (3, 7)) and size(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))) > 1
                 )))
             )
-        ).told as _ct_told
+        ).tenancies as _ct_tenancies
     from marked_events
     where _ct_is_moved
     group by `order`, `it's`
@@ -485,9 +485,9 @@ tenancies as (
         _change_id,
         _ct_enters,
         _ct_tenancy,
-        _ct_is_covered
+        _ct_ends_covered_row
     from replayed_tenancies
-        lateral view inline(_ct_told) as _change_seq, _precedence, _change_id, _ct_enters, _ct_tenancy, _ct_is_covered
+        lateral view inline(_ct_tenancies) as _change_seq, _precedence, _change_id, _ct_enters, _ct_tenancy, _ct_ends_covered_row
 
 ),
 
@@ -533,7 +533,7 @@ followed_events as (
     select
         marked_events.*,
         coalesce(lineages._ct_first_tenancy, tenancies._ct_tenancy) as _ct_lineage,
-        coalesce(tenancies._ct_is_covered, false) as _ct_is_covered
+        coalesce(tenancies._ct_ends_covered_row, false) as _ct_ends_covered_row
     from marked_events
     left join tenancies
         on

@@ -363,9 +363,9 @@ replayed_tenancies as (
             named_struct(
                 'transaction_id', cast(null as string),
                 'queue', cast(array() as array<string>),
-                'told', cast(array() as array<struct<
+                'tenancies', cast(array() as array<struct<
                     _change_seq: string, _precedence: int, _change_id: string, _ct_enters: boolean,
-                    _ct_tenancy: string, _ct_is_covered: boolean
+                    _ct_tenancy: string, _ct_ends_covered_row: boolean
                 >>)
             ),
             (held, event) -> named_struct(
@@ -376,7 +376,7 @@ replayed_tenancies as (
                     when event._ct_enters or size(held.queue) = 0 then concat(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), array(event._change_id))
                     else if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))
                 end,
-                'told', concat(held.told, array(named_struct(
+                'tenancies', concat(held.tenancies, array(named_struct(
                     '_change_seq', event._change_seq,
                     '_precedence', event._precedence,
                     '_change_id', event._change_id,
@@ -387,10 +387,10 @@ replayed_tenancies as (
                         when event._ct_enters or size(held.queue) = 0 then event._change_id
                         else get(held.queue, size(held.queue) - 1)
                     end,
-                    '_ct_is_covered', (event._is_deleted and event._precedence in (3, 7)) and size(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))) > 1
+                    '_ct_ends_covered_row', (event._is_deleted and event._precedence in (3, 7)) and size(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))) > 1
                 )))
             )
-        ).told as _ct_told
+        ).tenancies as _ct_tenancies
     from marked_events
     where _ct_is_moved
     group by `order`, `it's`
@@ -406,9 +406,9 @@ tenancies as (
         _change_id,
         _ct_enters,
         _ct_tenancy,
-        _ct_is_covered
+        _ct_ends_covered_row
     from replayed_tenancies
-        lateral view inline(_ct_told) as _change_seq, _precedence, _change_id, _ct_enters, _ct_tenancy, _ct_is_covered
+        lateral view inline(_ct_tenancies) as _change_seq, _precedence, _change_id, _ct_enters, _ct_tenancy, _ct_ends_covered_row
 
 ),
 
@@ -454,7 +454,7 @@ followed_events as (
     select
         marked_events.*,
         coalesce(lineages._ct_first_tenancy, tenancies._ct_tenancy) as _ct_lineage,
-        coalesce(tenancies._ct_is_covered, false) as _ct_is_covered
+        coalesce(tenancies._ct_ends_covered_row, false) as _ct_ends_covered_row
     from marked_events
     left join tenancies
         on
