@@ -9,7 +9,7 @@
 
 
 {#- Whether staging has the column `_ct_holds_back`: where the natural arrival of the format is a position. -#}
-{% macro tells_what_holds_back(spec) %}
+{% macro says_what_holds_back(spec) %}
     {% set natural = change_tables.natural_arrival(spec) %}
     {% do return(natural is not none and natural.kind == 'positions') %}
 {% endmacro %}
@@ -21,7 +21,7 @@
     {%- if of_format -%}
         {{- of_format(spec) -}}
     {%- else -%}
-        {{- '_ct_holds_back' if change_tables.tells_what_holds_back(spec) else "_status = 'waiting'" -}}
+        {{- '_ct_holds_back' if change_tables.says_what_holds_back(spec) else "_status = 'waiting'" -}}
     {%- endif -%}
 {%- endmacro %}
 

@@ -34,7 +34,7 @@
 {%- endmacro %}
 
 
-{% macro tells_no_position(arrival) -%}
+{% macro lacks_position(arrival) -%}
     (
     {%- for name in arrival.columns -%}
         {{ change_tables.quoted(name) }} is null{{ ' or ' if not loop.last }}
@@ -72,7 +72,7 @@
         true
     {%- else -%}
         (
-            {{ change_tables.tells_no_position(arrival) }}
+            {{ change_tables.lacks_position(arrival) }}
             {%- for condition in since %}
             or ({{ condition }})
             {%- endfor %}
@@ -89,7 +89,7 @@
 {#- Rows up to the position of their group, and rows without a position. -#}
 {% macro positions_until(arrival, edge) -%}
         (
-            {{ change_tables.tells_no_position(arrival) }}
+            {{ change_tables.lacks_position(arrival) }}
             {%- for place in edge %}
             or ({{ change_tables._is_of_group(arrival, place) }} and {{ change_tables._compares(arrival.columns, place.position, '<=') }})
             {%- endfor %}

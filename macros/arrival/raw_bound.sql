@@ -171,7 +171,7 @@
     {% endfor %}
     {% if change_tables.landed_columns(spec, spec.relation, arrival.group + arrival.columns, '') %}
         {#- one row a group; where a position has one record, the rows of each position are counted first -#}
-        {% set position = "case when not " ~ change_tables.tells_no_position(arrival) ~ " then " ~ change_tables.position_of_row(arrival) ~ " end" %}
+        {% set position = "case when not " ~ change_tables.lacks_position(arrival) ~ " then " ~ change_tables.position_of_row(arrival) ~ " end" %}
         {% set landed = "select " ~ groups ~ ", " ~ position ~ " as _ct_position, 1 as _ct_copies from " ~ spec.relation ~ " where " ~ since %}
         {% if arrival.record %}
             {% set landed = "select " ~ groups ~ ", _ct_position, count(*) as _ct_copies from (" ~ landed ~ ") group by " ~ groups ~ ", _ct_position" %}
@@ -217,7 +217,7 @@
     {% endfor %}
     {% set rows = run_query(
         "select concat_ws(':', " ~ place ~ ") as place from (select " ~ place ~ ", " ~ change_tables.hash_of(record) ~ " as _ct_hash from "
-        ~ spec.relation ~ " where not " ~ change_tables.tells_no_position(arrival) ~ " and " ~ condition
+        ~ spec.relation ~ " where not " ~ change_tables.lacks_position(arrival) ~ " and " ~ condition
         ~ (" and " ~ arrival.only if arrival.only else "") ~ ")"
         ~ " group by " ~ place ~ " having min(_ct_hash) <> max(_ct_hash) order by place limit 3"
     ).rows %}

@@ -1,13 +1,13 @@
 {#-
-    From the log of a table to what happened to its keys: the steps that every model behind a log begins with.
+    From the log of a table to what happened to its keys: the steps that every model downstream of a log begins with.
 
     An event sets the row of one key or ends it. A change is one event, a change that moved its key is two. Events of a key
     are ordered by `_change_seq`, `_precedence`, `_change_id`.
 -#}
 
 {#-
-    What an event bears besides the table's own columns; `_ct_enters` where rows must be followed from key to key, `_form` where
-    changes may have been logged without a column that they could bear.
+    What an event has besides the table's own columns; `_ct_enters` where rows must be followed from key to key, `_form` where
+    changes may have been logged without a column that they could have.
 -#}
 {% macro event_columns(spec, run) %}
     {% do return(
@@ -67,7 +67,7 @@
 {%- endmacro %}
 
 
-{#- Changes of multi-valued columns alone bear nothing of the row, and leave it as it is. -#}
+{#- Changes of multi-valued columns alone have nothing of the row, and leave it as it is. -#}
 {% macro touches_row(spec) -%}
     {%- if spec.multi_valued %}
         and not coalesce(size(_present_columns) = 0, false)
@@ -98,7 +98,7 @@ changes as (
 
 {#-
     All events that decide what a run writes, ending in `key_events`: the new ones, and for keys whose past counts as well
-    (`run.replays`) all that the log holds of them. `_is_replayed` tells those.
+    (`run.replays`) all that the log holds of them. `_is_replayed` is true for those.
 -#}
 {% macro key_event_steps(spec, run, log, state) -%}
 {%- set columns = spec.column_names + change_tables.event_columns(spec, run) -%}
@@ -171,7 +171,7 @@ last_events as (
 
 
 {#-
-    Whether a row of a state stands for the last event of its key; of a history, other rows do not, and lie in files of their
+    Whether a row of a state is that of the last event of its key. In a history other rows are not, and are in files of their
     own.
 -#}
 {% macro _is_last_of_key(run) -%}

@@ -58,12 +58,12 @@ exchanged_keys as (
 
 {#-
     Inside one transaction a row may move to a key whose row has not left yet. Whoever entered a key first leaves it first,
-    so a departure or a delete need not end the row that entered last: who is there takes the key's whole past to tell.
+    so a departure or a delete need not end the row that entered last: only the key's whole past says who is there.
     These steps end in `covered_ends`: the departures and deletes that ended a row which another had covered already.
 -#}
 {% macro covered_end_steps(spec, events, run) -%}
 -- a move adds a row, a departure or a delete takes the first, any other change sets the newest; the end of a transaction
--- leaves only that, a truncate none; a change without a transaction stands alone
+-- leaves only that, a truncate none; a change without a transaction is one of its own
 counted_rows as (
 
     select

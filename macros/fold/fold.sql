@@ -1,10 +1,10 @@
 {#-
     The fold: what the row of a key is after each of its events. It ends in `folded`: the events of `key_events`, one a key
-    and sequence, each with the row as it then stands in the table's own columns, or `_is_deleted`; of a history, also with the
+    and sequence, each with the row as it is then in the table's own columns, or `_is_deleted`; of a history, also with the
     latest time of the key's events so far (`_ct_running_at`).
 
     A run that adds to a state begins with the last event that the state has folded of a key (`_ct_is_known`), so that the
-    key's past need not be read again. Of a history, such an event bears what is known of its version.
+    key's past need not be read again. Of a history, such an event has what is known of its version.
 -#}
 {% macro folded_steps(spec, run, log, state) -%}
 {{ change_tables.given_event_steps(spec, run, log, state) }},
@@ -150,7 +150,7 @@ known_events as (
 
 {#-
     The given events and, for every key that lived when the table was truncated or loaded again, its end by that: the first
-    of `floors` behind an event and not behind the next.
+    of `floors` after an event and not after the next.
 -#}
 {% macro _ended_event_steps(spec, run) -%}
 spans as (
@@ -232,8 +232,8 @@ ended_events as (
 
 
 {#-
-    Which events the row of a key lives after (`_ct_lives`), ending in `borne_events`. A change that bears every column starts
-    a row, as does an insert, a snapshot, or an upsert where none lives: columns that it does not bear are null then. An
+    After which events the row of a key lives (`_ct_lives`). The last step is `decided_events`. A change that has every column
+    starts a row, as does an insert, a snapshot, or an upsert where none lives: columns that it lacks are null then. An
     update that lacks columns changes a row that lives; where none does, it waits for its base (`orphans: insert` lets it
     start a row).
 -#}
@@ -275,12 +275,12 @@ judged_events as (
 
 ),
 
-borne_events as (
+decided_events as (
 
     select
         *,
         not _is_deleted and (_ct_can_start or _ct_has_lived) as _ct_lives,
-        not _ct_has_lived or _ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _ct_bears_all
+        not _ct_has_lived or _ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _ct_has_all
     from judged_events
 
 )
@@ -305,7 +305,7 @@ overlaid_events as (
             _ct_lives,
             last_value(
                 case
-                    when _ct_lives and ({{ change_tables._bears_all(run, name) }} or array_contains(_present_columns, {{ change_tables.text_literal(name) }}))
+                    when _ct_lives and ({{ change_tables._has_all(run, name) }} or array_contains(_present_columns, {{ change_tables.text_literal(name) }}))
                         then named_struct('value', {{ change_tables.quoted(name) }})
                 end,
                 true
@@ -323,7 +323,7 @@ overlaid_events as (
         {%- endif %}
         _ct_has_lived,
         _ct_is_known
-    from borne_events
+    from decided_events
     window in_order as (
         partition by {{ change_tables._same_row(spec, run) }}
         order by _change_seq, _precedence, _change_id
@@ -334,14 +334,14 @@ overlaid_events as (
 
 
 {#-
-    Whether an event bears a column because it bears all. One that was logged before the column was added bore all that there
-    was: it does not bear this one, but where it starts a row.
+    Whether an event has a column because it has all. One that was logged before the column was added had all that there
+    was then: it lacks this one, but where it starts a row.
 -#}
-{% macro _bears_all(run, name) -%}
+{% macro _has_all(run, name) -%}
     {%- if name in run.added -%}
-        (_ct_bears_all and (_form >= {{ run.added[name] }} or not _ct_has_lived or _change_op in ('insert', 'snapshot')))
+        (_ct_has_all and (_form >= {{ run.added[name] }} or not _ct_has_lived or _change_op in ('insert', 'snapshot')))
     {%- else -%}
-        _ct_bears_all
+        _ct_has_all
     {%- endif -%}
 {%- endmacro %}
 

@@ -10,7 +10,7 @@
     ends_older_keys   whether it has been since the last run
     exchanges, late   whether there are keys to replay: rows exchanged their keys; events came late (see `replayed_key_steps`)
     replays           either of these, in a run that adds
-    follows_rows      whether what a change lacks may stand at another key (see `followed_steps`)
+    follows_rows      whether what a change lacks may be at another key (see `followed_steps`)
     is_to_be_counted  whether the rows of the state are to be counted, for it may be large by now
     kept_step         the step whose rows are kept in a table of their own, before the rest is run; none where a run needs none
     log_is_outdated     whether the log was built with other columns than are declared by now

@@ -1,5 +1,5 @@
 {#-
-    Rows that move from key to key, where a change bears only some columns: what it lacks stands where the row was before.
+    Rows that move from key to key, where a change has only some columns: what it lacks is at the key where the row was before.
 
     A tenancy is the stay of a row at a key: from the change that brought it there (`_ct_tenancy` is that change's id) to the
     one that ended it or took it away. Tenancies that moves join are one lineage, named by the first of them.
@@ -126,7 +126,7 @@ tenancies as (
 {%- endmacro %}
 
 
-{#- One event in the replay of a key: who is in the queue behind it, and whose event it was. -#}
+{#- One event in the replay of a key: who is in the queue after it, and whose event it was. -#}
 {% macro _replayed_event() -%}
 {%- set queue -%}
 if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))

@@ -1,6 +1,6 @@
 {#-
-    What comes first when several changes of one key bear the same sequence: the later in this list wins. A departure is
-    what a key move leaves behind at the key before.
+    What comes first when several changes of one key have the same sequence: the later in this list wins. A departure is
+    what a key move leaves at the key before.
 -#}
 {% macro _precedences() %}
     {% do return(['truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete']) %}

@@ -29,7 +29,7 @@ replayed_keys as (
 {%- endmacro %}
 
 
-{#- The keys of new events that stand before the last one that the state has folded, beside it, or are that one, revised. -#}
+{#- The keys of new events that come before the last one that the state has folded or have its place, or are that one, revised. -#}
 {% macro _late_key_steps(spec) -%}
 late_keys as (
 

@@ -23,8 +23,8 @@
 
 
 {#-
-    What makes two deliveries of one change two contents: its values, and which of them it bears. Also the columns of its own in
-    which a format tells values that are no columns of the row (`is_content` of its columns: see `format_of`).
+    By what two deliveries of one change are two contents: the values, and which of them the delivery has. Also a format's own
+    columns, where they are values of the change and no columns of the row (`is_content`: see `format_of`).
 -#}
 {% macro content_columns(spec) %}
     {% set of_format = change_tables.further_columns(spec) | selectattr('is_content') | list %}
@@ -41,15 +41,15 @@
 {% endmacro %}
 
 
-{#- All by which one delivery of a change can differ from another, but for what it tells of the key before. -#}
+{#- All by which one delivery of a change can differ from another, but for the key before. -#}
 {% macro delivery_columns(spec) %}
     {% do return(spec.columns + change_tables._delivered_headers(spec)) %}
 {% endmacro %}
 
 
 {#-
-    Columns of its own by which a format tells how complete a delivery of a change is (`completes`: see `format_of`). The
-    more complete delivery stands, whatever the contents are, and that is no conflict. Of most formats every delivery is whole.
+    A format's own columns that say how complete a delivery of a change is (`completes`: see `format_of`). The more complete
+    delivery counts, whatever the contents are, and that is no conflict. In most formats every delivery is whole.
 -#}
 {% macro completeness_columns(spec, prefix=none) %}
     {% set names = [] %}
@@ -74,7 +74,7 @@
 {%- endmacro %}
 
 
-{#- Whether the key before that a delivery tells replaces the one that is known: the greater, or that of the more complete. -#}
+{#- Whether the key before that a delivery has replaces the known one: the greater does, or that of the more complete. -#}
 {% macro key_before_wins(spec, one='source', other='target') -%}
     {%- set is_greater -%}
         {{ one }}._key_before is not null and ({{ other }}._key_before is null or {{ one }}._key_before > {{ other }}._key_before)
@@ -137,15 +137,15 @@
 {%- endmacro %}
 
 
-{#- Whether it does, and the one that is known told of a move, which is withdrawn then. -#}
+{#- Whether it does, and there was one before: the move that this one meant is withdrawn then. -#}
 {% macro overrules_key_before(spec, one='source', other='target') -%}
     {{ other }}._key_before is not null and {{ change_tables.key_before_wins(spec, one, other) }}
 {%- endmacro %}
 
 
 {#-
-    Whether the content that stands now is of another key or another operation than the one that the log held, whose row is
-    withdrawn then: where the identity of a change does not bear these.
+    Whether the content that counts now has another key or another operation than the one in the log, whose row is
+    withdrawn then. That can be where the identity of a change has neither.
 -#}
 {% macro overrules_row(spec, delivered='source', logged='target') -%}
     {{ logged }}._change_id is not null and not ({{ change_tables.same_key(spec.key, delivered, logged) }} and {{ delivered }}._change_op <=> {{ logged }}._change_op) and ({{ change_tables.content_wins(spec, delivered, logged) }})
@@ -154,7 +154,7 @@
 
 {#-
     Whether what lands later can show that a change which was accepted cannot be used, so that the log must give it up: for the
-    format to say. Its staging then lets rejected rows bear the `_change_id` that they would have.
+    format to say. Its staging then gives rejected rows the `_change_id` that they would have.
 -#}
 {% macro withdraws_changes(spec) %}
     {% set of_format = change_tables.format_of(spec.format).withdraws_changes %}

@@ -53,7 +53,7 @@
             {%- endcall -%}
             {%- if run.run == 'everything' -%}
                 {%- set found = change_tables.probe_changes(new_changes, compared=true) -%}
-                {#- of what the log holds otherwise, the lesser copy tells nothing new, and does so in every run -#}
+                {#- where the log has another content, the lesser copy says nothing new, and comes in every run -#}
                 {%- if found.known > 0 and not change_tables.withdraws_changes(spec) -%}
                     {%- set found = change_tables.compare_with_log(spec, state, new_changes, found) -%}
                 {%- endif -%}

@@ -29,9 +29,9 @@
             'arrival': bound.arrival,
             'settled_before': bound.settled_before,
         } -%}
-        {#- rows that are no change tell as well how far the raw table has settled -#}
+        {#- rows that are no change also say how far the raw table has settled -#}
         {%- set with_others = run.run in ['since', 'nothing new'] -%}
-        {#- rows that are no change stand alone, also where a change bears the same position -#}
+        {#- rows that are no change are each for themselves, also where a change has the same position -#}
         {%- set same_change = '_change_seq, ' ~ ('coalesce(_change_id, _raw_id), _change_id is null' if with_others else '_change_id') -%}
         {#- of changes that the log may have to give up -#}
         {%- set withdraws = run.run != 'first' and change_tables.withdraws_changes(spec) -%}
@@ -77,7 +77,7 @@ gathered as (
 
 ),
 
--- copies that differ: the greater text wins, and what only one of them tells (the key before) is kept
+-- copies that differ: the greater text wins, and the key before is kept that only one of them has
 compared as (
 
     select

@@ -6,7 +6,7 @@
 {% endmacro %}
 
 
-{#- The columns of a log behind `_mark`: those that a change keeps, and those that go with its content. -#}
+{#- The columns of a log after `_mark`: those that a change keeps, then those that its content brings. -#}
 {% macro log_columns(spec) %}
     {% do return(
         ['_change_seq', '_change_id', '_batch_id', '_key_before', '_report', '_is_conflicting']

@@ -2,7 +2,7 @@
     The mark of a log: which log it is, the last run that changed it, the sequence below which every key has ended
     (truncate or load), the highest that it holds, the loads that ended keys, whether keys have moved, the load it holds, what
     has settled of the raw table by which arrival and what had landed there (see `_landed_edge`), and the last run after which
-    states must be built anew, because a change was withdrawn, or a key before was overruled and the move it told of is. Then
+    states must be built anew, because a change was withdrawn, or a key before was overruled, and with it the move. Then
     what was declared, and the form of the log (see `spec_in_form`). `extends` is the batch before the last one, where all that the
     last one took in comes after all that was there: a state of that batch need not look for late events. `changes` is how many
     changes it has taken in or revised, and `marks_rows` whether the table has deletion vectors since (see `mark_rows_of_large_table`).
@@ -50,8 +50,8 @@
 
 
 {#-
-    The mark of a first build comes behind its rows, since it tells what is counted in them: only where the table is still
-    the one that this run made. Until it is there, the table counts as never built.
+    The mark of a first build comes after its rows, since it says what is counted in them. It is written only where the table is
+    still the one that this run made. Until it is there, the table counts as never built.
 -#}
 {% macro first_mark(state, mark, changes) -%}
 insert into {{ state }} (_mark)

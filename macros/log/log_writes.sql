@@ -1,6 +1,6 @@
 {#-
-    How many marks a log bears at most. A run that only adds puts its mark beside those before, which the next merge
-    removes: an insert costs far less than a merge, but to read many marks costs, too.
+    How many marks a log has at most. A run that only adds puts its mark beside those before; the next merge removes
+    these. An insert costs far less than a merge, but to read many marks costs, too.
 -#}
 {% macro most_marks() %}
     {% do return(30) %}
@@ -26,7 +26,7 @@ where
 
 {#-
     Adds new changes to the log and revises known ones, in one statement with the mark. A revised change takes the
-    greater content and whatever key before either tells, and counts as new to the models behind the log.
+    greater content, and the key before that either delivery has. It counts as new to the models downstream.
 -#}
 {% macro merge_changes(spec, state, new_changes, run, mark, found) -%}
 {%- set columns = change_tables.log_columns(spec) -%}
@@ -91,7 +91,7 @@ when not matched{{ ' and not source._ct_withdraws' if withdraws }} then insert (
 {%- endmacro %}
 
 
-{#- What two deliveries of a change tell together, whichever content wins. -#}
+{#- What two deliveries of a change say together, whichever content wins. -#}
 {% macro _set_what_adds_up(spec) -%}
     _batch_id = {{ change_tables._batch_of_revision(spec) }},
     _key_before = case when {{ change_tables.key_before_wins(spec) }} then source._key_before else target._key_before end,
@@ -102,12 +102,12 @@ when not matched{{ ' and not source._ct_withdraws' if withdraws }} then insert (
 
 {% macro revises(spec) -%}
     ({{ change_tables.content_wins(spec) }})
-    or {{ change_tables._tells_besides(spec) }}
+    or {{ change_tables._adds_to_logged(spec) }}
 {%- endmacro %}
 
 
-{#- Whether a delivery tells something of a change that counts whichever content wins. -#}
-{% macro _tells_besides(spec) -%}
+{#- Whether a delivery says something of a change that counts whichever content wins. -#}
+{% macro _adds_to_logged(spec) -%}
     ({{ change_tables.key_before_wins(spec) }})
     or ({{ change_tables._removes_report(spec) }})
     or (not target._is_conflicting and ({{ change_tables._conflicts(spec) }}))
@@ -134,22 +134,22 @@ when not matched{{ ' and not source._ct_withdraws' if withdraws }} then insert (
 
 
 {#-
-    The run that a revised change counts as new of. One that is told just so, from another place of the raw table alone, is
-    known to the models behind the log already.
+    The run that a revised change counts as new of. Where only the place in the raw table is another one, the models
+    downstream know the change already.
 -#}
 {% macro _batch_of_revision(spec) -%}
     {%- set columns = change_tables.delivery_columns(spec) | rejectattr('name', 'equalto', '_raw_id') | list -%}
     case
         when
             {{ change_tables.hash_of(columns, 'source') }} = {{ change_tables.hash_of(columns, 'target') }}
-            and not ({{ change_tables._tells_besides(spec) }})
+            and not ({{ change_tables._adds_to_logged(spec) }})
             then target._batch_id
         else source._batch_id
     end
 {%- endmacro %}
 
 
-{#- Whether a delivery bears no report where the log bears one. -#}
+{#- Whether a delivery has no report where the log has one. -#}
 {% macro _removes_report(spec) -%}
     source._report is null and target._report is not null
     {%- if change_tables.completeness_columns(spec) %}
@@ -158,7 +158,7 @@ when not matched{{ ' and not source._ct_withdraws' if withdraws }} then insert (
 {%- endmacro %}
 
 
-{#- A report stays while every delivery bears one; that of the more complete delivery stands. -#}
+{#- A report stays while every delivery has one; that of the more complete delivery counts. -#}
 {% macro _report_together(spec) -%}
     {%- set together -%}
         case when source._report is not null and target._report is not null then greatest(source._report, target._report) end

@@ -4,7 +4,7 @@
 
     compared   they have been held against the log
     arrival    of a run that reads on from where the runs before have settled: rows that are no changes are among them, and
-               tell how far the raw table has settled (`settled`), and whether rows wait (`waiting`)
+               say how far the raw table has settled (`settled`), and whether rows wait (`waiting`)
 -#}
 {% macro probe_changes(changes, compared=false, arrival=none) %}
     {% set is_change = '_ct_is_accepted' if arrival else '_mark is null' %}
@@ -28,8 +28,8 @@
 
 
 {#-
-    What was found, with a run's changes compared with what the log holds: how many it knows, how many are new or tell more, and whether one
-    overrules a key before. Asked only where one may be known: the run's own SQL, where it compares, goes by hashes.
+    What was found, with the run's changes compared with those of the log: how many it knows, how many are new or revise one, and
+    whether one overrules a key before. Asked only where one may be known: the run's own SQL, where it compares, goes by hashes.
 -#}
 {% macro compare_with_log(spec, log, new_changes, found) %}
     {% set row = run_query(

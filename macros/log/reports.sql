@@ -1,6 +1,6 @@
 {#-
-    The view `<name>__reports` beside a log: what staging reported, contents that conflict, and what only the fold tells,
-    updates that wait for their base and rows that others covered. It stands beside each log, since a metastore need not
+    The view `<name>__reports` of a log: what staging reported, contents that conflict, and what only the fold finds:
+    updates that wait for their base, and rows that others covered. Each log has one, since a metastore need not
     take the text of one view over many tables.
 
     mark   the log's; the view is made anew where its text is another one than the view's
@@ -10,8 +10,8 @@
     spec, images='partial', columns=spec.columns | selectattr('name', 'in', spec.key) | list, column_names=spec.key
 ) -%}
 {%- set run = change_tables.fold_run(keys, dict(mark, batch='', added={}), folds=true, keeps=false) -%}
-{%- set tells_orphans = spec.images == 'partial' and spec.orphans == 'report' -%}
-{%- if tells_orphans or run.moves -%}
+{%- set reports_orphans = spec.images == 'partial' and spec.orphans == 'report' -%}
+{%- if reports_orphans or run.moves -%}
 with {{ change_tables.given_event_steps(keys, run, log, none) }},
 
 {% if run.follows_rows -%}
@@ -20,7 +20,7 @@ with {{ change_tables.given_event_steps(keys, run, log, none) }},
 {{ change_tables.covered_row_steps(keys) }},
 
 {% endif -%}
-{%- if tells_orphans -%}
+{%- if reports_orphans -%}
 {{ change_tables.judged_steps(keys, run) }},
 
 {% endif -%}
@@ -40,17 +40,17 @@ reports as (
         _change_id,
         _change_seq,
         'conflicting_content' as code,
-        'delivered with different contents or before images; the greater ones stand' as detail
+        'delivered with different contents or before images; the greater ones count' as detail
     from {{ log }}
     where _is_conflicting
-    {%- if tells_orphans %}
+    {%- if reports_orphans %}
     union all
     select
         _change_id,
         _change_seq,
         'orphan' as code,
-        concat('no row lives at key ', {{ change_tables._key_as_json(spec) }}, ', and the update does not bear every column') as detail
-    from borne_events
+        concat('no row lives at key ', {{ change_tables._key_as_json(spec) }}, ', and the update lacks columns') as detail
+    from decided_events
     where not _is_deleted and not _ct_lives
     {%- endif %}
     {%- if run.follows_rows %}

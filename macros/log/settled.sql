@@ -95,7 +95,7 @@
 {% endmacro %}
 
 
-{#- Whether the format can tell from its raw rows alone that none of them will wait. -#}
+{#- Whether the raw rows alone show that none of them will wait. -#}
 {% macro _nothing_waits(spec) %}
     {% set may_wait = change_tables.format_of(spec.format).may_wait %}
     {% set predicate = may_wait(spec) if may_wait else 'true' %}

@@ -86,7 +86,7 @@
 
 
 {#- The declared columns among `names` (SQL for an array), and the key. Null where these are all columns. -#}
-{% macro columns_borne(spec, names) -%}
+{% macro present_columns(spec, names) -%}
     nullif(
                     array_union(
                         {{ change_tables.names_array(spec.key) }},

@@ -131,7 +131,7 @@ staged_snapshot as (
         {{ change_tables.place_of_row() }}
         {%- if bound.arrival %},
         null as _ct_arrival
-            {%- if change_tables.tells_what_holds_back(spec) %},
+            {%- if change_tables.says_what_holds_back(spec) %},
         false as _ct_holds_back
             {%- endif %}
         {%- endif %}

@@ -109,7 +109,7 @@ staged_rows as (
         {%- if spec.images == 'partial' %}
         case
             when _ct_rejection is null and _ct_other_status is null and _ct_kind not in ('delete', 'truncate')
-                then {{ change_tables.columns_borne(spec, change_tables._names_borne(spec)) }}
+                then {{ change_tables.present_columns(spec, change_tables._names_borne(spec)) }}
         end as _present_columns,
         {%- else %}
         cast(null as array<string>) as _present_columns,

@@ -208,7 +208,7 @@ staged_rows as (
                 then cast(array() as array<string>)
             {%- endif %}
             when _status = 'accepted' and _event_type not in (4, 5, 6)
-                then {{ change_tables.columns_borne(spec, 'array(_column_name)') }}
+                then {{ change_tables.present_columns(spec, 'array(_column_name)') }}
         end as _present_columns,
         case when _status = 'accepted' and _event_type not in (4, 5, 6) then array(_column_name) end as _changed_columns,
         cast(null as {{ change_tables.key_type(spec) }}) as _key_before,

@@ -155,7 +155,7 @@ judged as (
         {%- if spec.images == 'partial' %}
         case
             when {{ is_accepted }} and _ct_kind = 'update'
-                then {{ change_tables.columns_borne(spec, change_tables._openedge_names_borne(spec)) }}
+                then {{ change_tables.present_columns(spec, change_tables._openedge_present_names(spec)) }}
         end as _present_columns,
         {%- else %}
         cast(null as array<string>) as _present_columns,
@@ -203,7 +203,7 @@ judged as (
 {#- The tracking rows of a step, typed and judged. The last step is `judged_tracking_rows`. -#}
 {% macro _openedge_judged_tracking_steps(spec, tracking, rows) -%}
 {%- set own_key = spec.key_from == 'recid' -%}
-{%- set bears_changes = spec.policy_level < 2 -%}
+{%- set has_changes = spec.policy_level < 2 -%}
 {%- if own_key -%}
 {%- set types = change_tables.openedge_recid_types(tracking) -%}
 {%- set columns = {'columns': spec.columns | selectattr('name', 'in', spec.key) | list} -%}
@@ -225,7 +225,7 @@ judged_tracking_rows as (
         *,
         case
             {{ change_tables.openedge_tracking_rejection() }}
-            {%- if bears_changes %}
+            {%- if has_changes %}
             when _ct_timestamp_misfit is not null
                 then concat('value_does_not_fit: ', _ct_timestamp_misfit)
             when _ct_operation_code in (1, 2, 4) and _ct_key_misfit is not null
@@ -242,7 +242,7 @@ judged_tracking_rows as (
 
 {#- Tracking rows in the columns of `staged`: the changes of levels 0 and 1, and at levels 2 and 3 those without a change row. -#}
 {% macro _openedge_staged_tracking(spec, bound) -%}
-    {%- set bears_changes = spec.policy_level < 2 -%}
+    {%- set has_changes = spec.policy_level < 2 -%}
     {%- set is_accepted = '_ct_rejection is null and _ct_operation_code in (1, 2, 4)' -%}
     select
     {%- for column in spec.columns %}
@@ -252,7 +252,7 @@ judged_tracking_rows as (
         cast(null as {{ column.data_type }}) as {{ change_tables.quoted(column.name) }},
         {%- endif %}
     {%- endfor %}
-        {%- if bears_changes %}
+        {%- if has_changes %}
         case when {{ is_accepted }} then element_at(map(1, 'insert', 2, 'delete', 4, 'update'), cast(_ct_operation_code as int)) end as _change_op,
         {%- else %}
         cast(null as string) as _change_op,
@@ -260,20 +260,20 @@ judged_tracking_rows as (
         {{ change_tables.openedge_change_seq('_ct_sequence') }} as _change_seq,
         _ct_time as _changed_at,
         _transaction_id,
-        {%- if bears_changes %}
+        {%- if has_changes %}
         case when {{ is_accepted }} then {{ change_tables.openedge_change_seq('_ct_sequence') }} end as _change_id,
         {%- else %}
         cast(null as string) as _change_id,
         {%- endif %}
         cast(null as array<string>) as _present_columns,
-        {%- if bears_changes %}
+        {%- if has_changes %}
         case when {{ is_accepted }} and _ct_operation_code <> 2 then _ct_field_map end as _changed_columns,
         {%- else %}
         cast(null as array<string>) as _changed_columns,
         {%- endif %}
         cast(null as {{ change_tables.key_type(spec) }}) as _key_before,
         {{ change_tables.openedge_tracking_id(spec.source_table_number | int) }} as _raw_id,
-        {%- if bears_changes %}
+        {%- if has_changes %}
         case when not ({{ is_accepted }}) then to_json(_ct_landed_row, {{ change_tables.json_options() }}) end as _raw_row,
         {%- else %}
         to_json(_ct_landed_row, {{ change_tables.json_options() }}) as _raw_row,
@@ -281,21 +281,21 @@ judged_tracking_rows as (
         case
             when _ct_rejection is not null then 'rejected'
             when _ct_operation_code between 5 and 12 then 'ignored'
-            else {{ "'accepted'" if bears_changes else "'waiting'" }}
+            else {{ "'accepted'" if has_changes else "'waiting'" }}
         end as _status,
         case
             when _ct_rejection is not null then _ct_rejection
             {{ change_tables.openedge_event_reason() }}
-            {%- if not bears_changes %}
+            {%- if not has_changes %}
             else 'change_row_missing: no change row of this sequence has landed'
             {%- endif %}
         end as _status_reason,
-        {{ '1' if bears_changes else 'cast(null as int)' }} as _parts,
-        {{ 'true' if bears_changes else 'cast(null as boolean)' }} as _has_tracking,
+        {{ '1' if has_changes else 'cast(null as int)' }} as _parts,
+        {{ 'true' if has_changes else 'cast(null as boolean)' }} as _has_tracking,
         cast(null as string) as _report,
         {{ change_tables.place_of_row() }}
         {%- if bound.arrival %},
-        {{ '_ct_arrival' if bears_changes else 'null as _ct_arrival' }}
+        {{ '_ct_arrival' if has_changes else 'null as _ct_arrival' }}
         {%- endif %}
     from judged_tracking_rows
 {%- endmacro %}
@@ -425,7 +425,7 @@ judged_tracking_rows as (
 
 
 {#- The columns that an update has: those with a value, and those that the field map names. -#}
-{% macro _openedge_names_borne(spec) -%}
+{% macro _openedge_present_names(spec) -%}
     {%- set names = spec.column_names | reject('in', spec.key if spec.key_from == 'recid' else []) | list -%}
     array_union(
                                 array_compact(array(

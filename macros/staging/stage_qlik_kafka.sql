@@ -125,7 +125,7 @@ typed as (
         _ct_landed_mask,
         transform(_ct_mask_ordinals, ordinal -> _ct_column_names[ordinal]) as _ct_masked_names,
         _ct_landed_column_mask,
-        transform(_ct_column_ordinals, ordinal -> _ct_column_names[ordinal]) as _ct_borne_names,
+        transform(_ct_column_ordinals, ordinal -> _ct_column_names[ordinal]) as _ct_present_names,
         _ct_row,
         _ct_has_before,
         _raw_id,
@@ -171,7 +171,7 @@ judged as (
                 then concat('value_does_not_fit: ', _ct_column_misfit)
             when _ct_landed_mask is not null and _ct_masked_names is null
                 then concat('change_mask_malformed: \'', _ct_landed_mask, '\' is not a hex number')
-            when _ct_landed_column_mask is not null and _ct_borne_names is null
+            when _ct_landed_column_mask is not null and _ct_present_names is null
                 then concat('column_mask_malformed: \'', _ct_landed_column_mask, '\' is not a hex number')
         end as _ct_rejection
     from typed
@@ -370,11 +370,11 @@ staged_rows as (
                                 map_keys(_ct_row),
                                 array_union(
                                     map_keys(map_filter(_ct_row, (name, value) -> value is not null)),
-                                    array_intersect(map_keys(_ct_row), _ct_borne_names)
+                                    array_intersect(map_keys(_ct_row), _ct_present_names)
                                 )
                             )
     {%- endset -%}
-    {{- change_tables.columns_borne(spec, names) -}}
+    {{- change_tables.present_columns(spec, names) -}}
 {%- endmacro %}
 
 

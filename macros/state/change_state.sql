@@ -66,7 +66,7 @@
 {% endmaterialization %}
 
 
-{#- A log without a mark is not there, or does not tell what it holds: no state can follow it. -#}
+{#- A log without a mark is not there, or does not say what it has: no state can follow it. -#}
 {% macro refuse_unfinished_log(run) %}
     {% if run.mark.log == '' %}
         {% do exceptions.raise_compiler_error(
@@ -148,7 +148,7 @@ when not matched then insert (_mark, {{ change_tables.column_list(columns) }})
 {%- endmacro %}
 
 
-{#- The columns of a state table behind `_mark`. -#}
+{#- The columns of a state table after `_mark`. -#}
 {% macro state_columns(spec, history=false) %}
     {% do return(
         [
@@ -161,7 +161,7 @@ when not matched then insert (_mark, {{ change_tables.column_list(columns) }})
 {% endmacro %}
 
 
-{#- The columns that a current model or a history shows behind the table's own. -#}
+{#- The columns that a current model or a history shows after the table's own. -#}
 {% macro state_view_columns(history) %}
     {% do return(
         ['_change_op', '_change_seq', '_changed_at', '_transaction_id'] + (change_tables._interval_columns() if history else [])

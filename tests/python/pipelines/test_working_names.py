@@ -20,7 +20,7 @@ from .qlik_cases import TWO_HEADERS, bare
 from .trail_cases import INSERT, KEY_UPDATE, ONLY, RECORD, UPDATE, Trail
 
 WORKING = """
-    _arrival _bears_all _beginning _begins _can_start _column_misfit _content_hash _contents_differ _copies _covered
+    _arrival _has_all _beginning _begins _can_start _column_misfit _content_hash _contents_differ _copies _covered
     _departs _ends _ends_covered_row _entered_by _enters _first_tenancy _floor _floors _has_lived _highest_rank
     _is_accepted _is_ended _is_known _is_late _is_moved _is_open _is_withdrawn _key_misfit _known_key_before
     _known_report _landed_row _last_arrival _last_seq _lineage _lives _next_beginning _next_seq _overrules _place _rank
@@ -35,7 +35,7 @@ OF_FORMAT = {
         _sequence _timestamp_misfit
     """,
     "qlik_kafka": """
-        _before_1 _before_2 _body _borne_names _column_names _column_ordinals _columns _copy _corrupt _data_schema
+        _before_1 _before_2 _body _present_names _column_names _column_ordinals _columns _copy _corrupt _data_schema
         _decoding_error _envelope _error _event_counter _first _has_before _hash _headers _holds_back _is_own
         _is_settled _key_before_misfit _kind _lacks_schema _landed_code _landed_column_mask _landed_events _landed_mask
         _landed_place _landed_time _last _last_counter _latest _lowest_seq _mask_ordinals _masked_names _may_belong

@@ -65,7 +65,7 @@ exchanged_keys as (
 ),
 
 -- a move adds a row, a departure or a delete takes the first, any other change sets the newest; the end of a transaction
--- leaves only that, a truncate none; a change without a transaction stands alone
+-- leaves only that, a truncate none; a change without a transaction is one of its own
 counted_rows as (
 
     select

@@ -71,12 +71,12 @@ judged_events as (
 
 ),
 
-borne_events as (
+decided_events as (
 
     select
         *,
         not _is_deleted and (_ct_can_start or _ct_has_lived) as _ct_lives,
-        not _ct_has_lived or _ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _ct_bears_all
+        not _ct_has_lived or _ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _ct_has_all
     from judged_events
 
 ),
@@ -90,7 +90,7 @@ overlaid_events as (
             _ct_lives,
             last_value(
                 case
-                    when _ct_lives and (_ct_bears_all or array_contains(_present_columns, 'name with spaces'))
+                    when _ct_lives and (_ct_has_all or array_contains(_present_columns, 'name with spaces'))
                         then named_struct('value', `name with spaces`)
                 end,
                 true
@@ -101,7 +101,7 @@ overlaid_events as (
             _ct_lives,
             last_value(
                 case
-                    when _ct_lives and (_ct_bears_all or array_contains(_present_columns, 'fields'))
+                    when _ct_lives and (_ct_has_all or array_contains(_present_columns, 'fields'))
                         then named_struct('value', fields)
                 end,
                 true
@@ -119,7 +119,7 @@ overlaid_events as (
         not _ct_lives as _is_deleted,
         _ct_has_lived,
         _ct_is_known
-    from borne_events
+    from decided_events
     window in_order as (
         partition by `order`, `it's`
         order by _change_seq, _precedence, _change_id

@@ -213,7 +213,7 @@ gathered as (
 
 ),
 
--- copies that differ: the greater text wins, and what only one of them tells (the key before) is kept
+-- copies that differ: the greater text wins, and the key before is kept that only one of them has
 compared as (
 
     select

@@ -281,7 +281,7 @@ typed as (
         _ct_landed_mask,
         transform(_ct_mask_ordinals, ordinal -> _ct_column_names[ordinal]) as _ct_masked_names,
         _ct_landed_column_mask,
-        transform(_ct_column_ordinals, ordinal -> _ct_column_names[ordinal]) as _ct_borne_names,
+        transform(_ct_column_ordinals, ordinal -> _ct_column_names[ordinal]) as _ct_present_names,
         _ct_row,
         _ct_has_before,
         _raw_id,
@@ -324,7 +324,7 @@ judged as (
                 then concat('value_does_not_fit: ', _ct_column_misfit)
             when _ct_landed_mask is not null and _ct_masked_names is null
                 then concat('change_mask_malformed: \'', _ct_landed_mask, '\' is not a hex number')
-            when _ct_landed_column_mask is not null and _ct_borne_names is null
+            when _ct_landed_column_mask is not null and _ct_present_names is null
                 then concat('column_mask_malformed: \'', _ct_landed_column_mask, '\' is not a hex number')
         end as _ct_rejection
     from typed
@@ -422,7 +422,7 @@ gathered as (
 
 ),
 
--- copies that differ: the greater text wins, and what only one of them tells (the key before) is kept
+-- copies that differ: the greater text wins, and the key before is kept that only one of them has
 compared as (
 
     select

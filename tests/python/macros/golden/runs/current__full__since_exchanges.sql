@@ -42,7 +42,7 @@ logged_events as (select * from the_model),
 replayed_events as (select * from the_model),
 
 -- a move adds a row, a departure or a delete takes the first, any other change sets the newest; the end of a transaction
--- leaves only that, a truncate none; a change without a transaction stands alone
+-- leaves only that, a truncate none; a change without a transaction is one of its own
 counted_rows as (select * from the_model),
 
 covered_ends as (select * from the_model),
@@ -96,7 +96,7 @@ logged_events as (select * from the_model),
 replayed_events as (select * from the_model),
 
 -- a move adds a row, a departure or a delete takes the first, any other change sets the newest; the end of a transaction
--- leaves only that, a truncate none; a change without a transaction stands alone
+-- leaves only that, a truncate none; a change without a transaction is one of its own
 counted_rows as (select * from the_model),
 
 covered_ends as (select * from the_model),

@@ -115,7 +115,7 @@ started_events as (select * from the_model),
 
 judged_events as (select * from the_model),
 
-borne_events as (select * from the_model),
+decided_events as (select * from the_model),
 
 overlaid_events as (select * from the_model),
 

@@ -82,7 +82,7 @@ truncates as (select * from the_model),
 floors as (select * from the_model),
 
 -- a move adds a row, a departure or a delete takes the first, any other change sets the newest; the end of a transaction
--- leaves only that, a truncate none; a change without a transaction stands alone
+-- leaves only that, a truncate none; a change without a transaction is one of its own
 counted_rows as (select * from the_model),
 
 covered_ends as (select * from the_model),
@@ -146,7 +146,7 @@ truncates as (select * from the_model),
 floors as (select * from the_model),
 
 -- a move adds a row, a departure or a delete takes the first, any other change sets the newest; the end of a transaction
--- leaves only that, a truncate none; a change without a transaction stands alone
+-- leaves only that, a truncate none; a change without a transaction is one of its own
 counted_rows as (select * from the_model),
 
 covered_ends as (select * from the_model),

@@ -475,7 +475,7 @@ reports as (
         _change_id,
         _change_seq,
         'conflicting_content' as code,
-        'delivered with different contents or before images; the greater ones stand' as detail
+        'delivered with different contents or before images; the greater ones count' as detail
     from lake.dedup_feed__full__state
     where _is_conflicting
     union all

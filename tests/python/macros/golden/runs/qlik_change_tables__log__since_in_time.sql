@@ -101,7 +101,7 @@ with reports as (
         _change_id,
         _change_seq,
         'conflicting_content' as code,
-        'delivered with different contents or before images; the greater ones stand' as detail
+        'delivered with different contents or before images; the greater ones count' as detail
     from lake.dedup_feed__qlik__state
     where _is_conflicting
 

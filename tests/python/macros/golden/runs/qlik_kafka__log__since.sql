@@ -290,12 +290,12 @@ judged_events as (
 
 ),
 
-borne_events as (
+decided_events as (
 
     select
         *,
         not _is_deleted and (_ct_can_start or _ct_has_lived) as _ct_lives,
-        not _ct_has_lived or _ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _ct_bears_all
+        not _ct_has_lived or _ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _ct_has_all
     from judged_events
 
 ),
@@ -314,7 +314,7 @@ reports as (
         _change_id,
         _change_seq,
         'conflicting_content' as code,
-        'delivered with different contents or before images; the greater ones stand' as detail
+        'delivered with different contents or before images; the greater ones count' as detail
     from lake.dedup_feed__kafka__state
     where _is_conflicting
     union all
@@ -322,8 +322,8 @@ reports as (
         _change_id,
         _change_seq,
         'orphan' as code,
-        concat('no row lives at key ', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false')), ', and the update does not bear every column') as detail
-    from borne_events
+        concat('no row lives at key ', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false')), ', and the update lacks columns') as detail
+    from decided_events
     where not _is_deleted and not _ct_lives
 
 )
