@@ -1,13 +1,13 @@
 {#-
-    Stands on a deduplicated model. Fails for every change that staging accepted and the log lacks, and for every change
-    that the log holds more than once. A log may hold what the raw table no longer has. Where raw_rows_accounted_for is
-    given the log, it proves the same without staging the rows again.
+    For a deduplicated model. Fails for every change that staging accepted and the log lacks, and for every change that the
+    log has more than once. A log may have changes that the raw table no longer has. If raw_rows_accounted_for is given the
+    log, it proves the same without staging the rows again.
 
     staging   the relation of the table's staging model
 -#}
 {% test accepted_changes_once(model, staging) %}
 -- rows of both go through one aggregate, which reads each once
-with told as (
+with found as (
 
     select
         _change_id,
@@ -28,7 +28,7 @@ compared as (
         _change_id,
         count_if(is_logged) as times,
         not bool_and(is_logged) as is_accepted
-    from told
+    from found
     group by _change_id
 
 )
