@@ -213,7 +213,7 @@ class Side:
 
 @dataclass
 class PlainTables:
-    """Change tables of Qlik with full images, all of one shape: a key, ten columns, an arrival, a few hundred changes."""
+    """Change tables of Qlik with full images, of one shape: a key, ten columns, an arrival, a few hundred changes."""
 
     sides: Sequence[Side]
     tables: int

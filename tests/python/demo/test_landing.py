@@ -33,7 +33,7 @@ def test_texts_land_as_they_are(connection: Any) -> None:
     texts = [None, *TEXTS, "${spark.master}", "\\u0041", "%%", "\r\n\t\\"]
     create_table(connection, f"{SCHEMA}.texts", [Column("number", "int"), Column("it's a text", "string")])
     insert_rows(connection, f"{SCHEMA}.texts", list(enumerate(texts)))
-    # as code points, so that nothing on the way back can mend what was broken on the way there
+    # as code points, so that nothing on the way back can repair what was broken on the way there
     found = fetch(connection, f"select hex(encode(`it's a text`, 'utf-8')) from {SCHEMA}.texts order by number")
     assert [text for (text,) in found] == [None if text is None else text.encode().hex().upper() for text in texts]
 

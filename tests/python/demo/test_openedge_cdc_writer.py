@@ -91,7 +91,7 @@ def fed(request: pytest.FixtureRequest) -> Fed:
 
 @dataclass(frozen=True)
 class Read:
-    """A change as the page reads it: its images, joined, and what its tracking row tells."""
+    """A change as the page reads it: its images, joined, and what its tracking row says."""
 
     sequence: int
     operation: int

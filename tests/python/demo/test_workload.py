@@ -1,4 +1,4 @@
-"""The workload repeats itself by its seed, is told truly by its history, and shows every kind of transaction."""
+"""The same seed gives the same workload; its history is true; and it has every kind of transaction."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ _WRITTEN_MARK = re.compile(r"'(\{(?:[^'\\]|\\.)*\})' as _mark")
 class Lake:
     """What a run finds: the columns of raw tables (name -> type), the marks of state tables, and answers.
 
-    An answer stands under a pattern that is sought in what is asked: a list of rows. The first that is found counts.
+    Answers are lists of rows, by pattern. The first pattern that is found in what is asked counts.
     """
 
     columns: Mapping[str, Mapping[str, str]]
@@ -129,7 +129,7 @@ class Run:
 
     @property
     def note(self) -> dict[str, Any]:
-        """Which run it is, as the model itself tells its materialization."""
+        """Which run it is, as the model itself hands it to its materialization."""
         return dict(json.loads(self.rendered.split("-- change_tables run: ", 1)[1].split("\n", 1)[0]))
 
     @property

@@ -187,7 +187,7 @@ BOUNDS: dict[str, tuple[str, dict[str, Any] | None, dict[str, Any], dict[str, An
         "qlik", {"highest_seq": "5", "edge": "1:2:3"}, {"lowest_seq": "5", "lowest_seq_above": "6"}, {},
         {"is_late": False, "lowest_seq": "6"},
     ),
-    "rows that tell no sequence": (
+    "rows without a sequence": (
         "qlik", {"highest_seq": "5"}, {"lowest_seq": None, "lowest_seq_above": None}, {},
         {"is_late": False, "lowest_seq": None},
     ),
@@ -266,7 +266,7 @@ def _run(edge: Any = NOW, before: str | None = "5", skips_settled: bool = False)
 @pytest.mark.parametrize(
     ("run", "settled", "waiting", "expected"),
     [
-        # no row tells an arrival
+        # no row has an arrival
         (_run(before=None), None, [], (None, None)),
         (_run(), None, [], ("5", "1:2:3")),
         # up to the edge, of which all rows were read
@@ -274,7 +274,7 @@ def _run(edge: Any = NOW, before: str | None = "5", skips_settled: bool = False)
         # a row waits at the edge, or below
         (_run(), "9", [["9"]], ("9", None)),
         (_run(), "7", [["7"]], ("7", None)),
-        # more has landed behind the edge, or no edge was looked for
+        # more has landed after the edge, or no edge was looked for
         (_run(), "10", [], ("10", None)),
         (_run(edge=None), "9", [], ("9", None)),
         # rows at what had settled were passed over, and more of them can have landed beside the next
@@ -341,7 +341,7 @@ MARKS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any], di
         },
     ),
     "a first build with a load": (None, FOUND, LOAD, {"floor": "300", "loads": ["300"], "snapshot_seq": "300"}),
-    "a load that stands before every change": (
+    "a load that comes before every change": (
         None, FOUND, LOAD | {"snapshot_seq": ""}, {"floor": "", "loads": [], "snapshot_seq": ""},
     ),
     "nothing found": (BEFORE, FOUND, LOAD, BEFORE),

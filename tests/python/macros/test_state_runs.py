@@ -125,7 +125,7 @@ AFTER_A_LOOK: dict[str, tuple[str, str, dict[str, Any], dict[str, int], dict[str
         "current", "full", MOVES, {"exchanges": 1},
         {"run": "since", "exchanges": True, "replays": True, "follows_rows": False, "kept_step": "key_events"},
     ),
-    "exchanges, and a truncate behind the moves": (
+    "exchanges, and a truncate after the moves": (
         "current", "full", MOVES | LATER_FLOOR, {"exchanges": 1, "rebuild": 1},
         FIRST | {"exchanges": True, "replays": False},
     ),
@@ -158,7 +158,7 @@ AFTER_A_LOOK: dict[str, tuple[str, str, dict[str, Any], dict[str, int], dict[str
 LOOKED_AT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "late changes": ({"batch": BATCH, "extends": None}, {}),
     "a log of layout 0": ({"batch": BATCH}, {}),
-    "a state that is two batches behind": ({"batch": LATER, "extends": BATCH}, {}),
+    "a state that lacks two batches": ({"batch": LATER, "extends": BATCH}, {}),
     "a log that was restored, and has taken in again what the state has": (
         {"batch": LATER, "extends": FIRST_BATCH}, {"batch": BATCH},
     ),

@@ -24,7 +24,7 @@ COLUMNS = {"id": "bigint", "name": "string"}
 ALLOWED = "format, key, images, snapshot, snapshot_seq, arrival, lookback, orphans, track, hold_open_transactions, "
 HEADERS = "change_seq, change_oper, change_mask, stream_position, operation, transaction_id, timestamp, partition_name"
 
-# name of the entry -> (settings, columns, what is said behind "change_tables: source 'feed.<name>': ")
+# name of the entry -> (settings, columns, what is said after "change_tables: source 'feed.<name>': ")
 MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
     "not_a_mapping": (
         ["id"],
@@ -405,7 +405,7 @@ MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
     "header_prefix": (FORMAT | {"header_prefix": 7}, COLUMNS, "`header_prefix` must be a text (in quotes), got 7"),
 }
 
-# name of the entry -> (settings, columns, what columns bear in `config.meta`, what is said)
+# name of the entry -> (settings, columns, what columns have in `config.meta`, what is said)
 MISTAKES_OF_COLUMNS: Mapping[str, tuple[Any, Mapping[str, str], Mapping[str, Mapping[str, Any]], str]] = {
     "multi_valued_key": (
         EVENTS,

@@ -1,4 +1,4 @@
-"""What a case of a format page is, for whatever format, and what is held against it."""
+"""What a case of a format page is, for every format, and what is compared with it."""
 
 from __future__ import annotations
 
@@ -85,9 +85,9 @@ def _read(project: Consumer, raw: Raw, cases: Sequence[Case], found: Results) ->
 
 
 def current_rows(raw: Raw, schema: str, entry: str, shown: str) -> set[tuple[Any, ...]]:
-    """The rows of an entry's current model, each of which stands there once."""
+    """The rows of an entry's current model, each of which is there once."""
     rows = raw.query(f"select {shown} from {schema}.current_feed__{entry}")
-    assert len(rows) == len(set(rows)), f"{entry}: a row stands twice"
+    assert len(rows) == len(set(rows)), f"{entry}: a row is there twice"
     return set(rows)
 
 

@@ -110,8 +110,8 @@ def _assert_models(project: Consumer, raw: Raw, moment: str) -> None:
             expected["history"] = expected_history(table)
         for kind, rows in expected.items():
             told = [tuple(_by_run(value, runs) for value in row) for row in found[kind]]
-            assert rows, f"{kind} {name} {moment}: nothing is told"
-            assert len(told) == len(set(told)), f"{kind} {name} {moment}: a row stands twice"
+            assert rows, f"{kind} {name} {moment}: nothing is there"
+            assert len(told) == len(set(told)), f"{kind} {name} {moment}: a row is there twice"
             missing, surplus = rows - set(told), set(told) - rows
             assert not missing | surplus, f"{kind} {name} {moment}: {_shortest(proof, missing, surplus)}"
 

@@ -121,7 +121,7 @@ def test_an_event_that_read_stands_behind_the_last_event_of_its_key(raw: Raw) ->
         f" from {SCHEMA}.dedup_feed__reading where _event_type >= 5 order by 1"
     )
     assert dict(rows) == {
-        # up to the delete of its key, before it or behind it
+        # up to the delete of its key, before it or after it
         10: 11, 11: 11, 12: 12, 16: 16, 17: 30, 19: 35, 21: 36, 23: 37, 25: 27, 31: 31, 32: 32, 34: 34,
         36: 36, 37: 37,
     }  # fmt: skip

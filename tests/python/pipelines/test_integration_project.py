@@ -247,7 +247,7 @@ WRONG: Mapping[str, tuple[str, Table, Mapping[str, Any]]] = {
         {"misjudged_rows": 1},
     ),
 }
-"""What can be wrong: the one of the three tests alone that fails, the table, and what the test of all of it tells."""
+"""What can be wrong: which of the three single tests fails, the table, and what the test of all of it says."""
 
 
 def _next(given: Iterator[str], last: str, _place: re.Match[str]) -> str:
@@ -275,7 +275,7 @@ def test_one_data_test_fails_for_all_that_can_be_wrong_and_tells_what(
     alone, table, told = WRONG[wrong]
     expected = {**RIGHT, **told}
     assert _found(built, raw, ACCOUNTED, table) == [tuple(expected.values())]
-    # of entries that share a raw table each is judged, and held against its own log
+    # of entries that share a raw table each is checked, and compared with its own log
     expected |= {name: expected[name] + 6 for name in ("raw_rows", "staged_rows")}
     assert _found(built, raw, "shared", GOOD, table) == [tuple(expected.values())]
     assert _found(built, raw, alone, table, told="*") != []

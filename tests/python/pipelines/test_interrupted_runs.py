@@ -133,7 +133,7 @@ class Lake:
         return [self.raw.version(f"{SCHEMA}.{model}__state") for model in models]
 
     def table_folder(self, model: str) -> Path:
-        """Where the table of a model lies."""
+        """The folder of a model's table."""
         return self.folder / f"server/warehouse/{SCHEMA}.db/{model}__state"
 
     def batch_tables(self) -> list[str]:

@@ -92,7 +92,7 @@ def test_the_rows_of_each_story_have_their_status_and_their_reason(raw: Raw) -> 
 
 
 UNPLACED = ("change_seq_missing", "change_seq_malformed", "unknown_operation", "header_malformed")
-"""Reasons of rows that may tell no place."""
+"""Reasons of rows that may have no place."""
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.entry.name)

@@ -104,7 +104,7 @@ SPARSE_BATCHES = [
         [seq(10), "I", "38", 1, "a", Decimal("1.00"), None],
         [seq(20), "U", "10", 1, "b", None, None],
         [seq(30), "U", "30", 1, "c", Decimal("2.00"), None],
-        [seq(15), "U", "30", 2, "bears all that was declared then", Decimal("1.50"), None],
+        [seq(15), "U", "30", 2, "has all that was declared then", Decimal("1.50"), None],
     ],
     [
         [seq(40), "U", "40", 1, None, None, "n40"],
@@ -116,7 +116,7 @@ SPARSE_BATCHES = [
         [seq(16), "U", "20", 2, None, Decimal("9.00"), None],
     ],
 ]
-WHOLE = "bears all that was declared then"
+WHOLE = "has all that was declared then"
 SPARSE_HISTORY: Sequence[Rows] = [
     {
         (1, "a", Decimal("1.00"), None, seq(10), seq(20)),
@@ -254,7 +254,7 @@ TYPES_AFTER = {
     "spelt": "string",
     "new": "string",
 }
-# name of the table -> what is said behind "has changed since the model was built: "
+# name of the table -> what is said after "has changed since the model was built: "
 REFUSED = [
     Changed(
         "other_types",
@@ -328,12 +328,12 @@ SHOWN = {
 def _read(raw: Raw, found: Results) -> None:
     for changed in CHANGED:
         rows = raw.query(f"select {SHOWN[changed.name]} from {SCHEMA}.current_feed__{changed.name}")
-        assert len(rows) == len(set(rows)), f"{changed.name}: a row stands twice"
+        assert len(rows) == len(set(rows)), f"{changed.name}: a row is there twice"
         found.current.setdefault(changed.name, []).append(set(rows))
         if "history" in changed.models:
             bounded = f"{SHOWN[changed.name]}, _valid_from_seq, _valid_to_seq"
             rows = raw.query(f"select {bounded} from {SCHEMA}.history_feed__{changed.name}")
-            assert len(rows) == len(set(rows)), f"{changed.name}: a version stands twice"
+            assert len(rows) == len(set(rows)), f"{changed.name}: a version is there twice"
             found.history.setdefault(changed.name, []).append(set(rows))
 
 

@@ -340,7 +340,7 @@ def test_a_document_is_well_formed_xds_and_gives_the_texts_back(
 
 
 def read_back(element: Any) -> list[Attribute]:
-    """The attributes that an element tells of."""
+    """The attributes of an element."""
     found: list[Attribute] = []
     for attribute in element[1:]:
         values = {holder.tag: holder for holder in attribute if holder.tag != "remove-all-values"}
