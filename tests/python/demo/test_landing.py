@@ -124,7 +124,7 @@ def make_model(connection: Any, columns: Sequence[Column], rows: Sequence[Row]) 
         ([{**BOLT, "unit price": Decimal("1.5000000001")}, NUT], 1, 1),
     ],
 )
-def test_a_model_that_is_not_the_source_is_told(
+def test_a_model_that_differs_from_the_source_is_reported(
     connection: Any, truth: str, rows: list[Row], missing: int, surplus: int
 ) -> None:
     found = compare(connection, PRICES, make_model(connection, PRICES.columns, rows), truth)
@@ -149,7 +149,7 @@ def test_a_model_with_another_type_is_not_the_source(connection: Any, truth: str
         ([("bolt", None, "2", "2"), ("bolt", None, "3", "2")], 2),
     ],
 )
-def test_versions_that_overlap_are_told(
+def test_versions_that_overlap_are_reported(
     connection: Any, versions: list[tuple[str | None, ...]], disordered: int
 ) -> None:
     columns = ("article", "region", "_valid_from_seq", "_valid_to_seq")

@@ -178,7 +178,7 @@ def test_change_seqs_are_35_digits_and_no_two_changes_have_one() -> None:
     assert len({row.change_seq for row in rows}) == len(rows)
 
 
-def test_deletes_bear_the_last_image_or_nothing_but_the_key() -> None:
+def test_deletes_have_the_last_image_or_nothing_but_the_key() -> None:
     last_images = [landed("orders", change.before) for change in FED.changes("orders", "delete")]
     width = len(TABLES["orders"].columns)
     bare = [(*image[:1], *[None] * (width - 1)) for image in last_images]

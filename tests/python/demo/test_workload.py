@@ -46,7 +46,7 @@ def test_replaying_the_history_yields_the_tables_after_every_transaction(seed: i
     assert list(replay([transaction for transaction, _ in in_sqlite], start)) == in_sqlite
 
 
-def test_a_history_that_lies_cannot_be_replayed() -> None:
+def test_a_history_that_lacks_a_transaction_cannot_be_replayed() -> None:
     transactions = history(7)
     with pytest.raises(ValueError, match="does not hold"):
         list(replay(transactions[1:], EMPTY))

@@ -70,7 +70,7 @@ def test_only_types_whose_values_have_one_text_are_arrivals(shapes: Shapes, type
         ("text", "string", "it's", 0, r"'it\'s'"),
     ],
 )
-def test_a_bound_lies_so_much_below_an_arrival_and_never_below_what_its_type_holds(
+def test_a_bound_is_so_much_below_an_arrival_and_never_below_what_its_type_holds(
     shapes: Shapes, kind: str, type_: str, text: str, lookback: float, expected: str
 ) -> None:
     arrival = {"name": "a", "kind": kind, "type": type_}
@@ -125,7 +125,7 @@ def _in_one_line(sql: str) -> str:
         ),
     ],
 )
-def test_rows_behind_their_position_and_of_groups_that_are_not_known_are_read(
+def test_rows_after_their_position_and_of_groups_that_are_not_known_are_read(
     shapes: Shapes, arrival: dict[str, Any], settled: list[dict[str, Any]], lookback: int, expected: str
 ) -> None:
     predicate = shapes.project.macros("dedup_feed__kafka")("positions_since", arrival, settled, lookback)
@@ -384,7 +384,7 @@ MARKS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any], di
 
 
 @pytest.mark.parametrize("name", MARKS)
-def test_a_mark_keeps_what_the_states_behind_the_log_go_by(shapes: Shapes, name: str) -> None:
+def test_a_mark_keeps_what_downstream_states_need(shapes: Shapes, name: str) -> None:
     before, found, given, expected = MARKS[name]
     lake = Lake({}, answers={r"^select count\(\*\) from lake.dedup_feed__qlik__state$": [{"rows": 10_000}]})
     call = shapes.project.macros("dedup_feed__qlik", lake)

@@ -82,7 +82,7 @@ OF_MARKS: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, dict[str, 
 
 
 @pytest.mark.parametrize("name", OF_MARKS)
-def test_the_marks_tell_the_run(shapes: Shapes, name: str) -> None:
+def test_the_marks_decide_the_run(shapes: Shapes, name: str) -> None:
     model, log, state, expected = OF_MARKS[name]
     marks = {f"dedup_{model.split('_', 1)[1]}": log} | ({} if state is None else {model: state})
     _has(_note(shapes, Shape(model, marks)), expected)
@@ -179,7 +179,7 @@ def test_a_look_is_spared_only_where_the_log_says_that_all_came_in_time(shapes: 
 
 
 @pytest.mark.parametrize("name", AFTER_A_LOOK)
-def test_what_a_look_at_new_events_finds_tells_the_run(shapes: Shapes, name: str) -> None:
+def test_what_a_look_at_new_events_finds_decides_the_run(shapes: Shapes, name: str) -> None:
     kind, entry, log, looked, expected = AFTER_A_LOOK[name]
     _has(_note(shapes, state_since(kind, entry, log, **looked)), expected)
 

@@ -558,7 +558,7 @@ def test_a_mistake_names_its_entry_its_setting_what_is_allowed_and_what_was_foun
 
 
 @pytest.mark.parametrize("name", MISTAKES_OF_COLUMNS)
-def test_a_mistake_in_what_a_column_bears_is_named_likewise(said: str, name: str) -> None:
+def test_a_mistake_in_the_settings_of_a_column_is_named_in_the_same_way(said: str, name: str) -> None:
     assert f"change_tables: source 'feed.{name}': {MISTAKES_OF_COLUMNS[name][3]}" in said
 
 

@@ -57,7 +57,7 @@ PROOFS = [
 ]
 
 
-def test_what_was_read_once_stands_and_all_else_is_a_function_of_the_log(
+def test_what_was_read_once_stays_and_all_else_is_a_function_of_the_log(
     consumer: Callable[[str], Consumer], raw: Raw
 ) -> None:
     project = consumer("event_histories")

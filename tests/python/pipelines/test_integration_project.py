@@ -269,7 +269,7 @@ def test_the_data_tests_pass_where_nothing_is_wrong(built: RunExecutionResult, r
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_one_data_test_fails_for_all_that_can_be_wrong_and_tells_what(
+def test_one_data_test_fails_for_all_that_can_be_wrong_and_says_what(
     built: RunExecutionResult, raw: Raw, wrong: str
 ) -> None:
     alone, table, told = WRONG[wrong]

@@ -431,7 +431,7 @@ def results(project: Consumer, raw: Raw) -> Results:
     return found
 
 
-def test_a_new_column_is_null_in_old_rows_and_borne_by_new_changes(results: Results) -> None:
+def test_a_new_column_is_null_in_old_rows_and_has_values_in_new_changes(results: Results) -> None:
     spec_changed, batch, rescanned, anew = results.current["noted"]
     assert [spec_changed, batch, rescanned] == NOTED_CURRENT
     assert anew == rescanned
@@ -445,11 +445,11 @@ def test_a_log_with_an_arrival_column_takes_a_new_column_as_one_without(results:
     assert results.history["arriving"] == [NOTED_HISTORY[number] for number in (0, 1, 1, 2)]
 
 
-def test_a_rescan_revises_only_the_changes_of_which_raw_tells_more(results: Results) -> None:
+def test_a_rescan_revises_only_the_changes_for_which_raw_has_more(results: Results) -> None:
     assert results.revised_by_rescan == {f"{seq(10)}:I:1", f"{seq(30)}:U:2", f"{seq(60)}:I:5", f"{seq(70)}:D:5"}
 
 
-def test_changes_that_were_logged_before_a_column_was_added_do_not_bear_it(results: Results) -> None:
+def test_changes_that_were_logged_before_a_column_was_added_do_not_have_it(results: Results) -> None:
     spec_changed, batch, _, anew = results.history["sparse"]
     assert [spec_changed, batch] == SPARSE_HISTORY
     # read anew, the first change of key 2 lacks the note, and there is no base: it waits
