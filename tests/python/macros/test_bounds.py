@@ -1,4 +1,4 @@
-"""How far raw has settled, which raw rows a run of a log reads for that, and what its mark keeps."""
+"""How far a raw table has settled, which raw rows a run of a log then reads, and what its mark keeps."""
 
 from __future__ import annotations
 
@@ -277,7 +277,7 @@ def _run(edge: Any = NOW, before: str | None = "5", skips_settled: bool = False)
         # more has landed after the edge, or no edge was looked for
         (_run(), "10", [], ("10", None)),
         (_run(edge=None), "9", [], ("9", None)),
-        # rows at what had settled were passed over, and more of them can have landed beside the next
+        # rows at the settled arrival were skipped, and more of them can have landed with the next
         (_run(edge=NOW | {"arrival": "5"}, skips_settled=True), "9", [], ("5", None)),
         (_run(edge=NOW | {"arrival": "5"}, skips_settled=True), "5", [], ("5", "2:3:4")),
         (_run(skips_settled=True), "9", [], ("9", "2:3:4")),

@@ -1,4 +1,4 @@
-"""Which run a state makes of a log's mark and its own, and of a look at new events."""
+"""Which run of a state follows from the log's mark, its own, and a look at new events."""
 
 from __future__ import annotations
 

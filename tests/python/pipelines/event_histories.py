@@ -1,7 +1,7 @@
-"""Random histories of Identity Manager's event log, many at once, and what its page says that they come to.
+"""Random histories of Identity Manager's event log, many at once, and the result that its page promises.
 
-The number of a history is part of its key. A log is changed behind the events: rows land late and once more, the driver
-processes some and deletes others, and the replica holds other rows at each run.
+The number of a history is part of its key. The log changes after events are written: rows land late and again, and the
+driver processes some and deletes others. The replica has other rows at each run.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Moment:
 def random_moments(seed: int, histories: int, events: int, batches: int, *, of_the_future: bool) -> list[Moment]:
     """The raw log and the replica at each of these runs.
 
-    With `of_the_future`, times are another order than record ids, and some are yet to come.
+    With `of_the_future`, times have another order than record ids, and some are in the future.
     """
     chance = random.Random(seed)
     keys = [(history, place) for history in range(1, histories + 1) for place in (1, 2)]
@@ -161,7 +161,7 @@ def _value(chance: random.Random, key: Key, column: str) -> str | None:
 
 
 def _later(chance: random.Random, log: Sequence[Event]) -> list[Event]:
-    """The log before the next rows land: the driver has been at it, and what was yet to come has its time."""
+    """The log before the next rows land: the driver has processed some events, and the time of future ones has come."""
     has_come = {event.record_id: chance.random() < 0.4 for event in log if event.at == FAR_AHEAD}
     later = []
     for event in log:

@@ -153,12 +153,16 @@ class _Source:
 def random_raw_rows(
     seed: int, histories: int, changes: int, batches: int, order: Order, *, partial: bool = False
 ) -> list[RawRow]:
-    """A source that works on rows of `histories` independent histories, logged, repeated, altered, late and shuffled.
+    """The log of a source with this many independent histories: with repeated, altered, late and shuffled rows.
 
-    `order` says in which batch a raw row lands. random: in any, so that halves of an update land apart, and old changes
-    after new ones. mixed: so for every second history, the others in time. timely: in time, but for a place that no row
-    moves to or from, whose rows may be late. Places hold None too, so that keys with a null occur. Now and then two
-    changes of a key have one sequence. With `partial`, most updates have only some columns.
+    `order` says in which batch a raw row lands:
+
+        random   in any: the halves of an update land in different batches, and old changes after new ones
+        mixed    as random for every second history, in time for the others
+        timely   in time; only rows at a place that no row moves to or from may be late
+
+    A place can be None, so that keys with a null occur. Now and then two changes of a key have one sequence. With
+    `partial`, most updates have only some columns.
     """
     source = _Source(seed, changes, batches, order, partial=partial)
     chance, living = source.chance, source.living

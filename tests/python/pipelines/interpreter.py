@@ -1,4 +1,4 @@
-"""Section 5 of the design in plain Python: slow and obvious, and nothing of it taken from the SQL.
+"""The rules of docs/semantics.md in plain Python: slow and obvious, and nothing of it taken from the SQL.
 
 State and history are functions of the set of distinct changes, which are applied one after the other in their order.
 """
@@ -19,7 +19,7 @@ PRECEDENCE = ("truncate", "snapshot", "departure", "insert", "update", "upsert",
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """One accepted change, as staging would hand it on. `present` None: it has every column."""
+    """One accepted change, as staging would give it to the log. `present` None: it has every column."""
 
     change_id: str
     seq: str
@@ -47,7 +47,7 @@ class Version:
 
 @dataclass(frozen=True)
 class _Event:
-    """What a change does to one key. A change that moves its key is two: it takes the row away, and brings it."""
+    """What a change does to one key. One that moves its key is two: the row leaves one key and comes to another."""
 
     change: Change
     key: Key

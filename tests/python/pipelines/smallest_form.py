@@ -1,4 +1,4 @@
-"""The least that still goes wrong, of something that does."""
+"""From something that fails, the smallest part that still fails."""
 
 from __future__ import annotations
 

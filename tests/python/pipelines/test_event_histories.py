@@ -1,4 +1,4 @@
-"""The law for the event log, whose query-back events read a replica: random histories against its page in plain Python.
+"""The event log, whose query-back events read a replica: random histories, compared with its page in plain Python.
 
 `make test-long` runs it with other and with more histories: `CHANGE_TABLES_PROOF_SEED` and `CHANGE_TABLES_PROOF_SCALE`.
 """

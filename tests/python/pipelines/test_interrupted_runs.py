@@ -1,4 +1,4 @@
-"""Runs that die, meet another run, or find raw rows gone: the next run makes everything as if nothing had happened."""
+"""Runs that die, meet another run, or find raw rows gone: the next run ends in the same rows as without that."""
 
 from __future__ import annotations
 

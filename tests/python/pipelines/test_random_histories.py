@@ -1,4 +1,4 @@
-"""The law: whatever order the raw rows arrive in, state and history are what the set of changes says.
+"""The first rule of docs/semantics.md: whatever the order of raw rows is, the set of changes decides state and history.
 
 `make test-long` runs it with other and with more histories: `CHANGE_TABLES_PROOF_SEED` and `CHANGE_TABLES_PROOF_SCALE`.
 """

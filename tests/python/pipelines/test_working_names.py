@@ -1,4 +1,4 @@
-"""Columns of users and columns of the models' own steps never meet: all of the latter begin with one prefix."""
+"""Columns of users and of the models' own steps never have the same name: the steps' columns begin with one prefix."""
 
 from __future__ import annotations
 
