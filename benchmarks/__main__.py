@@ -269,7 +269,7 @@ def messages(bench: Bench) -> None:
 
 
 def trail(bench: Bench) -> None:
-    """GoldenGate trails, from the raw records to the current rows beside SQL by hand, and batches behind them."""
+    """GoldenGate trails, from the raw records to the current rows beside SQL by hand, and later batches."""
     bench.land("full", 1, 0, bench.changes)
     bench.sql(f"drop table if exists {RAW}.trail")
     bench.sql(create_trail(f"{RAW}.trail", f"{RAW}.full"))
@@ -329,7 +329,7 @@ def nothing_new(bench: Bench) -> None:
 def auto_cdc(bench: Bench) -> None:
     """Spark 4.3's AUTO CDC over the same raw rows: the current rows and the history, whole and a batch more.
 
-    It keeps no log, so what stands beside it is the log together with the model.
+    It keeps no log, so it is compared with the log and the model together.
     """
     engine = bench.auto_cdc
     assert engine is not None
@@ -436,7 +436,7 @@ def _batches(bench: Bench, table: str, models: Sequence[Added], log: str, check:
 
 
 def _raw_to_state(bench: Bench, what: str, table: str, state: str, count: int, hand: float) -> None:
-    """Log and state of a table, built whole, against the state by hand; `count` raw records tell the rate."""
+    """Log and state of a table, built whole, beside the state by hand; `count` raw records, for the rate."""
     log, current = f"dedup_bench__{table}", f"current_bench__{table}"
     ours = bench.dbt(f"stg_bench__{table}", log, current, full_refresh=True)
     _assert_state(bench, what, table, state)

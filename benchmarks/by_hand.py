@@ -1,4 +1,4 @@
-"""What a careful team writes by hand for the same ends: the statements that the models are measured against.
+"""What a careful team writes by hand for the same rows: the statements that the models are compared with.
 
 They know this one table, check no value, keep no record of what they have taken in, and follow no key that moves. But
 they are right for the data of the benchmark: their rows are compared with the models' before a time counts.
@@ -109,7 +109,7 @@ def partial_state_of(log: str, state: str) -> str:
 
 
 def add_to_partial_state(log: str, state: str, batch: int) -> str:
-    """The state of partial images, a batch more: its changes laid over the rows that stand there."""
+    """The state of partial images, a batch more: its changes laid over the rows that are there."""
     known = f"""
     select change_seq, if(is_deleted, 'D', 'I') as oper, cast(null as array<int>) as ordinals, {_DATA}
     from {state}
@@ -159,7 +159,7 @@ when not matched then insert *"""
 
 
 def state_of_messages(raw: str, state: str) -> str:
-    """The state out of JSON messages that bear every column: each read by its own type, the latest of a key kept."""
+    """The state out of JSON messages that have every column: each read by its own type, the latest of a key kept."""
     types = (
         "id bigint, customer bigint, status string, amount decimal(18, 4), quantity int, ordered_on date,"
         " changed_at timestamp, note string, country string, is_paid boolean, score double"
@@ -185,7 +185,7 @@ where place = 1"""
 
 
 def state_of_trail(raw: str, state: str) -> str:
-    """The state out of a trail whose records bear every column: the latest of a key in transactions that have ended."""
+    """The state out of a trail whose records have every column: the latest of a key in transactions that have ended."""
     types = {
         "id": "bigint",
         "customer": "bigint",
@@ -226,7 +226,7 @@ where place = 1"""
 
 
 def state_of_events(raw: str, state: str) -> str:
-    """The state out of an event log of fields: of each key and column the last value behind the key's last delete."""
+    """The state out of an event log of fields: of each key and column the last value after the key's last delete."""
     types = {
         "customer": "bigint",
         "amount": "decimal(18, 4)",

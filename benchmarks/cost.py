@@ -213,7 +213,7 @@ class Side:
 
 @dataclass
 class PlainTables:
-    """Change tables of Qlik with full images, all alike: a key and ten columns, an arrival, a few hundred changes."""
+    """Change tables of Qlik with full images, of one shape: a key, ten columns, an arrival, a few hundred changes."""
 
     sides: Sequence[Side]
     tables: int
@@ -466,8 +466,8 @@ def table_of(lines: Sequence[Line], other: str | None = None) -> str:
 
 
 def _counts(line: Line | None, has_scans: bool) -> list[str]:
-    told = (line.statements, line.scans, line.scans_of_log) if line else (None, None, None)
-    return ["" if count is None else f"{count:.1f}" for count in (told if has_scans else told[:1])]
+    counts = (line.statements, line.scans, line.scans_of_log) if line else (None, None, None)
+    return ["" if count is None else f"{count:.1f}" for count in (counts if has_scans else counts[:1])]
 
 
 def by_hand_is_whole(lines: Sequence[Line], shape: str) -> bool:

@@ -46,7 +46,7 @@ HEADER_COLUMNS = (
 )
 HEADERS = len(HEADER_COLUMNS)
 _SPARSE = ((2, 6), (3, 4, 6), (9,), (2, 9, 10), (7,), (3, 8), (4,))
-"""What the updates of partial images bear besides the key, by place in COLUMNS; change n has the one at n modulo 7."""
+"""The columns of an update of partial images besides the key, by place in COLUMNS; change n has those at n modulo 7."""
 _CDC_HEADERS = ("n", "operation", "header__timestamp")
 
 TYPES = (
@@ -80,13 +80,13 @@ _VALUES = {
 
 
 _AS_TEXT = ("amount", "ordered_on", "changed_at")
-"""Columns that a JSON message tells as texts."""
+"""Columns that are texts in a JSON message."""
 
 
 def create_messages(table: str, changes: str) -> str:
     """The statement that makes a raw table of Kafka records: each row of a table of changes as a JSON message."""
     data = ", ".join(f"cast({name} as string) as {name}" if name in _AS_TEXT else name for name in COLUMNS)
-    told = (
+    headers = (
         "element_at(map('I', 'INSERT', 'U', 'UPDATE', 'D', 'DELETE'), header__change_oper) as operation,"
         " header__change_seq as changeSequence, cast(header__timestamp as string) as `timestamp`,"
         " header__transaction_id as transactionId, header__change_mask as changeMask,"
@@ -94,7 +94,7 @@ def create_messages(table: str, changes: str) -> str:
     )
     message = (
         f"concat('{{\"data\":', to_json(struct({data}), map('ignoreNullFields', 'false')),"
-        f" ',\"beforeData\":null,\"headers\":', to_json(struct({told})), '}}')"
+        f" ',\"beforeData\":null,\"headers\":', to_json(struct({headers})), '}}')"
     )
     return f"""
 create table {table} using parquet as
@@ -176,7 +176,7 @@ def create_trail(table: str, changes: str) -> str:
 
 
 def add_to_trail(table: str, changes: str, batch: int) -> str:
-    """The statement that lands the records of a batch behind those of the batches before."""
+    """The statement that lands the records of a batch after those of the batches before."""
     return f"insert into {table} {_records(changes, f'batch = {batch}')}"
 
 
@@ -199,34 +199,34 @@ from (select *, cast(substring(header__change_seq, 17) as bigint) div 2 as n fro
 
 
 def create_events(table: str, changes: str) -> str:
-    """The statement that makes a raw event log: an event for each column that a change of a table bears.
+    """The statement that makes a raw event log: an event for each column that a change of a table has.
 
-    An insert bears all of them, an update those of its mask, and a delete is one event.
+    An insert has all of them, an update those of its mask, and a delete is one event.
     """
     values = ", ".join(f"struct('{name}' as name, cast({name} as string) as value)" for name in COLUMNS)
-    borne = ", ".join(f"array({', '.join(map(str, places))})" for places in _SPARSE)
+    present = ", ".join(f"array({', '.join(map(str, places))})" for places in _SPARSE)
     return f"""
 create table {table} using parquet as
 select
     n * 16 + place as record_id, 'N' as status,
     element_at(map('I', 1, 'U', 2, 'D', 4), header__change_oper) as event_type, header__timestamp as event_time,
     'hr' as perpetrator, 'usr' as table_name, concat('id=', id) as table_key,
-    if(header__change_oper = 'D', null, told.name) as column_name, cast(null as string) as old_value,
-    if(header__change_oper = 'D', null, told.value) as new_value
+    if(header__change_oper = 'D', null, field.name) as column_name, cast(null as string) as old_value,
+    if(header__change_oper = 'D', null, field.value) as new_value
 from (select *, cast(substring(header__change_seq, 17) as bigint) div 2 as n from {changes})
-lateral view posexplode(array({values})) as place, told
+lateral view posexplode(array({values})) as place, field
 where
     case header__change_oper
         when 'I' then true
         when 'D' then place = 0
-        else array_contains(element_at(array({borne}), cast(pmod(n, 7) as int) + 1), place)
+        else array_contains(element_at(array({present}), cast(pmod(n, 7) as int) + 1), place)
     end"""
 
 
 def create_cdc_tables(changes_table: str, tracking: str, changes: str) -> tuple[str, str]:
     """The statements that make OpenEdge's change table and tracking table: each change of a table once, a row in both.
 
-    Updates bear the columns that their field map names; five changes are one transaction.
+    Updates have the columns that their field map names; five changes are one transaction.
     """
     once = f"""
 (
@@ -287,17 +287,17 @@ def insert_changes(
         last: number of the first change that is not in it
         keys: how many keys the table has
         all_changes: how many changes the full load has
-        partial: updates bear three columns or fewer, and a mask that says which
-        late: the share of changes whose sequence lies among those of the full load
+        partial: updates have three columns or fewer, and a mask that says which
+        late: the share of changes whose sequence is among those of the full load
     """
     sparse = [hex_mask([HEADERS + place for place in (0, *places)], 3) for places in _SPARSE]
-    borne = {
+    present = {
         name: " or ".join(f"pmod(n, 7) = {number}" for number, places in enumerate(_SPARSE) if place in places)
         or "false"
         for place, name in enumerate(COLUMNS)
     }
     values = ",\n        ".join(
-        f"if(oper = 'D' or (oper = 'U' and not ({borne[name]})), null, {value}) as {name}"
+        f"if(oper = 'D' or (oper = 'U' and not ({present[name]})), null, {value}) as {name}"
         if partial
         else f"if(oper = 'D', null, {value}) as {name}"
         for name, value in _VALUES.items()

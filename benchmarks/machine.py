@@ -1,4 +1,4 @@
-"""What a result must tell besides its figures: the machine and the versions."""
+"""What a result must name besides its figures: the machine and the versions."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def scans_of(plan: Mapping[str, Any]) -> Iterator[str]:
 
 
 def steps_of(statement: str) -> dict[str, int]:
-    """How often each named step of a statement stands in its plan: as often as it is read by a step, times that one.
+    """How often each named step of a statement is in its plan: for each step that reads it, as often as that one.
 
     >>> steps_of("with a as (select 1), b as (select * from a join a as c) select * from b union all select * from b")
     {'a': 4, 'b': 2}
@@ -121,7 +121,7 @@ def steps_of(statement: str) -> dict[str, int]:
 
     def count(step: str) -> int:
         if step not in copies:
-            copies[step] = 0  # a step that reads itself stands there once
+            copies[step] = 0  # a step that reads itself is there once
             readers = [(reader, times) for (reader, read), times in reads.items() if read == step]
             copies[step] = sum(times * count(reader) for reader, times in readers)
         return copies[step]

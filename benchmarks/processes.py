@@ -48,7 +48,7 @@ class Process:
 
 
 def parse_stat(text: str) -> Process:
-    """The line of /proc/<pid>/stat. The name may hold blanks and parentheses, so the fields are counted behind it."""
+    """The line of /proc/<pid>/stat. The name may hold blanks and parentheses, so the fields are counted after it."""
     head, _, tail = text.rpartition(")")
     pid, _, name = head.partition(" (")
     fields = tail.split()
@@ -59,7 +59,7 @@ def parse_stat(text: str) -> Process:
 def usage_of(processes: Iterable[Process], server: int, client: int) -> Usage:
     """What the server's process and its JVM have used, what is below them, and the client.
 
-    Python workers come and go: what an ended one has used stands with the process that started it.
+    Python workers come and go: the time of one that has ended is counted in the process that started it.
     """
     known = {process.pid: process for process in processes}
     jvm_and_starter, workers = 0.0, 0.0
@@ -85,7 +85,7 @@ def _is_below(known: Mapping[int, Process], pid: int, root: int) -> bool:
 class Meter:
     """Reads what a server, its workers and this process have used until now, again and again.
 
-    A worker may end without anybody being told what it has used: what was read of it before is not taken back.
+    A worker may end without its time being counted anywhere: what was read of it before is kept.
     """
 
     def __init__(self, server: int, read: Callable[[int], Usage] | None = None) -> None:

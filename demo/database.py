@@ -208,13 +208,13 @@ class SourceDatabase:
             )
 
     def row(self, table_name: str, key: Key) -> Row | None:
-        """The row of that key as it stands now; None where no such row lives."""
+        """The row of that key as it is now; None where no such row lives."""
         table = TABLES[table_name]
         found = self._rows(table, f"where {self._key_condition(table)}", self._stored(key))
         return found[0] if found else None
 
     def contents(self) -> Contents:
-        """All rows of all tables as they stand now, by table."""
+        """All rows of all tables as they are now, by table."""
         return {table.name: self._rows(table) for table in TABLES.values()}
 
     def count(self, table_name: str) -> int:
@@ -223,7 +223,7 @@ class SourceDatabase:
         return int(count)
 
     def key_near(self, table_name: str, part: float) -> Key | None:
-        """The key of a row that stands that part of the way (0 to 1) through the table; None where it is empty."""
+        """The key of the row at that part (0 to 1) of the table; None where the table is empty."""
         table = TABLES[table_name]
         (last,) = self._connection.execute(f"select max(rowid) from {_name(table_name)}").fetchone()
         if last is None:

@@ -61,7 +61,7 @@ class Transaction:
 
 
 State: TypeAlias = Mapping[str, Counter[tuple[Value, ...]]]
-"""Rows of each table as tuples of values, with how often each stands there."""
+"""Rows of each table as tuples of values, with how often each is there."""
 
 
 def state_of(contents: Contents) -> State:
@@ -74,17 +74,17 @@ def state_of(contents: Contents) -> State:
 
 
 def replay(transactions: Iterable[Transaction], start: Contents) -> Iterator[tuple[Transaction, State]]:
-    """Yields each transaction with the tables as they stand after it.
+    """Yields each transaction with the tables as they are after it.
 
-    Nothing is known here of keys: a change takes its row before out of the table and puts its row after in, and a
-    truncate takes all. So rows that exchange their keys need no care.
+    Keys do not matter here: a change removes its row before from the table and adds its row after, and a truncate
+    removes all rows. So rows that exchange their keys need no care.
 
     Args:
         transactions: in the order of their commits
         start: the tables before the first of them
 
     Raises:
-        ValueError: where a row before does not stand in its table.
+        ValueError: where a row before is not in its table.
 
     >>> insert = Change("prices", "insert", None, {"article": "bolt"}, datetime(2026, 1, 5))
     >>> [state["prices"] for _, state in replay([Transaction(1, insert.changed_at, (insert,))], {"prices": []})]

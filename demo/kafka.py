@@ -1,6 +1,6 @@
 """Runs the Kafka feed of the demo through a real broker: produced, landed by Spark's own Kafka source, built, compared.
 
-Everything lies under `.build/demo_kafka`, which is deleted at the start and kept at the end.
+Everything is under `.build/demo_kafka`, which is deleted at the start and kept at the end.
 """
 
 from __future__ import annotations

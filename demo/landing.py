@@ -105,7 +105,7 @@ def create_table(
         connection: to the Thrift server
         table: its name with its schema, quoted where that is needed
         columns: its columns
-        table_format: what stands after `using`, with `partitioned by (…)` if need be
+        table_format: what comes after `using`, with `partitioned by (…)` if need be
     """
     described = ", ".join(f"{quoted(column.name)} {column.data_type}" for column in columns)
     execute(connection, f"drop table if exists {table}")

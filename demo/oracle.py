@@ -114,7 +114,7 @@ def disordered_versions(connection: Connection, table: Table, history: str) -> t
 
 
 def count_statuses(connection: Connection, relation: str) -> Counter[Verdict]:
-    """How many rows of a staging model bear which verdict."""
+    """How many rows of a staging model have which verdict."""
     query = (
         "select _status, if(_status in ('rejected', 'waiting'), substring_index(_status_reason, ':', 1), null), "
         f"count(*) from {relation} group by all"

@@ -1,6 +1,6 @@
 """Runs the event log of the demo in a real PostgreSQL: triggers write it there, Spark lands it over JDBC.
 
-Everything lies under `.build/demo_postgres`, which is deleted at the start and kept at the end.
+Everything is under `.build/demo_postgres`, which is deleted at the start and kept at the end.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ def _loopback() -> Iterator[str]:
 
 
 def _land(connection: Connection, postgres: Postgres) -> int:
-    """Lands the log and then the replicas, as they stand; returns the number of events."""
+    """Lands the log and then the replicas, as they are now; returns the number of events."""
     raw_tables = {EVENT_LOG: EVENT_LOG, **{name: replica.name for name, replica in REPLICAS.items()}}
     for name, raw_table in raw_tables.items():
         view = _view(connection, postgres, name)
@@ -221,7 +221,7 @@ def _land(connection: Connection, postgres: Postgres) -> int:
 
 
 def _view(connection: Connection, postgres: Postgres, name: str) -> str:
-    """A view of this session over a table of PostgreSQL, as it stands whenever it is read."""
+    """A view of this session over a table of PostgreSQL, which shows the table whenever it is read."""
     execute(
         connection,
         f"create or replace temporary view postgres_{name} using jdbc options (url '{postgres.jdbc_url}',"

@@ -17,7 +17,7 @@ from udfs.local_server import LocalServer
 PROJECT = Path(__file__).resolve().parent.parent
 PROFILES = PROJECT / ".build" / "profiles"
 ONLY_THEIR_TESTS = ("--indirect-selection", "buildable")
-"""For dbt: tests of what is selected that read nothing else than what is selected, and what lies before it."""
+"""For dbt: only those tests of the selected nodes that read nothing but selected nodes and what is upstream of them."""
 
 
 class DbtError(Exception):

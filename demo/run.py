@@ -1,6 +1,6 @@
 """Runs the demo: lands a feed in batches, builds its models after each, and compares them with the source database.
 
-Everything that it makes lies under `.build/demo`, which it deletes at its start and keeps at its end, to be looked at.
+Everything that it makes is under `.build/demo`. It deletes that folder at its start and keeps it at its end.
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ class _Checker:
         return _TableResult(line, mistakes)
 
     def _check_history(self, connection: Connection, table: Table, history: str, truth: str) -> tuple[int, list[str]]:
-        """How many versions there are, and what differs: now, and as the source stood at the end of each batch."""
+        """How many versions there are, and what differs: now, and as the source was at the end of each batch."""
         versions, disordered = disordered_versions(connection, table, history)
         mistakes = [f"{history}: {disordered} versions overlap the next of their key"] if disordered else []
         mistakes += _differences(history, compare(connection, table, history, truth, "_is_current"))

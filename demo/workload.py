@@ -1,7 +1,7 @@
-"""A seeded workload over the source database: transactions of every kind that a feed must bear.
+"""A seeded workload over the source database: transactions of every kind that a feed must cope with.
 
-A scene is a short story about one table (or several), told in one or more transactions. A round plays every scene on
-every table, in random order, several of them at a time, so that the transactions of one story have others between.
+A scene is a sequence of changes to one table (or several), in one or more transactions. A round plays every scene on
+every table, in random order. Several scenes run at a time, so that transactions of one have those of others between.
 """
 
 from __future__ import annotations
@@ -116,13 +116,13 @@ class Workload:
             while plan and len(active) < _ACTIVE_SCENES:
                 scene, table = plan.pop()
                 active.append(scene(table))
-            told = len(self.database.transactions)
+            known = len(self.database.transactions)
             playing = self._random.choice(active)
             try:
                 next(playing)
             except StopIteration:
                 active.remove(playing)
-            yield from self.database.transactions[told:]
+            yield from self.database.transactions[known:]
 
     # the scenes; each yields between its transactions
 

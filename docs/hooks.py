@@ -1,4 +1,4 @@
-"""What the site has besides the pages of docs/: pages that lie elsewhere, and the script that draws diagrams.
+"""What the site has besides the pages of docs/: pages that are elsewhere, and the script that draws diagrams.
 
 mkdocs calls these functions; see `hooks` in mkdocs.yml.
 """

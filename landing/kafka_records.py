@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "kafka.bootstrap.servers": options.servers,
         "subscribe": options.topics,
         "startingOffsets": "earliest",
-        # records that Kafka has dropped before they landed are lost: say so, and do not go on in silence
+        # records that Kafka dropped before they landed are lost: stop with an error
         "failOnDataLoss": "true",
     }
     settings |= dict(option.split("=", 1) for option in options.option)

@@ -4,7 +4,7 @@ python trail_records.py dump.txt > records.json          # one JSON object a lin
 python trail_records.py --columns SHOP.ORDERS=order_id,customer,status dump.txt > records.json
 
 In Logdump: `GHDR ON`, `DETAIL DATA`, `GGSTOKEN DETAIL`, `OPEN <file>`, `NEXT 1000`. The names of columns are taken from
-the definitions in the trail's metadata records, else from `--columns`; a column of a table that neither tells is named
+the definitions in the trail's metadata records, else from `--columns`. A column whose name is in neither is named
 `column_<n>`, as Logdump numbers it. Lines that cannot be read are named on standard error with their number, and make
 the exit code 1; the records are written all the same. Then, in PySpark:
 
@@ -90,9 +90,9 @@ class LogdumpText:
     """Reads the text line by line.
 
     Attributes:
-        trail: the name of the trail, two characters; where the text tells none
-        seqno: the number of its file; where the text tells none
-        columns: the names of columns by table, where the text holds no definition
+        trail: the name of the trail, two characters; used where the text has none
+        seqno: the number of its file; used where the text has none
+        columns: the names of columns by table; used where the text has no definition
         unread: the lines that could not be read: (number from 1, text)
     """
 
@@ -138,7 +138,7 @@ class LogdumpText:
             yield self._made(record)
 
     def _takes(self, record: _Record, line: str) -> bool:
-        """Takes what a line behind the header tells of its record; whether it tells anything."""
+        """Reads a line after the header into its record; whether the line has anything of the record."""
         text = line.strip()
         if record.defined is not None:
             return self._takes_definition(record, text)
@@ -157,7 +157,7 @@ class LogdumpText:
         elif token := _TOKEN.match(text):
             record.begin("tokens", token[2] if token[2] != "-" else token[1])
         elif digits := _HEX.match(text):
-            if record.target is not None:  # else the bytes of the whole record, which its columns tell again
+            if record.target is not None:  # else the bytes of the whole record, which come again column by column
                 record.bytes_of[record.target] += bytes.fromhex(digits[1].replace(" ", ""))
         else:
             return record.fields.get("io_type") == _METADATA
@@ -174,16 +174,16 @@ class LogdumpText:
         return True
 
     def _made(self, record: _Record) -> Mapping[str, Any]:
-        told = dict.fromkeys(column.split()[0] for column in SCHEMA.split(", ")) | record.fields
-        names = self.columns.get(told["table_name"] or "", [])
+        row = dict.fromkeys(column.split()[0] for column in SCHEMA.split(", ")) | record.fields
+        names = self.columns.get(row["table_name"] or "", [])
         for (part, name), found in record.bytes_of.items():
             if part == "tokens":
-                told[part] = (told[part] or {}) | {name: found.decode("ascii", "replace").rstrip("\0")}
+                row[part] = (row[part] or {}) | {name: found.decode("ascii", "replace").rstrip("\0")}
             else:
                 place = int(name)
                 known = names[place] if place < len(names) else f"column_{place}"
-                told[part] = (told[part] or {}) | {known: column_text(bytes(found))}
-        return told | {"trail_name": self.trail, "trail_seqno": self.seqno}
+                row[part] = (row[part] or {}) | {known: column_text(bytes(found))}
+        return row | {"trail_name": self.trail, "trail_seqno": self.seqno}
 
 
 def _field(found: re.Match[str]) -> tuple[str, Any]:
@@ -201,8 +201,8 @@ def _field(found: re.Match[str]) -> tuple[str, Any]:
 def column_text(data: bytes) -> str | None:
     """The value in the bytes of a column, as text.
 
-    Behind the null indicator stands a text with its length before it, a text of fixed width, or a whole number;
-    anything else is told as hex digits.
+    After the null indicator there is a text with its length before it, a text of fixed width, or a whole number.
+    Anything else becomes hex digits.
 
     >>> column_text(bytes.fromhex("ffff")) is None
     True
@@ -231,8 +231,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write the records of a text; the exit code, 1 where a line could not be read."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("text", type=Path, help="what Logdump printed")
-    parser.add_argument("--trail", help="the trail's name, where the text does not tell it")
-    parser.add_argument("--seqno", type=int, help="the number of the trail's file, where the text does not tell it")
+    parser.add_argument("--trail", help="the trail's name, if the text does not have it")
+    parser.add_argument("--seqno", type=int, help="the number of the trail's file, if the text does not have it")
     parser.add_argument(
         "--columns", action="append", default=[], metavar="TABLE=NAME,…", help="the columns of a table, in its order"
     )

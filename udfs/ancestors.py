@@ -11,12 +11,11 @@ def first_ancestors(names: pa.Array, parents: pa.Array) -> pa.Array:
     """The first ancestor of each name, where names link to parents that are names themselves or not.
 
     `names`, `parents`, array<string>, shape (n,): in each row two lists of one length; `parents[i]` is the parent of
-    `names[i]`, null where it has none. A name stands once.
+    `names[i]`, null where it has none. No name is there twice.
 
-    Returns array<string>, shape (n,), each list as long as its names: the end of the chain of parents, which is the
-    name itself where it has no parent. Null where the name is null. Of names that form a ring, each is its own first
-    ancestor. The row is null where a list is null or their lengths differ. Raises TypeError for columns of another
-    type, never for a value.
+    Returns array<string>, shape (n,), each list as long as its names: the last name of the chain of parents. A name
+    without a parent is its own first ancestor, and so is each name of a ring. Null where the name is null. The row is
+    null where a list is null or their lengths differ. Raises TypeError for columns of another type, never for a value.
 
     Source: rows that move from key to key; a move links the row at its new key to the row at the key before.
 

@@ -1,7 +1,7 @@
 """Messages of Qlik Replicate in Avro: an envelope, and in it a record that was written with a schema of its own.
 
-The envelope's schema is published by the vendor; that of the record comes from a metadata message or stands in the
-envelope. fastavro reads both.
+The vendor publishes the envelope's schema. That of the record comes from a metadata message or is in the envelope.
+fastavro reads both.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ _KEPT_SCHEMAS = 1000
 
 
 def read_avro_envelope(value: pa.Array) -> pa.Array:
-    """What stands in the envelopes of messages.
+    """What the envelopes of messages contain.
 
     `value`, binary, shape (n,).
 
     Returns struct<type string, schema_id string, schema string, message binary, error string>, shape (n,), null where
     the value is null: `DT` or `MD`, the id of the schema that the message was written with or that schema itself, and
-    the message. Of a value that is no envelope, all but `error` are null. Raises TypeError for a column of another
+    the message. For a value that is no envelope, all but `error` are null. Raises TypeError for a column of another
     type, never for a value.
 
     Source: the envelope's schema as the vendor publishes it.
@@ -75,10 +75,10 @@ def avro_to_json(message: pa.Array, schema: pa.Array) -> pa.Array:
     `message`, binary, and `schema`, string (an Avro schema as JSON), both of shape (n,).
 
     Returns struct<json string, error string>, shape (n,), null where either is null; exactly one of the two is null.
-    Decimals, dates, times (`HH:mm:ss.ffffff`) and timestamps (`yyyy-MM-dd HH:mm:ss.ffffff`, UTC) are texts, bytes are
-    hex digits, as in the vendor's JSON messages; so is the header `timestamp` of a data message that tells
-    microseconds. Floats that are no number are `NaN`, `Infinity` and `-Infinity`, as texts. Raises TypeError for
-    columns of other types, never for a value.
+    Values are written as in the vendor's JSON messages: decimals, dates, times (`HH:mm:ss.ffffff`) and timestamps
+    (`yyyy-MM-dd HH:mm:ss.ffffff`, UTC) as texts, bytes as hex digits. The header `timestamp` of a data message becomes
+    such a text, too, where it is a number of microseconds. Floats that are no number are the texts `NaN`, `Infinity`
+    and `-Infinity`. Raises TypeError for columns of other types, never for a value.
 
     >>> schema = '{"type": "record", "name": "R", "fields": [{"name": "mask", "type": "bytes"}]}'
     >>> avro_to_json(pa.array([bytes([4, 1, 255])]), pa.array([schema])).to_pylist()
@@ -100,8 +100,8 @@ def _envelope(value: bytes) -> dict[str, Any]:
         return {**empty, "error": "the value does not begin with atMSG, as envelopes do"}
     try:
         found: Any = fastavro.schemaless_reader(io.BytesIO(value), _ENVELOPE, None)
-    except Exception as error:  # noqa: BLE001  whatever bytes there are, they are told and never raised
-        return {**empty, "error": f"the envelope cannot be read: {_told(error)}"}
+    except Exception as error:  # noqa: BLE001  bad bytes are reported in `error`, never raised
+        return {**empty, "error": f"the envelope cannot be read: {_message_of(error)}"}
     return {
         "type": found["type"],
         "schema_id": found["messageSchemaId"],
@@ -119,14 +119,14 @@ def _reader(text: str) -> Reader | str:
     """What reads records of a schema, or what is wrong with the schema."""
     try:
         schema = fastavro.parse_schema(json.loads(text))
-    except Exception as error:  # noqa: BLE001  whatever text there is, it is told and never raised
-        return f"the schema cannot be read: {_told(error)}"
+    except Exception as error:  # noqa: BLE001  a bad schema is reported in `error`, never raised
+        return f"the schema cannot be read: {_message_of(error)}"
 
     def read(value: bytes) -> Any:
         source = io.BytesIO(value)
         record = fastavro.schemaless_reader(source, schema, None)
         if source.read(1):
-            raise ValueError("bytes stand behind the record")
+            raise ValueError("there are bytes after the record")
         return record
 
     return read
@@ -137,8 +137,8 @@ def _record(value: bytes, reader: Reader | str) -> dict[str, str | None]:
         return {"json": None, "error": reader}
     try:
         return {"json": _as_json(_with_time(reader(value))), "error": None}
-    except Exception as error:  # noqa: BLE001  whatever bytes there are, what is wrong with them is told and never raised
-        return {"json": None, "error": f"the message cannot be read with its schema: {_told(error)}"}
+    except Exception as error:  # noqa: BLE001  bad bytes are reported in `error`, never raised
+        return {"json": None, "error": f"the message cannot be read with its schema: {_message_of(error)}"}
 
 
 def _as_json(record: Any) -> str:
@@ -159,7 +159,7 @@ def _with_odd_floats_as_texts(value: Any) -> Any:
 
 
 def _with_time(record: Any) -> Any:
-    """A data message whose header `timestamp` is a text, also where it is told as microseconds."""
+    """A data message whose header `timestamp` is a text, also where it was a number of microseconds."""
     headers = record.get("headers") if isinstance(record, dict) else None
     if isinstance(headers, dict) and type(headers.get("timestamp")) is int:
         at = _EPOCH + datetime.timedelta(microseconds=headers["timestamp"])
@@ -181,5 +181,5 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _told(error: Exception) -> str:
+def _message_of(error: Exception) -> str:
     return f"{type(error).__name__} {error}".split("\n", 1)[0].strip()[:200]

@@ -32,7 +32,7 @@ class Example:
 
     arguments: tuple[Any, ...]
     expected: Any
-    """As Arrow's `to_pylist` has it: arrays are lists, structs are dicts, timestamps bear UTC."""
+    """As Arrow's `to_pylist` returns it: arrays are lists, structs are dicts, timestamps are in UTC."""
 
 
 @dataclass(frozen=True)
@@ -102,17 +102,17 @@ CATALOG: tuple[SqlFunction, ...] = (
         ),
         return_type="array<int>",
         description=(
-            "The columns whose bit is set in a change mask, as ascending 1-based ordinals counted from "
-            "`first_ordinal`. Bit i, from the least significant bit of the whole mask, belongs to the column of "
-            "ordinal i + 1; bits before `first_ordinal` are dropped, so with seven header columns it is 8. `mask` is "
-            "binary, or text of hex digits: any case, `0x` may lead, an odd number of digits means a leading zero. "
-            "`byte_order` is `most_significant_first` or `least_significant_first`. Any width."
+            "The columns whose bit is set in a change mask, as ascending ordinals. Bit i, from the least significant "
+            "bit of the whole mask, belongs to the column of ordinal i + 1. `first_ordinal` is the ordinal that is 1 "
+            "in the result; bits before it are dropped. With seven header columns it is 8. `mask` is binary, or text "
+            "of hex digits: upper or lower case, with or without `0x`; an odd number of digits means a leading zero. "
+            "It can have any width. `byte_order` is `most_significant_first` or `least_significant_first`."
         ),
         null_behaviour=(
             "A null `mask` or `first_ordinal` yields null, and so does a mask that is no hex text, an unknown "
             "`byte_order`, or a `first_ordinal` below 1. A null `byte_order` means the usual one of the mask's type: "
-            "text most, binary least significant byte first. A mask without a set bit, also an empty one, yields an "
-            "empty array."
+            "a text has its most significant byte first, a binary its least significant. A mask without a set bit, "
+            "also an empty one, yields an empty array."
         ),
         examples=(
             Example((None, "most_significant_first", 8), None),
@@ -136,12 +136,12 @@ CATALOG: tuple[SqlFunction, ...] = (
         return_type="struct<changed_at timestamp, change_number decimal(19,0)>",
         description=(
             "The time and the change number of a change sequence of 35 digits: 16 digits `yyyyMMddHHmmSShh`, a time in "
-            "UTC to the hundredth of a second, and 19 digits of change number, which can exceed a bigint. The order of "
-            "changes is that of the whole text, never that of the time alone."
+            "UTC to the hundredth of a second, and 19 digits of change number, which can exceed a bigint. Changes are "
+            "ordered by the whole text, never by the time alone."
         ),
         null_behaviour=(
             "Null yields null, and so does a text that is not 35 ASCII digits or names a time that does not exist. "
-            "Sequences of loads, with 16 leading zeros, bear no time and yield null too."
+            "Sequences of loads have 16 leading zeros and no time, so they yield null too."
         ),
         examples=(
             Example((None,), None),
@@ -170,10 +170,10 @@ CATALOG: tuple[SqlFunction, ...] = (
         arguments=(Argument("table_key", ("string",)),),
         return_type="struct<pairs array<struct<name string, value string>>, error string>",
         description=(
-            "The pairs of name and value of an event log's table key, as logged: `name=value`, joined by `+`; a value "
-            'that holds any of `, ; \' + " = \\ < >` stands in double quotes, with `\\"` and `\\\\` inside them. '
-            "Quotes and escapes are taken off, blanks are kept. Of a malformed key `pairs` is null and `error` says "
-            "what is wrong, at which character (from 1), and how to mend it."
+            "The pairs of name and value of an event log's table key, as logged: `name=value`, joined by `+`. A value "
+            'that has any of `, ; \' + " = \\ < >` is in double quotes; inside them `"` is written `\\"` and `\\` is '
+            "written `\\\\`. Quotes and escapes are removed, blanks are kept. For a malformed key `pairs` is null, and "
+            "`error` says what is wrong, at which character (from 1), and how to correct it."
         ),
         null_behaviour="Null yields null; otherwise exactly one of `pairs` and `error` is null.",
         examples=(
@@ -207,17 +207,17 @@ CATALOG: tuple[SqlFunction, ...] = (
         arguments=(Argument("extent_text", ("string",)), Argument("extent", ("int",))),
         return_type="array<string>",
         description=(
-            "The elements of an OpenEdge extent (array field), which SQL shows as one text: joined by `;`, inside an "
-            "element `~;` for `;`, `~~` for `~` and `~?` for `?`; a `~` before another character, or at the end, is "
-            "data. `extent` is the declared number of elements, null for as many as the text tells. It decides where "
-            "the text is ambiguous: `~~;` is a `~` and the end of its element, or a `~` and a `;` inside it; a `;` at "
-            "the end closes the last element where no further one is declared; a bare `?` tells that every element is "
-            "unknown."
+            "The elements of an OpenEdge extent (array field), which SQL shows as one text, joined by `;`. Inside an "
+            "element `~;` is `;`, `~~` is `~` and `~?` is `?`; a `~` before another character, or at the end, is data. "
+            "`extent` is the declared number of elements, null for as many as the text has. It decides between two "
+            "readings: `~~;` is a `~` and the end of its element, or a `~` and a `;` inside it. If no further element "
+            "is declared, a `;` at the end closes the last one. If more than one is declared, a bare `?` means that "
+            "every element is unknown."
         ),
         null_behaviour=(
-            "A null text yields null, and so does one of which no reading, or more than one, has as many elements as "
-            "declared; one with a `~~;` of two readings where none is declared; and an `extent` below 1. An element "
-            "that is a bare `?`, the unknown value, is null."
+            "A null text yields null, and so does an `extent` below 1. So does a text if no reading, or more than one, "
+            "has as many elements as declared; or if there are two readings and no number is declared. An element that "
+            "is a bare `?`, the unknown value, is null."
         ),
         examples=(
             Example((None, 3), None),
@@ -242,13 +242,13 @@ CATALOG: tuple[SqlFunction, ...] = (
         arguments=(Argument("names", ("array<string>",)), Argument("parents", ("array<string>",))),
         return_type="array<string>",
         description=(
-            "For names that link to parents, told as two arrays of one length, the end of each name's chain of "
+            "Names and their parents, as two arrays of one length. For each name, the last one of its chain of "
             "parents: the name itself where it has no parent. A parent need not be among the names. Of names that form "
             "a ring, each is its own first ancestor."
         ),
         null_behaviour=(
-            "Null where either array is null, or their lengths differ. A null parent is none; a null name has a null "
-            "ancestor."
+            "Null where either array is null, or their lengths differ. A null parent means that there is none; a null "
+            "name has a null ancestor."
         ),
         examples=(
             Example((None, None), None),
@@ -266,10 +266,10 @@ CATALOG: tuple[SqlFunction, ...] = (
         arguments=(Argument("value", ("binary",)),),
         return_type="struct<type string, schema_id string, schema string, message binary, error string>",
         description=(
-            "What stands in the Avro envelope of a message of Qlik Replicate: its type (`DT` or `MD`), the id of the "
+            "What the Avro envelope of a message of Qlik Replicate contains: its type (`DT` or `MD`), the id of the "
             "schema that the message was written with, or that schema itself, and the message."
         ),
-        null_behaviour="Null yields null. Of a value that is no envelope, all but `error` are null.",
+        null_behaviour="Null yields null. For a value that is no envelope, all but `error` are null.",
         examples=(
             Example((None,), None),
             Example(
@@ -295,9 +295,9 @@ CATALOG: tuple[SqlFunction, ...] = (
         return_type="struct<json string, error string>",
         description=(
             "An Avro record as JSON text, read with its own schema (an Avro schema as JSON). Decimals, dates, times "
-            "(`HH:mm:ss.ffffff`) and timestamps (`yyyy-MM-dd HH:mm:ss.ffffff`, UTC) are texts, bytes are hex digits; "
-            "so is the header `timestamp` of a data message that tells microseconds. Floats that are no number are "
-            "texts: `NaN`, `Infinity`, `-Infinity`."
+            "(`HH:mm:ss.ffffff`) and timestamps (`yyyy-MM-dd HH:mm:ss.ffffff`, UTC) are texts, bytes are hex digits. "
+            "The header `timestamp` of a data message becomes such a text, too, where it is a number of microseconds. "
+            "Floats that are no number are texts: `NaN`, `Infinity`, `-Infinity`."
         ),
         null_behaviour="Null where either is null; otherwise exactly one of `json` and `error` is null.",
         examples=(
@@ -316,7 +316,7 @@ CATALOG: tuple[SqlFunction, ...] = (
                 (b"\x02\x02", '"long"'),
                 {
                     "json": None,
-                    "error": "the message cannot be read with its schema: ValueError bytes stand behind the record",
+                    "error": "the message cannot be read with its schema: ValueError there are bytes after the record",
                 },
             ),
         ),
@@ -331,7 +331,7 @@ CATALOG: tuple[SqlFunction, ...] = (
         ),
         return_type="string",
         description=(
-            "The association of the row that a table key names, as XDS documents bear it: the pairs as they were "
+            "The association of the row that a table key names, as XDS documents have it: the pairs as they were "
             "logged, then `table=…` and `schema=…`, joined by commas. The names of table and schema are quoted where "
             "a table key would quote a value."
         ),
@@ -357,16 +357,16 @@ CATALOG: tuple[SqlFunction, ...] = (
         ),
         return_type="struct<document string, error string>",
         description=(
-            "The XDS element that stands for events of one type and one key: `add` for type 1, `delete` for 4, "
-            "`modify` for the others, of which 2 removes the old value and the others remove all values. The lists "
+            "The XDS element for events of one type and one key: `add` for type 1, `delete` for 4, `modify` for the "
+            "others. Of these, type 2 removes the old value, and the others remove all values. The lists "
             "have one entry an attribute: its name, the type of its values (`string` or `octet`), the value to remove, "
             "the value to add. A null value is not removed or added, and an attribute without either is left out. "
-            "Where no attribute is left, or a text holds a character that XML 1.0 forbids, `error` says so, and at "
-            "which character (from 1)."
+            "Where no attribute is left, or a text has a character that XML 1.0 forbids, `error` says so, and at which "
+            "character (from 1)."
         ),
         null_behaviour=(
             "Null where `event_type` is null; otherwise exactly one of `document` and `error` is null. A null list "
-            "stands for nulls, a null value type for `string`."
+            "means nulls, a null value type means `string`."
         ),
         examples=(
             Example((None, "usr", "idu=1", None, None, None, None), None),

@@ -1,7 +1,7 @@
 """Change masks: which columns a change touched, one bit a column.
 
 Bit i, counted from the least significant bit of the whole mask, belongs to the column of 1-based ordinal i + 1. A mask
-comes as binary or as hex text, in either byte order, at any width: wide tables exceed 64 bits, so a mask is never one
+is binary or hex text, in either byte order, of any width. Wide tables have more than 64 columns, so a mask is never one
 machine integer here.
 """
 
@@ -28,11 +28,12 @@ _DIGIT_VALUES[np.frombuffer(b"ABCDEF", np.uint8)] = np.arange(10, 16)
 def decode_change_mask(mask: pa.Array, byte_order: pa.Array, first_ordinal: pa.Array) -> pa.Array:
     """The columns whose bit is set, as ascending 1-based ordinals.
 
-    `mask`, shape (n,): binary, or text of hex digits (any case, `0x` may lead, leading zeros may be cut; an odd number
-    of digits means a leading zero). `byte_order`, shape (n,): `most_significant_first` or `least_significant_first`;
-    null = as the type of the mask has it where nothing else is known: text most, binary least significant first.
-    `first_ordinal`, shape (n,): the ordinal that the result counts from, as 1; bits before it are dropped. With seven
-    header columns it is 8.
+    `mask`, shape (n,): binary, or text of hex digits (upper or lower case, with or without `0x`; leading zeros may be
+    cut, so an odd number of digits means a leading zero).
+    `byte_order`, shape (n,): `most_significant_first` or `least_significant_first`. Null = the usual one of the mask's
+    type: a text has its most significant byte first, a binary its least significant.
+    `first_ordinal`, shape (n,): the ordinal that is 1 in the result; bits before it are dropped. With seven header
+    columns it is 8.
 
     Returns array<int>, shape (n,). No bit set, or an empty mask: an empty array. Null where the mask is null or holds
     anything but hex digits, where the byte order is neither of the two, and where `first_ordinal` is null or below 1.
@@ -131,8 +132,8 @@ def _bytes_of_hex(masks: FlatBytes, most_first: Flags) -> tuple[Bytes, Integers,
     well_formed = np.ones(len(lengths), np.bool_)
     well_formed[np.repeat(np.arange(len(lengths)), lengths)[digit == _NO_DIGIT]] = False
 
-    # One place a half byte, least significant first. Where the pairs stay in their order, only the two halves of each
-    # change sides.
+    # One place for each half byte, least significant first. If the bytes stay in their order, only the two halves of
+    # each byte change places.
     place += np.repeat(leading_zero, lengths)
     half_place = np.where(np.repeat(most_first, lengths), np.repeat(padded_lengths, lengths) - 1 - place, place ^ 1)
     halves = np.zeros(int(padded_lengths.sum()), np.uint8)

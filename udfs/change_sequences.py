@@ -22,12 +22,11 @@ def split_change_seq(change_seq: pa.Array) -> pa.Array:
     `change_seq`, string, shape (n,): 16 digits `yyyyMMddHHmmSShh` (UTC, to 1/100 s), then 19 digits, zero-padded.
 
     Returns struct<changed_at timestamp, change_number decimal(19,0)>, shape (n,). The struct is null where the
-    sequence is null, is not 35 ASCII digits, or names no time there is (year 0, 30 February, hour 24, second 60). So
-    it is for sequences with 16 leading zeros, which stand for loads and bear no time. The number is a decimal because
+    sequence is null, is not 35 ASCII digits, or names a time that does not exist (year 0, 30 February, hour 24, second
+    60). So it is null for sequences of loads: they have 16 leading zeros and no time. The number is a decimal because
     19 digits can exceed a bigint. Raises TypeError for a column of another type, never for a value.
 
-    Source: `change_seq` of Qlik's change tables. The time shows where a sequence stems from; the order of changes is
-    that of the whole text.
+    Source: `change_seq` of Qlik's change tables. Changes are ordered by the whole text, not by the time in it.
 
     >>> split_change_seq(pa.array(["20260131120000990000000000000000042"])).to_pylist()[0]["change_number"]
     Decimal('42')
@@ -59,7 +58,7 @@ def split_change_seq(change_seq: pa.Array) -> pa.Array:
         number = digits[:, _TIME_DIGITS:].astype(np.uint64) @ (
             np.uint64(10) ** np.arange(_NUMBER_DIGITS - 1, -1, -1, dtype=np.uint64)
         )
-        # What stands below a null must be in range as well, so it stays 0.
+        # The value under a null must be in range as well, so it stays 0.
         microseconds[whole] = np.where(is_time, seconds * 1_000_000 + hundredth * 10_000, 0)
         numbers[whole, 0] = np.where(is_time, number, 0)
         readable[whole] = is_time

@@ -19,9 +19,9 @@ _HEAD = """<!-- Written by `python -m udfs.docs` from `udfs/catalog.py`; change 
 
 # SQL functions
 
-Every session of the Thrift server has these functions, and views may use them. They take columns and literals alike
-and never fail on a value: what cannot be read is null, or stands in the result's `error`. They cannot stand inside a
-lambda (`transform(x -> …)`).
+Every session of the Thrift server has these functions, and views may use them. They take columns and literals. They
+never fail on a value: the result is null, or its `error` says what cannot be read. They cannot be used inside a lambda
+(`transform(x -> …)`).
 """
 
 
@@ -88,19 +88,19 @@ def main(arguments: list[str] | None = None, folder: Path = FOLDER) -> int:
     parser = argparse.ArgumentParser(prog="python -m udfs.docs", description="Write the pages that the code makes.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a page is not up to date")
     options = parser.parse_args(arguments)
-    stale = []
+    outdated = []
     for name, render in PAGES.items():
         page, text = folder / name, render()
         if page.exists() and page.read_text(encoding="utf-8") == text:
             continue
         if options.check:
-            stale.append(f"docs/{name}")
+            outdated.append(f"docs/{name}")
         else:
             page.parent.mkdir(parents=True, exist_ok=True)
             page.write_text(text, encoding="utf-8")
-    if stale:
-        print(f"not up to date with the code: {', '.join(stale)}: run python -m udfs.docs", file=sys.stderr)
-    return 1 if stale else 0
+    if outdated:
+        print(f"not up to date with the code: {', '.join(outdated)}: run python -m udfs.docs", file=sys.stderr)
+    return 1 if outdated else 0
 
 
 if __name__ == "__main__":

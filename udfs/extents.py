@@ -1,8 +1,15 @@
 """Extents: array fields of OpenEdge, which SQL shows as one text.
 
-The elements stand joined by `;`. Inside an element `~;` is `;`, `~~` is `~` and `~?` is `?`, and a `~` before any other
-character, or at the end, is data. An element that is a bare `?` is the unknown value. `~~;` has two readings: a `~` and
-the end of its element, or a `~` and a `;` inside it. An extent has a declared number of elements, and that decides.
+The elements are joined by `;`. Inside an element:
+
+    ~;                                    is ;
+    ~~                                    is ~
+    ~?                                    is ?
+    ~ before another character, or last   is ~
+    ? alone                               is the unknown value
+    ~~;                                   has two readings: a ~ and the end of the element, or a ~ and a ; inside it
+
+An extent has a declared number of elements. That decides which reading is right.
 """
 
 from __future__ import annotations
@@ -31,14 +38,20 @@ def split_extent(extent_text: pa.Array, extent: pa.Array) -> pa.Array:
     """The elements of an extent, as texts.
 
     `extent_text`, string, shape (n,): the elements joined by `;`, with their escapes. `extent`, integer, shape (n,):
-    how many elements are declared; null = as many as the text tells.
+    how many elements are declared; null = as many as the text has.
 
-    Returns array<string>, shape (n,). Escapes are taken off, blanks are kept, and an unknown element is null. Of the
-    readings of all `~~;`, the only one with the declared number of elements is taken; where none is declared, a text of
-    two readings yields null. Where no reading has that number, a `;` at the end closes the last element rather than
-    opening an empty one, and a text that is a bare `?` tells that every element is unknown. Any other text yields null
-    where no reading, or more than one, has as many elements as declared, as do bytes that are not UTF-8 among escapes,
-    and an extent below 1. Raises TypeError for a column of another type, never for a value.
+    Returns array<string>, shape (n,). Escapes are removed, blanks are kept, and an unknown element is null. Which
+    reading of a text with `~~;` counts:
+
+        exactly one has the declared number of elements   that one
+        more than one has it                              none: null
+        no number is declared, and there are two          none: null
+        none has it, and the text ends in `;`             the shortest one less its empty last element, if it fits
+        none has it, and the text is a bare `?`           every element is unknown
+        none has it otherwise                             none: null
+
+    Null also for bytes that are not UTF-8 among escapes, and for an extent below 1. Raises TypeError for a column of
+    another type, never for a value.
 
     Source: how OpenEdge SQL shows array columns, and its function PRO_ARR_ESCAPE.
 
@@ -70,8 +83,8 @@ def split_extent(extent_text: pa.Array, extent: pa.Array) -> pa.Array:
 def join_extent(elements: list[str | None]) -> str:
     """The text of an extent with these elements, as OpenEdge SQL shows it; None is the unknown value.
 
-    A `~` is escaped where it would be read otherwise, and a `;` where no `~` is before it. So not every text tells its
-    elements without doubt, see `split_extent`.
+    A `~` is escaped where it would be read as an escape, and a `;` where no `~` is before it. So some texts have more
+    than one reading, see `split_extent`.
 
     >>> join_extent(["a", "b;c", None, "?", "d~e", "f~;g", "~"])
     'a;b~;c;?;~?;d~e;f~~;g;~~'
@@ -100,7 +113,7 @@ def _split_distinct(texts: pa.Array, counts: Integers) -> pa.Array:
 
 
 def _with_others(parsed: pa.Array, texts: pa.Array, counts: Integers, is_other: Flags) -> pa.Array:
-    """The same, where the others are split one by one: those with escapes, and those of another number of elements."""
+    """The same, with the others split one by one: texts with escapes, and texts with another number of elements."""
     others = np.flatnonzero(is_other)
     raw_texts = texts.take(others).cast(pa.binary()).to_pylist()
     split = [_split(raw_text, int(count)) for raw_text, count in zip(raw_texts, counts[others], strict=True)]
@@ -116,7 +129,7 @@ def _split(raw_text: bytes, count: int) -> list[str | None] | None:
         return None
     fewest = _SURE_END.split(text)
     most = _most_elements(text)
-    # between the fewest and the most, some `~~;` end their element and others do not: more than one way to choose them
+    # between the fewest and the most elements, some `~~;` end their element and others do not: it is not known which
     if count == len(most) or (count == _ANY_NUMBER and len(fewest) == len(most)):
         return _read(most)
     if count == len(fewest):

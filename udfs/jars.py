@@ -1,6 +1,6 @@
-"""The jars that Spark needs besides its own: Delta Lake, resolved once into a folder of the project.
+"""The jars that Spark needs besides its own: Delta Lake, fetched once into a folder of the project.
 
-Jars that a running session adds vanish when its first client leaves, so they are resolved beforehand and given to the
+Jars that a running session adds vanish when its first client leaves. So they are fetched beforehand and given to the
 server as a plain class path.
 """
 
@@ -44,7 +44,7 @@ def java_command() -> str:
 
 
 def check_java() -> None:
-    """See that Spark will find a Java that it runs on.
+    """Check that Spark will find a Java that it runs on.
 
     Raises:
         JarsError: there is none, or one of another version.
@@ -88,10 +88,9 @@ def resolve_jars(
     without: str = "",
     all_of_them: bool = False,
 ) -> bool:
-    """Bring the jars into the folder; True when there was something to do. A run that breaks leaves no half folder.
+    """Fetch the jars into the folder; True if there was something to do. A run that fails leaves no half folder.
 
-    Those that Spark ships are left out, unless `all_of_them` is asked for; so is what stands in `without`, as
-    `group:artifact`.
+    Jars that Spark ships are left out, unless `all_of_them` is set. So is `without`, given as `group:artifact`.
 
     Raises:
         JarsError: no Java, no network, no such artifact, or the folder cannot be written.

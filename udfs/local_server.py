@@ -23,20 +23,20 @@ _PATIENCE = 180.0  # seconds for a server to be ready
 
 
 SHORT_LIVED = {
-    # the smaller compiler alone; with it comes a cache of 48 MB, too small for Spark, which would be swept all the time
+    # the smaller compiler alone. Its default cache of 48 MB is too small for Spark and would be cleared all the time
     "spark.driver.defaultJavaOptions": (
         "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m"
-        " -XX:+UseSerialGC -Xms3g -Xmn1200m -XX:MetaspaceSize=512m"  # all at once: to grow into it costs collections
+        " -XX:+UseSerialGC -Xms3g -Xmn1200m -XX:MetaspaceSize=512m"  # all memory at once: growth costs collections
     ),
     "spark.hadoop.hive.server2.async.exec.threads": "8",  # a new thread sets up a metastore client of its own
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.lightweightPlanChangeValidation": "false",  # of every rule's plan: Spark looking for its own mistakes
+    "spark.sql.lightweightPlanChangeValidation": "false",  # looks for mistakes of Spark itself after every rule
     "spark.sql.shuffle.partitions": "2",
     "spark.databricks.delta.snapshotPartitions": "1",
 }
-"""Settings of a server that lives for minutes and sees little data: to compile would cost more than it saves."""
+"""Settings of a server that lives for minutes and reads little data: to compile would cost more than it saves."""
 
 
 class LocalServerError(Exception):
@@ -67,11 +67,11 @@ def local_server(
 ) -> Iterator[LocalServer]:
     """Start a server on a free port, its tables in `folder`; stop it when the block ends, also by an error.
 
-    `conf` are Spark settings, which overrule the server's own. The server is that of another `checkout`, where one is
-    given.
+    `conf` are Spark settings, which replace the server's own. If a `checkout` is given, the server runs that one's
+    code.
 
     Raises:
-        LocalServerError: it does not come up.
+        LocalServerError: it does not start.
     """
     command = [sys.executable, "-m", "udfs.thrift_server", "--port", "0", "--warehouse", str(folder.resolve())]
     for key, value in conf.items():

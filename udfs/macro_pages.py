@@ -225,8 +225,8 @@ def columns_page() -> str:
     for name in FORMATS:
         own = macros().format_of(name)["columns"]
         if own:
-            told = [(f"`{each['name']}`", f"`{each['data_type']}`", each["description"]) for each in own]
-            parts += [f"### {name}", _table(("column", "type", "meaning"), told)]
+            listed = [(f"`{each['name']}`", f"`{each['data_type']}`", each["description"]) for each in own]
+            parts += [f"### {name}", _table(("column", "type", "meaning"), listed)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -261,22 +261,22 @@ def macros_page() -> str:
         given = [argument["name"] for argument in entry["arguments"]]
         if given != _names(signatures[entry["name"]]):
             raise ValueError(f"macros/_macros.yml: `{name}` must have the arguments ({signatures[entry['name']]})")
-        told = [argument for argument in entry["arguments"] if not (is_test and argument["name"] == "model")]
-        rows = [(f"`{each['name']}`", f"`{each['type']}`", _line(each["description"])) for each in told]
+        listed = [argument for argument in entry["arguments"] if not (is_test and argument["name"] == "model")]
+        rows = [(f"`{each['name']}`", f"`{each['type']}`", _line(each["description"])) for each in listed]
         see = entry.get("config", {}).get("meta", {}).get("see")
         text = _line(entry["description"]) + (f" See {see}." if see else "")
         head = f"### {name}" if is_test else f"### {name}\n\n`{name}({signatures[name]})`"
         parts[is_test] += [head, text, *([_table(("argument", "type", "what it is"), rows)] if rows else [])]
-    untold = {test.stem for test in REPOSITORY.glob("tests/generic/*.sql")} - {
+    missing = {test.stem for test in REPOSITORY.glob("tests/generic/*.sql")} - {
         entry["name"].removeprefix("test_") for entry in entries
     }
-    if untold:
-        raise ValueError(f"macros/_macros.yml lacks the generic tests {sorted(untold)}")
+    if missing:
+        raise ValueError(f"macros/_macros.yml lacks the generic tests {sorted(missing)}")
     return "\n\n".join([*parts[False], *parts[True], _TESTS_TAIL])
 
 
 def _signatures() -> Mapping[str, str]:
-    """What stands between the brackets of each macro, and of each generic test by the name that dbt gives it."""
+    """The text between the brackets of each macro, and of each generic test by the name that dbt gives it."""
     found = {}
     for path in (*REPOSITORY.glob("macros/**/*.sql"), *REPOSITORY.glob("tests/generic/*.sql")):
         for kind, name, arguments in _SIGNATURE.findall(path.read_text(encoding="utf-8")):
@@ -343,9 +343,9 @@ _CODES_HEAD = """<!-- Written by `python -m udfs.docs` from `seeds/reference/rea
 
 # Reason codes
 
-A code says why a raw row is not a change by itself, or why a change needs a look. It stands before the colon in `_status_reason`
-and `_report`, and in `code` or `reason_code` of the models that list such rows. Behind the colon are the place and the value.
-`dbt build` loads these codes as the table `reason_codes`, too."""
+A code says why a raw row is not a change by itself, or why a change needs a look. It is the part before the colon in
+`_status_reason` and `_report`; after the colon are the place and the value. Models that list such rows have it as `code` or
+`reason_code`. `dbt build` also loads these codes as the table `reason_codes`."""
 
 
 # decisions

@@ -35,7 +35,7 @@ def _register_in_session(spark: SparkSession, entry: SqlFunction) -> None:
     # Workers need not find this package: its code travels inside the function, whatever the master and wherever the
     # session was started from.
     pickler: Any = cloudpickle  # has no types
-    vectorise: Any = arrow_udf  # has types for calls that say the kind of UDF, which the function's own types tell
+    vectorise: Any = arrow_udf  # its types want the kind of UDF, which is known from the function's own types
     pickler.register_pickle_by_value(udfs)
     try:
         spark.udf.register(entry.name, vectorise(_in_patient_worker(entry.function), entry.return_type))
@@ -44,11 +44,11 @@ def _register_in_session(spark: SparkSession, entry: SqlFunction) -> None:
 
 
 def _in_patient_worker(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, in a worker that from its first call on takes the archives on its path as they are.
+    """The function; its first call lets the worker no longer look for changes in the archives on its path.
 
-    Spark sets its own archives on the path of its workers, and has a worker look for new modules before each task.
-    Python up to 3.11 then reads the list of all files of an archive, once for every package in it: 0.1 s a task and
-    function. An archive does not change while a worker lives.
+    Spark puts its own archives on the path of its workers, and lets a worker look for new modules before each task.
+    Python up to 3.11 then reads the list of all files of an archive, once for every package in it: 0.1 s for each task
+    and function. An archive does not change while a worker lives.
     """
 
     @functools.wraps(function)

@@ -1,7 +1,7 @@
 r"""Table keys of the Identity Manager event log: `name=value`, several joined by `+`.
 
-A value that holds any of `, ; ' + " = \ < >` stands in double quotes; inside them `"` is written `\"` and `\` is
-written `\\`. A name runs up to its `=` and can hold anything but `=` and `+`.
+A value that has any of `, ; ' + " = \ < >` is in double quotes; inside them `"` is written `\"` and `\` is written
+`\\`. A name ends at its `=` and can have any character but `=` and `+`.
 """
 
 from __future__ import annotations
@@ -41,12 +41,13 @@ def parse_table_key(table_key: pa.Array) -> pa.Array:
     `table_key`, string, shape (n,).
 
     Returns struct<pairs array<struct<name string, value string>>, error string>, shape (n,), null where the key is
-    null. `pairs` stand as logged: blanks are kept, names keep their case, quotes and escapes are taken off the values,
-    an empty value is the empty text. Where the key is malformed, `pairs` is null and `error` says what stands where
-    (characters counted from 1) and how to mend it: a missing name (also one of blanks only) or `=`, a name that is
-    there twice in the same spelling, a quote that is not closed, an escape other than `\"` and `\\`, text after a
-    closing quote, a character that needs quotes and has none, bytes that are not UTF-8. Raises TypeError for a column
-    of another type, never for a value.
+    null. Blanks are kept, names keep their case, quotes and escapes are removed from values, and an empty value is the
+    empty text. For a malformed key `pairs` is null, and `error` says what is wrong, at which character (from 1), and
+    how to correct it. Raises TypeError for a column of another type, never for a value.
+
+    A key is malformed by a missing name (also one of blanks only), a missing `=`, the same name twice (case counts), a
+    quote that is not closed, an escape other than `\"` and `\\`, text after a closing quote, a character that needs
+    quotes and has none, or bytes that are not UTF-8.
 
     Source: `table_key` of the event log of NetIQ Identity Manager's JDBC driver.
 
@@ -62,7 +63,7 @@ def parse_table_key(table_key: pa.Array) -> pa.Array:
 def format_table_key(pairs: Iterable[tuple[str, str]]) -> str:
     r"""The table key of these pairs of name and value, in their order.
 
-    Raises ValueError where no table key can say it: no pair, a name that is blank, holds `=` or `+`, or is there twice.
+    Raises ValueError where there is no such table key: no pair; a name that is blank, has `=` or `+`, or is repeated.
 
     >>> print(format_table_key([("a", "1"), ("b", 'x+"y"')]))
     a=1+b="x+\"y\""
@@ -80,7 +81,7 @@ def format_table_key(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def quote_value(value: str) -> str:
-    r"""A value as it stands in a table key: in double quotes where it needs them.
+    r"""A value as it is written in a table key: in double quotes where it needs them.
 
     >>> print(quote_value("plain text"), quote_value('a,b'), quote_value('"\\'))
     plain text "a,b" "\"\\"
@@ -92,7 +93,7 @@ def quote_value(value: str) -> str:
 
 
 def pairs_as_logged(key: str) -> list[str] | None:
-    r"""The pairs of a table key as they stand in it, quotes and blanks included; None where the key is malformed.
+    r"""The pairs of a table key as they are written in it, with quotes and blanks; None where the key is malformed.
 
     >>> pairs_as_logged('a="1+2"+b= 3')
     ['a="1+2"', 'b= 3']
@@ -106,7 +107,7 @@ def _parse_distinct(keys: pa.Array) -> pa.Array:
     """Parsed keys of which none is null: the plain ones all at once, the others (quoted or malformed) one by one."""
     try:
         keys.validate(full=True)
-    except pa.ArrowInvalid:  # bytes that are not UTF-8 somewhere: each key has to be looked at alone
+    except pa.ArrowInvalid:  # bytes that are not UTF-8 somewhere: each key must be parsed by itself
         return _parse_one_by_one(keys)
     parsed, is_plain = _parse_plain(keys)
     if is_plain.all():
@@ -118,7 +119,7 @@ def _parse_distinct(keys: pa.Array) -> pa.Array:
 
 
 def _parse_plain(keys: pa.Array) -> tuple[pa.Array, Flags]:
-    """Parsed keys, and which of them are right: those that `=` and `+` in turn part, and nothing odd stands in."""
+    """Parsed keys, and which of them are right: `=` and `+` alternate, and no other special character is in them."""
     flat = flatten(keys)
     ends = flat.starts + flat.lengths
     kinds = _KINDS[flat.data]
@@ -167,7 +168,7 @@ def _slices(flat: FlatBytes, starts: Integers, ends: Integers) -> pa.Array:
 
 
 def _rows_with_a_name_twice(row: Integers, names: pa.Array) -> Integers:
-    """The rows that bear one name twice; `row` tells the row of each name."""
+    """The rows that have one name twice; `row` is the row of each name."""
     encoded = names.dictionary_encode()
     row_and_name = np.sort(row * len(encoded.dictionary) + encoded.indices.to_numpy())
     twice = row_and_name[1:][row_and_name[1:] == row_and_name[:-1]]

@@ -97,7 +97,7 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 def _cause(error: Exception) -> str:
-    """The first line that tells the cause: py4j sets a line of its own before what Java said."""
+    """The first line with the cause: py4j writes a line of its own before what Java said."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return next((line[2:] for line in lines if line.startswith(": ")), lines[0])
 
@@ -129,7 +129,7 @@ def _settings(options: argparse.Namespace, folder: Path, port: int, jars: Sequen
         "spark.driver.extraClassPath": ":".join(map(str, jars)),
         "spark.driver.memory": "4g",
         "spark.driver.extraJavaOptions": (
-            "-XX:ReservedCodeCacheSize=512m "  # where that is full, nothing more is compiled
+            "-XX:ReservedCodeCacheSize=512m "  # when it is full, nothing more is compiled
             f'"-Djava.io.tmpdir={tmp}" "-Dderby.system.home={metastore}"'
             f' "-Dderby.stream.error.file={metastore / "derby.log"}"'
             # the same for Hive's own sessions as for Spark's
@@ -143,18 +143,18 @@ def _settings(options: argparse.Namespace, folder: Path, port: int, jars: Sequen
         "spark.sql.catalogImplementation": "hive",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.sql.session.timeZone": "UTC",
-        # constraints of every column from every other: over wide tables that takes minutes and all of the memory
+        # it derives constraints of every column from every other: for wide tables that takes minutes and all memory
         "spark.sql.constraintPropagation.enabled": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
-        # generated classes, which the next statement of the same shape finds compiled: Spark keeps but 100 of them
+        # compiled classes are kept for the next statement of the same shape: by default Spark keeps only 100
         "spark.sql.codegen.cache.maxEntries": "3000",
         _METASTORE_URL: connection,
-        # as Hive's own sessions have it: two that differ make the metastore set itself up anew for every session
+        # as Hive's own sessions have it: if the two differ, the metastore is set up anew for every session
         "spark.hadoop.datanucleus.rdbms.datastoreAdapterClassName": "org.datanucleus.store.rdbms.adapter.DerbyAdapter",
-        "spark.hadoop.hive.metastore.try.direct.sql": "false",  # its check of the schema costs seconds a session
+        "spark.hadoop.hive.metastore.try.direct.sql": "false",  # its check of the schema takes seconds in each session
         "spark.hadoop.hive.exec.scratchdir": str(tmp / "hive"),
         "spark.hadoop.hive.exec.local.scratchdir": str(tmp / "hive"),
-        # with a user for each session, every look into the metastore sets up Hive's client anew
+        # with a user for each session, Hive makes a new client for every look into the metastore
         "spark.hadoop.hive.server2.enable.doAs": "false",
         "spark.hadoop.hive.server2.thrift.bind.host": options.host,
         "spark.hadoop.hive.server2.thrift.port": str(port),
@@ -173,7 +173,7 @@ def _settings(options: argparse.Namespace, folder: Path, port: int, jars: Sequen
 
 
 def _claim(folder: Path) -> IO[str]:
-    """Lock the folder for this process, and wait for the JVM of a server that was killed to be gone."""
+    """Lock the folder for this process, and wait until the JVM of a server that was killed has ended."""
     try:
         (folder / "metastore").mkdir(parents=True, exist_ok=True)
         lock = (folder / "server.lock").open("a")
@@ -202,9 +202,9 @@ def _metastore_url(folder: Path) -> str:
 
 
 def _let_views_be_long(spark: Any, url: str) -> None:
-    """Let the metastore hold views of any length.
+    """Let the metastore take views of any length.
 
-    The tables that it makes for itself take 32,700 characters, which a staging view over some hundred columns exceeds.
+    The tables that it makes for itself take 32,700 characters. A staging view over some hundred columns has more.
     """
     spark.sql("show tables like 'none'").collect()  # the metastore makes its tables when they are asked for
     connection = spark._jvm.java.sql.DriverManager.getConnection(url)
@@ -220,7 +220,7 @@ def _let_views_be_long(spark: Any, url: str) -> None:
 
 
 def jvms_of(folder: Path) -> list[int]:
-    """The processes that have this folder's metastore on their command line; none where there is no /proc."""
+    """The processes with this folder's metastore on their command line; empty where there is no /proc."""
     mark = os.fsencode(f"{_database(folder)};")
     found = []
     for command_line in Path("/proc").glob("[0-9]*/cmdline"):
@@ -271,13 +271,14 @@ def _start_server(spark: Any, host: str, port: int) -> None:
 
 
 def _let_sessions_share_hive(spark: Any) -> None:
-    """Let sessions come and go beside each other: they are of one user, and share Hive's client of the metastore.
+    """Let sessions come and go at the same time: they have one user, and share Hive's client of the metastore.
 
-    A session that ends closes the client that its thread holds, which is that of all: others meet it closed in the
-    middle of a statement. A plain holder closes nothing when it is emptied. And a session that makes a client by Hive's
-    own way loads Hive's functions, of whose classes Spark leaves some out: its connection would break, and later ones
-    wait without end; so Hive is told that they are loaded. Both are private (Hive 2.3, as Spark 4.1 bears it), the
-    second a counter, reached through handles, since py4j hands a number on as its value.
+    A session that ends closes the client in its thread, which all share: others find it closed in the middle of a
+    statement. A plain `ThreadLocal` as holder closes nothing. And a session that makes a client in Hive's own way loads
+    Hive's functions, some of whose classes Spark leaves out. Its connection would break, and later ones would wait
+    without end. So Hive's counter is set to the value that means that they are loaded. Both fields are private (Hive
+    2.3, which Spark 4.1 includes). The counter is set through method handles, because py4j would pass the number as a
+    plain value.
     """
     jvm: Any = spark._jvm
     hive = jvm.java.lang.Class.forName("org.apache.hadoop.hive.ql.metadata.Hive")
@@ -294,7 +295,7 @@ def _let_sessions_share_hive(spark: Any) -> None:
 
 
 def _end(jvm: Any) -> None:
-    """Let the JVM go: it leaves when its standard input closes."""
+    """End the JVM: it ends when its standard input closes."""
     jvm.stdin.close()
     try:
         jvm.wait(_PATIENCE)

@@ -1,6 +1,6 @@
 """XDS documents of Identity Manager: what the Publisher channel of its JDBC driver makes of the events of an event log.
 
-An element stands for events of one type and one key. lxml writes it, so that every text is escaped.
+There is one element for the events of one type and one key. lxml writes it, so that every text is escaped.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def format_association(table_key: pa.Array, table_name: pa.Array, schema_name: p
 
     `table_key`, `table_name`, `schema_name`, string, shape (n,).
 
-    Returns string, shape (n,). The pairs stand as they were logged, in that order; the names of table and schema are
-    quoted where a table key would quote a value. Null where one of the three is null, where the table key is malformed,
-    and where bytes are not UTF-8. Raises TypeError for columns of another type, never for a value.
+    Returns string, shape (n,). The pairs are written as they were logged, in that order. The names of table and schema
+    are quoted where a table key would quote a value. Null where one of the three is null, where the table key is
+    malformed, and where bytes are not UTF-8. Raises TypeError for columns of another type, never for a value.
 
     Source: the associations of NetIQ Identity Manager's JDBC driver.
 
@@ -57,19 +57,23 @@ def build_xds_document(
     old_values: pa.Array,
     new_values: pa.Array,
 ) -> pa.Array:
-    """The XDS element that stands for events of one type and one key, as text.
+    """The XDS element for events of one type and one key, as text.
 
     `event_type`, int (1 to 8), `class_name` and `association`, string, all of shape (n,). `names`, `value_types`
     (`string` or `octet`), `old_values` and `new_values`, array<string>, shape (n,): in each row lists of one length,
-    one entry an attribute, in the order of the events; a null list stands for nulls, a null value type for `string`.
+    one entry an attribute, in the order of the events. A null list means nulls, a null value type means `string`.
 
-    Returns struct<document string, error string>, shape (n,), null where `event_type` is null. Type 1 is an `add`, 4 a
-    `delete`, the others are a `modify`: type 2 removes the old value, the others remove all values, and all add the
-    new one. A null value is not removed or added, and an attribute without either is left out. Where nothing can be
-    written, `document` is null and `error` says why: no attribute is left, a text holds a character that XML 1.0
-    forbids (places count from 1) or is not UTF-8, an attribute has no name, the lists differ in length, class name or
-    association is null, the type is none of the eight. Raises TypeError for columns of another type, never for a
-    value.
+    Returns struct<document string, error string>, shape (n,), null where `event_type` is null.
+
+        type 1   `add`
+        type 4   `delete`
+        type 2   `modify`, which removes the old value and adds the new one
+        others   `modify`, which removes all values and adds the new one
+
+    A null value is not removed or added, and an attribute without either is left out. Where nothing can be written,
+    `document` is null and `error` says why: no attribute is left; a text is not UTF-8 or has a character that XML 1.0
+    forbids (places count from 1); an attribute has no name; the lists differ in length; class name or association is
+    null; the type is not one of the eight. Raises TypeError for columns of another type, never for a value.
 
     Source: the events of NetIQ Identity Manager's JDBC driver.
 
@@ -89,7 +93,7 @@ type="string">John</value></add-value></modify-attr></modify>
 
 
 def _texts(function: str, argument: str, values: pa.Array) -> pa.Array:
-    """Texts as bytes, for they need not be UTF-8."""
+    """Texts as bytes, because they need not be UTF-8."""
     return require_type(function, argument, values, ("string",)).cast(pa.binary())
 
 

@@ -95,7 +95,7 @@ def encode(schema: Mapping[str, Any], record: Mapping[str, Any]) -> bytes:
 
 
 def envelope(message: bytes, kind: str, schema_id: str | None = None, schema: str | None = None) -> bytes:
-    """A message in its envelope, which tells the id of its schema, or the schema."""
+    """A message in its envelope, which has the id of its schema, or the schema."""
     return encode(
         ENVELOPE_SCHEMA,
         {
@@ -110,7 +110,7 @@ def envelope(message: bytes, kind: str, schema_id: str | None = None, schema: st
 
 
 def with_avro_values(row: Row | None) -> dict[str, Any] | None:
-    """A row whose times are told to be in UTC, as Avro asks."""
+    """A row whose times are marked as UTC, as Avro needs them."""
     return None if row is None else {name: _value(value) for name, value in row.items()}
 
 

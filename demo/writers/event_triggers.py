@@ -15,12 +15,12 @@ from demo.history import Change, Row, Transaction
 EVENT_LOG = "event_log"
 DELETE_ROW = 4
 BY_ROW = (5, 6)
-"""The types of events that tell of a row, not of a field, besides the delete."""
+"""The types of events that are about a row, not about a field, besides the delete."""
 QUERY_BACK = (5, 6, 7, 8)
-"""The types of events that bear no values."""
+"""The types of events that have no values."""
 
 NO_KEY_VALUE = "none"
-"""What a key bears here that is null elsewhere: a table key has no way to say null."""
+"""A key column that is null elsewhere has this value here: a table key has no way to say null."""
 
 _PADDED = 6
 
@@ -31,11 +31,11 @@ class LoggedTable:
 
     Attributes:
         table: the source table
-        name: the name of the table, or of the view over it, as it stands in the log
+        name: the name of the table, or of the view over it, as the log has it
         insert_type: of the events of an insert: 1 or 7, one a field, or 5, one a row
         update_type: of the events of an update: 2 or 8, one a field that changed, or 6, one a row
-        key_names: what stands for the key columns in a table key, name by name in its order, with the column
-        key_names_of_deletes: the same in the events of deletes, of which the trigger was written by somebody else
+        key_names: the names in a table key, in its order, each with its key column
+        key_names_of_deletes: the same for the events of deletes, whose trigger was written by somebody else
         cleared: columns whose updates remove all values (type 3)
     """
 
@@ -49,12 +49,12 @@ class LoggedTable:
 
     @property
     def is_read_back(self) -> bool:
-        """Whether the events bear no values, so that the table's rows land as well."""
+        """Whether the events have no values, so that the table's rows land as well."""
         return self.insert_type in QUERY_BACK
 
 
 def as_logged_source(transaction: Transaction) -> Transaction:
-    """A transaction as the source behind the event log has it, whose keys are never null."""
+    """A transaction as it is in the logged database, whose keys are never null."""
     return replace(transaction, changes=tuple(_with_whole_keys(change) for change in transaction.changes))
 
 
@@ -78,7 +78,7 @@ class _Dialect:
     """What two databases write in different ways.
 
     Attributes:
-        differs: the operator that tells two values apart, null equal to null
+        differs: the operator that is true for two different values; null equals null
         matches: a condition on a text, by the characters of which it holds one
         text: a value of a Spark type as the log has it
         event_time: the time of the event
@@ -192,9 +192,9 @@ def _statement(
         logged: the table
         dialect: of the database
         event_type: of the event
-        key_of: `old` or `new`: the row whose key the event bears
-        column: the column that it tells of
-        values_of: which of the two values it bears, where events of its type bear values
+        key_of: `old` or `new`: the row whose key the event has
+        column: the column that it is about
+        values_of: which of the two values it has, where events of its type have values
     """
     is_delete = event_type == DELETE_ROW
     names = logged.key_names_of_deletes if is_delete else logged.key_names
@@ -216,7 +216,7 @@ def _statement(
 
 
 def _key_value(dialect: _Dialect, value: str, data_type: str, is_padded: bool) -> str:
-    """A value as it stands in a table key: numbers now and then padded, texts in quotes where they need them."""
+    """A value as it is written in a table key: numbers now and then padded, texts in quotes where they need them."""
     if data_type != "string":
         number = dialect.text(value, data_type)
         return f"substr('{' ' * _PADDED}', 1 + length({number})) || {number}" if is_padded else number

@@ -14,7 +14,7 @@ from demo.landing import Landed
 
 
 class Verdict(NamedTuple):
-    """What staging must find about a raw row: its `_status`, and the reason code where it is rejected or waiting."""
+    """What staging must say about a raw row: its `_status`, and the reason code where it is rejected or waiting."""
 
     status: str
     code: str | None
@@ -27,7 +27,7 @@ class RawTable:
     Attributes:
         name: its name
         columns: its columns with Spark types
-        is_replaced: whether a batch holds all of its rows, which take the place of those before; else it adds rows
+        is_replaced: whether a batch holds all of its rows and replaces those before; else it adds rows
     """
 
     name: str
@@ -59,12 +59,12 @@ class FeedWriter(ABC):
     ) -> Mapping[str, Sequence[tuple[Landed, ...]]]:
         """Writes a batch: the transactions that were committed since the batch before.
 
-        What is not in the batch although its transaction is (a row that comes late) never alters the state of a table.
+        Some rows of these transactions come late, in the next batch. Such a row never alters the state of a table.
 
         Args:
             transactions: in the order of their commits
             loaded: with the first batch: the transactions before, which filled the empty tables by inserts. A feed that
-                begins with a copy of the tables writes their rows as such, and any other writes them as changes
+                begins with a full load writes their rows as a load, and any other writes them as changes
             last: whether everything must be delivered now
 
         Returns:
@@ -72,15 +72,15 @@ class FeedWriter(ABC):
         """
 
     def source_contents(self, contents: Contents) -> Contents:
-        """What the source of this feed holds where the demo holds that: the same, unless a feed says otherwise."""
+        """The contents of this feed's source, from those of the demo's: the same, unless a feed changes them."""
         return contents
 
     @property
     @abstractmethod
     def expected_statuses(self) -> Mapping[str, Counter[Verdict]]:
-        """How many of the raw rows written so far bear which verdict, by source table."""
+        """How many of the raw rows written so far must get which verdict, by source table."""
 
     @property
     @abstractmethod
     def expected_changes(self) -> Mapping[str, int]:
-        """How many distinct changes the raw rows written so far tell of, by source table."""
+        """How many distinct changes are in the raw rows written so far, by source table."""

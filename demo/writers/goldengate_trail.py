@@ -73,8 +73,8 @@ class Record:
     Attributes:
         table: whose it is; None where it is of no table, or of one that is not replicated
         header: the fields of the record, by column of the raw table
-        verdict: what staging must come to
-        is_change: whether a change stands here: a whole record, the first of its pieces, the half after of an update
+        verdict: what staging must say of it
+        is_change: whether a change counts here: a whole record, the first of its pieces, the after image of an update
     """
 
     table: Table | None
@@ -181,7 +181,7 @@ class GoldenGateTrailWriter(FeedWriter):
     # transactions
 
     def _written(self, transaction: Transaction) -> Iterator[Record]:
-        """A transaction, now and then behind attempts to write it that were abandoned."""
+        """A transaction, now and then after attempts to write it that were abandoned."""
         records = [record for change in transaction.changes for record in self._of_change(change)]
         tokens = self._tokens(transaction)
         while len(records) > 1 and self._random.random() < _ABANDONED:
@@ -191,7 +191,7 @@ class GoldenGateTrailWriter(FeedWriter):
         yield from self._placed(records, tokens)
 
     def _placed(self, records: Sequence[Record], tokens: Image, *, ends: bool = True) -> Iterator[Record]:
-        """The records of one transaction at the end of the trail: the first one tells the transaction."""
+        """The records of one transaction at the end of the trail: the first one has the transaction's ids."""
         for place, record in enumerate(records):
             is_last = ends and place == len(records) - 1
             trans_ind = (ONLY if is_last else FIRST) if place == 0 else (LAST if is_last else MIDDLE)
@@ -205,10 +205,10 @@ class GoldenGateTrailWriter(FeedWriter):
         return replace(record, header={**record.header, "trail_seqno": self._seqno, "trail_rba": self._rba, **header})
 
     def _tokens(self, transaction: Transaction) -> Image:
-        told = {"LOGCSN": str(10_000 + transaction.number), "TRANID": f"7.{transaction.number}.1"}
+        ids = {"LOGCSN": str(10_000 + transaction.number), "TRANID": f"7.{transaction.number}.1"}
         if self._random.random() < 0.3:  # under the ids of the tokens
-            return {"L": told["LOGCSN"], "6": told["TRANID"], "R": "AAAR3sAAEAAAACXAAA"}
-        return told
+            return {"L": ids["LOGCSN"], "6": ids["TRANID"], "R": "AAAR3sAAEAAAACXAAA"}
+        return ids
 
     # changes
 
@@ -222,7 +222,7 @@ class GoldenGateTrailWriter(FeedWriter):
         verdict: Verdict = _ACCEPTED,
         **header: Landed,
     ) -> Record:
-        told: dict[str, Landed] = {
+        usual: dict[str, Landed] = {
             "trail_name": TRAIL,
             "hdr_ind": "E",
             "undo_flag": 0,
@@ -243,7 +243,7 @@ class GoldenGateTrailWriter(FeedWriter):
             "before_data": before,
             "after_data": after,
         }
-        return Record(table, {**told, **header}, verdict, is_change=verdict == _ACCEPTED)
+        return Record(table, {**usual, **header}, verdict, is_change=verdict == _ACCEPTED)
 
     def _of_change(self, change: Change) -> list[Record]:
         table, at = TABLES[change.table], change.changed_at
@@ -268,10 +268,10 @@ class GoldenGateTrailWriter(FeedWriter):
                 return [half, self._record(table, UPDATE, at, after)]
             return [self._record(table, UNIFIED_KEY_UPDATE if moves else UNIFIED_UPDATE, at, after, before)]
         if table.name == "prices":
-            borne = {**self._key(table, after), **{name: after[name] for name in change.changed_columns}}
+            image = {**self._key(table, after), **{name: after[name] for name in change.changed_columns}}
             if moves:
-                return [self._record(table, KEY_UPDATE, at, borne, self._key(table, before))]
-            return [self._record(table, FIELD_COMP, at, borne)]
+                return [self._record(table, KEY_UPDATE, at, image, self._key(table, before))]
+            return [self._record(table, FIELD_COMP, at, image)]
         if moves:
             return self._in_pieces(self._record(table, KEY_UPDATE_32, at, after, self._key(table, before)))
         return self._in_pieces(self._record(table, UPDATE, at, after))
@@ -352,7 +352,7 @@ class GoldenGateTrailWriter(FeedWriter):
         yield self._at_end(self._record(None, INSERT, STARTED_AT, {}, verdict=unknown), trans_ind=ONLY, tokens=None)
 
     def _broken(self, transactions: Sequence[Transaction]) -> Iterator[Record]:
-        """A transaction of records that cannot be read; each would do harm where it was accepted."""
+        """A transaction of records that cannot be read; each would do harm if it was accepted."""
         records = []
         for change in {change.table: change for change in _changes(transactions) if change.after is not None}.values():
             table, at = TABLES[change.table], change.changed_at
@@ -414,12 +414,12 @@ class GoldenGateTrailWriter(FeedWriter):
 
 
 def trail_name(table: Table) -> str:
-    """The name of a table as it stands in the trail."""
+    """The name of a table as the trail has it."""
     return f"SHOP.{table.name.upper()}"
 
 
 def name_in_trail(table: Table, name: str) -> str:
-    """The name of a column as it stands in the trail."""
+    """The name of a column as the trail has it."""
     return name.upper() if table.name == "machine_settings" else name
 
 

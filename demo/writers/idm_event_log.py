@@ -1,7 +1,7 @@
 """Writes the event log of Identity Manager's JDBC driver: triggers fill it in a database that replays the history.
 
 Orders are logged field by field with their values, prices field by field to be read anew, and machine_settings row by
-row to be read anew through a view. Beside the log land the rows of the tables that are read, as a replica shows them.
+row to be read anew through a view. The rows of the tables that are read land as well, as a replica shows them.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ class Event:
 
     Attributes:
         table: the table whose entry takes it; None where no entry does
-        fields: what it bears, by column of the raw table
-        verdict: what staging must come to; of an event that is to be read, while its row lives
+        fields: its values, by column of the raw table
+        verdict: what staging must say of it; of an event that reads its row, while the row lives
         key: the key of the row, of events that the triggers wrote
     """
 
@@ -117,7 +117,7 @@ class Event:
 
     @property
     def is_to_be_read(self) -> bool:
-        """Whether it stands for what its row holds when it is read."""
+        """Whether it has no values and reads its row."""
         return self.verdict == _ACCEPTED and self.fields["event_type"] in QUERY_BACK
 
     @property
@@ -127,7 +127,7 @@ class Event:
 
     @property
     def touched(self) -> frozenset[tuple[str, Key, str]]:
-        """What of which row it sets: columns, or all of them."""
+        """Which columns of which row it sets, or that it sets all of them."""
         if self.table is None or self.key is None:
             return frozenset()
         whole = self.fields["event_type"] in (DELETE_ROW, *BY_ROW)
@@ -195,7 +195,7 @@ class LoggedDatabase:
         return self._last_record_id
 
     def contents(self) -> Contents:
-        """All rows of all tables as they stand now, by table."""
+        """All rows of all tables as they are now, by table."""
         return self._database.contents()
 
 
@@ -239,7 +239,7 @@ class IdmEventLogWriter(FeedWriter):
     ) -> Mapping[str, Sequence[tuple[Landed, ...]]]:
         """Writes a batch: new events, late ones of the batch before, some again, processed ones, and broken ones.
 
-        See `FeedWriter.write`. The replicas show the tables as they stand at the end of the batch.
+        See `FeedWriter.write`. The replicas show the tables as they are at the end of the batch.
         """
         past = list(self._past()) if self._batches == 0 else []
         logged: list[Event] = []
@@ -293,7 +293,7 @@ class IdmEventLogWriter(FeedWriter):
         return Counter(event.verdict for event in self.delivered if event.table is None)
 
     def _verdict(self, event: Event) -> Verdict:
-        """The verdict on an event as the replicas stand now."""
+        """The verdict on an event, with the replicas as they are now."""
         if event.table is not None and event.is_to_be_read and event.key not in self._living[event.table.name]:
             return _IGNORED
         return event.verdict
@@ -347,7 +347,7 @@ class IdmEventLogWriter(FeedWriter):
 
     def _made(self, logged: LoggedTable | None, verdict: Verdict, at: datetime, **fields: Landed) -> Event:
         """An event that no trigger wrote; of a delete, where nothing else is said."""
-        told: dict[str, Landed] = {
+        header: dict[str, Landed] = {
             "record_id": self._source.draw_record_id(),
             "table_key": None,
             "status": "N",
@@ -359,7 +359,7 @@ class IdmEventLogWriter(FeedWriter):
             "old_value": None,
             "new_value": None,
         }
-        return Event(None if logged is None else logged.table, {**told, **fields}, verdict)
+        return Event(None if logged is None else logged.table, {**header, **fields}, verdict)
 
     def _past(self) -> Iterator[Event]:
         """Events that the driver processed before the demo began, of rows that are gone."""
@@ -367,15 +367,15 @@ class IdmEventLogWriter(FeedWriter):
             key = tuple(-1 if column.data_type != "string" else "of the past" for column in _key_columns(logged.table))
             for status in "SWEF":
                 column = logged.table.key[0]
-                told = {"table_key": key_text(logged.table, key), "column_name": column, "new_value": str(key[0])}
-                yield self._made(logged, _IGNORED, STARTED_AT, status=status, event_type=1, **told)
+                given = {"table_key": key_text(logged.table, key), "column_name": column, "new_value": str(key[0])}
+                yield self._made(logged, _IGNORED, STARTED_AT, status=status, event_type=1, **given)
 
     def _processed(self, event: Event) -> Event:
         """An event as the driver leaves it in the log when it has read it."""
         return replace(event, fields={**event.fields, "status": self._random.choice("SSSWEF")}, verdict=_IGNORED)
 
     def _broken(self, transactions: Sequence[Transaction]) -> Iterator[Event]:
-        """Events that cannot be read; each would do harm where it was accepted."""
+        """Events that cannot be read; each would do harm if it was accepted."""
         changes = [change for transaction in transactions for change in as_logged_source(transaction).changes]
         for change in {change.table: change for change in changes if change.after is not None}.values():
             assert change.after is not None
@@ -431,7 +431,7 @@ class IdmEventLogWriter(FeedWriter):
 
 
 def keys_of(events: Sequence[Mapping[str, Any]]) -> list[Key]:
-    """The keys that sound events bear in their table keys, in the order of their table's key."""
+    """The keys in the table keys of sound events, in the order of their table's key."""
     parsed = parse_table_key(pa.array([event["table_key"] for event in events], pa.string())).to_pylist()
     tables = {logged.name: logged.table for logged in LOGGED_TABLES.values()}
     keys: list[Key] = []
@@ -443,7 +443,7 @@ def keys_of(events: Sequence[Mapping[str, Any]]) -> list[Key]:
 
 
 def key_text(table: Table, key: Key) -> str:
-    """A key as it stands in the log, without what the triggers vary.
+    """A key as the log has it, without what the triggers vary.
 
     >>> key_text(TABLES["prices"], ("a,b", "EU"))
     'article="a,b"+region=EU'

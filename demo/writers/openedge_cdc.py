@@ -1,8 +1,8 @@
 """Writes the Change Data Capture of an OpenEdge database: the tracking table, and a change table for each source table.
 
-Orders and prices have policies of level 3, whose before images tell how keys move. The policy of machine_settings is of
+Orders and prices have policies of level 3, whose before images show how keys move. The policy of machine_settings is of
 level 2: its rows are known by partition and recid, which stay the same when a key moves. Updates are sparse, and some
-images stand in two records.
+images are cut into two records.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ _LATE = 0.3
 _LANDED_AGAIN = 0.05
 _IN_TWO = 0.25
 _FRAGMENT = 0.6
-_TELLS_KEY = 0.8
+_HAS_KEY = 0.8
 _UNKNOWN_MAP = 0.2
 _ACCEPTED = Verdict("accepted", None)
 _MERGED = Verdict("merged", None)
@@ -146,7 +146,7 @@ _IGNORED = Verdict("ignored", None)
 _EXISTS = "the row itself"
 
 Image: TypeAlias = Mapping[str, Value]
-"""Values by column; a column that is not told is not there, or null."""
+"""Values by column; a column that is not in it is not there, or null."""
 
 
 class Place(NamedTuple):
@@ -168,9 +168,9 @@ class RawRow:
     Attributes:
         captured: the table whose entry takes it; None where no entry does
         place: which row of which change it is
-        fields: what it bears, by column of its raw table
-        fault: what staging must come to whatever else lands; None where that depends on the other rows of the change
-        is_marked: whether it tells itself that its image goes on in another record
+        fields: its values, by column of its raw table
+        fault: the verdict of staging, whatever else lands; None where it depends on other rows of the change
+        is_marked: whether it is marked as cut, with its image continued in another record
     """
 
     captured: CapturedTable | None
@@ -203,22 +203,22 @@ class CapturedChange:
         rows: its rows in change table and tracking table
         row_id: the row that it changes: its table, and its key or recid
         touched: the columns that it sets, and whether the row exists
-        moves_to: the row's place behind a change that moves its key
-        tells_key: whether the after image tells the key, so that it does not wait for the before image
+        moves_to: the row's place after a change that moves its key
+        has_key: whether the after image has the key, so that it does not wait for the before image
     """
 
     rows: tuple[RawRow, ...]
     row_id: tuple[str, Key]
     touched: frozenset[str]
     moves_to: tuple[str, Key] | None = None
-    tells_key: bool = True
+    has_key: bool = True
 
 
 class OpenEdgeCdcWriter(FeedWriter):
     """Writes the tracking table and the change tables of one database.
 
-    Rows may exchange their keys inside a transaction: before images tell each move, and `_Tran-Id` which belong
-    together.
+    Rows may exchange their keys inside a transaction: before images show each move, and `_Tran-Id` shows which moves
+    belong together.
 
     >>> from demo.workload import Workload
     >>> raw_rows = OpenEdgeCdcWriter(seed=1).write([], loaded=Workload(seed=1).fill(), last=True)
@@ -348,8 +348,8 @@ class OpenEdgeCdcWriter(FeedWriter):
         elif change.after is None:
             images = [(DELETE, self._whole_or_some(change.before, table.key))]
         else:
-            told = table.key if moves_to or self._random.random() < _TELLS_KEY else ()
-            images = [(AFTER, self._whole_or_some(change.after, (*told, *changed)))]
+            key = table.key if moves_to or self._random.random() < _HAS_KEY else ()
+            images = [(AFTER, self._whole_or_some(change.after, (*key, *changed)))]
             if captured.policy_level == 3:
                 images.append((BEFORE, self._whole_or_some(change.before, (*table.key, *changed))))
         operation, image = images[0]
@@ -360,8 +360,8 @@ class OpenEdgeCdcWriter(FeedWriter):
             rows += self._records(captured, each, sequence, told_image, **header)
         if operation == AFTER:
             # a null that the field map does not name sets nothing
-            borne = {name for name, value in image.items() if value is not None}
-            touched = frozenset({*changed, *borne} - ({*table.key} if captured.key_from == "fields" else set()))
+            set_columns = {name for name, value in image.items() if value is not None}
+            touched = frozenset({*changed, *set_columns} - ({*table.key} if captured.key_from == "fields" else set()))
         else:
             touched = frozenset({_EXISTS, *table.column_names})
         return CapturedChange(tuple(rows), row_id, touched, moves_to, all(name in image for name in table.key))
@@ -397,9 +397,9 @@ class OpenEdgeCdcWriter(FeedWriter):
         ]
 
     def _held_back(self, changes: Sequence[CapturedChange]) -> list[RawRow]:
-        """Rows that come in the next batch: of changes that later ones, which are in time, overrule.
+        """Rows that come in the next batch: of changes that later ones, which are in time, replace.
 
-        Before images of rows that keep their key tell nothing that is missed.
+        Before images of rows that keep their key can be missing without effect.
         """
         settled: dict[tuple[str, Key], set[str]] = defaultdict(set)
         late: list[RawRow] = []
@@ -412,7 +412,7 @@ class OpenEdgeCdcWriter(FeedWriter):
                 late += self._random.choice(_ways_to_be_late(change))
             else:
                 settled[change.row_id] |= change.touched
-                if change.tells_key and self._random.random() < _LATE:
+                if change.has_key and self._random.random() < _LATE:
                     late += _of_operation(change, BEFORE)
         return late
 
@@ -468,8 +468,8 @@ class OpenEdgeCdcWriter(FeedWriter):
             if tracked is not None:
                 yield _tracking_row(captured, tracked, sequence, recid, "", **header)
             for record in records or ({},):
-                told = {"operation": operation, "sequence": sequence, "image": key, **header, **others, **record}
-                yield _change_row(captured, fault=fault, **told)
+                given = {"operation": operation, "sequence": sequence, "image": key, **header, **others, **record}
+                yield _change_row(captured, fault=fault, **given)
 
         malformed = ("-7", "12.5", "seven") if captured.headers[2].data_type == "string" else (-7, -8, -9)
         yield from made("change_seq_missing", sequence=None, tracked=None)
@@ -523,7 +523,7 @@ class OpenEdgeCdcWriter(FeedWriter):
             yield _change_row(captured, operation, sequence, key, **marks, **header)
 
     def _broken_tracking(self, captured: CapturedTable, recid: int, header: Mapping[str, Any]) -> Iterator[RawRow]:
-        """Tracking rows that stand alone."""
+        """Tracking rows without change rows."""
         for code, operation, sequence in (
             ("change_seq_missing", DELETE, None),
             ("change_seq_malformed", DELETE, -5),
@@ -559,12 +559,12 @@ class OpenEdgeCdcWriter(FeedWriter):
         return recid
 
     def _field_map(self, captured: CapturedTable, names: Sequence[str]) -> str:
-        """The names of fields as they are declared or landed, in letters of any case, and now and then one more."""
+        """The names of fields, as declared or as landed, in upper or lower case, and now and then one more."""
         landed = dict(zip(captured.table.column_names, captured.columns, strict=True))
-        told = [self._random.choice((name, name.upper(), landed[name].name)) for name in names]
+        spelt = [self._random.choice((name, name.upper(), landed[name].name)) for name in names]
         if self._random.random() < 0.2:
-            told.append("Not-Captured")
-        return self._random.choice((";", "; ")).join(told)
+            spelt.append("Not-Captured")
+        return self._random.choice((";", "; ")).join(spelt)
 
     def _whole_or_some(self, row: Row, names: Collection[str]) -> Image:
         return row if self._random.random() < 0.3 else {name: value for name, value in row.items() if name in names}
@@ -589,11 +589,11 @@ def _change_row(
     fragment: int = 0,
     fault: Verdict | None = None,
 ) -> RawRow:
-    told = (transaction, at, sequence, position, array_index, fragment, operation)
+    header_values = (transaction, at, sequence, position, array_index, fragment, operation)
     values = [image.get(name) for name in captured.table.column_names]
     fields = {
         column.name: landed_value(value, column.data_type)
-        for column, value in zip(captured.raw_table.columns, [*told, *values], strict=True)
+        for column, value in zip(captured.raw_table.columns, [*header_values, *values], strict=True)
     }
     return RawRow(captured, Place(captured.number, sequence, operation, position), fields, fault, fragment == 1)
 

@@ -1,7 +1,7 @@
 """Writes Qlik change tables: one `<table>__ct` a source table, header columns first, rows only appended.
 
 The tables differ in what a site can set: which header columns there are, their prefix, the type and byte order of the
-change mask, whether values land as text, and whether a full load stands beside the change table.
+change mask, whether values land as text, and whether there is a full load, too.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class ChangeTable:
     Attributes:
         table: the source table
         headers: names of the header columns, without prefix, in their order
-        header_prefix: what stands before each of them
+        header_prefix: what each of their names begins with
         mask_type: `binary` or `string` (hex digits)
         mask_order: `least_significant_first` or `most_significant_first`
         has_snapshot: whether a full load copies the table's first rows; else they come as inserts
         text_columns: columns that land as text
-        truncate_letter: what change_oper bears in a TRUNCATE row, which the vendor does not tell
+        truncate_letter: the change_oper of a TRUNCATE row, which the vendor does not document
     """
 
     table: Table
@@ -110,11 +110,11 @@ CHANGE_TABLES: Mapping[str, ChangeTable] = {
 
 @dataclass(frozen=True)
 class RawRow:
-    """A raw row before it is rendered: what it says, and the verdict that staging must come to.
+    """A raw row before it is rendered: what it says, and the verdict that staging must give.
 
     Attributes:
         change_table: where it lands
-        change_seq: 35 digits, or what a broken row bears instead
+        change_seq: 35 digits, or what a broken row has instead
         letter: the change_oper of a sound row
         image: value by column; columns that it lacks are null
         values: all values of the raw table, in its order
@@ -130,7 +130,7 @@ class RawRow:
 
     @property
     def key(self) -> Key:
-        """The key that the row's image bears."""
+        """The key in the row's image."""
         return tuple(self.image.get(name) for name in self.change_table.table.key)
 
 
@@ -251,7 +251,7 @@ class QlikChangeTablesWriter(FeedWriter):
         return {name: self._snapshot_rows[name] + len(changes[name]) for name in CHANGE_TABLES}
 
     def _written(self, transaction: Transaction, change: Change) -> _Written:
-        """The rows of a change; a before image bears the change_seq of its update."""
+        """The rows of a change; a before image has the change_seq of its update."""
         change_table = CHANGE_TABLES[change.table]
         change_seq = self._next_change_seq(transaction.committed_at)
         names = change_table.table.column_names
@@ -264,17 +264,17 @@ class QlikChangeTablesWriter(FeedWriter):
                 (made.row("B", change.before, ()), made.row("U", change.after, change.changed_columns)),
             )
         if change.operation == "delete" and change.before is not None:
-            # a delete bears the last image, or nothing but the key
+            # a delete has the last image, or only the key
             is_bare = self._random.random() < 0.5
             image = {name: change.before[name] for name in change_table.table.key} if is_bare else change.before
             return _Written(change, (made.row("D", image, change_table.table.key),))
         return _Written(change, (made.row("T", {}, ()),))
 
     def _held_back(self, written: Sequence[_Written]) -> list[RawRow]:
-        """Rows that come in the next batch: of changes that a later one of the same key makes unseen.
+        """Rows that come in the next batch: of changes that a later one of the same key replaces.
 
-        A change whose key is moved in this batch is always in time: who comes and who goes must be known together. Of
-        an update, the row, its before image or both can be late.
+        A change whose key is moved in this batch is always in time: all moves must be known together. Of an update, the
+        row, its before image or both can be late.
         """
         moving = {key for each in written if len(each.keys) > 1 for key in each.keys}
         settled: set[tuple[str, Key]] = set()
@@ -289,7 +289,7 @@ class QlikChangeTablesWriter(FeedWriter):
         return late
 
     def _broken_rows(self, written: Sequence[_Written]) -> list[RawRow]:
-        """A row of each broken kind a table, and a before image whose update never comes.
+        """For each table, a row of each broken kind, and a before image whose update never comes.
 
         Each would do harm where it was accepted: it names a key that lives, and its other columns are null.
         """

@@ -1,8 +1,8 @@
 """Writes Qlik's Kafka messages: a topic with one table in Avro, and a topic with two in JSON.
 
-The messages of orders are Avro, their metadata lands in a raw table of its own. In the topic `shop`, the messages of
-prices tell their table in their headers and bear only what changed; those of machine_settings refer to a metadata
-message, whose ordinals run backwards.
+The messages of orders are Avro, and their metadata lands in a raw table of its own. In the topic `shop`, the messages
+of prices have their table in their headers, and only the columns that changed. Those of machine_settings refer to a
+metadata message, whose ordinals run backwards.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class TopicTable:
         topic: where they are sent
         metadata_topic: where the table's metadata message is sent
         is_avro: whether they are Avro, which always has an envelope; else JSON
-        has_envelope: whether they stand in an envelope, which refers to the metadata message
-        tells_table: whether their headers tell schema and table
-        borne: what an update bears: `all` columns, only the `changed` ones, or all with a `mask` that tells which were
+        has_envelope: whether they are in an envelope, which refers to the metadata message
+        names_table: whether their headers have schema and table
+        sends: what an update has: `all` columns, only the `changed` ones, or all with a `mask` of those that were
             captured
         reverses_ordinals: whether the metadata counts the columns from the last to the first
     """
@@ -67,8 +67,8 @@ class TopicTable:
     metadata_topic: str
     is_avro: bool
     has_envelope: bool
-    tells_table: bool
-    borne: str
+    names_table: bool
+    sends: str
     reverses_ordinals: bool = False
 
     @property
@@ -100,11 +100,11 @@ TOPIC_TABLES: Mapping[str, TopicTable] = {
             "shop.schemas",
             is_avro=True,
             has_envelope=True,
-            tells_table=False,
-            borne="all",
+            names_table=False,
+            sends="all",
         ),
         TopicTable(
-            TABLES["prices"], "shop", "shop", is_avro=False, has_envelope=False, tells_table=True, borne="changed"
+            TABLES["prices"], "shop", "shop", is_avro=False, has_envelope=False, names_table=True, sends="changed"
         ),
         TopicTable(
             TABLES["machine_settings"],
@@ -112,8 +112,8 @@ TOPIC_TABLES: Mapping[str, TopicTable] = {
             "shop",
             is_avro=False,
             has_envelope=True,
-            tells_table=False,
-            borne="mask",
+            names_table=False,
+            sends="mask",
             reverses_ordinals=True,
         ),
     )
@@ -126,13 +126,13 @@ class Message:
     """A message before it gets its offset.
 
     Attributes:
-        topic_table: whose it is; None where it tells no table
+        topic_table: whose it is; None where it names no table
         topic: where it is sent
         value: its value; None is a tombstone
         key: the key of its row; picks the partition
         identity: (changeSequence, operation, key) of a sound change; None for any other
-        verdict: what staging must come to
-        has_before: whether it tells a row before
+        verdict: what staging must say of it
+        has_before: whether it has the row before
     """
 
     topic_table: TopicTable | None
@@ -167,7 +167,7 @@ class QlikKafkaWriter(FeedWriter):
         self._change_number = 0
         self._captured_at = STARTED_AT
         self._offsets: Counter[tuple[str, int]] = Counter()
-        # not by key: rows that exchange their keys stand at one for a while
+        # not by key: rows that exchange their keys have the same key for a while
         self._living: dict[str, list[Row]] = {name: [] for name in TABLES}
         self._batches = 0
         self.late: list[Message] = []
@@ -287,7 +287,7 @@ class QlikKafkaWriter(FeedWriter):
         topic_table = TOPIC_TABLES[change.table]
         table, living = topic_table.table, self._living[change.table]
         if change.operation == "truncate":
-            # the feed has no truncate: every row is told as deleted
+            # the feed has no truncate: every row is sent as deleted
             for row in living:
                 gone = Change(change.table, "delete", row, None, change.changed_at)
                 yield self._change_message(topic_table, transaction, gone)
@@ -330,7 +330,7 @@ class QlikKafkaWriter(FeedWriter):
         schema_id: str | None = None,
     ) -> Message:
         table = topic_table.table
-        told: dict[str, Any] = {
+        own_headers: dict[str, Any] = {
             "operation": operation,
             "changeSequence": sequence,
             "timestamp": change.changed_at,
@@ -339,16 +339,18 @@ class QlikKafkaWriter(FeedWriter):
             "changeMask": topic_table.mask(change.changed_columns) if operation == "UPDATE" else None,
             "columnMask": None,
         }
-        if operation == "UPDATE" and data is not None and topic_table.borne != "all":
+        if operation == "UPDATE" and data is not None and topic_table.sends != "all":
             captured = [*table.key, *(name for name in change.changed_columns if name not in table.key)]
-            told["columnMask"] = topic_table.mask(captured)
-            if topic_table.borne == "changed":
+            own_headers["columnMask"] = topic_table.mask(captured)
+            if topic_table.sends == "changed":
                 data = {name: data[name] for name in captured}
             else:
                 data = {name: value if name in captured else None for name, value in data.items()}
-        if topic_table.tells_table:
-            told |= {"schema": SCHEMA, "table": table.name}
-        value = self._value(topic_table, data, before, {**told, **(headers or {})}, schema_id or topic_table.schema_id)
+        if topic_table.names_table:
+            own_headers |= {"schema": SCHEMA, "table": table.name}
+        value = self._value(
+            topic_table, data, before, {**own_headers, **(headers or {})}, schema_id or topic_table.schema_id
+        )
         row = data if data is not None else before or {}
         key = tuple(row.get(name) for name in table.key)
         accepted = Verdict("accepted", None)
@@ -364,15 +366,15 @@ class QlikKafkaWriter(FeedWriter):
         headers: Mapping[str, Any],
         schema_id: str | None,
     ) -> bytes:
-        """The bytes of a message. A value that is a text where its column is none asks for a schema of its own."""
+        """The bytes of a message. A text in a column of another type needs a schema of its own."""
         at = headers["timestamp"]
         if not topic_table.is_avro:
-            told = {**headers, "timestamp": _time(at, self._random.choice("T "))}
-            body = {"data": as_json(data), "beforeData": as_json(before), "headers": told}
+            sent_headers = {**headers, "timestamp": _time(at, self._random.choice("T "))}
+            body = {"data": as_json(data), "beforeData": as_json(before), "headers": sent_headers}
             message = _enveloped(body, schema_id, "DT") if topic_table.has_envelope else body
             return json.dumps(message, ensure_ascii=False).encode()
         masks = {name: headers[name] and bytes.fromhex(headers[name]) for name in ("changeMask", "columnMask")}
-        told = {**headers, **masks, "timestamp": at.replace(tzinfo=UTC)}
+        sent_headers = {**headers, **masks, "timestamp": at.replace(tzinfo=UTC)}
         odd = any(
             isinstance((data or {}).get(column.name), str) and column.data_type != "string"
             for column in topic_table.table.columns
@@ -381,17 +383,17 @@ class QlikKafkaWriter(FeedWriter):
         if odd:
             data = {name: None if value is None else str(value) for name, value in (data or {}).items()}
         rows = {"data": avro.with_avro_values(data), "beforeData": avro.with_avro_values(before)}
-        record = avro.encode(schema, {**rows, "headers": told})
+        record = avro.encode(schema, {**rows, "headers": sent_headers})
         return avro.envelope(record, "DT", None if odd else schema_id, json.dumps(schema) if odd else None)
 
     def _held_back(self, written: Sequence[Message]) -> list[Message]:
-        """Messages that come in the next batch: such as a later one of the same key makes unseen, which bears all."""
+        """Messages that come in the next batch: those that a later one of the same key, with all columns, replaces."""
         settled: set[tuple[str, Key]] = set()
         moving = {(message.topic, message.key) for message in written if message.has_before}
         late = []
         for message in reversed(written):
             place = (message.topic, message.key)
-            if message.identity is None or message.topic_table is None or message.topic_table.borne != "all":
+            if message.identity is None or message.topic_table is None or message.topic_table.sends != "all":
                 continue
             if place in moving:
                 continue
@@ -402,7 +404,7 @@ class QlikKafkaWriter(FeedWriter):
         return late
 
     def _broken(self, transactions: Sequence[Transaction], *, last: bool) -> Iterator[Message]:
-        """A message of each broken kind a table; each would do harm where it was accepted."""
+        """For each table, a message of each broken kind; each would do harm if it was accepted."""
         examples = {
             change.table: change
             for transaction in transactions

@@ -1,7 +1,7 @@
 {#-
-    Stands on a deduplicated model. Fails for every change that staging accepted and the log lacks, and for every change
-    that the log holds more than once. A log may hold what the raw table no longer has. Where raw_rows_accounted_for is
-    given the log, it proves the same without staging the rows again.
+    For a deduplicated model. Fails for every change that staging accepted and the log lacks, and for every change that the
+    log has more than once. A log may have changes that the raw table no longer has. If raw_rows_accounted_for is given the
+    log, it proves the same without staging the rows again.
 
     staging   the relation of the table's staging model
 -#}

@@ -1,6 +1,6 @@
 {#-
-    Stands on a model of openedge_events. Fails, as a warning by default, for every event that removed rows of a partition
-    of which no change tells, until a load of the table has been taken since.
+    For a model of openedge_events. Fails, as a warning by default, for every event that removed rows of a partition without
+    a change that says so, until the table has been loaded again.
 -#}
 {% test no_partition_events(model) %}
 {{ config(severity='warn') }}

@@ -1,5 +1,5 @@
 {#-
-    Fails for every key that stands in more than one row. Keys compare null-safe: two nulls are one key.
+    Fails for every key that is in more than one row. Two nulls are equal.
 
     key   the key columns
 -#}

@@ -1,13 +1,13 @@
 {#-
-    Stands on a staging model. Fails when its rows are not as many as the raw rows behind it, or when a row is misjudged:
-    its status is not one of the five, or it bears a reason or a raw row where it must not, or the reverse.
+    For a staging model. Fails when it does not have as many rows as the raw tables, or when a row is misjudged: its status
+    is not one of the five, it is accepted and has a reason or a raw row, or it is not accepted and lacks one of them.
 
-    With `log` it proves what reason_codes_known and accepted_changes_once prove, too, and stages the rows once for all of
+    With `log` it also proves what reason_codes_known and accepted_changes_once prove, and stages the rows once for all of
     them: every code is explained by the seed, every accepted change is in the log, and none is in the log twice.
 
-    raw      the relations behind the model: the raw table, and the snapshot where there is one
+    raw      the relations that the model reads: the raw table, and the snapshot where there is one
     beside   where entries share the raw table: the models of the others, and that of unclaimed_rows. Rows of a model are
-             counted; those of a mapping {staging, log} are judged as well, and held against that log
+             counted; those of a mapping {staging, log} are checked as well, and compared with that log
     log      the deduplicated model of the table
     counted  SQL for the rows of the model that are rows of `raw`, where it has others, too; none: all of them
 -#}

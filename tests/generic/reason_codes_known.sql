@@ -1,5 +1,5 @@
 {#-
-    Stands on a staging model. Fails for every code in `_status_reason` that the seed of reason codes does not explain
+    For a staging model. Fails for every code in `_status_reason` that the seed of reason codes does not explain
     for that status.
 -#}
 {% test reason_codes_known(model) %}

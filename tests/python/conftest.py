@@ -12,7 +12,7 @@ from hypothesis import settings
 
 from udfs.local_server import LocalServer, local_server
 
-settings.register_profile("any_machine", deadline=None)  # a busy machine makes any example slow now and then
+settings.register_profile("any_machine", deadline=None)  # on a busy machine any example can be slow
 settings.load_profile("any_machine")
 
 LONGEST_FIRST = [
@@ -33,7 +33,7 @@ LONGEST_FIRST = [
     "test_integration_project",
     "test_thrift_server",
 ]
-"""Modules that need a server, those that take longest first: of two processes none waits long for the other."""
+"""Modules that need a server, the longest first: so that two processes end at about the same time."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -26,7 +26,7 @@ def test_a_process_is_read_whatever_its_name(name: str) -> None:
     assert found == Process(12, 7, name, 4.0, 7.0)
 
 
-def test_workers_are_told_apart_from_the_server_also_when_they_have_ended() -> None:
+def test_workers_are_counted_apart_from_the_server_also_when_they_have_ended() -> None:
     processes = [
         Process(1, 0, "init", 99.0, 99.0),
         Process(5, 1, "python", 1.0, 50.0),  # what the server's process has started and seen end is no worker
@@ -40,7 +40,7 @@ def test_workers_are_told_apart_from_the_server_also_when_they_have_ended() -> N
     assert usage_of([], server=5, client=9) == Usage()
 
 
-def test_what_a_worker_used_is_not_taken_back_when_it_ends_untold() -> None:
+def test_what_a_worker_used_stays_counted_when_it_ends() -> None:
     readings = iter(Usage(server, workers) for server, workers in ((1, 5), (2, 1), (2, 2), (3, 0.5), (3, 4)))
     meter = Meter(5, lambda _: next(readings))
     assert [meter.used() for _ in range(5)] == [Usage(1, 5), Usage(2, 5), Usage(2, 6), Usage(3, 6), Usage(3, 9.5)]
@@ -131,7 +131,7 @@ def test_a_whole_run_has_no_whole_beside_it_where_a_kind_is_not_done_by_hand() -
     assert whole.split()[-3:] == ["12.00", "6.00", "2.00"]
 
 
-def test_scans_are_told_where_they_were_counted() -> None:
+def test_scans_are_shown_where_they_were_counted() -> None:
     costs = [replace(cost(HERE, "log", 4.0, 13), scans=scans, scans_of_log=2) for scans in (3, 6)]
     lines = table_of(summed([*costs, cost(BY_HAND, "log", 2.0, 1)])).splitlines()
     told = next(line for line in lines if line.startswith("first build: log"))
@@ -187,5 +187,5 @@ TWICE = "select * from a join a on true"
         (f"merge into t using (with r as (with a as (select 1) {TWICE}) select * from r)", {"r": 1, "a": 2}),
     ],
 )
-def test_a_step_stands_in_a_plan_as_often_as_it_is_read(statement: str, steps: dict[str, int]) -> None:
+def test_a_step_is_in_a_plan_as_often_as_it_is_read(statement: str, steps: dict[str, int]) -> None:
     assert steps_of(statement) == steps

@@ -1,4 +1,4 @@
-"""The source database keeps every value as it is, and tells its history."""
+"""The source database keeps every value as it is, and keeps its history."""
 
 from __future__ import annotations
 

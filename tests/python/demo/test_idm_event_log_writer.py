@@ -221,7 +221,7 @@ def test_the_events_that_count_make_the_source_tables(fed: Fed, batch: int) -> N
 
 @dataclass(frozen=True)
 class Applied:
-    """What an event sets: columns of a row, or None where it ends the row; it stands behind the record `place`."""
+    """What an event sets: columns of a row, or None where it ends the row; it comes after the record `place`."""
 
     record_id: int
     event_type: int
@@ -231,7 +231,7 @@ class Applied:
 
 
 def read(events: Sequence[Event], applied: Mapping[int, Applied], replica: Mapping[Key, Row]) -> Iterator[Applied]:
-    """The events that were not applied yet; those that bear no values read the replica, if it has their row."""
+    """The events that were not applied yet; those without values read the replica, if it has their row."""
     for position, event in enumerate(events):
         record_id, event_type = event.fields["record_id"], event.fields["event_type"]
         assert event.key is not None

@@ -33,7 +33,7 @@ def test_texts_land_as_they_are(connection: Any) -> None:
     texts = [None, *TEXTS, "${spark.master}", "\\u0041", "%%", "\r\n\t\\"]
     create_table(connection, f"{SCHEMA}.texts", [Column("number", "int"), Column("it's a text", "string")])
     insert_rows(connection, f"{SCHEMA}.texts", list(enumerate(texts)))
-    # as code points, so that nothing on the way back can mend what was broken on the way there
+    # as code points, so that nothing on the way back can repair what was broken on the way there
     found = fetch(connection, f"select hex(encode(`it's a text`, 'utf-8')) from {SCHEMA}.texts order by number")
     assert [text for (text,) in found] == [None if text is None else text.encode().hex().upper() for text in texts]
 
@@ -124,7 +124,7 @@ def make_model(connection: Any, columns: Sequence[Column], rows: Sequence[Row]) 
         ([{**BOLT, "unit price": Decimal("1.5000000001")}, NUT], 1, 1),
     ],
 )
-def test_a_model_that_is_not_the_source_is_told(
+def test_a_model_that_differs_from_the_source_is_reported(
     connection: Any, truth: str, rows: list[Row], missing: int, surplus: int
 ) -> None:
     found = compare(connection, PRICES, make_model(connection, PRICES.columns, rows), truth)
@@ -149,7 +149,7 @@ def test_a_model_with_another_type_is_not_the_source(connection: Any, truth: str
         ([("bolt", None, "2", "2"), ("bolt", None, "3", "2")], 2),
     ],
 )
-def test_versions_that_overlap_are_told(
+def test_versions_that_overlap_are_reported(
     connection: Any, versions: list[tuple[str | None, ...]], disordered: int
 ) -> None:
     columns = ("article", "region", "_valid_from_seq", "_valid_to_seq")

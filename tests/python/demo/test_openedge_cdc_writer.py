@@ -91,7 +91,7 @@ def fed(request: pytest.FixtureRequest) -> Fed:
 
 @dataclass(frozen=True)
 class Read:
-    """A change as the page reads it: its images, joined, and what its tracking row tells."""
+    """A change as the page reads it: its images, joined, and what its tracking row says."""
 
     sequence: int
     operation: int
@@ -422,7 +422,7 @@ def test_rows_land_in_no_order(fed: Fed) -> None:
         assert sequences != sorted(changes)
 
 
-def test_tracking_rows_that_no_change_row_could_have_stand_alone(fed: Fed) -> None:
+def test_tracking_rows_that_no_change_row_could_have_come_alone(fed: Fed) -> None:
     for name in CAPTURED:
         told = {(row["_Change-Sequence"] is None, row["_Operation"]) for row in fed.tracking_rows(name)}
         assert {(True, DELETE), (False, BEFORE), (False, 13), (False, 5), (False, 12)} <= told
@@ -493,7 +493,7 @@ def test_a_recid_that_has_become_free_is_given_again(fed: Fed) -> None:
     assert max(created.values()) > 1
 
 
-def test_updates_are_sparse_and_their_field_maps_tell_which_nulls_count(fed: Fed) -> None:
+def test_updates_are_sparse_and_their_field_maps_say_which_nulls_count(fed: Fed) -> None:
     for name, captured in CAPTURED.items():
         updates = [change for change in fed.judged(name).changes.values() if change.operation == AFTER]
         nulls = [{column for column, value in change.after.items() if value is None} for change in updates]
@@ -570,7 +570,7 @@ def test_names_land_in_spellings_that_are_matched_without_case_and_dashes() -> N
     assert spellings >= {"_ArrayIndex", "_Array-Index", "_arrayindex", "_Change-Sequence", "_change_sequence"}
 
 
-def test_a_text_of_a_value_tells_all_of_it() -> None:
+def test_a_value_as_text_comes_back_whole() -> None:
     for value, data_type in (
         (None, "int"),
         (Decimal("-0.001"), "decimal(9,3)"),

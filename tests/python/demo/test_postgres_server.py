@@ -10,7 +10,9 @@ from demo import postgres, postgres_server
 from demo.postgres_server import NoPostgresError, find_postgres
 
 
-def test_a_machine_without_postgresql_is_told_what_it_lacks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_machine_without_postgresql_gets_an_error_that_names_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(postgres_server, "_DEBIAN", tmp_path)
     with pytest.raises(NoPostgresError, match=r"^PostgreSQL is not installed here: no initdb, no postgres, no psql$"):
@@ -34,7 +36,9 @@ def test_of_several_versions_beside_the_path_the_newest_is_taken(
     assert programs.user is None
 
 
-def test_root_is_told_which_folder_another_user_may_not_enter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_root_gets_an_error_that_names_the_folder_another_user_may_not_enter(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     for name in ("initdb", "postgres", "psql"):
         (tmp_path / name).touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -52,7 +52,7 @@ class Fed:
         self.transactions = workload.database.transactions
 
     def changes(self, table: str, operation: str) -> list[Change]:
-        """The changes of a table that its change table must tell of, in order."""
+        """The changes of a table that its change table must have, in order."""
         copied = len(self.loaded) if CHANGE_TABLES[table].has_snapshot else 0
         return [
             change
@@ -76,22 +76,22 @@ FED = Fed(3)
 
 
 def header(row: RawRow, name: str) -> Value:
-    """What a raw row bears in a header column."""
+    """What a raw row has in a header column."""
     return row.values[row.change_table.headers.index(name)]
 
 
 def data(row: RawRow) -> tuple[Value, ...]:
-    """What a raw row bears in the source table's columns."""
+    """What a raw row has in the source table's columns."""
     return row.values[len(row.change_table.headers) :]
 
 
 def as_text(value: Value) -> str:
-    """A number as a text column bears it: in full, without an exponent."""
+    """A number as a text column has it: in full, without an exponent."""
     return f"{value:f}" if isinstance(value, Decimal) else str(value)
 
 
 def landed(table: str, row: Row | None) -> tuple[Value, ...]:
-    """A row of the source as the change table bears it: some columns as text."""
+    """A row of the source as the change table has it: some columns as text."""
     text_columns = CHANGE_TABLES[table].text_columns
     return tuple(
         as_text(value) if name in text_columns and value is not None else value for name, value in (row or {}).items()
@@ -178,7 +178,7 @@ def test_change_seqs_are_35_digits_and_no_two_changes_have_one() -> None:
     assert len({row.change_seq for row in rows}) == len(rows)
 
 
-def test_deletes_bear_the_last_image_or_nothing_but_the_key() -> None:
+def test_deletes_have_the_last_image_or_nothing_but_the_key() -> None:
     last_images = [landed("orders", change.before) for change in FED.changes("orders", "delete")]
     width = len(TABLES["orders"].columns)
     bare = [(*image[:1], *[None] * (width - 1)) for image in last_images]

@@ -1,4 +1,4 @@
-"""The workload repeats itself by its seed, is told truly by its history, and shows every kind of transaction."""
+"""The same seed gives the same workload; its history is true; and it has every kind of transaction."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_replaying_the_history_yields_the_tables_after_every_transaction(seed: i
     assert list(replay([transaction for transaction, _ in in_sqlite], start)) == in_sqlite
 
 
-def test_a_history_that_lies_cannot_be_replayed() -> None:
+def test_a_history_that_lacks_a_transaction_cannot_be_replayed() -> None:
     transactions = history(7)
     with pytest.raises(ValueError, match="does not hold"):
         list(replay(transactions[1:], EMPTY))

@@ -125,7 +125,7 @@ def test_a_record_is_read_with_the_names_of_the_definition_before_it() -> None:
     assert [line for _, line in reader.unread] == []
 
 
-def test_both_images_of_a_record_are_told_apart() -> None:
+def test_both_images_of_a_record_are_read() -> None:
     (record,) = LogdumpText("rt", 1).records(UPDATE.splitlines())
     assert record["before_data"] == {"column_0": "7"}
     assert record["after_data"] == {"column_0": "-2", "column_1": None}
@@ -137,7 +137,7 @@ def test_a_table_without_definition_takes_the_names_that_are_given() -> None:
     assert record["after_data"] == {"id": "-2", "name": None}
 
 
-def test_a_truncate_bears_no_image() -> None:
+def test_a_truncate_has_no_image() -> None:
     text = INSERT.split("After  Image")[0].replace("IOType     :     5  (x05)", "IOType     :   100  (x64)")
     (record,) = LogdumpText("rt", 1).records(text.splitlines())
     assert (record["io_type"], record["before_data"], record["after_data"], record["tokens"]) == (100, None, None, None)

@@ -34,7 +34,7 @@ RUNS = [datetime(2026, 1, day, 12, 0, 0) for day in (31, 30, 29)]  # noqa: DTZ00
 """When a run starts, and when those before it did."""
 
 NOT_ASKED: Answers = {r"^(set|reset) spark\.": [], r"^show tables in \S+ like '\S+'$": []}
-"""What every run may ask, and nothing is found."""
+"""What every run may ask; the answer is empty."""
 
 _MARKS = re.compile(r"select (\d+) as place, _mark from (\S+) where _mark is not null")
 _WRITTEN_MARK = re.compile(r"'(\{(?:[^'\\]|\\.)*\})' as _mark")
@@ -44,7 +44,7 @@ _WRITTEN_MARK = re.compile(r"'(\{(?:[^'\\]|\\.)*\})' as _mark")
 class Lake:
     """What a run finds: the columns of raw tables (name -> type), the marks of state tables, and answers.
 
-    An answer stands under a pattern that is sought in what is asked: a list of rows. The first that is found counts.
+    Answers are lists of rows, by pattern. The first pattern that is found in what is asked counts.
     """
 
     columns: Mapping[str, Mapping[str, str]]
@@ -104,7 +104,7 @@ class SparkWithoutRows(SparkAdapter):  # type: ignore[misc]  # dbt's classes are
 
     @offered
     def cache_dropped(self, relation: Any) -> str:  # noqa: ARG002  # the signature is dbt's
-        """What was remembered of a relation is no more; what is remembered next takes its place."""
+        """Forget what was remembered of a relation; the next look remembers it anew."""
         return ""
 
     @offered
@@ -122,14 +122,14 @@ class SparkWithoutRows(SparkAdapter):  # type: ignore[misc]  # dbt's classes are
 
 @dataclass(frozen=True)
 class Run:
-    """What one run of a model came to: its rendered SQL, and all that it sent, in order."""
+    """The result of one run of a model: its rendered SQL, and all that it sent, in order."""
 
     rendered: str
     sent: Sequence[str]
 
     @property
     def note(self) -> dict[str, Any]:
-        """Which run it is, as the model itself tells its materialization."""
+        """Which run it is, as the model itself hands it to its materialization."""
         return dict(json.loads(self.rendered.split("-- change_tables run: ", 1)[1].split("\n", 1)[0]))
 
     @property

@@ -1,4 +1,4 @@
-"""How far raw has settled, which raw rows a run of a log reads for that, and what its mark keeps."""
+"""How far a raw table has settled, which raw rows a run of a log then reads, and what its mark keeps."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_only_types_whose_values_have_one_text_are_arrivals(shapes: Shapes, type
         ("text", "string", "it's", 0, r"'it\'s'"),
     ],
 )
-def test_a_bound_lies_so_much_below_an_arrival_and_never_below_what_its_type_holds(
+def test_a_bound_is_so_much_below_an_arrival_and_never_below_what_its_type_holds(
     shapes: Shapes, kind: str, type_: str, text: str, lookback: float, expected: str
 ) -> None:
     arrival = {"name": "a", "kind": kind, "type": type_}
@@ -125,7 +125,7 @@ def _in_one_line(sql: str) -> str:
         ),
     ],
 )
-def test_rows_behind_their_position_and_of_groups_that_are_not_known_are_read(
+def test_rows_after_their_position_and_of_groups_that_are_not_known_are_read(
     shapes: Shapes, arrival: dict[str, Any], settled: list[dict[str, Any]], lookback: int, expected: str
 ) -> None:
     predicate = shapes.project.macros("dedup_feed__kafka")("positions_since", arrival, settled, lookback)
@@ -187,7 +187,7 @@ BOUNDS: dict[str, tuple[str, dict[str, Any] | None, dict[str, Any], dict[str, An
         "qlik", {"highest_seq": "5", "edge": "1:2:3"}, {"lowest_seq": "5", "lowest_seq_above": "6"}, {},
         {"is_late": False, "lowest_seq": "6"},
     ),
-    "rows that tell no sequence": (
+    "rows without a sequence": (
         "qlik", {"highest_seq": "5"}, {"lowest_seq": None, "lowest_seq_above": None}, {},
         {"is_late": False, "lowest_seq": None},
     ),
@@ -281,7 +281,7 @@ def _run(edge: Any = NOW, before: str | None = "5", skips_settled: bool = False)
 @pytest.mark.parametrize(
     ("run", "settled", "waiting", "expected"),
     [
-        # no row tells an arrival
+        # no row has an arrival
         (_run(before=None), None, [], (None, None)),
         (_run(), None, [], ("5", "1:2:3")),
         # up to the edge, of which all rows were read
@@ -289,10 +289,10 @@ def _run(edge: Any = NOW, before: str | None = "5", skips_settled: bool = False)
         # a row waits at the edge, or below
         (_run(), "9", [["9"]], ("9", None)),
         (_run(), "7", [["7"]], ("7", None)),
-        # more has landed behind the edge, or no edge was looked for
+        # more has landed after the edge, or no edge was looked for
         (_run(), "10", [], ("10", None)),
         (_run(edge=None), "9", [], ("9", None)),
-        # rows at what had settled were passed over, and more of them can have landed beside the next
+        # rows at the settled arrival were skipped, and more of them can have landed with the next
         (_run(edge=NOW | {"arrival": "5"}, skips_settled=True), "9", [], ("5", None)),
         (_run(edge=NOW | {"arrival": "5"}, skips_settled=True), "5", [], ("5", "2:3:4")),
         (_run(skips_settled=True), "9", [], ("9", "2:3:4")),
@@ -356,7 +356,7 @@ MARKS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any], di
         },
     ),
     "a first build with a load": (None, FOUND, LOAD, {"floor": "300", "loads": ["300"], "snapshot_seq": "300"}),
-    "a load that stands before every change": (
+    "a load that comes before every change": (
         None, FOUND, LOAD | {"snapshot_seq": ""}, {"floor": "", "loads": [], "snapshot_seq": ""},
     ),
     "nothing found": (BEFORE, FOUND, LOAD, BEFORE),
@@ -399,7 +399,7 @@ MARKS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any], di
 
 
 @pytest.mark.parametrize("name", MARKS)
-def test_a_mark_keeps_what_the_states_behind_the_log_go_by(shapes: Shapes, name: str) -> None:
+def test_a_mark_keeps_what_downstream_states_need(shapes: Shapes, name: str) -> None:
     before, found, given, expected = MARKS[name]
     lake = Lake({}, answers={r"^select count\(\*\) from lake.dedup_feed__qlik__state$": [{"rows": 10_000}]})
     call = shapes.project.macros("dedup_feed__qlik", lake)

@@ -1,4 +1,4 @@
-"""What a format must be told as, and what is not."""
+"""What a format must declare, and what is refused."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What runs send to Spark, held against golden files: one for each shape of run.
+"""What runs send to Spark, compared with golden files: one for each shape of run.
 
 `golden/models` has the SQL that a model renders to. `golden/runs` has all that its run sends, in order; `the_model`
-stands for that SQL, or for a step of it; digests and marks of views are left out. A file that is not what is rendered
-now fails with what differs; `make golden` writes them all anew.
+is written for that SQL, or for a step of it; digests and marks of views are left out. If a file differs from what is
+rendered now, its test fails and shows the difference. `make golden` writes all files anew.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""When a table comes to mark rows (deletion vectors) instead of writing its files anew."""
+"""When a table begins to mark rows (deletion vectors) instead of writing its files anew."""
 
 from __future__ import annotations
 

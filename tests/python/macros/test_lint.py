@@ -1,4 +1,4 @@
-"""The SQL of models, as sqlfluff sees it: each step once, whichever models have it."""
+"""The SQL of models, checked by sqlfluff: each step once, even if several models have it."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def test_what_models_render_to_passes_sqlfluff(tmp_path: Path) -> None:
 
 
 def _once(names: list[str], seen: set[str], step: re.Match[str]) -> str:
-    """A step; one that another model has as well reads the same steps, and does no more."""
+    """A step; if an earlier model had it, a short one in its place, which only reads the same steps."""
     if step[0] not in seen:
         seen.add(step[0])
         return step[0]
     before = names[: names.index(step["name"])]
     reads = [name for name in before if re.search(rf"\b{name}\b", step[0])]
-    # of columns that nobody knows: those of the steps that it reads are others than its own
+    # its columns are left unknown: they are not those of the steps that it reads
     joins = "".join(f"\n    cross join {name}" for name in reads)
     return f"{step['with'] or ''}{step['name']} as (\n\n    select raw_table.*\n    from raw_table{joins}\n\n)"

@@ -1,4 +1,4 @@
-"""Which run a state makes of a log's mark and its own, and of a look at new events."""
+"""Which run of a state follows from the log's mark, its own, and a look at new events."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ OF_MARKS: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, dict[str, 
 
 
 @pytest.mark.parametrize("name", OF_MARKS)
-def test_the_marks_tell_the_run(shapes: Shapes, name: str) -> None:
+def test_the_marks_decide_the_run(shapes: Shapes, name: str) -> None:
     model, log, state, expected = OF_MARKS[name]
     marks = {f"dedup_{model.split('_', 1)[1]}": log} | ({} if state is None else {model: state})
     _has(_note(shapes, Shape(model, marks)), expected)
@@ -125,7 +125,7 @@ AFTER_A_LOOK: dict[str, tuple[str, str, dict[str, Any], dict[str, int], dict[str
         "current", "full", MOVES, {"exchanges": 1},
         {"run": "since", "exchanges": True, "replays": True, "follows_rows": False, "kept_step": "key_events"},
     ),
-    "exchanges, and a truncate behind the moves": (
+    "exchanges, and a truncate after the moves": (
         "current", "full", MOVES | LATER_FLOOR, {"exchanges": 1, "rebuild": 1},
         FIRST | {"exchanges": True, "replays": False},
     ),
@@ -158,7 +158,7 @@ AFTER_A_LOOK: dict[str, tuple[str, str, dict[str, Any], dict[str, int], dict[str
 LOOKED_AT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "late changes": ({"batch": BATCH, "extends": None}, {}),
     "a log of layout 0": ({"batch": BATCH}, {}),
-    "a state that is two batches behind": ({"batch": LATER, "extends": BATCH}, {}),
+    "a state that lacks two batches": ({"batch": LATER, "extends": BATCH}, {}),
     "a log that was restored, and has taken in again what the state has": (
         {"batch": LATER, "extends": FIRST_BATCH}, {"batch": BATCH},
     ),
@@ -179,7 +179,7 @@ def test_a_look_is_spared_only_where_the_log_says_that_all_came_in_time(shapes: 
 
 
 @pytest.mark.parametrize("name", AFTER_A_LOOK)
-def test_what_a_look_at_new_events_finds_tells_the_run(shapes: Shapes, name: str) -> None:
+def test_what_a_look_at_new_events_finds_decides_the_run(shapes: Shapes, name: str) -> None:
     kind, entry, log, looked, expected = AFTER_A_LOOK[name]
     _has(_note(shapes, state_since(kind, entry, log, **looked)), expected)
 

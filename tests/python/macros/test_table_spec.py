@@ -24,7 +24,7 @@ COLUMNS = {"id": "bigint", "name": "string"}
 ALLOWED = "format, key, images, snapshot, snapshot_seq, arrival, lookback, orphans, track, hold_open_transactions, "
 HEADERS = "change_seq, change_oper, change_mask, stream_position, operation, transaction_id, timestamp, partition_name"
 
-# name of the entry -> (settings, columns, what is said behind "change_tables: source 'feed.<name>': ")
+# name of the entry -> (settings, columns, what is said after "change_tables: source 'feed.<name>': ")
 MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
     "not_a_mapping": (
         ["id"],
@@ -405,7 +405,7 @@ MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
     "header_prefix": (FORMAT | {"header_prefix": 7}, COLUMNS, "`header_prefix` must be a text (in quotes), got 7"),
 }
 
-# name of the entry -> (settings, columns, what columns bear in `config.meta`, what is said)
+# name of the entry -> (settings, columns, what columns have in `config.meta`, what is said)
 MISTAKES_OF_COLUMNS: Mapping[str, tuple[Any, Mapping[str, str], Mapping[str, Mapping[str, Any]], str]] = {
     "multi_valued_key": (
         EVENTS,
@@ -558,7 +558,7 @@ def test_a_mistake_names_its_entry_its_setting_what_is_allowed_and_what_was_foun
 
 
 @pytest.mark.parametrize("name", MISTAKES_OF_COLUMNS)
-def test_a_mistake_in_what_a_column_bears_is_named_likewise(said: str, name: str) -> None:
+def test_a_mistake_in_the_settings_of_a_column_is_named_in_the_same_way(said: str, name: str) -> None:
     assert f"change_tables: source 'feed.{name}': {MISTAKES_OF_COLUMNS[name][3]}" in said
 
 

@@ -91,14 +91,14 @@ def test_a_state_with_nothing_new_sends_nothing(shapes: Shapes, model: str) -> N
         "idm_event_log__unclaimed",
     ],
 )
-def test_a_view_that_is_there_just_so_is_left(shapes: Shapes, name: str) -> None:
+def test_a_view_that_is_up_to_date_is_left_alone(shapes: Shapes, name: str) -> None:
     shape = SHAPES[name]
     views = _shown(shapes.run(shape))
     assert f"{SCHEMA}.{shape.model}" in views
     assert _asked(_again(shapes, shape, views)) == []
 
 
-def test_a_staging_view_that_is_there_just_so_is_left(shapes: Shapes) -> None:
+def test_a_staging_view_that_is_up_to_date_is_left_alone(shapes: Shapes) -> None:
     model = "stg_feed__qlik"
     views = _after_first(shapes, model)
     assert _asked(_again(shapes, Shape(model), views)) == []

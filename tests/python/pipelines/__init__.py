@@ -1,4 +1,4 @@
-"""Pipelines, built by dbt on a server and held against the pages of the formats and the design."""
+"""Pipelines, built by dbt on a server and compared with the pages of docs/."""
 
 import pytest
 

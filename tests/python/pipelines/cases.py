@@ -1,4 +1,4 @@
-"""What a case of a format page is, for whatever format, and what is held against it."""
+"""What a case of a format page is, for every format, and what is compared with it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def build_batches(
 ) -> Results:
     """Lands and builds both batches of all cases in one project, runs its data tests, then refreshes it fully.
 
-    Entries for which the second batch lands nothing are built once: a later build would make the same of the same.
+    Entries for which the second batch lands nothing are built once: a later build would make the same rows.
     `land_besides` lands what else a batch needs, by its number.
     What dbt rendered after each batch is kept in the project's folder, under `rendered/0` and `rendered/1`.
     """
@@ -85,9 +85,9 @@ def _read(project: Consumer, raw: Raw, cases: Sequence[Case], found: Results) ->
 
 
 def current_rows(raw: Raw, schema: str, entry: str, shown: str) -> set[tuple[Any, ...]]:
-    """The rows of an entry's current model, each of which stands there once."""
+    """The rows of an entry's current model, each of which is there once."""
     rows = raw.query(f"select {shown} from {schema}.current_feed__{entry}")
-    assert len(rows) == len(set(rows)), f"{entry}: a row stands twice"
+    assert len(rows) == len(set(rows)), f"{entry}: a row is there twice"
     return set(rows)
 
 
@@ -102,7 +102,7 @@ def assert_statuses(raw: Raw, schema: str, case: Case) -> None:
 
 
 def assert_rejected(raw: Raw, schema: str, cases: Sequence[Case]) -> None:
-    """The rejected rows of all cases are listed with their codes: asked at once, for each query stages them all."""
+    """The rejected rows of all cases are listed with their codes: in one query, because each query stages them all."""
     listed = raw.query(f"select table_name, reason_code from {schema}.rejected")
     expected = {
         (case.entry.name, code): count

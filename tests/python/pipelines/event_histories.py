@@ -1,7 +1,7 @@
-"""Random histories of Identity Manager's event log, many at once, and what its page says that they come to.
+"""Random histories of Identity Manager's event log, many at once, and the result that its page promises.
 
-The number of a history is part of its key. A log is changed behind the events: rows land late and once more, the driver
-processes some and deletes others, and the replica holds other rows at each run.
+The number of a history is part of its key. The log changes after events are written: rows land late and again, and the
+driver processes some and deletes others. The replica has other rows at each run.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Moment:
 def random_moments(seed: int, histories: int, events: int, batches: int, *, of_the_future: bool) -> list[Moment]:
     """The raw log and the replica at each of these runs.
 
-    With `of_the_future`, times are another order than record ids, and some are yet to come.
+    With `of_the_future`, times have another order than record ids, and some are in the future.
     """
     chance = random.Random(seed)
     keys = [(history, place) for history in range(1, histories + 1) for place in (1, 2)]
@@ -137,7 +137,7 @@ def _deliveries(
         column=(None if chance.random() < 0.03 else column) if event_type in _OF_FIELDS else None,
         new=_value(chance, key, column) if event_type in _TELLING else None,
         at=None if chance.random() < 0.02 else at,
-        # drawn before others and committed behind them
+        # drawn before others and committed after them
         landed=in_time if chance.random() < 0.7 else chance.randrange(in_time, batches + 1),
         status=chance.choice(["N"] * 20 + ["S", "?"]),
         perpetrator=chance.choice(["hr"] * 15 + [None, DRIVER]),
@@ -161,7 +161,7 @@ def _value(chance: random.Random, key: Key, column: str) -> str | None:
 
 
 def _later(chance: random.Random, log: Sequence[Event]) -> list[Event]:
-    """The log before the next rows land: the driver has been at it, and what was yet to come has its time."""
+    """The log before the next rows land: the driver has processed some events, and the time of future ones has come."""
     has_come = {event.record_id: chance.random() < 0.4 for event in log if event.at == FAR_AHEAD}
     later = []
     for event in log:
@@ -187,7 +187,7 @@ class Models:
         self._contents: dict[str, tuple[Any, ...]] = {}
 
     def run(self, moment: Moment) -> None:
-        """Take in what the raw log and the replica tell now."""
+        """Take in what the raw log and the replica have now."""
         self._runs += 1
         places = _Places([event for event in moment.log if self._tells_place(event)], self._order)
         read_before = set(self._read)
@@ -198,7 +198,7 @@ class Models:
                 self._take(event, _row(event, {_column(event): event.new}), self._seq(event, 0, event))
             elif event.key in moment.replica:
                 self._read.add(event.record_id)
-                self._take(event, moment.replica[event.key], self._seq(places.behind(event), self._runs, event))
+                self._take(event, moment.replica[event.key], self._seq(places.last_before(event), self._runs, event))
 
     @property
     def table(self) -> Table:
@@ -207,7 +207,7 @@ class Models:
 
     @property
     def log(self) -> set[tuple[Any, ...]]:
-        """The accepted changes: id, sequence, operation, name, note, the columns borne."""
+        """The accepted changes: id, sequence, operation, name, note, the columns that it has."""
         return {
             (
                 change.change_id,
@@ -234,7 +234,7 @@ class Models:
         return not (self._future_events and event.at == FAR_AHEAD)
 
     def _tells_place(self, event: Event) -> bool:
-        """Whether an event counts for the places of those that read: it tells its key and where it stands."""
+        """Whether an event counts for the places of those that read: it has its key and its place."""
         return event.tells_key and not (self._future_events and event.at in (None, FAR_AHEAD))
 
     def _order(self, event: Event) -> tuple[Any, ...]:
@@ -271,8 +271,8 @@ class _Places:
         for event in sorted(events, key=order):
             self._of_key.setdefault(event.key, []).append(event)
 
-    def behind(self, event: Event) -> Event:
-        """The event behind which one stands that reads its row now."""
+    def last_before(self, event: Event) -> Event:
+        """The event after which one has its place that reads its row now."""
         last = event
         for other in self._of_key[event.key]:
             if self._order(other) > self._order(event):

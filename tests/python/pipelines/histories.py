@@ -36,7 +36,7 @@ _VALUES = ("name", "note")
 class RawRow:
     """One row of the change table, the key as (history, place), and the batch in which it lands.
 
-    `present` names the columns besides the key that an update bears; None: all of them.
+    `present` names the columns besides the key that an update has; None: all of them.
     """
 
     seq: str
@@ -135,7 +135,7 @@ class _Source:
         self.living[key] = row
 
     def tie(self, key: Key) -> None:
-        """Log a second change of the key at its sequence, unless a before image stands there, which pairs by it."""
+        """Log a second change of the key at its sequence, unless a before image is there, which pairs by it."""
         logged = {row.oper for row in self.rows if row.seq == self.rows[-1].seq}
         if "B" in logged:
             return
@@ -153,12 +153,16 @@ class _Source:
 def random_raw_rows(
     seed: int, histories: int, changes: int, batches: int, order: Order, *, partial: bool = False
 ) -> list[RawRow]:
-    """A source that works on rows of `histories` independent histories, logged, repeated, altered, late and shuffled.
+    """The log of a source with this many independent histories: with repeated, altered, late and shuffled rows.
 
-    `order` says in which batch a raw row lands. random: in any, so that halves of an update land apart, and old changes
-    after new ones. mixed: so for every second history, the others in time. timely: in time, but for a place that no row
-    moves to or from, whose rows may be late. Places hold None too, so that keys with a null occur. Now and then two
-    changes of a key bear one sequence. With `partial`, most updates bear only some columns.
+    `order` says in which batch a raw row lands:
+
+        random   in any: the halves of an update land in different batches, and old changes after new ones
+        mixed    as random for every second history, in time for the others
+        timely   in time; only rows at a place that no row moves to or from may be late
+
+    A place can be None, so that keys with a null occur. Now and then two changes of a key have one sequence. With
+    `partial`, most updates have only some columns.
     """
     source = _Source(seed, changes, batches, order, partial=partial)
     chance, living = source.chance, source.living
@@ -216,7 +220,7 @@ def random_raw_rows(
 
 
 def _told(number: int, oper: str, place: int, batch: int, name: str | None, *, in_transaction: bool = False) -> RawRow:
-    """A row of a history by hand: an update bears its name alone, where it has one."""
+    """A row of a history by hand: an update has its name alone, where there is one."""
     present = frozenset({"name"} if name else ()) if oper == "U" else None
     seq, at = f"2026010100000000{number:019d}", _BEGIN + timedelta(seconds=number)
     return RawRow(seq, oper, "0A" if in_transaction else None, at, (1, place), name, None, batch, present)
@@ -243,7 +247,7 @@ def exchange_with_an_unknown_row() -> list[RawRow]:
 
 
 def change_within_an_exchange() -> list[RawRow]:
-    """An exchange, in the third batch a change of its second place that stands between its halves, and another row."""
+    """An exchange, in the third batch a change of its second place between its halves, and another row."""
     rows = [
         _told(100, "I", 1, 1, "a"),
         _told(101, "I", 2, 1, "b"),
@@ -256,7 +260,7 @@ def change_within_an_exchange() -> list[RawRow]:
 
 
 def truncate_before_an_exchange() -> list[RawRow]:
-    """Of full images: an exchange, in the next batch nothing but a truncate that stands before it, then another row."""
+    """Of full images: an exchange, in the next batch only a truncate that comes before it, then another row."""
     rows = [_told(0, "I", 1, 1, "a"), _told(1, "I", 2, 1, "b"), *_exchange(10, 20, 1), _told(30, "I", 3, 3, "c")]
     truncate = replace(_told(5, "T", 0, 2, None), key=(None, None))
     return [replace(row, present=None) for row in [*rows, truncate]]
@@ -305,7 +309,7 @@ def expected_reports(table: Table) -> set[tuple[str, str]]:
 
 
 def expected_rows_at(table: Table, moment: datetime) -> set[tuple[Any, ...]]:
-    """The rows of the table as they stood at a time."""
+    """The rows of the table as they were at a time."""
     return {
         tuple(version.row.values())
         for versions in table.versions().values()
@@ -315,7 +319,7 @@ def expected_rows_at(table: Table, moment: datetime) -> set[tuple[Any, ...]]:
 
 
 def expected_rows_at_bounds(table: Table) -> set[tuple[Any, ...]]:
-    """The rows of each history at each bound of its versions, and next to it: behind the time as text."""
+    """The rows of each history at each bound of its versions, and next to it: after the time as text."""
     histories: dict[Any, list[Version]] = {}
     for key, versions in table.versions().items():
         histories.setdefault(key[0], []).extend(version for version in versions if version.row is not None)
@@ -369,7 +373,7 @@ def _changes(landed: Sequence[RawRow]) -> list[Change]:
 
 
 def _borne(row: RawRow) -> frozenset[str] | None:
-    """The columns that the page lets an update bear: the key, those in its mask, and those with a value."""
+    """The columns that an update has by the page: the key, those in its mask, and those with a value."""
     if row.present is None or row.oper != "U":
         return None
     with_values = {name for name in _VALUES if getattr(row, name) is not None}

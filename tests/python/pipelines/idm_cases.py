@@ -15,7 +15,7 @@ from .consumer import Entry
 
 AT = dt.datetime(2026, 1, 31, 12, 0, 0, 250_000, tzinfo=dt.UTC)
 FAR_AHEAD = dt.datetime(2999, 1, 1, tzinfo=dt.UTC)
-# another order than the page tells them in: staging goes by names
+# another order than on the page: staging goes by names
 EVENT = {
     "record_id": "bigint",
     "table_key": "string",
@@ -56,13 +56,13 @@ def event(
 
 
 def change_id(record_id: int) -> str:
-    """A change's identity, as models tell it."""
+    """A change's identity, as models have it."""
     return f"{record_id:019d}"
 
 
 def _operations() -> Batches:
     second = [
-        # drawn before the update to John, committed behind it
+        # drawn before the update to John, committed after it
         event(11, UPDATE_FIELD, "id=1", "name", new="late"),
         event(40, DELETE, "id=2"),
         event(41, INSERT_FIELD, "id=2", "amount", new="2.00"),
@@ -77,7 +77,7 @@ def _operations() -> Batches:
         event(46, UPDATE_FIELD, "id=1", "amount", new="4.00", perpetrator="IDM"),
         event(47, UPDATE_FIELD, "id=1", "amount", old="4.00", new="5.00", perpetrator=None),
         event(48, INSERT_FIELD, "id=7", "id", new=" 7"),
-        # the greater of two contents stands
+        # the greater of two contents counts
         event(49, UPDATE_FIELD, "id=7", "name", new="seven a"),
         event(49, UPDATE_FIELD, "id=7", "name", new="seven b"),
     ]
@@ -184,11 +184,11 @@ def _future() -> Batches:
         # of one time, by record
         event(14, UPDATE_FIELD, "id=2", "name", new="fourteen"),
         event(13, INSERT_FIELD, "id=2", "name", new="thirteen"),
-        # read behind what took effect before now, not behind what waits
+        # placed after what took effect before now, not after what waits
         event(15, INSERT_ROW, "id=3"),
         event(16, UPDATE_FIELD, "id=3", "name", new="ahead", event_time=FAR_AHEAD),
         event(17, UPDATE_FIELD, "id=3", "name", new="older", event_time=AT + hour),
-        # the first year that has a place in the order, two before; the last, two behind
+        # the first year that has a place in the order, and two before it; the last, and two after it
         event(20, INSERT_FIELD, "id=4", "name", new="first of all", event_time="0001-01-01 00:00:00Z"),
         event(21, UPDATE_FIELD, "id=4", "name", new="before", event_time="0000-12-31 23:59:59.999999Z"),
         event(22, UPDATE_FIELD, "id=4", "name", new="far before", event_time="-0044-03-15 12:00:00Z"),
@@ -280,7 +280,7 @@ def _multi_valued() -> Batches:
         event(10, INSERT_FIELD, "id=1", "name", new="one"),
         event(11, INSERT_FIELD, "id=1", "usr_phone.phoneno", new="111"),
         event(12, INSERT_FIELD, "id=1", "usr_phone.phoneno", new="112"),
-        # tells of no row: neither an orphan nor a row that starts
+        # is about no row: neither an orphan nor a row that starts
         event(13, INSERT_FIELD, "id=2", "USR_PHONE.phoneno", new="211"),
         event(14, UPDATE_FIELD, "id=3", "usr_phone.phoneno", old="311", new="312"),
         event(15, DELETE, "id=1"),
@@ -332,7 +332,7 @@ def _reading() -> Batches:
         event(14, READ_INSERT, "id=3", "name"),
         event(15, READ_UPDATE, "id=3", "amount"),
         event(16, READ_UPDATE, "id=4", "name"),
-        # the row that is read shows what is logged behind the event
+        # the row that is read shows what is logged after the event
         event(17, INSERT_ROW, "id=5"),
         event(18, UPDATE_FIELD, "id=5", "name", new="explicit"),
         event(19, INSERT_ROW, "id=6"),
@@ -369,7 +369,7 @@ def _arriving() -> Batches:
         [*event(12, UPDATE_FIELD, "id=1", "name", new="older"), 2],
         [*event(13, INSERT_FIELD, "id=3", "name", new="three"), 3],
     ]
-    # drawn before the others, and landed behind them
+    # drawn before the others, and landed after them
     return first, [[*event(9, READ_INSERT, "id=1", "name"), 4], [*event(14, UPDATE_FIELD, "id=3", "name", new=""), 4]]
 
 
@@ -532,7 +532,7 @@ CASES = [
             (10, None, "10.10"),
             (12, "twelve", None),
         },
-        # after the full refresh: the rows of 17 and 19 stand behind all that was logged before they were read
+        # after the full refresh: the rows of 17 and 19 come after all that was logged before they were read
         reported={(change_id(number), "orphan") for number in (16, 18, 20, 30, 35)},
         models=("stg", "dedup", "current", "history"),
         replica="reading_rows",

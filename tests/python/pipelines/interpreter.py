@@ -1,4 +1,4 @@
-"""Section 5 of the design in plain Python: slow and obvious, and nothing of it taken from the SQL.
+"""The rules of docs/semantics.md in plain Python: slow and obvious, and nothing of it taken from the SQL.
 
 State and history are functions of the set of distinct changes, which are applied one after the other in their order.
 """
@@ -19,7 +19,7 @@ PRECEDENCE = ("truncate", "snapshot", "departure", "insert", "update", "upsert",
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """One accepted change, as staging would hand it on. `present` None: it bears every column."""
+    """One accepted change, as staging would give it to the log. `present` None: it has every column."""
 
     change_id: str
     seq: str
@@ -34,7 +34,7 @@ class Change:
 
 @dataclass
 class Version:
-    """What stood at a key from one change to another. `row` None: nothing did."""
+    """What was at a key from one change to another. `row` None: nothing."""
 
     row: Row | None
     from_seq: str
@@ -47,7 +47,7 @@ class Version:
 
 @dataclass(frozen=True)
 class _Event:
-    """What a change does to one key. A change that moves its key is two: it takes the row away, and brings it."""
+    """What a change does to one key. One that moves its key is two: the row leaves one key and comes to another."""
 
     change: Change
     key: Key
@@ -89,7 +89,7 @@ class Table:
         return {key: row for key, queue in self._queues.items() if queue and (row := queue[-1].row) is not None}
 
     def versions(self) -> dict[Key, list[Version]]:
-        """Every version of every key, in order, also those in which nothing stood there."""
+        """Every version of every key, in order, also those in which nothing was there."""
         return {key: _versions(points) for key, points in self._points.items()}
 
     def _apply(self, event: _Event) -> None:
@@ -148,7 +148,7 @@ class Table:
 
 
 def distinct_changes(deliveries: Iterable[Change]) -> list[Change]:
-    """One change an id: the greater content wins, and a key before that only one delivery tells is kept."""
+    """One change an id: the greater content wins, and a key before that only one delivery has is kept."""
     chosen: dict[str, Change] = {}
     for delivered in deliveries:
         known = chosen.setdefault(delivered.change_id, delivered)

@@ -40,7 +40,7 @@ def body(
     before: Mapping[str, Any] | None = None,
     **headers: Any,
 ) -> dict[str, Any]:
-    """A data message without envelope; a header that is given replaces what stands there."""
+    """A data message without envelope; a header that is given replaces the usual one."""
     sequence = seq(number) if isinstance(number, int) else number
     told = {
         "operation": OPERATIONS.get(operation, operation) if operation else None,
@@ -128,7 +128,7 @@ def avro_schema(columns: Sequence[str], name: str = "DataRecord") -> dict[str, A
 
 
 def in_avro(message: Mapping[str, Any], schema_id: str, columns: Sequence[str], *, embedded: bool = False) -> bytes:
-    """A data message in Avro and its envelope, which tells the id of its schema, or bears the schema."""
+    """A data message in Avro and its envelope, which has the id of its schema, or the schema."""
 
     def values(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
         if row is None:
@@ -184,7 +184,7 @@ V1, V2 = ["id", "amount", "name"], ["id", "added", "name", "amount"]
 
 
 def schema_in(schema_id: str, columns: Sequence[str]) -> dict[str, Any]:
-    """A metadata message that bears the Avro schema of its data messages."""
+    """A metadata message that has the Avro schema of its data messages."""
     return metadata(schema_id, "orders", columns) | {"dataSchema": json.dumps(avro_schema(columns))}
 
 
@@ -249,7 +249,7 @@ CASES = [
                     json.dumps(body("U", 120, row(8, "none", None), row(8, "digits", 0))).replace(
                         ": 0}", ": 12345678.5000000}"
                     ),
-                    # what looks like text behind the object, and what is
+                    # what looks like text after the object, and what is
                     body("I", 130, row(9, 'a } b}, c"d}{')),
                     json.dumps(body("I", 140, row(10))) + " and more}",
                     json.dumps(body("I", 140, row(10))) + ", " + json.dumps(body("I", 150, row(11))),
@@ -542,7 +542,7 @@ CASES = [
         {("accepted", None): 2},
         [{(2, "old")}] * 2,
     ),
-    # a part of the key that is null is told as null; one that is missing leaves open which row is meant
+    # a part of the key that is null is sent as null; if one is missing, it is not known which row is meant
     Case(
         Entry("composite", SPEC | {"key": ["region", "id"]}, {"region": "string", "id": "bigint", "name": "string"}),
         RECORD,

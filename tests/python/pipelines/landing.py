@@ -10,7 +10,7 @@ from demo.landing import TABLE_FORMAT, create_table, insert_rows, literal
 
 
 class Expression(str):
-    """A value as SQL tells it: one that Python cannot hold, or one of a nested type."""
+    """A value as SQL writes it: one that Python cannot hold, or one of a nested type."""
 
 
 class Raw:

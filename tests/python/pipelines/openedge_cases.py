@@ -56,7 +56,7 @@ Row = tuple[int, str | None, str | None, str | None, str | None]
 
 
 class Feed:
-    """The rows of one table in two batches: `batch` tells which one they go to. Ids and sequences count from `base`."""
+    """The rows of one table in two batches: `batch` is the one that they go to. Ids and sequences count from `base`."""
 
     def __init__(self, table_number: int, base: int = 0) -> None:
         self.table_number = table_number
@@ -128,7 +128,7 @@ class Feed:
 
 
 def seq(number: int) -> str:
-    """A sequence as models tell it."""
+    """A sequence as models have it."""
     return f"{number:019d}"
 
 
@@ -149,7 +149,7 @@ class Story:
 
     @property
     def name(self) -> str:
-        """The name of what tells it."""
+        """The name of the function that writes it."""
         return self.tell.__name__.removeprefix("_")
 
 
@@ -157,7 +157,7 @@ def _operations(feed: Feed) -> None:
     feed.both(CREATE, 1, 1, "a", "1.50", "x;y;z", "1;2")
     feed.both(CREATE, 2, 2, "b", "1.50", field_map="id;name;amount")
     feed.both(CREATE, 3, 3, "c", "1.50")
-    # sparse: a null that the map does not name keeps what stood
+    # sparse: a null that the map does not name keeps the value
     feed.both(AFTER, 4, 1, None, "2.00", field_map="amount")
     # named and null is unknown, in any case of letters
     feed.both(AFTER, 5, 2, None, "2.00", field_map="NAME; Amount")
@@ -168,7 +168,7 @@ def _operations(feed: Feed) -> None:
     feed.both(AFTER, 7, 2, "b2", field_map=None)
     # names that no column has, and one of a raw column that is not declared
     feed.both(AFTER, 8, 3, "c2", None, field_map="elsewhere;name;Notes;Else-Where")
-    # a delete bears at least the identifying fields
+    # a delete has at least the identifying fields
     feed.both(DELETE, 9, 1)
     feed.both(CREATE, 10, 4, "d")
     feed.both(DELETE, 11, 4)
@@ -184,7 +184,7 @@ def _moves(feed: Feed) -> None:
     # a before image never wins, whatever it holds
     feed.change(BEFORE, 3, 2, "before")
     feed.both(AFTER, 3, 2, "after", field_map="name")
-    # an after image that tells no key has that of the before image
+    # an after image without a key gets that of the before image
     feed.both(CREATE, 4, 6, "six", "1.00")
     feed.change(BEFORE, 5, 6, "six")
     feed.both(AFTER, 5, None, "six again", field_map="name")
@@ -201,11 +201,11 @@ def _moves(feed: Feed) -> None:
 def _late_before_images(feed: Feed) -> None:
     feed.both(CREATE, 1, 1, "one")
     feed.both(CREATE, 2, 3, "three")
-    # applied without waiting: the old key lives on till the before image tells it
+    # applied without waiting: the old key lives on until the before image names it
     feed.both(AFTER, 3, 2, "two", field_map="id;name")
-    # and this one never comes; of two reports the graver stands
+    # and this one never comes; of two reports the graver counts
     feed.both(AFTER, 4, 4, "four", field_map="name;ID;elsewhere")
-    # once the key is told, the other is left
+    # once the key is known, the other is left
     feed.both(CREATE, 5, 5, "five")
     feed.both(AFTER, 6, 6, "six", field_map="id;name;elsewhere")
     feed.batch = 1
@@ -248,19 +248,19 @@ def _two_parts(feed: Feed) -> None:
     # cut inside a field
     feed.both(CREATE, 2, 2, "ab")
     feed.change(CREATE, 2, 2, "cd", "2.00", position=1, fragment=1)
-    # the first part tells it
+    # the first part has it
     feed.both(CREATE, 3, 3, "same", fragment=1)
     feed.change(CREATE, 3, None, "same", "3.00", position=1)
     # cut between the elements of an extent
     feed.both(CREATE, 4, 4, "elements", "4.00", "x;y~;", index=2)
     feed.change(CREATE, 4, None, None, None, "~?", "1;?", position=3, index=2)
-    # those behind the cut are of the second part
+    # those after the cut are of the second part
     feed.both(CREATE, 5, 5, "padded", "5.00", "x;?;?")
     feed.change(CREATE, 5, None, None, None, "y;z", position=3, index=1)
     # cut inside an element, and inside an escape
     feed.both(CREATE, 6, 6, "inside", "6.00", "x;y~")
     feed.change(CREATE, 6, None, None, None, ";;z", position=3, index=2, fragment=1)
-    # the declared extent tells what is left for the second part
+    # the declared extent shows what is left for the second part
     feed.both(CREATE, 8, 8, "cut short", "8.00", "x")
     feed.change(CREATE, 8, None, None, None, "y;z;", position=3, index=1)
     # one of several readings is taken by the place of the cut, where the first part cannot be the whole extent
@@ -305,7 +305,7 @@ def _broken_parts(feed: Feed) -> None:
 
 
 def _waiting_parts(feed: Feed) -> None:
-    # a part that tells itself that it was cut, and one that goes on
+    # a part that is marked as cut, and one that continues it
     feed.both(CREATE, 1, 1, "cut ", fragment=1)
     feed.both(CREATE, 2, 2, "cut", "2.00", "x", index=1)
     feed.change(CREATE, 3, None, None, "3.00", position=2)
@@ -351,7 +351,7 @@ def _tracking(feed: Feed) -> None:
     feed.both(DELETE, 10, 10)
     feed.change(BEFORE, 11, 11)
     feed.both(CREATE, 11, 11, "create?")
-    # tracking rows that stand alone
+    # tracking rows without change rows
     feed.track(BEFORE, 12)
     feed.track(13, 13)
     feed.track(None, 14)
@@ -370,7 +370,7 @@ def _headers(feed: Feed) -> None:
     feed.both(CREATE, 4, 6, "position", position=-1)
     feed.both(CREATE, 5, 7, "index", index=-1)
     feed.both(CREATE, 6, 8, "fragment", fragment=2)
-    # none of them told
+    # none of them known
     feed.both(CREATE, 7, 9, "nulls", position=None, index=None, fragment=None)
 
 
@@ -686,7 +686,7 @@ def _told_without_tracking(table_number: int) -> Feed:
     feed.both(CREATE, 6, 6, "c", "1.00")
     feed.both(AFTER, 7, 6, "c2", field_map="name")
     feed.batch = 1
-    # the map tells that the amount was kept
+    # the map shows that the amount was kept
     feed.track(AFTER, 3, "name")
     feed.track(DELETE, 5)
     return feed
@@ -712,7 +712,7 @@ LOADED = [
     (4, "which reading", None, "a~~;b", None),
     (5, "tilde", None, "a~b", None),
 ]
-"""The load of `covered`, which stands at sequence 3: extents as SQL shows them."""
+"""The load of `covered`, which is at sequence 3: extents as SQL shows them."""
 
 # Other spellings, numbers as texts, and a table that has columns named like headers.
 SPELT_TRACKING = {

@@ -35,7 +35,7 @@ def seq(number: int) -> str:
 def full(
     number: int | str | None, oper: str | None, id_: int | None, name: str | None, mask: bytes | None = None
 ) -> list[Any]:
-    """A row with the seven default headers; `operation` is told for a truncate only."""
+    """A row with the seven default headers; `operation` is set for a truncate only."""
     landed_seq = seq(number) if isinstance(number, int) else number
     operation = "TRUNCATE" if oper == "T" else None
     amount = None if name is None else Decimal("1.50")
@@ -49,7 +49,7 @@ def texts(number: int, oper: str, id_: str, timestamp: str | None = None, **valu
 
 
 def partitioned(row: list[Any], day: int | None) -> list[Any]:
-    """A row with partition_name behind its headers, and the day of its arrival as the last column."""
+    """A row with partition_name after its headers, and the day of its arrival as the last column."""
     headers, data = row[: len(HEADERS)], row[len(HEADERS) :]
     return [*headers, "20260131T120000_20260131T130000", *data, day and dt.date(2026, 1, day)]
 
@@ -259,7 +259,7 @@ CASES = [
         ],
         {("accepted", None): 8},
         [{(3, "c")}, {(1, "again"), (6, "no arrival")}],
-        # the eighth bit from the most significant end of two bytes is the first data column behind eight headers
+        # the eighth bit from the most significant end of two bytes is the first data column after eight headers
         reported={(f"{seq(60)}:U:6", "key_move_without_before")},
         landed_as="delta partitioned by (batch)",
     ),

@@ -16,7 +16,7 @@ LEFT_OUT = "…"
 FIRST = "''"
 
 CHANGE_COLUMNS = ("batch", "_change_seq", "_change_op", "_transaction_id", "_changed_at", "_key_before")
-"""What a table of changes may tell besides the columns of the source table."""
+"""What a table of changes may have besides the columns of the source table."""
 
 _LAST_CHANGE = ("_change_op", "_change_seq", "_changed_at", "_transaction_id")
 _INTERVAL = ("_valid_from_seq", "_valid_to_seq", "_valid_from", "_valid_to", "_is_current")
@@ -32,12 +32,12 @@ _FENCE = "```"
 
 
 class MalformedPageError(ValueError):
-    """The page bears something that cannot be run."""
+    """The page has something that cannot be run."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the page: its cells as they stand there."""
+    """A table of the page: its cells as they are written there."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -121,7 +121,7 @@ def read_page(text: str) -> Mapping[int, Sequence[Example]]:
     """The examples of each numbered section.
 
     Raises:
-        MalformedPageError: where something stands in a section or an example that is not understood
+        MalformedPageError: where a section or an example has something that is not understood
     """
     sections: dict[int, list[Example]] = {}
     for title, lines in _parts(text.splitlines(), "## "):
@@ -130,11 +130,11 @@ def read_page(text: str) -> Mapping[int, Sequence[Example]]:
             continue
         number = int(numbered[1])
         if number in sections:
-            raise MalformedPageError(f"section {number} stands there twice")
+            raise MalformedPageError(f"section {number} is there twice")
         sections[number] = [
             _read_example(number, heading, block)
             for heading, block in _parts(lines, "### ")
-            if heading or _bears(block)
+            if heading or _has_what_only_examples_have(block)
         ]
     names = [example.name for examples in sections.values() for example in examples]
     for name in names:
@@ -155,8 +155,8 @@ def _parts(lines: Sequence[str], mark: str) -> Iterator[tuple[str, list[str]]]:
     yield heading, block
 
 
-def _bears(block: Sequence[str]) -> bool:
-    """Whether there are lines that only an example may bear."""
+def _has_what_only_examples_have(block: Sequence[str]) -> bool:
+    """Whether there are lines that only an example may have."""
     return any(line.startswith(("|", _FENCE)) for line in block)
 
 
@@ -221,15 +221,15 @@ def _take_table(example: Example, label: re.Match[str] | None, kind: str | None,
     if label is None or kind is None or kind in ("refused", "settings from batch 2 on"):
         raise MalformedPageError(f"a table that no label announces: {', '.join(table.columns)}")
     if (kind == "as of") != (label["moment"] is not None):
-        raise MalformedPageError(f"'{label[0]}' must tell a time where it is 'As of', and nowhere else")
+        raise MalformedPageError(f"'{label[0]}' must have a time where it is 'As of', and nowhere else")
     if kind == "changes":
         if example.changes is not None or label["batch"]:
-            raise MalformedPageError("the changes must stand in one table")
+            raise MalformedPageError("the changes must be in one table")
         example.changes = table
     else:
         batch = int(label["batch"] or BATCHES[-1])
         if any((other.kind, other.moment, other.batch) == (kind, label["moment"], batch) for other in example.outputs):
-            raise MalformedPageError(f"'{label[0]}' stands there twice")
+            raise MalformedPageError(f"'{label[0]}' is there twice")
         example.outputs.append(Output(kind, label["moment"], batch, table))
 
 

@@ -1,4 +1,4 @@
-"""The least that still goes wrong, of something that does."""
+"""From something that fails, the smallest part that still fails."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def smallest_form(parts: Sequence[Part], fail: Callable[[Sequence[Sequence[Part]
 
     Args:
         parts: what fails when it comes together
-        fail: tells of many candidates at once whether each still fails, since to ask once is what costs
+        fail: says of many candidates at once whether each still fails, because each call is expensive
 
     >>> smallest_form([1, 2, 3, 4, 5, 6], lambda candidates: [{2, 5} <= set(parts) for parts in candidates])
     [2, 5]

@@ -40,7 +40,7 @@ def intercepted(*rules: Rule) -> Iterator[None]:
 def hanging(statement: str, milliseconds: int = _AN_HOUR) -> Rule:
     """The statements that contain this text hang while Spark runs them: where they write the mark, else a row.
 
-    `wait_until_hanging` tells when they do.
+    `wait_until_hanging` returns when they do.
     """
 
     def rule(sql: str) -> str:

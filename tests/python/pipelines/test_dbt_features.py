@@ -178,7 +178,7 @@ def test_an_empty_run_makes_what_is_missing_without_rows_also_before_raw_tables_
     assert features.rows(["goldengate_io_types", "reason_codes"]) > 0
 
 
-def test_the_run_behind_an_empty_one_reads_everything(features: Features) -> None:
+def test_the_run_after_an_empty_one_reads_everything(features: Features) -> None:
     columns = features.columns()
     features.create_raw_tables()
     features.land(0)
@@ -199,7 +199,7 @@ def test_an_empty_run_leaves_what_is_there(features: Features) -> None:
     features.assert_current(0)
 
 
-def test_views_bear_the_comments_of_the_page_and_with_persist_docs_those_of_users(features: Features) -> None:
+def test_views_have_the_comments_of_the_page_and_with_persist_docs_those_of_users(features: Features) -> None:
     told = {
         name: (kinds, meaning)
         for name, kinds, meaning in re.findall(
@@ -240,7 +240,7 @@ def test_views_over_states_are_made_anew_where_a_comment_changes_and_not_otherwi
     assert made == ["current_feed__defaults"]
 
 
-def test_a_contract_is_held_against_the_models_columns_before_anything_is_written(features: Features) -> None:
+def test_a_contract_is_compared_with_the_models_columns_before_anything_is_written(features: Features) -> None:
     features.describe(contract={"id": "bigint", "name": "string", "amount": "decimal(10,3)", "more": "int"})
     version = features.versions()["current_feed__defaults"]
     result = features.project.dbt("run", "--full-refresh", "--select", "current_feed__defaults", must_succeed=False)

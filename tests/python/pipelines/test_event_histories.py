@@ -1,4 +1,4 @@
-"""The law for the event log, whose query-back events read a replica: random histories against its page in plain Python.
+"""The event log, whose query-back events read a replica: random histories, compared with its page in plain Python.
 
 `make test-long` runs it with other and with more histories: `CHANGE_TABLES_PROOF_SEED` and `CHANGE_TABLES_PROOF_SCALE`.
 """
@@ -57,7 +57,7 @@ PROOFS = [
 ]
 
 
-def test_what_was_read_once_stands_and_all_else_is_a_function_of_the_log(
+def test_what_was_read_once_stays_and_all_else_is_a_function_of_the_log(
     consumer: Callable[[str], Consumer], raw: Raw
 ) -> None:
     project = consumer("event_histories")
@@ -110,8 +110,8 @@ def _assert_models(project: Consumer, raw: Raw, moment: str) -> None:
             expected["history"] = expected_history(table)
         for kind, rows in expected.items():
             told = [tuple(_by_run(value, runs) for value in row) for row in found[kind]]
-            assert rows, f"{kind} {name} {moment}: nothing is told"
-            assert len(told) == len(set(told)), f"{kind} {name} {moment}: a row stands twice"
+            assert rows, f"{kind} {name} {moment}: nothing is there"
+            assert len(told) == len(set(told)), f"{kind} {name} {moment}: a row is there twice"
             missing, surplus = rows - set(told), set(told) - rows
             assert not missing | surplus, f"{kind} {name} {moment}: {_shortest(proof, missing, surplus)}"
 

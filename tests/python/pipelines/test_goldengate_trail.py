@@ -46,7 +46,7 @@ def test_the_current_rows_are_what_the_page_says(results: Results, case: Case) -
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
-def test_each_trail_ends_in_the_rows_that_its_story_tells(results: Results, story: Story) -> None:
+def test_each_trail_ends_in_the_rows_of_its_story(results: Results, story: Story) -> None:
     found = [
         {(id_ - story.base, name, amount) for id_, name, amount in rows if 0 < id_ - story.base < 100}
         for rows in results["orders"]
@@ -71,7 +71,7 @@ def test_every_record_of_an_entry_has_its_status_and_its_reason(raw: Raw, case: 
 
 
 @pytest.mark.usefixtures("results")
-def test_what_a_record_lacks_of_its_position_is_told(raw: Raw) -> None:
+def test_what_a_record_lacks_of_its_position_is_named(raw: Raw) -> None:
     told = raw.query(
         f"select _status_reason from {SCHEMA}.stg_feed__orders where startswith(_status_reason, 'position_missing')"
     )
@@ -109,7 +109,7 @@ def test_records_that_no_entry_stages_are_listed_and_none_is_lost(raw: Raw) -> N
 
 
 @pytest.mark.usefixtures("results")
-def test_commit_number_and_transaction_of_the_first_record_stand_at_every_change(raw: Raw) -> None:
+def test_every_change_has_the_commit_number_and_transaction_of_the_first_record(raw: Raw) -> None:
     rows = raw.query(
         "select id, _csn, _transaction_id, _format_type, _change_seq, cast(_changed_at as string)"
         f" from {SCHEMA}.dedup_feed__orders where _change_seq between 'op' and '{position(1500, 'op')}'"

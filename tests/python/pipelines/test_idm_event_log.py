@@ -91,7 +91,7 @@ def test_events_that_no_entry_stages_are_listed_and_none_is_lost(raw: Raw) -> No
 
 
 @pytest.mark.usefixtures("results")
-def test_an_event_stands_at_its_record_and_bears_what_was_logged(raw: Raw) -> None:
+def test_an_event_has_the_place_of_its_record_and_the_values_that_were_logged(raw: Raw) -> None:
     rows = raw.query(
         "select _change_id, _change_seq, _change_op, cast(_changed_at as string), _present_columns, _changed_columns,"
         f" _event_type, _column_name, _old_value, _new_value, _table_key from {SCHEMA}.dedup_feed__usr"
@@ -115,20 +115,20 @@ def test_an_event_stands_at_its_record_and_bears_what_was_logged(raw: Raw) -> No
 
 
 @pytest.mark.usefixtures("results")
-def test_an_event_that_read_stands_behind_the_last_event_of_its_key(raw: Raw) -> None:
+def test_an_event_that_read_comes_after_the_last_event_of_its_key(raw: Raw) -> None:
     rows = raw.query(
         "select cast(_change_id as bigint), cast(substring(_change_seq, 1, 19) as bigint)"
         f" from {SCHEMA}.dedup_feed__reading where _event_type >= 5 order by 1"
     )
     assert dict(rows) == {
-        # up to the delete of its key, before it or behind it
+        # up to the delete of its key, before it or after it
         10: 11, 11: 11, 12: 12, 16: 16, 17: 30, 19: 35, 21: 36, 23: 37, 25: 27, 31: 31, 32: 32, 34: 34,
         36: 36, 37: 37,
     }  # fmt: skip
 
 
 @pytest.mark.usefixtures("results")
-def test_the_place_and_the_reason_of_a_malformed_key_are_told(raw: Raw) -> None:
+def test_the_place_and_the_reason_of_a_malformed_key_are_named(raw: Raw) -> None:
     told = dict(
         raw.query(
             f"select _raw_id, _status_reason from {SCHEMA}.stg_feed__usr where _raw_id in ('111', '115', '117', '118')"
@@ -143,7 +143,7 @@ def test_the_place_and_the_reason_of_a_malformed_key_are_told(raw: Raw) -> None:
 
 
 @pytest.mark.usefixtures("results")
-def test_the_place_of_a_character_that_xml_forbids_is_told(raw: Raw) -> None:
+def test_the_place_of_a_character_that_xml_forbids_is_named(raw: Raw) -> None:
     told = raw.query(
         f"select _status_reason from {SCHEMA}.stg_feed__usr where _raw_id in ('129', '130') order by _raw_id"
     )

@@ -247,7 +247,7 @@ WRONG: Mapping[str, tuple[str, Table, Mapping[str, Any]]] = {
         {"misjudged_rows": 1},
     ),
 }
-"""What can be wrong: the one of the three tests alone that fails, the table, and what the test of all of it tells."""
+"""What can be wrong: which of the three single tests fails, the table, and what the test of all of it says."""
 
 
 def _next(given: Iterator[str], last: str, _place: re.Match[str]) -> str:
@@ -269,13 +269,13 @@ def test_the_data_tests_pass_where_nothing_is_wrong(built: RunExecutionResult, r
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_one_data_test_fails_for_all_that_can_be_wrong_and_tells_what(
+def test_one_data_test_fails_for_all_that_can_be_wrong_and_says_what(
     built: RunExecutionResult, raw: Raw, wrong: str
 ) -> None:
     alone, table, told = WRONG[wrong]
     expected = {**RIGHT, **told}
     assert _found(built, raw, ACCOUNTED, table) == [tuple(expected.values())]
-    # of entries that share a raw table each is judged, and held against its own log
+    # of entries that share a raw table each is checked, and compared with its own log
     expected |= {name: expected[name] + 6 for name in ("raw_rows", "staged_rows")}
     assert _found(built, raw, "shared", GOOD, table) == [tuple(expected.values())]
     assert _found(built, raw, alone, table, told="*") != []

@@ -1,4 +1,4 @@
-"""Runs that die, meet another run, or find raw rows gone: the next run makes everything as if nothing had happened."""
+"""Runs that die, meet another run, or find raw rows gone: the next run ends in the same rows as without that."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class Lake:
         return [self.raw.version(f"{SCHEMA}.{model}__state") for model in models]
 
     def table_folder(self, model: str) -> Path:
-        """Where the table of a model lies."""
+        """The folder of a model's table."""
         return self.folder / f"server/warehouse/{SCHEMA}.db/{model}__state"
 
     def batch_tables(self) -> list[str]:

@@ -63,7 +63,7 @@ def test_the_current_rows_are_what_the_page_says(results: Results, case: Case) -
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
-def test_each_story_ends_in_the_rows_that_it_tells(results: Results, story: Story) -> None:
+def test_each_story_ends_in_its_rows(results: Results, story: Story) -> None:
     found = [
         {(id_ - story.base, *values) for id_, *values in rows if 0 < id_ - story.base < 100}
         for rows in results["orders"]
@@ -92,7 +92,7 @@ def test_the_rows_of_each_story_have_their_status_and_their_reason(raw: Raw) -> 
 
 
 UNPLACED = ("change_seq_missing", "change_seq_malformed", "unknown_operation", "header_malformed")
-"""Reasons of rows that may tell no place."""
+"""Reasons of rows that may have no place."""
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.entry.name)
@@ -121,7 +121,7 @@ def test_tracking_rows_that_no_entry_stages_are_listed(raw: Raw) -> None:
 
 
 @pytest.mark.usefixtures("results")
-def test_events_of_fields_and_partitions_are_told_with_their_table_and_partition(raw: Raw) -> None:
+def test_events_of_fields_and_partitions_are_listed_with_their_table_and_partition(raw: Raw) -> None:
     rows = raw.query(
         "select table_name, operation, kind, event, partition_id, to_json(field_map), _change_seq"
         f" from {SCHEMA}.events where table_name = 'orders' and partition_id <> '0'"
@@ -184,7 +184,7 @@ def test_changed_columns_are_those_that_the_field_map_names(raw: Raw) -> None:
 
 
 @pytest.mark.usefixtures("results")
-def test_a_change_tells_what_it_was_read_from(raw: Raw) -> None:
+def test_a_change_says_what_it_was_read_from(raw: Raw) -> None:
     rows = raw.query(
         f"select _change_seq, _parts, _has_tracking from {SCHEMA}.dedup_feed__orders"
         f" where _change_seq between '{seq(6006)}' and '{seq(6007)}' order by _change_seq"

@@ -172,7 +172,7 @@ def test_what_needs_a_look_is_reported_and_nothing_else(raw: Raw) -> None:
 
 
 @pytest.mark.usefixtures("results")
-def test_a_mask_tells_what_a_sparse_update_bears_and_what_changed(raw: Raw) -> None:
+def test_a_mask_shows_what_a_sparse_update_has_and_what_changed(raw: Raw) -> None:
     rows = raw.query(
         "select _change_seq, to_json(_present_columns), to_json(_changed_columns)"
         f" from {SCHEMA}.dedup_feed__sparse order by _change_seq"
@@ -242,7 +242,7 @@ def test_the_bound_on_arrivals_holds_at_the_limits_of_every_type(project: Consum
 
 
 @pytest.mark.usefixtures("results")
-def test_a_map_in_another_order_begins_no_version_and_a_value_within_a_value_is_told_with_its_path(raw: Raw) -> None:
+def test_a_map_in_another_order_begins_no_version_and_a_value_within_a_value_is_named_with_its_path(raw: Raw) -> None:
     versions = raw.query(f"select id, count(*) from {SCHEMA}.history_feed__nested group by id")
     assert sorted(versions) == [(1, 1), (2, 2), (3, 1), (4, 1)]
     rejected = raw.query(

@@ -92,7 +92,7 @@ def test_records_that_no_entry_stages_are_listed_and_none_is_lost(raw: Raw) -> N
 
 
 @pytest.mark.usefixtures("results")
-def test_schemas_tell_each_version_of_a_table(raw: Raw) -> None:
+def test_schemas_have_each_version_of_a_table(raw: Raw) -> None:
     rows = raw.query(
         "select schema_id, schema_name, table_name, table_version,"
         " to_json(columns.name), to_json(columns.primary_key_position)"

@@ -1,4 +1,4 @@
-"""The law: whatever order the raw rows arrive in, state and history are what the set of changes says.
+"""The first rule of docs/semantics.md: whatever the order of raw rows is, the set of changes decides state and history.
 
 `make test-long` runs it with other and with more histories: `CHANGE_TABLES_PROOF_SEED` and `CHANGE_TABLES_PROOF_SCALE`.
 """
@@ -131,7 +131,7 @@ def _assert_rows(
     query, expect = KINDS[kind]
     found = raw.query(f"{query} {project.schema}.{kind}_feed__{name}")
     expected = expect(expected_table(row for row in proof.rows if row.batch <= last_batch))
-    assert len(found) == len(set(found)), f"{kind} {name} {moment}: a row stands twice"
+    assert len(found) == len(set(found)), f"{kind} {name} {moment}: a row is there twice"
     wrong = expected ^ set(found)
     if wrong:
         smallest = _smallest_history(raw, proof, kind, last_batch, {row[0] for row in wrong}, scratch)

@@ -44,7 +44,7 @@ class Run:
 class SourceTable:
     """The source table of one example, or of several with the same settings: a build costs more than rows do.
 
-    A shared one bears the name of the example in its key. Columns that an example lacks are null in its rows.
+    A shared one has the name of the example in its key. Columns that an example lacks are null in its rows.
     """
 
     name: str
@@ -99,7 +99,7 @@ class SourceTable:
         ]
 
     def snapshot_rows(self, batch: int) -> list[list[Any]]:
-        """The rows of the full load as it stands from a batch on; none where it stands as before."""
+        """The rows of the full load as it is from a batch on; none where it is as before."""
         return [
             _values(change, list(self.raw_columns))
             for example in self.examples
@@ -108,15 +108,13 @@ class SourceTable:
         ]
 
     def snapshot_seq(self, batch: int) -> dict[str, str]:
-        """The variable that tells at which sequence the load stands after a batch."""
+        """The variable with the sequence of the load after a batch."""
         found = dict[str, str]()
         for number in BATCHES[:batch]:
             loaded = [change for change in self.examples[0].changes_of(number) if change["_change_op"] == "snapshot"]
             seqs = {change["_change_seq"] for change in loaded}
             if len(seqs) > 1:
-                raise MalformedPageError(
-                    f"example '{self.examples[0].title}': a load stands at one sequence, got {seqs}"
-                )
+                raise MalformedPageError(f"example '{self.examples[0].title}': a load has one sequence, got {seqs}")
             found |= {f"{self.name}_seq": _landed_seq(0, at) for at in seqs}
         return found
 
@@ -140,7 +138,7 @@ TABLES = source_tables(RUN)
 
 
 def _raw_rows(place: int, example: Example, change: Mapping[str, str], columns: Sequence[str]) -> list[list[Any]]:
-    """The raw row of a change, behind its before image where it moved a key."""
+    """The raw row of a change, after its before image where it moved a key."""
     _refuse_impossible(example, change)
 
     def row(letter: str, values: dict[str, str]) -> list[Any]:
@@ -165,7 +163,7 @@ def _raw_rows(place: int, example: Example, change: Mapping[str, str], columns: 
 
 
 def _refuse_impossible(example: Example, change: Mapping[str, str]) -> None:
-    """Stop at a change that the feed cannot tell."""
+    """Stop at a change that the feed cannot write."""
     operation = change["_change_op"]
     declared = example.declared(int(change.get("batch", BATCHES[0])))
     absent = {name for name in declared if change[name] == ABSENT}
@@ -173,10 +171,10 @@ def _refuse_impossible(example: Example, change: Mapping[str, str]) -> None:
     if operation not in LETTERS:
         raise MalformedPageError(f"example '{example.title}': unknown operation '{operation}'")
     if operation in expected and absent != expected[operation]:
-        raise MalformedPageError(f"example '{example.title}': a {operation} bears its key alone, if any")
+        raise MalformedPageError(f"example '{example.title}': a {operation} has its key alone, if any")
     sparse = operation == "update" and example.is_partial
     if operation not in expected and (absent & set(example.key) or (absent and not sparse)):
-        raise MalformedPageError(f"example '{example.title}': this {operation} must bear {', '.join(sorted(absent))}")
+        raise MalformedPageError(f"example '{example.title}': this {operation} must have {', '.join(sorted(absent))}")
 
 
 def _values(cells: Mapping[str, str], columns: Sequence[str]) -> list[Any]:
@@ -328,7 +326,7 @@ Current:
 MALFORMED = [
     ("### Example: right", "### Right", "a table or a heading outside of an example: 'Right'"),
     ("### Example: right\n", "", "a table or a heading outside of an example: ''"),
-    ("## 1. Order", "## 1. Order\n\n## 1. Order", "section 1 stands there twice"),
+    ("## 1. Order", "## 1. Order\n\n## 1. Order", "section 1 is there twice"),
     ("Changes:", "```yaml\nimages: full\n```\n\n```yaml\nimages: full\n```\n", "the second of its kind"),
     (
         "Changes:",
@@ -338,7 +336,7 @@ MALFORMED = [
     ("Current:", "Currant:", "a table that no label announces: id, name"),
     ("Current:", "Current:\n\nThis row:", "'Current:' is followed by text"),
     ("Current:", "Refused:", "a table that no label announces: id, name"),
-    ("Current:", "As of:", "'As of:' must tell a time where it is 'As of', and nowhere else"),
+    ("Current:", "As of:", "'As of:' must have a time where it is 'As of', and nowhere else"),
     ("Current:", "Current after batch 1:", "current after batch 1: there are no batches like that"),
     ("Current:\n\n| id | name |\n|---|---|\n| 1 | a |\n", "", "it shows no changes or no output"),
     ("| id | name |\n|---|---|\n| 1 | a |\n", "", "'Current:' is followed by nothing"),
@@ -354,8 +352,8 @@ MALFORMED = [
         "unknown column _batch_id; known: id, name, _change_op, _change_seq, _changed_at, _transaction_id",
     ),
     ("insert", "upsert", "unknown operation 'upsert'"),
-    ("insert | 1 | a", "insert | 1 | ·", "this insert must bear name"),
-    ("insert | 1 | a", "delete | 1 | a", "a delete bears its key alone, if any"),
+    ("insert | 1 | a", "insert | 1 | ·", "this insert must have name"),
+    ("insert | 1 | a", "delete | 1 | a", "a delete has its key alone, if any"),
 ]
 
 

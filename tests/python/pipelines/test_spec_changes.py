@@ -301,7 +301,7 @@ TYPES_AFTER = {
     "spelt": "string",
     "new": "string",
 }
-# name of the table -> what is said behind "has changed since the model was built: "
+# name of the table -> what is said after "has changed since the model was built: "
 REFUSED = [
     Changed(
         "other_types",
@@ -377,12 +377,12 @@ SHOWN = {
 def _read(raw: Raw, found: Results) -> None:
     for changed in CHANGED:
         rows = raw.query(f"select {SHOWN[changed.name]} from {SCHEMA}.current_feed__{changed.name}")
-        assert len(rows) == len(set(rows)), f"{changed.name}: a row stands twice"
+        assert len(rows) == len(set(rows)), f"{changed.name}: a row is there twice"
         found.current.setdefault(changed.name, []).append(set(rows))
         if "history" in changed.models:
             bounded = f"{SHOWN[changed.name]}, _valid_from_seq, _valid_to_seq"
             rows = raw.query(f"select {bounded} from {SCHEMA}.history_feed__{changed.name}")
-            assert len(rows) == len(set(rows)), f"{changed.name}: a version stands twice"
+            assert len(rows) == len(set(rows)), f"{changed.name}: a version is there twice"
             found.history.setdefault(changed.name, []).append(set(rows))
 
 

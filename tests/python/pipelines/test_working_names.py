@@ -1,4 +1,4 @@
-"""Columns of users and columns of the models' own steps never meet: all of the latter begin with one prefix."""
+"""Columns of users and of the models' own steps never have the same name: the steps' columns begin with one prefix."""
 
 from __future__ import annotations
 
@@ -90,7 +90,9 @@ class Case:
 
 
 def _names(name: str) -> list[str]:
-    return [*WORKING.split(), *OF_FORMAT[name].split()]
+    # a change table of OpenEdge has columns of its own beside the table's: two of one name cannot be there
+    taken = {header.lower() for header in OPENEDGE_HEADERS} if name == "openedge_cdc" else set()
+    return [found for found in (*WORKING.split(), *OF_FORMAT[name].split()) if found.lower() not in taken]
 
 
 def _row(name: str, key: str, told: str) -> dict[str, str]:

@@ -88,11 +88,11 @@ class Channels:
         """Let channels publish what the logs have taken in, and keep what dbt rendered."""
         self.project.dbt("run", "--select", *channels, *options)
 
-    def shown(self, channel: str = "xds", behind: str = "") -> list[Published]:
-        """What a channel has published, in its order; `behind` a run."""
+    def shown(self, channel: str = "xds", since: str = "") -> list[Published]:
+        """What a channel has published, in its order; `since` a run, without that run."""
         rows = self.raw.query(
             "select to_json(record_ids), class_name, association, document, reason"
-            f" from {SCHEMA}.{channel} where _batch_id > '{behind}' order by _batch_id, _position"
+            f" from {SCHEMA}.{channel} where _batch_id > '{since}' order by _batch_id, _position"
         )
         return [(json.loads(ids), *others) for ids, *others in rows]
 

@@ -1,6 +1,6 @@
 """Small hand-made trails of GoldenGate, by the format page: what lands in two batches, and what comes of it.
 
-Most of it is one table in one raw table: each story has a trail and a hundred ids of its own, so one build tells all.
+Most of it is one table in one raw table: each story has a trail and a hundred ids of its own, so one build tests all.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Trail:
         before: Image | None = None,
         **header: Any,
     ) -> list[Any]:
-        """A record of APP.ORDERS behind the one before; fields of the header that are given replace its own."""
+        """A record of APP.ORDERS after the one before; fields of the header that are given replace its own."""
         self.rba += 100
         told = {
             "trail_name": self.name,
@@ -145,7 +145,7 @@ class Trail:
 
 
 def position(rba: int, name: str = "rt", seqno: int = 0) -> str:
-    """A position as models tell it."""
+    """A position as models have it."""
     return f"{name}/{seqno:010d}/{rba:019d}"
 
 
@@ -186,7 +186,7 @@ def _swaps(trail: Trail) -> Batches:
     return [
         trail.record(INSERT, ONLY, row(1, "a")),
         trail.record(INSERT, ONLY, row(2, "b")),
-        # no transaction id: its place in the trail tells the transaction
+        # no transaction id: the transaction is known by its place in the trail
         trail.record(KEY_UPDATE, FIRST, {"id": "2"}, {"id": "1"}),
         trail.record(KEY_UPDATE, LAST, {"id": "1"}, {"id": "2"}),
     ], []
@@ -198,7 +198,7 @@ def _transactions(trail: Trail) -> Batches:
         trail.record(INSERT, LAST, row(91, "no start")),
         trail.other(FIRST, tokens={"LOGCSN": "601", "TRANID": "T1"}),
         trail.record(INSERT, MIDDLE, row(1, "behind another table")),
-        # a table's definition and a control record stand between, and part nothing
+        # a table's definition and a control record are between, and change nothing
         trail.record(METADATA, ONLY),
         trail.record(RESTART, ONLY),
         trail.record(RESTART, MIDDLE, table_name=""),
@@ -233,7 +233,7 @@ def _halves(trail: Trail) -> Batches:
         *(trail.record(INSERT, ONLY, row(number, "inserted")) for number in (1, 2, 3, 4)),
         trail.half(FIRST, row(1, "inserted")),
         trail.record(UPDATE, MIDDLE, {"id": "1", "name": "by halves"}),
-        # a half of another table and a control record stand between the halves
+        # a half of another table and a control record are between the halves
         trail.half(MIDDLE, {"id": "2"}),
         trail.half(MIDDLE, {"id": "9"}, **lines),
         trail.record(RESTART, MIDDLE),
@@ -253,7 +253,7 @@ def _halves(trail: Trail) -> Batches:
         trail.record(FIELDS, LAST, {"name": "no key after", "amount": None}),
         trail.half(FIRST, {"id": "x"}),
         trail.record(UPDATE, LAST, {"id": "4", "name": "which key before?"}),
-        # a record that cannot be read stands between
+        # a record that cannot be read is between
         trail.half(FIRST, {"id": "5"}),
         trail.record(777, MIDDLE, row(9)),
         trail.record(UPDATE, LAST, row(15, "no half before")),
@@ -293,7 +293,7 @@ def _chunks(trail: Trail) -> Batches:
         # a piece that cannot be read spoils the record that it is of
         trail.record(INSERT, FIRST, row(8, "a"), continued="Y"),
         trail.record(777, LAST, {"name": "b"}),
-        # an empty image tells no key before
+        # an empty image has no key before
         trail.half(FIRST, {"id": "5"}),
         trail.record(UPDATE, MIDDLE, {"id": "15", "name": "moved "}, {}, continued="Y"),
         trail.record(FRAGMENT, LAST, {"name": "by halves"}, {}),
@@ -409,7 +409,7 @@ def _shared(trail: Trail) -> Batches:
         trail.record(INSERT, ONLY, row(9), table_name=None),
         trail.record(777, ONLY, row(9), table_name=None),
         trail.record(RESTART, ONLY, table_name=None),
-        # names as they stand in the trail
+        # names as the trail has them
         trail.other(ONLY, "app.lines"),
     ]
     return first, [trail.other(ONLY, "APP.LINES"), trail.record(UPDATE, ONLY, row(2, "updated"))]
@@ -477,7 +477,7 @@ def _full_images() -> Batches:
         delete,
         timed_again,
         timed_too_again,
-        # a name that sorts before, though its first letter does not: what is behind its truncate is before the other's
+        # a name that sorts before, though its first letter does not: what is after its truncate is before the other's
         earlier.record(TRUNCATE, ONLY, rec_length=0, before_after="A"),
         earlier.record(INSERT, ONLY, row(5, "before the truncate")),
     ]
@@ -499,7 +499,7 @@ def _composite() -> list[list[Any]]:
 
 @dataclass(frozen=True)
 class Story:
-    """What a trail tells, in two batches, of ids of its own; else as in `Case`, with ids from 1 on."""
+    """What a trail has, in two batches, of ids of its own; else as in `Case`, with ids from 1 on."""
 
     name: str
     trails: Sequence[str]
@@ -516,7 +516,7 @@ def _rows(*rows: tuple[int, str, str | None] | tuple[int, str]) -> set[tuple[Any
 
 
 STORIES = [
-    # its truncate stands before every record of the other trails
+    # its truncate comes before every record of the other trails
     Story(
         "truncate",
         ["aa"],

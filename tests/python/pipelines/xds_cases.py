@@ -135,7 +135,7 @@ FIRST: list[Row] = [
     event(26, REPLACE_FIELD, "idu=1", "lname", old="Doe", new=None),
     event(27, DELETE, "pk_idu=1"),
     event(28, DELETE, "idu=1"),
-    # what has read the row overrules what has not, before and behind it, between the deletes of the key
+    # what has read the row replaces what has not, before and after it, between the deletes of the key
     event(30, INSERT_FIELD, "idu=2", "fname", new="earlier"),
     event(31, INSERT_ROW, "idu=2"),
     event(32, READ_UPDATE, "idu=2", "lname"),
@@ -238,7 +238,7 @@ BARE_PUBLISHED: list[Published] = [
     ([91], "bare", OF_BARE, None, "no_attribute: no value to remove or to add"),
 ]
 SECOND: list[Row] = [
-    # drawn before what is published, and landed behind it
+    # drawn before what is published, and landed after it
     event(16, INSERT_FIELD, "idu=1", "fname", new="late"),
     # delivered again, and otherwise
     event(10, INSERT_FIELD, "idu=1", "fname", new="Jack"),
@@ -376,7 +376,7 @@ def _published(element: Sequence[Event]) -> Published:
 
 
 def _overruled(events: Sequence[Event]) -> dict[int, str]:
-    """Why events, which stand in order, are suppressed: by record id."""
+    """Why events, which are in order, are suppressed: by record id."""
     lives: dict[tuple[str, int], list[list[Event]]] = {}
     for logged in events:
         of_key = lives.setdefault((logged.table, logged.row), [[]])

@@ -1,4 +1,4 @@
-"""What the resolver of the jars says when it cannot, and what it leaves behind."""
+"""What the resolver of the jars says when it fails, and what it leaves in the folder."""
 
 from __future__ import annotations
 

@@ -63,13 +63,13 @@ def read(schema: Any, *values: bytes) -> list[dict[str, Any]]:
         ("timestamp", 5, 5),
     ],
 )
-def test_every_value_is_told_exactly(name: str, value: Any, text: Any) -> None:
+def test_every_value_is_written_exactly(name: str, value: Any, text: Any) -> None:
     (found,) = read(SCHEMA, written(SCHEMA, EMPTY | {name: value}))
     assert found["error"] is None
     assert json.loads(found["json"]) == EMPTY | {name: text}
 
 
-def test_the_time_of_a_header_is_a_text_also_where_it_tells_microseconds() -> None:
+def test_the_time_of_a_header_is_a_text_also_where_it_was_microseconds() -> None:
     headers = {"type": "record", "name": "Headers", "fields": [{"name": "timestamp", "type": "long"}]}
     schema = {"type": "record", "name": "Data", "fields": [{"name": "headers", "type": headers}]}
     (found,) = read(schema, written(schema, {"headers": {"timestamp": 1_769_860_800_000_001}}))
@@ -83,7 +83,7 @@ def test_each_message_is_read_with_its_own_schema() -> None:
     assert [json.loads(row["json"]) for row in rows] == [EMPTY, {"id": 7}, {"id": 8}]
 
 
-def test_an_envelope_tells_its_type_its_schema_and_its_message() -> None:
+def test_an_envelope_has_its_type_its_schema_and_its_message() -> None:
     envelope = {
         "magic": b"atMSG",
         "type": "MD",
@@ -97,7 +97,7 @@ def test_an_envelope_tells_its_type_its_schema_and_its_message() -> None:
 
 
 @given(st.lists(st.binary(max_size=40) | st.binary(max_size=40).map(lambda tail: b"atMSG" + tail)))
-def test_bytes_that_are_no_message_are_told_and_never_raised(values: list[bytes]) -> None:
+def test_bytes_that_are_no_message_are_reported_and_never_raised(values: list[bytes]) -> None:
     for found in read_avro_envelope(pa.array(values, pa.binary())).to_pylist():
         assert (found["error"] is None) == (found["type"] is not None)
     for found in read(SCHEMA, *values):
@@ -105,7 +105,7 @@ def test_bytes_that_are_no_message_are_told_and_never_raised(values: list[bytes]
 
 
 @pytest.mark.parametrize("schema", ["", "no JSON", '"unknown"', "{}", '{"type": "record"}'])
-def test_a_schema_that_is_none_is_told(schema: str) -> None:
+def test_a_text_that_is_no_schema_is_reported(schema: str) -> None:
     ((error,),) = [(row["error"],) for row in avro_to_json(pa.array([b"\x00"]), pa.array([schema])).to_pylist()]
     assert error.startswith("the schema cannot be read: ")
 

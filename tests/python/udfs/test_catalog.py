@@ -183,7 +183,7 @@ def test_registering_again_leaves_the_functions_as_they_are(spark: SparkSession)
 
 
 @pytest.mark.parametrize("entry", CATALOG, ids=lambda entry: entry.name)
-def test_describe_function_tells_what_the_catalogue_tells(spark: SparkSession, entry: SqlFunction) -> None:
+def test_describe_function_shows_what_the_catalogue_says(spark: SparkSession, entry: SqlFunction) -> None:
     text = "\n".join(row[0] for row in spark.newSession().sql(f"describe function {entry.name}").collect())
     assert entry.signature in text
     assert entry.null_behaviour in text

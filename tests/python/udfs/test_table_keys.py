@@ -150,7 +150,7 @@ def test_a_value_is_quoted_where_it_holds_a_character_that_needs_it(character: s
 
 
 @pytest.mark.parametrize("value", ["", "plain", "{braces and blanks}", "ä.-_/:#"])
-def test_a_value_without_such_a_character_stands_bare(value: str) -> None:
+def test_a_value_without_such_a_character_is_not_quoted(value: str) -> None:
     assert quote_value(value) == value
 
 

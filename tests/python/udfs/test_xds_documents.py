@@ -280,7 +280,7 @@ ASSOCIATIONS: list[tuple[str | None, str | None, str | None, str | None]] = [
 
 
 @pytest.mark.parametrize(("table_key", "table_name", "schema_name", "association"), ASSOCIATIONS)
-def test_an_association_bears_the_pairs_as_logged_and_where_the_table_is(
+def test_an_association_has_the_pairs_as_logged_and_where_the_table_is(
     table_key: str | None, table_name: str | None, schema_name: str | None, association: str | None
 ) -> None:
     given_texts = [pa.array([text], pa.string()) for text in (table_key, table_name, schema_name)]
@@ -304,7 +304,7 @@ attributes = st.lists(
 
 
 @given(keys, names, names)
-def test_an_association_joins_its_pairs_by_commas_whatever_stands_in_them(
+def test_an_association_joins_its_pairs_by_commas_whatever_is_in_them(
     key: list[tuple[str, str]], table: str, schema: str
 ) -> None:
     columns = [pa.array([text]) for text in (format_table_key(key), table, schema)]
@@ -340,7 +340,7 @@ def test_a_document_is_well_formed_xds_and_gives_the_texts_back(
 
 
 def read_back(element: Any) -> list[Attribute]:
-    """The attributes that an element tells of."""
+    """The attributes of an element."""
     found: list[Attribute] = []
     for attribute in element[1:]:
         values = {holder.tag: holder for holder in attribute if holder.tag != "remove-all-values"}

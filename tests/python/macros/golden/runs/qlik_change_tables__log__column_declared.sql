@@ -31,13 +31,13 @@ create or replace view lake.dedup_feed__qlik
     _changed_at comment 'when the source says it happened, approximate; never an order',
     _transaction_id comment 'null where the feed has none',
     _change_id comment 'identity of the change within its table: raw rows with one id are one change delivered again',
-    _present_columns comment 'columns whose value this change bears; null = all that were declared when it was logged',
+    _present_columns comment 'columns whose value this change has; null = all that were declared when it was logged',
     _changed_columns comment 'columns that the mask says were changed; null = it does not say',
     _key_before comment 'the key before this change moved it; else null',
-    _raw_id comment 'where the raw row stands: topic, partition and offset, the position in a trail, the record id of an event, or the place in OpenEdge\'s index; of Qlik change tables a hash of the raw row, which rows that are the same share',
-    _batch_id comment 'the run that brought the change in or last revised it; sorts by the start of the run',
+    _raw_id comment 'where the raw row is: topic, partition and offset, the position in a trail, the record id of an event, or the place in OpenEdge\'s index; of Qlik change tables a hash of the raw row, so that equal rows have the same',
+    _batch_id comment 'the run that took the change in or last revised it; sorts by the start of the run',
     _report comment 'null, or code: detail of an accepted change that needs a look',
-    _is_conflicting comment 'this change was delivered with different contents, of which the greater stands'
+    _is_conflicting comment 'this change was delivered with different contents, of which the greater counts'
 )
 tblproperties ('change_tables.digest' = '…')
 as
