@@ -143,6 +143,10 @@ when not matched{{ ' and not source._ct_withdraws' if withdraws }} then insert (
         when
             {{ change_tables.hash_of(columns, 'source') }} = {{ change_tables.hash_of(columns, 'target') }}
             and not ({{ change_tables._adds_to_logged(spec) }})
+            {%- if spec.images == 'partial' and spec.added %}
+            -- to have all columns of today is more than to have all of then
+            and not (target._form < {{ spec.added.values() | max }} and target._present_columns is null)
+            {%- endif %}
             then target._batch_id
         else source._batch_id
     end
@@ -158,10 +162,11 @@ when not matched{{ ' and not source._ct_withdraws' if withdraws }} then insert (
 {%- endmacro %}
 
 
-{#- A report stays while every delivery has one; that of the more complete delivery counts. -#}
+{#- A report stays while every delivery has one; that of the more complete delivery counts, and that of the present form. -#}
 {% macro _report_together(spec) -%}
+    {%- set present_form = 'when ' ~ change_tables.is_of_earlier_form(spec, 'target') ~ ' then source._report ' if spec.form > 0 else '' -%}
     {%- set together -%}
-        case when source._report is not null and target._report is not null then greatest(source._report, target._report) end
+        case {{ present_form }}when source._report is not null and target._report is not null then greatest(source._report, target._report) end
     {%- endset -%}
     {%- if not change_tables.completeness_columns(spec) -%}
         {{ together }}

@@ -83,7 +83,7 @@
 
 {#-
     Stops where the log holds another record of a position than the one that this run has read, for formats whose positions name
-    one record. A run that reads on by these positions reads none twice, and is not asked.
+    one record. A run that reads on by these positions reads none twice, and is not asked. The rows of a load have no position.
 -#}
 {% macro refuse_other_records(spec, log, new_changes, run, found) %}
     {% set natural = change_tables.natural_arrival(spec) %}
@@ -91,9 +91,10 @@
     {% if natural and natural.record and not reads_on %}
         {% set rows = run_query(
             "select source._raw_id from (select * from " ~ new_changes ~ " where " ~ found.is_change ~ ") as source inner join " ~ log ~ " as target"
-            ~ " on source._raw_id = target._raw_id where source._change_id <> target._change_id or source._change_op <> target._change_op"
+            ~ " on source._raw_id = target._raw_id where not startswith(source._change_id, 'snapshot:')"
+            ~ " and (source._change_id <> target._change_id or source._change_op <> target._change_op"
             ~ " or (source._change_op <> 'delete' and " ~ change_tables.hash_as_logged(spec, spec.columns)
-            ~ " <> " ~ change_tables.hash_of(spec.columns, 'target') ~ ") order by source._raw_id limit 3"
+            ~ " <> " ~ change_tables.hash_of(spec.columns, 'target') ~ ")) order by source._raw_id limit 3"
         ).rows %}
         {% if rows %}
             {% do adapter.drop_relation(new_changes) %}

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from .consumer import Consumer, Entry
+from .kafka_cases import RECORD as MESSAGE
+from .kafka_cases import Topic, body, enveloped
 from .landing import Raw
 from .qlik_cases import SPEC, TWO_HEADERS, WITH_HISTORY, bare, seq
 
@@ -215,6 +217,17 @@ WIDE_CURRENT: Sequence[Rows] = [
     {WIDE_TWO, WIDE_THREE, (4, Decimal(1), MORE, 4, MORE, "longer")},
 ]
 
+# two loads with the same row, the second one taken by the run that widens a type
+LOADED_SPEC = {"format": "qlik_kafka", "key": ["id"], "snapshot": "loads", "snapshot_seq": seq(1)}
+LOADS = {"id": "bigint", "n": "int"}
+TOPIC = Topic("loaded")
+LOADED_BATCHES = [
+    [TOPIC.record(enveloped(body("I", 20, {"id": 2, "n": 7})))],
+    [],
+    [TOPIC.record(enveloped(body("I", 30, {"id": 3, "n": 3_000_000_000})))],
+]
+LOADED_CURRENT: Sequence[Rows] = [{(1, 5), (2, 7)}, {(1, 5), (2, 7), (3, 3_000_000_000)}]
+
 CHANGED = [
     Changed(
         "noted",
@@ -265,6 +278,16 @@ CHANGED = [
         WIDE,
         BARE | WIDE | {"w": "decimal(12,3)", "part no": "decimal(8,0)", "code": "varchar(5)"},
         WIDE_BATCHES,
+    ),
+    Changed(
+        "loaded",
+        LOADED_SPEC,
+        LOADS,
+        LOADS | {"n": "bigint"},
+        MESSAGE,
+        LOADED_BATCHES,
+        ("stg", "dedup", "current"),
+        LOADED_SPEC | {"snapshot_seq": seq(10)},
     ),
     Changed(
         "reordered",
@@ -370,6 +393,7 @@ SHOWN = {
     "purged": "id, note, name",
     "purged_sparse": "id, name, amount, note",
     "widened": "id, `part no`, amount, n, w, code",
+    "loaded": "id, n",
     "reordered": "`it's`, id, name",
 }
 
@@ -444,8 +468,10 @@ def results(project: Consumer, raw: Raw) -> Results:
 
     for table in everything:
         raw.create(f"{SCHEMA}_raw.{table.name}", table.landed)
+    raw.create(f"{SCHEMA}_raw.loads", LOADS)
+    raw.insert(f"{SCHEMA}_raw.loads", [[1, 5]])
     land(0)
-    project.write([table.entry(changed=False) for table in everything])
+    project.write([table.entry(changed=False) for table in everything], ["loads"])
     project.dbt("build")
     found.batches_before = _batches(raw)
 
@@ -455,7 +481,7 @@ def results(project: Consumer, raw: Raw) -> Results:
             raw.create(f"{SCHEMA}_raw.{table.name}", table.landed)
             raw.insert(f"{SCHEMA}_raw.{table.name}", [row for row in table.batches[0] if row[0] > seq(table.purged)])
     land(1)
-    project.write([table.entry(changed=True) for table in everything])
+    project.write([table.entry(changed=True) for table in everything], ["loads"])
     alone = project.dbt("build", "--select", "current_feed__noted", must_succeed=False)
     found.said_of_state = project.errors(alone)
     _die_half_way(raw)
@@ -465,7 +491,7 @@ def results(project: Consumer, raw: Raw) -> Results:
     found.batches_after = _batches(raw)
 
     land(2)
-    project.write([table.entry(changed=True) for table in CHANGED])
+    project.write([table.entry(changed=True) for table in CHANGED], ["loads"])
     project.dbt("build", "--exclude", "reason_codes")
     assert "known._form < 1" in project.compiled("dedup_feed__noted")
     _read(raw, found)
@@ -481,7 +507,7 @@ def results(project: Consumer, raw: Raw) -> Results:
     found.revised_by_rescan = _revised(before, _batches(raw))
     _read(raw, found)
 
-    whole = [f"dedup_feed__{table.name}+" for table in CHANGED if not table.purged]
+    whole = [f"dedup_feed__{table.name}+" for table in CHANGED if not table.purged and not table.spec_after]
     project.dbt("build", "--full-refresh", "--select", *whole, "--exclude", "reported")
     _read(raw, found)
     return found
@@ -523,6 +549,7 @@ def test_the_run_that_adds_a_column_revises_the_changes_of_which_raw_says_more_a
         "purged": with_notes,
         "purged_sparse": set(),
         "widened": set(),
+        "loaded": set(),
         "reordered": set(),
     }
     assert set().union(*results.revised_by_rescan.values()) == set()
@@ -543,6 +570,10 @@ def test_types_that_only_widen_are_widened_with_what_they_hold(results: Results)
     for model in WITH_HISTORY:
         types = results.columns[f"{model}_feed__widened"]
         assert {name: types[name] for name in WIDE} == WIDE | {"part no": "decimal(8,0)"}, model
+
+
+def test_a_type_is_widened_by_the_run_that_takes_a_second_load_with_the_same_row(results: Results) -> None:
+    assert results.current["loaded"] == [LOADED_CURRENT[number] for number in (0, 1, 1, 1)]
 
 
 def test_columns_in_another_order_are_shown_in_it(results: Results) -> None:

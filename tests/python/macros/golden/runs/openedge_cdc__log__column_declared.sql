@@ -195,6 +195,8 @@ when matched and (struct(source._parts, source._has_tracking, to_json(struct(sou
             )
         )
     ))))
+            -- to have all columns of today is more than to have all of then
+            and not (target._form < 1 and target._present_columns is null)
             then target._batch_id
         else source._batch_id
     end,
@@ -206,7 +208,7 @@ when matched and (struct(source._parts, source._has_tracking, to_json(struct(sou
     _report = case
         when struct(source._parts, source._has_tracking) > struct(target._parts, target._has_tracking) then source._report
         when struct(target._parts, target._has_tracking) > struct(source._parts, source._has_tracking) then target._report
-        else case when source._report is not null and target._report is not null then greatest(source._report, target._report) end
+        else case when target._form < 1 then source._report when source._report is not null and target._report is not null then greatest(source._report, target._report) end
     end,
     _is_conflicting = target._is_conflicting or source._is_conflicting
     or (
@@ -265,6 +267,8 @@ when matched and ((struct(source._parts, source._has_tracking, to_json(struct(so
             )
         )
     ))))
+            -- to have all columns of today is more than to have all of then
+            and not (target._form < 1 and target._present_columns is null)
             then target._batch_id
         else source._batch_id
     end,
@@ -276,7 +280,7 @@ when matched and ((struct(source._parts, source._has_tracking, to_json(struct(so
     _report = case
         when struct(source._parts, source._has_tracking) > struct(target._parts, target._has_tracking) then source._report
         when struct(target._parts, target._has_tracking) > struct(source._parts, source._has_tracking) then target._report
-        else case when source._report is not null and target._report is not null then greatest(source._report, target._report) end
+        else case when target._form < 1 then source._report when source._report is not null and target._report is not null then greatest(source._report, target._report) end
     end,
     _is_conflicting = target._is_conflicting or source._is_conflicting
     or (

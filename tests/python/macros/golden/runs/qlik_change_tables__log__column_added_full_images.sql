@@ -82,7 +82,7 @@ when matched and (struct(to_json(struct(source.`order`, source.`it's`, source.`n
         else source._batch_id
     end,
     _key_before = case when source._key_before is not null and (target._key_before is null or source._key_before > target._key_before) then source._key_before else target._key_before end,
-    _report = case when source._report is not null and target._report is not null then greatest(source._report, target._report) end,
+    _report = case when target._form < 1 then source._report when source._report is not null and target._report is not null then greatest(source._report, target._report) end,
     _is_conflicting = target._is_conflicting or source._is_conflicting
     or (
         (
@@ -131,7 +131,7 @@ when matched and ((struct(to_json(struct(source.`order`, source.`it's`, source.`
         else source._batch_id
     end,
     _key_before = case when source._key_before is not null and (target._key_before is null or source._key_before > target._key_before) then source._key_before else target._key_before end,
-    _report = case when source._report is not null and target._report is not null then greatest(source._report, target._report) end,
+    _report = case when target._form < 1 then source._report when source._report is not null and target._report is not null then greatest(source._report, target._report) end,
     _is_conflicting = target._is_conflicting or source._is_conflicting
     or (
         (
