@@ -144,8 +144,12 @@ when not matched{{ ' and not source._ct_withdraws' if withdraws }} then insert (
             {{ change_tables.hash_of(columns, 'source') }} = {{ change_tables.hash_of(columns, 'target') }}
             and not ({{ change_tables._adds_to_logged(spec) }})
             {%- if spec.images == 'partial' and spec.added %}
-            -- to have all columns of today is more than to have all of then
-            and not (target._form < {{ spec.added.values() | max }} and target._present_columns is null)
+            -- an update that has all columns of today has more than one that had all of then
+            and not (
+                target._form < {{ spec.added.values() | max }}
+                and target._present_columns is null
+                and source._change_op in ('update', 'upsert')
+            )
             {%- endif %}
             then target._batch_id
         else source._batch_id

@@ -195,8 +195,12 @@ when matched and (struct(source._parts, source._has_tracking, to_json(struct(sou
             )
         )
     ))))
-            -- to have all columns of today is more than to have all of then
-            and not (target._form < 1 and target._present_columns is null)
+            -- an update that has all columns of today has more than one that had all of then
+            and not (
+                target._form < 1
+                and target._present_columns is null
+                and source._change_op in ('update', 'upsert')
+            )
             then target._batch_id
         else source._batch_id
     end,
@@ -267,8 +271,12 @@ when matched and ((struct(source._parts, source._has_tracking, to_json(struct(so
             )
         )
     ))))
-            -- to have all columns of today is more than to have all of then
-            and not (target._form < 1 and target._present_columns is null)
+            -- an update that has all columns of today has more than one that had all of then
+            and not (
+                target._form < 1
+                and target._present_columns is null
+                and source._change_op in ('update', 'upsert')
+            )
             then target._batch_id
         else source._batch_id
     end,
