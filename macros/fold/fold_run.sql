@@ -13,13 +13,13 @@
     follows_rows      whether what a change lacks may be at another key (see `followed_steps`)
     is_to_be_counted  whether the rows of the state are to be counted, for it may be large by now
     kept_step         the step whose rows are kept in a table of their own, before the rest is run; none where a run needs none
-    log_is_outdated     whether the log was built with other columns than are declared by now
+    log_is_outdated   whether the log was built with other columns than are declared by now
     form, added       the form of the log, and the forms in which columns were added to it (see `spec_in_form`)
 
     log_mark      the mark of the log
     mark_before   the mark that the run adds to; none: it builds all
     is_new        whether the log has something that the state has not
-    found         what a look at the new events has found, as `look_at_new_events` returns it
+    found         what a look at the new events has found, as `_look_at_new_events` of `state_run` returns it
     keeps         whether the run can keep a step in a table: a view cannot
 -#}
 {% macro fold_run(spec, log_mark, folds, history=false, mark_before=none, is_new=true, found={}, keeps=true) %}
