@@ -125,7 +125,6 @@ SHAPES: Mapping[str, Shape] = {
     ),
     "qlik_change_tables__log__everything": Shape(_log("qlik_plain"), _since("qlik_plain"), _KNOWN),
     "qlik_change_tables__log__column_added": Shape(_log("qlik_plain"), _since("qlik_plain", **ADDED)),
-    "qlik_change_tables__log__column_added_full_images": Shape(_log("full"), _since("full", **ADDED), _KNOWN),
     "qlik_change_tables__log__column_declared": Shape(_log("qlik"), _since("qlik", **FEWER), _KNOWN),
     "qlik_change_tables__staging__masks_as_text": Shape("stg_feed__qlik_masks"),
     "qlik_kafka__log__first": Shape(_log("kafka")),
