@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from udfs.ancestors import first_ancestors
 from udfs.avro_messages import avro_to_json, read_avro_envelope
 from udfs.change_masks import decode_change_mask
 from udfs.change_sequences import split_change_seq
 from udfs.extents import split_extent
+from udfs.links import first_ancestors, reached_names
+from udfs.rows_at_key import rows_at_key
 from udfs.table_keys import parse_table_key
 from udfs.xds_documents import build_xds_document, format_association
 
@@ -258,6 +259,82 @@ CATALOG: tuple[SqlFunction, ...] = (
             Example((["a", "b", "c"], ["b", "a", "a"]), ["a", "b", "a"]),
             Example((["a", None], [None, "a"]), ["a", None]),
             Example((["a", "b"], ["b"]), None),
+        ),
+    ),
+    SqlFunction(
+        name="reached_names",
+        function=reached_names,
+        arguments=(
+            Argument("starts", ("array<string>",)),
+            Argument("names", ("array<string>",)),
+            Argument("others", ("array<string>",)),
+        ),
+        return_type="array<string>",
+        description=(
+            "The names that links connect with those of `starts`, these among them, each once. `names` and `others` "
+            "are two arrays of one length: the names at one place are linked, in both directions."
+        ),
+        null_behaviour=(
+            "Null where an array is null, or where `names` and `others` differ in length. A link with a null connects "
+            "nothing, and a null in `starts` is left out."
+        ),
+        examples=(
+            Example((None, ["a"], ["b"]), None),
+            Example((["a"], ["a", "b"], ["b"]), None),
+            Example((["b"], ["a", "c", "x"], ["b", "b", "y"]), ["b", "a", "c"]),
+            Example((["a", None], ["a", "b"], [None, "a"]), ["a", "b"]),
+            Example((["a"], [], []), ["a"]),
+        ),
+    ),
+    SqlFunction(
+        name="rows_at_key",
+        function=rows_at_key,
+        arguments=(
+            Argument("change_ids", ("array<string>",)),
+            Argument("effects", ("array<string>",)),
+            Argument("transaction_ids", ("array<string>",)),
+        ),
+        return_type="array<struct<row_id string, takes_covered_row boolean, covered_by string>>",
+        description=(
+            "The row that each event of a key is about, where rows move between keys. The events are three arrays of "
+            "one length, in their order. An effect is `adds` (a row moves to the key), `takes` (the row that came first "
+            "has left or is deleted), `empties` (a truncate or a load: no row is left), or `sets` (any other change, "
+            "about the row that came last). Rows are together at a key within one transaction only: then the row that "
+            "came last has covered the others for good. `row_id` is the change that brought the row to the key. "
+            "`takes_covered_row` is true where a row left that another had covered. `covered_by` is the `row_id` of the "
+            "row that covered the one which this event brought."
+        ),
+        null_behaviour=(
+            "Null where an array is null, or the lengths differ. A null effect is `sets`, a null transaction is one of "
+            "its own. `row_id` is null where an event finds no row, `covered_by` where nothing covered the row, or the "
+            "event did not bring it."
+        ),
+        examples=(
+            Example((None, ["sets"], [None]), None),
+            Example((["a"], ["sets"], []), None),
+            Example(
+                (["a", "b", "c"], ["sets", "adds", "takes"], [None, "T", "T"]),
+                [
+                    {"row_id": "a", "takes_covered_row": False, "covered_by": None},
+                    {"row_id": "b", "takes_covered_row": False, "covered_by": None},
+                    {"row_id": "a", "takes_covered_row": True, "covered_by": None},
+                ],
+            ),
+            Example(
+                (["a", "b", "c"], ["sets", "adds", "takes"], [None, "T", "U"]),
+                [
+                    {"row_id": "a", "takes_covered_row": False, "covered_by": "b"},
+                    {"row_id": "b", "takes_covered_row": False, "covered_by": None},
+                    {"row_id": "b", "takes_covered_row": False, "covered_by": None},
+                ],
+            ),
+            Example(
+                (["a", "b"], ["empties", "takes"], [None, None]),
+                [
+                    {"row_id": None, "takes_covered_row": False, "covered_by": None},
+                    {"row_id": None, "takes_covered_row": False, "covered_by": None},
+                ],
+            ),
         ),
     ),
     SqlFunction(

@@ -61,7 +61,7 @@ def places_in_rows(lengths: Integers) -> Integers:
 
 
 def require_type(function: str, argument: str, values: pa.Array, allowed: tuple[str, ...]) -> pa.Array:
-    """The array itself, or all null in the first of the allowed types where SQL passed a bare `null`.
+    """The array itself; of the first of the allowed types where SQL passed a bare `null`, or an array of nulls alone.
 
     Raises TypeError when a column of another type was passed: that is a wrong call, not bad data.
 
@@ -72,6 +72,8 @@ def require_type(function: str, argument: str, values: pa.Array, allowed: tuple[
     """
     if pa.types.is_null(values.type):
         return pa.nulls(len(values), pa.list_(pa.string()) if allowed[0] == "array<string>" else pa.string())
+    if allowed[0] == "array<string>" and pa.types.is_list(values.type) and pa.types.is_null(values.type.value_type):
+        return values.cast(pa.list_(pa.string()))
     fits: dict[str, Any] = {
         "string": pa.types.is_string(values.type) or pa.types.is_large_string(values.type),
         "binary": pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type),

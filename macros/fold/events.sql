@@ -6,7 +6,7 @@
 -#}
 
 {#-
-    What an event has besides the table's own columns; `_ct_enters` where rows must be followed from key to key, `_form` where
+    What an event has besides the table's own columns; `_ct_enters` where rows have moved from key to key, `_form` where
     changes may have been logged without a column that they could have.
 -#}
 {% macro event_columns(spec, run) %}
@@ -14,7 +14,7 @@
         ['_change_op', '_change_seq', '_changed_at', '_transaction_id', '_change_id']
         + (['_present_columns'] if spec.images == 'partial' else [])
         + (['_form'] if spec.images == 'partial' and run.added else [])
-        + ['_precedence', '_is_deleted'] + (['_ct_enters'] if run.follows_rows else [])
+        + ['_precedence', '_is_deleted'] + (['_ct_enters'] if run.moves else [])
     ) %}
 {% endmacro %}
 
@@ -93,117 +93,4 @@ changes as (
 ),
 
 {{ change_tables.event_steps(spec, run, 'events', 'changes') }}
-{%- endmacro %}
-
-
-{#-
-    All events that decide what a run writes, ending in `key_events`: the new ones, and for keys whose past counts as well
-    (`run.replays`) all that the log holds of them. `_is_replayed` is true for those.
--#}
-{% macro key_event_steps(spec, run, log, state) -%}
-{%- set columns = spec.column_names + change_tables.event_columns(spec, run) -%}
-{{ change_tables.new_event_steps(spec, run, log) }},
-
-{% if run.folds and run.run == 'since' -%}
-{{ change_tables.last_event_steps(run, state) }},
-
-{% endif -%}
-{%- if run.replays -%}
-{{ change_tables.replayed_key_steps(spec, run, log, state) }},
-
-{{ change_tables.replayed_event_steps(spec, run, log) }},
-
-{% elif run.exchanges and spec.images == 'full' -%}
-{{ change_tables.exchanged_key_steps(spec, run, log) }},
-
-{% endif -%}
-{%- if run.folds and run.has_floors -%}
-{{ change_tables._floor_steps(run, log) }},
-
-{% endif -%}
-{%- if run.exchanges and spec.images == 'full' -%}
-{{ change_tables.covered_end_steps(spec, 'replayed_events' if run.replays else 'events', run) }},
-
-{% endif -%}
-key_events as (
-{% if run.kept_step == 'key_events' %}
-    {{ change_tables.kept_from_here() }}
-{%- endif %}
-    select
-        {{ change_tables.column_list(columns, 'events') }},
-        false as _is_replayed
-    from events
-    {%- if run.replays %}
-    left anti join replayed_keys
-        on {{ change_tables.same_key(spec.key, 'events', 'replayed_keys') }}
-    union all
-    select
-        {{ change_tables.column_list(columns, 'replayed_events') }},
-        true as _is_replayed
-    from replayed_events
-    {%- endif %}
-    {%- if run.exchanges and spec.images == 'full' %}
-    {%- set ended = 'replayed_events' if run.replays else 'events' %}
-    left anti join covered_ends
-        on
-            {{ change_tables.same_key(spec.key, ended, 'covered_ends') }}
-            and {{ ended }}._change_id = covered_ends._change_id
-            and {{ ended }}._precedence = covered_ends._precedence
-    {%- endif %}
-    {%- if run.kept_step == 'key_events' %}
-{{ change_tables.kept_to_here() }}
-    {%- endif %}
-
-)
-{%- endmacro %}
-
-
-{#- The last event that a state has folded of each key. -#}
-{% macro last_event_steps(run, state) -%}
-last_events as (
-
-    select *
-    from {{ state }}
-    where {{ change_tables._is_last_of_key(run) }}
-
-)
-{%- endmacro %}
-
-
-{#-
-    Whether a row of a state is that of the last event of its key. In a history other rows are not, and are in files of their
-    own.
--#}
-{% macro _is_last_of_key(run) -%}
-    {{- '_mark is null and _is_last' if run.history else '_mark is null' -}}
-{%- endmacro %}
-
-
-{#- What ended every key of the table, in order, as one array: its truncates and, but for the first, its loads. -#}
-{% macro _floor_steps(run, log) -%}
-truncates as (
-
-    select _change_seq, _changed_at, _transaction_id, _change_id
-    from {{ log }}
-    where
-        _mark is null
-        and _change_op = 'truncate'
-        {{- change_tables.until_mark(run) }}
-    {%- for load in run.mark.loads %}
-    union all
-    select
-        {{ change_tables.text_literal(load) }} as _change_seq,
-        cast(null as timestamp) as _changed_at,
-        cast(null as string) as _transaction_id,
-        cast(null as string) as _change_id
-    {%- endfor %}
-
-),
-
-floors as (
-
-    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _ct_floors
-    from truncates
-
-)
 {%- endmacro %}

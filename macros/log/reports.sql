@@ -6,26 +6,25 @@
     mark   the log's; the view is made anew where its text is another one than the view's
 -#}
 {% macro reports_of_log(spec, log, mark) -%}
-{%- set keys = dict(
-    spec, images='partial', columns=spec.columns | selectattr('name', 'in', spec.key) | list, column_names=spec.key
-) -%}
-{%- set run = change_tables.fold_run(keys, dict(mark, batch='', added={}), folds=true, keeps=false) -%}
+{%- set keys = change_tables.keys_of(spec) -%}
+{%- set run = change_tables.fold_run(keys, dict(mark, batch='', added={}), folds=true) -%}
 {%- set reports_orphans = spec.images == 'partial' and spec.orphans == 'report' -%}
+with {{ '' }}
 {%- if reports_orphans or run.moves -%}
-with {{ change_tables.given_event_steps(keys, run, log, none) }},
+{{ change_tables.given_event_steps(keys, run, log, none) }},
 
-{% if run.follows_rows -%}
+{% if reports_orphans and run.moves -%}
 {{ change_tables.followed_steps(keys, run) }},
 
-{{ change_tables.covered_row_steps(keys) }},
+{% elif run.moves -%}
+{{ change_tables.row_steps(keys, run, exchanged_only=false) }},
 
 {% endif -%}
 {%- if reports_orphans -%}
 {{ change_tables.judged_steps(keys, run) }},
 
 {% endif -%}
-{%- else -%}
-with {% endif -%}
+{%- endif -%}
 reports as (
 
     select
@@ -53,14 +52,15 @@ reports as (
     from decided_events
     where not _is_deleted and not _ct_lives
     {%- endif %}
-    {%- if run.follows_rows %}
+    {%- if run.moves %}
     union all
     select
         _change_id,
         _change_seq,
         'key_collision' as code,
         concat('its row at key ', {{ change_tables._key_as_json(spec) }}, ' was covered by that of change ', _ct_covered_by) as detail
-    from covered_rows
+    from rows_of_events
+    where _ct_covered_by is not null
     {%- endif %}
 
 )

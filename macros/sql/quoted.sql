@@ -58,3 +58,9 @@
         {{ left }}.{{ change_tables.quoted(name) }} <=> {{ right }}.{{ change_tables.quoted(name) }}{{ ' and ' if not loop.last }}
     {%- endfor -%}
 {%- endmacro %}
+
+
+{#- A number of 64 bits for a key, the same for the same key. Other keys may have it as well. -#}
+{% macro key_hash(names, prefix=none) -%}
+    xxhash64({{ change_tables.column_list(names, prefix) }})
+{%- endmacro %}

@@ -25,12 +25,19 @@
         {%- do change_tables.ensure_state_view(view, state, spec, shown, predicate) -%}
     {%- endif -%}
     {%- set kept = change_tables.batch_relation(this, change_tables.batch_id()) -%}
-    {%- if run.kept_step and is_written -%}
-        {%- set statements = change_tables.split_at_kept_step(sql, run, kept) -%}
+    {%- if run.looks -%}
         {%- call statement('kept') -%}
-            {{ change_tables.create_batch_table(kept, statements.kept) }}
+            {{ change_tables.create_batch_table(kept, change_tables.kept_events(sql)) }}
         {%- endcall -%}
-        {%- set sql = statements.rest -%}
+        {%- set late = run_query('select count(*) as late from ' ~ kept ~ ' where _ct_is_late').rows[0][0] | int -%}
+        {%- do run.update({'replays': late > 0}) -%}
+        {%- if run.replays -%}
+            {%- call statement('replayed') -%}
+                insert into {{ kept }}
+                {{ change_tables.replayed_events(sql, kept) }}
+            {%- endcall -%}
+        {%- endif -%}
+        {%- set sql = change_tables.query_over_kept(spec, sql, kept, run.replays) -%}
     {%- endif -%}
     {%- set is_shown = true -%}
     {%- if run.run == 'empty' -%}
@@ -50,7 +57,7 @@
     {%- else -%}
         {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
     {%- endif -%}
-    {%- if run.kept_step and is_written -%}
+    {%- if run.looks -%}
         {%- do change_tables.drop_stale_batches(this, change_tables.batch_id()) -%}
         {%- do adapter.drop_relation(kept) -%}
     {%- endif -%}
@@ -87,19 +94,38 @@
 {% endmacro %}
 
 
-{#- The rows that a run writes, with the mark among them. -#}
+{#- The rows that a run writes, with the mark among them. A version that is withdrawn yields to one that has its place. -#}
 {% macro _with_mark(spec, sql, run) -%}
+{%- set withdraws = run.history and run.replays -%}
 {%- set columns = (['_ct_is_withdrawn'] if run.history and run.run == 'since' else []) + change_tables.state_columns(spec, run.history) -%}
 with state_rows as (
 
 {{ sql }}
 
 )
+{%- if withdraws -%}
+,
+
+ranked_rows as (
+
+    select
+        *,
+        row_number() over (
+            partition by {{ change_tables.column_list(spec.key) }}, _valid_from_seq
+            order by _ct_is_withdrawn
+        ) as _ct_rank
+    from state_rows
+
+)
+{%- endif %}
 
 select
     _mark,
     {{ change_tables.column_list(columns) }}
-from state_rows
+from {{ 'ranked_rows' if withdraws else 'state_rows' }}
+{%- if withdraws %}
+where _ct_rank = 1
+{%- endif %}
 union all
 select
     {{ change_tables.text_literal(tojson(run.mark)) }} as _mark,

@@ -32,7 +32,7 @@ select
 from folded
 where _ct_next_seq is null
         {%- else %}
-with {{ change_tables.key_event_steps(spec, run, log, state) }},
+with {{ change_tables.new_event_steps(spec, run, log) }},
 
 {% if run.ends_older_keys -%}
 -- keys that live and are older than the latest truncate or load
@@ -41,8 +41,7 @@ ended_keys as (
     select
         {{ change_tables.column_list(spec.column_names) }},
         {{ change_tables.column_list(change_tables.event_columns(spec, run) | reject('equalto', '_is_deleted') | list) }},
-        true as _is_deleted,
-        false as _is_replayed
+        true as _is_deleted
     from {{ state }}
     where _mark is null and not _is_deleted and _change_seq < {{ change_tables.text_literal(run.mark.floor) }}
 
@@ -51,7 +50,7 @@ ended_keys as (
 all_events as (
 
     select *
-    from key_events
+    from events
     union all
     select *
     from ended_keys
@@ -68,7 +67,7 @@ ranked as (
             partition by {{ change_tables.column_list(spec.key) }}
             order by _change_seq desc, _precedence desc, _change_id desc
         ) as _ct_rank
-    from {{ 'all_events' if run.ends_older_keys else 'key_events' }}
+    from {{ 'all_events' if run.ends_older_keys else 'events' }}
 
 )
 
@@ -83,7 +82,7 @@ select
     {%- else -%}
     _is_deleted,
     {%- endif %}
-    _is_replayed,
+    false as _is_replayed,
     _changed_at,
     _transaction_id,
     {{ change_tables.column_list(spec.column_names) }}

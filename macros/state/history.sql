@@ -91,36 +91,23 @@ versions as (
     where _ct_ends
 
 )
-        {%- if run.replays -%}
-,
 
--- versions of replayed keys that are no more
-withdrawn_versions as (
-
-    select
-        stale_versions._mark,
-        true as _ct_is_withdrawn,
-        {{ change_tables.column_list(columns, 'stale_versions') }}
-    from {{ state }} as stale_versions
-    left semi join given_events
-        on {{ change_tables.same_key(spec.key, 'stale_versions', 'given_events') }} and given_events._is_replayed
-    left anti join versions
-        on
-            {{ change_tables.same_key(spec.key, 'stale_versions', 'versions') }}
-            and stale_versions._valid_from_seq = versions._valid_from_seq
-    where stale_versions._mark is null
-
-)
 
 select *
 from versions
+        {%- if run.replays %}
+{{ change_tables.replays_from_here() }}
 union all
-select *
-from withdrawn_versions
-        {%- else %}
-
-select *
-from versions
+-- what the state has of replayed keys is withdrawn where no version takes its place (see `_with_mark`)
+select
+    stale_versions._mark,
+    true as _ct_is_withdrawn,
+    {{ change_tables.column_list(columns, 'stale_versions') }}
+from {{ state }} as stale_versions
+left semi join replayed_keys
+    on {{ change_tables.key_hash(spec.key, 'stale_versions') }} = replayed_keys._ct_key
+where stale_versions._mark is null
+{{ change_tables.replays_to_here() }}
         {%- endif -%}
     {%- else -%}
 select 1 as placeholder

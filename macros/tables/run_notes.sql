@@ -27,12 +27,46 @@
 {%- endmacro %}
 
 
-{#- The two statements that a run makes of its SQL: which rows it keeps, and what it makes of them. -#}
-{% macro split_at_kept_step(sql, run, kept) %}
+{#- Around what is left out of a run that replays no keys. -#}
+{% macro replays_from_here() -%}
+    -- change_tables: where keys are replayed, from here
+{%- endmacro %}
+
+
+{% macro replays_to_here() -%}
+    -- change_tables: where keys are replayed, to here
+{%- endmacro %}
+
+
+{#- The query for the events that a run keeps in the table `kept`. -#}
+{% macro kept_events(sql) %}
     {% set before, rest = sql.split(change_tables.kept_from_here(), 1) %}
-    {% set body, after = rest.split(change_tables.kept_to_here(), 1) %}
-    {% do return({
-        'kept': before ~ body ~ '\n)\n\nselect * from ' ~ run.kept_step,
-        'rest': before ~ 'select * from ' ~ kept ~ after,
-    }) %}
+    {% do return(before ~ rest.split(change_tables.kept_to_here(), 1)[0] ~ '\n)\n\nselect * from given_events') %}
+{% endmacro %}
+
+
+{#- The query for the events that it adds to the table where keys are replayed. -#}
+{% macro replayed_events(sql, kept) %}
+    {% set steps = sql.split(change_tables.replays_from_here(), 1)[1].split(change_tables.replays_to_here(), 1)[0] %}
+    {% do return(
+        'with given_events as (\n    select * from ' ~ kept ~ '\n),\n' ~ steps.rstrip().rstrip(',')
+        ~ '\n\nselect *, false as _ct_is_late from replayed_events'
+    ) %}
+{% endmacro %}
+
+
+{#- What is left to do when the table has these events: the steps before are not needed any more. -#}
+{% macro query_over_kept(spec, sql, kept, replays) %}
+    {% set begin, end = change_tables.replays_from_here(), change_tables.replays_to_here() %}
+    {% set note = sql.split('\nwith ', 1)[0] %}
+    {% set after = sql.split(change_tables.kept_to_here(), 1)[1].split(end, 1)[1] %}
+    {% if not replays %}
+        {% set after = modules.re.sub(begin ~ '.*?' ~ end ~ '\n?', '', after, flags=modules.re.DOTALL) %}
+        {% do return(note ~ '\nwith given_events as (\n    select * from ' ~ kept ~ '\n),' ~ after) %}
+    {% endif %}
+    {% do return(
+        note ~ '\nwith given_events as (\n    select * from ' ~ kept ~ ' where not _is_replayed\n),\n\nreplayed_events as (\n    select * from ' ~ kept
+        ~ ' where _is_replayed\n),\n\nreplayed_keys as (\n    select distinct ' ~ change_tables.key_hash(spec.key)
+        ~ ' as _ct_key from replayed_events\n),' ~ after
+    ) %}
 {% endmacro %}

@@ -79,6 +79,10 @@ ANSWERS: Answers = {
 """What a run finds where its shape says nothing else: rows have landed, none waits, and their changes are new."""
 
 
+LATE = "where _ct_is_late$"
+"""What a run asks of the events that it has kept."""
+
+
 def _log(name: str) -> str:
     return f"dedup_feed__{name}"
 
@@ -87,23 +91,22 @@ def _since(name: str, **mark: Any) -> Marks:
     return {_log(name): mark}
 
 
-def _state(kind: str, name: str, log: dict[str, Any] | None = None, **looked: int) -> Shape:
+def _state(kind: str, name: str, log: dict[str, Any] | None = None) -> Shape:
     """A first run of a state over a log whose mark is as `log` has it."""
-    answers = {"exchanged_keys|met_events": [looked]} if looked else {}
-    return Shape(f"{kind}_feed__{name}", {_log(name): log or {}}, answers)
+    return Shape(f"{kind}_feed__{name}", {_log(name): log or {}})
 
 
-def state_since(kind: str, name: str, log: dict[str, Any] | None = None, **looked: int) -> Shape:
-    """A later run, over a log that has taken in one more batch: all of it in time where no look counts late changes."""
+def state_since(kind: str, name: str, log: dict[str, Any] | None = None, late: int | None = None) -> Shape:
+    """A later run, over a log that has taken in one more batch: all of it in time, unless `late` says how many events are late."""
     model = f"{kind}_feed__{name}"
     batch = "20260131T110000000000_00000009"
-    came = {"batch": batch, "extends": None if "late" in looked else FIRST_BATCH}
-    answers = {"exchanged_keys|met_events": [looked]} if looked else {}
-    return Shape(model, {_log(name): came | (log or {}), model: {}}, answers)
+    came = {"batch": batch, "extends": FIRST_BATCH if late is None else None}
+    return Shape(model, {_log(name): came | (log or {}), model: {}}, {LATE: [{"late": late or 0}]})
 
 
 MOVES = {"moves": True}
 FLOOR = {"floor": _seq(15), "loads": ["", _seq(15)]}
+BEFORE_FLOOR = {"floor": _seq(15)}
 FEWER = {"columns": {"order": "bigint", "it's": "string"}}
 ADDED = {"form": 1, "added": {"name with spaces": 1}}
 _IN_TIME = {
@@ -167,34 +170,30 @@ SHAPES: Mapping[str, Shape] = {
     "openedge_cdc__unclaimed": Shape("unclaimed_openedge"),
     # states, by their images
     "current__full__first": _state("current", "full"),
-    "current__full__first_exchanges": _state("current", "full", MOVES | FLOOR, exchanges=1),
+    "current__full__first_moves": _state("current", "full", MOVES | FLOOR),
     "current__full__since": state_since("current", "full"),
     "current__full__since_floor": state_since("current", "full", FLOOR),
-    "current__full__since_moves": state_since("current", "full", MOVES, exchanges=0),
-    "current__full__since_exchanges": state_since("current", "full", MOVES | FLOOR, exchanges=1, rebuild=0),
+    "current__full__since_moves": state_since("current", "full", MOVES),
+    "current__full__since_late_moves": state_since("current", "full", MOVES | FLOOR, late=1),
     "current__partial__first": _state("current", "partial"),
     "current__partial__first_moves": _state("current", "partial", MOVES | FLOOR),
     "current__partial__since": state_since("current", "partial"),
-    "current__partial__since_late": state_since("current", "partial", late=1, rebuild=0),
-    "current__partial__since_floor": state_since("current", "partial", FLOOR, late=0, rebuild=0),
-    "current__partial__since_moves": state_since(
-        "current", "partial", MOVES, late=1, rebuild=0, late_moves=0, open_exchanges=0
-    ),
+    "current__partial__since_late": state_since("current", "partial", late=1),
+    "current__partial__since_not_late": state_since("current", "partial", FLOOR, late=0),
+    "current__partial__since_floor": state_since("current", "partial", BEFORE_FLOOR),
+    "current__partial__since_moves": state_since("current", "partial", MOVES),
+    "current__partial__since_late_moves": state_since("current", "partial", MOVES, late=1),
     "current__partial__since_column_added": state_since("current", "partial", ADDED),
     "current__partial__orphans_start_rows": _state("current", "orphans_start_rows"),
     "history__full__first": _state("history", "full"),
-    "history__full__first_exchanges": _state("history", "full", MOVES | FLOOR, exchanges=1),
+    "history__full__first_moves": _state("history", "full", MOVES | FLOOR),
     "history__full__since": state_since("history", "full"),
-    "history__full__since_floor": state_since("history", "full", FLOOR, late=0, rebuild=0),
-    "history__full__since_late_exchanges": state_since(
-        "history", "full", MOVES | FLOOR, late=1, rebuild=0, exchanges=1
-    ),
+    "history__full__since_floor": state_since("history", "full", BEFORE_FLOOR),
+    "history__full__since_late_moves": state_since("history", "full", MOVES | FLOOR, late=1),
     "history__partial__first": _state("history", "partial"),
     "history__partial__first_moves": _state("history", "partial", MOVES | FLOOR),
-    "history__partial__since_late_floor": state_since("history", "partial", FLOOR, late=1, rebuild=0),
-    "history__partial__since_moves": state_since(
-        "history", "partial", MOVES | FLOOR, late=0, rebuild=0, late_moves=0, open_exchanges=0
-    ),
+    "history__partial__since_late_floor": state_since("history", "partial", FLOOR, late=1),
+    "history__partial__since_moves": state_since("history", "partial", MOVES | FLOOR),
     "history__partial__since_column_added": state_since("history", "partial", ADDED),
     "history__as_of": Shape("as_of"),
     # models over many tables

@@ -1,4 +1,4 @@
--- change_tables run: {"run": "first", "mark_before": null, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "history": false, "folds": false, "moves": false, "has_floors": false, "ends_older_keys": false, "exchanges": false, "late": false, "replays": false, "follows_rows": false, "kept_step": null, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
+-- change_tables run: {"run": "first", "mark_before": null, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "history": false, "folds": false, "moves": false, "has_floors": false, "ends_older_keys": false, "in_time": false, "looks": false, "replays": false, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
 with changes as (
 
     select *
@@ -21,15 +21,6 @@ events as (
 
 ),
 
-key_events as (
-
-    select
-        events.`order`, events.`it's`, events.`name with spaces`, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._precedence, events._is_deleted,
-        false as _is_replayed
-    from events
-
-),
-
 -- the latest event of a key
 ranked as (
 
@@ -39,7 +30,7 @@ ranked as (
             partition by `order`, `it's`
             order by _change_seq desc, _precedence desc, _change_id desc
         ) as _ct_rank
-    from key_events
+    from events
 
 )
 
@@ -50,7 +41,7 @@ select
     _change_id,
     _precedence,
     _is_deleted,
-    _is_replayed,
+    false as _is_replayed,
     _changed_at,
     _transaction_id,
     `order`, `it's`, `name with spaces`

@@ -1,4 +1,4 @@
--- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "history": false, "folds": false, "moves": false, "has_floors": true, "ends_older_keys": true, "exchanges": false, "late": false, "replays": false, "follows_rows": false, "kept_step": null, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
+-- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "history": false, "folds": false, "moves": false, "has_floors": true, "ends_older_keys": true, "in_time": false, "looks": false, "replays": false, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
 with changes as (
 
     select *
@@ -22,23 +22,13 @@ events as (
 
 ),
 
-key_events as (
-
-    select
-        events.`order`, events.`it's`, events.`name with spaces`, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._precedence, events._is_deleted,
-        false as _is_replayed
-    from events
-
-),
-
 -- keys that live and are older than the latest truncate or load
 ended_keys as (
 
     select
         `order`, `it's`, `name with spaces`,
         _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence,
-        true as _is_deleted,
-        false as _is_replayed
+        true as _is_deleted
     from lake.current_feed__full__state
     where _mark is null and not _is_deleted and _change_seq < '20260131120000250000000000000000015'
 
@@ -47,7 +37,7 @@ ended_keys as (
 all_events as (
 
     select *
-    from key_events
+    from events
     union all
     select *
     from ended_keys
@@ -74,7 +64,7 @@ select
     _change_id,
     _precedence,
     _is_deleted or _change_seq < '20260131120000250000000000000000015' as _is_deleted,
-    _is_replayed,
+    false as _is_replayed,
     _changed_at,
     _transaction_id,
     `order`, `it's`, `name with spaces`

@@ -1,4 +1,4 @@
--- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "history": false, "folds": false, "moves": true, "has_floors": false, "ends_older_keys": false, "exchanges": false, "late": false, "replays": false, "follows_rows": false, "kept_step": null, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
+-- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "history": false, "folds": true, "moves": true, "has_floors": false, "ends_older_keys": false, "in_time": true, "looks": true, "replays": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
 with changes as (
 
     select *
@@ -26,25 +26,288 @@ events as (
 
 ),
 
-key_events as (
+known_keys as (
 
-    select
-        events.`order`, events.`it's`, events.`name with spaces`, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._precedence, events._is_deleted,
-        false as _is_replayed
+    select distinct `order`, `it's`
     from events
 
 ),
 
--- the latest event of a key
-ranked as (
+last_events as (
+
+    select *
+    from lake.current_feed__full__state
+    where _mark is null
+
+),
+
+known_events as (
+
+    select
+        last_events.`order`, last_events.`it's`, last_events.`name with spaces`,
+        last_events._change_op,
+        last_events._change_seq,
+        last_events._changed_at,
+        last_events._transaction_id,
+        last_events._change_id,
+        last_events._precedence,
+        last_events._is_deleted,
+        false as _ct_enters
+    from last_events
+    left semi join known_keys
+        on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
+
+),
+
+met_events as (
+
+    select
+        `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters,
+        false as _is_replayed,
+        false as _ct_is_known
+    from events
+    union all
+    select
+        `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters,
+        false as _is_replayed,
+        true as _ct_is_known
+    from known_events
+
+),
+
+placed_in_key as (
 
     select
         *,
-        row_number() over (
-            partition by `order`, `it's`
-            order by _change_seq desc, _precedence desc, _change_id desc
-        ) as _ct_rank
-    from key_events
+        max(case when _ct_is_known is null or _ct_is_known then _change_seq end) over of_key as _ct_known_seq,
+        max(case when _ct_is_known then _transaction_id end) over of_key as _ct_known_transaction
+    from met_events
+    window of_key as (partition by `order`, `it's`)
+
+),
+
+given_events as (
+-- change_tables: kept in a table of its own, from here
+    select
+        `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _is_replayed, _ct_is_known,
+        coalesce( (
+                not _ct_is_known and (_change_seq <= _ct_known_seq or _transaction_id = _ct_known_transaction)
+            ),
+            false
+        ) as _ct_is_late
+    from placed_in_key
+    where _ct_is_known is not null
+-- change_tables: to here
+),
+
+-- change_tables: where keys are replayed, from here
+late_keys as (
+
+    select distinct xxhash64(`order`, `it's`) as _ct_key
+    from given_events
+    where _ct_is_late
+
+),
+
+moves as (
+
+    select
+        xxhash64(`order`, `it's`) as _ct_after,
+        xxhash64(_key_before.`order`, _key_before.`it's`) as _ct_before
+    from lake.dedup_feed__full__state
+    where
+        _mark is null
+        and _key_before is not null
+        and _batch_id <= '20260131T110000000000_00000009'
+
+),
+
+-- one row: two hashes a move
+collected_moves as (
+
+    select
+        collect_list(cast(moves._ct_after as string)) as _ct_after,
+        collect_list(cast(moves._ct_before as string)) as _ct_before,
+        collect_set(cast(late_after._ct_key as string)) as _ct_late_after,
+        collect_set(cast(late_before._ct_key as string)) as _ct_late_before
+    from moves
+    left join late_keys as late_after
+        on moves._ct_after = late_after._ct_key
+    left join late_keys as late_before
+        on moves._ct_before = late_before._ct_key
+
+),
+
+reached_keys as (
+
+    select reached_names(concat(_ct_late_after, _ct_late_before), _ct_after, _ct_before) as _ct_reached
+    from collected_moves
+
+),
+
+replayed_keys as (
+
+    select _ct_key
+    from late_keys
+    union distinct
+    select cast(_ct_reached_key as bigint) as _ct_key
+    from reached_keys
+        lateral view explode(_ct_reached) as _ct_reached_key
+
+),
+
+logged_changes as (
+
+    select *
+    from lake.dedup_feed__full__state
+    where
+        _mark is null
+        and _change_op <> 'truncate'
+        and _batch_id <= '20260131T110000000000_00000009'
+
+),
+
+logged_events as (
+
+    select
+        if(_ct_departs, _key_before['order'], `order`) as `order`,
+        if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
+        if(_ct_departs, null, `name with spaces`) as `name with spaces`,
+        _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
+        if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _ct_departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _ct_departs as _ct_enters
+    from logged_changes
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
+
+),
+
+replayed_events as (
+
+    select
+        logged_events.`order`, logged_events.`it's`, logged_events.`name with spaces`, logged_events._change_op, logged_events._change_seq, logged_events._changed_at, logged_events._transaction_id, logged_events._change_id, logged_events._precedence, logged_events._is_deleted, logged_events._ct_enters,
+        true as _is_replayed,
+        false as _ct_is_known
+    from logged_events
+    left semi join replayed_keys
+        on xxhash64(logged_events.`order`, logged_events.`it's`) = replayed_keys._ct_key
+
+),
+-- change_tables: where keys are replayed, to here
+
+all_events as (
+
+    select `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _is_replayed, _ct_is_known
+    from given_events
+-- change_tables: where keys are replayed, from here
+    left anti join replayed_keys
+        on xxhash64(given_events.`order`, given_events.`it's`) = replayed_keys._ct_key
+    union all
+    select `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _is_replayed, _ct_is_known
+    from replayed_events
+-- change_tables: where keys are replayed, to here
+
+),
+
+touched_keys as (
+
+    select distinct `order`, `it's`
+    from all_events
+    where _transaction_id is not null and (_ct_enters or _is_deleted)
+    group by `order`, `it's`, _transaction_id
+    having bool_or(_ct_enters) and bool_or(_is_deleted)
+
+),
+
+touched_events as (
+
+    select
+        given.`order`, given.`it's`,
+        collect_list(struct(
+            given._change_seq,
+            given._precedence,
+            given._change_id,
+            given._transaction_id,
+            case
+                when given._precedence = 1 then 'empties'
+                when given._is_deleted then 'takes'
+                when given._ct_enters then 'adds'
+                else 'sets'
+            end as _ct_effect
+        )) as _ct_events
+    from all_events as given
+    left semi join touched_keys
+        on given.`order` <=> touched_keys.`order` and given.`it's` <=> touched_keys.`it's`
+    group by given.`order`, given.`it's`
+
+),
+
+ordered_events as (
+
+    select
+        `order`, `it's`,
+        array_sort(_ct_events) as _ct_events
+    from touched_events
+
+),
+
+events_with_rows as (
+
+    select
+        *,
+        rows_at_key(_ct_events._change_id, _ct_events._ct_effect, _ct_events._transaction_id) as _ct_rows
+    from ordered_events
+
+),
+
+rows_of_events as (
+
+    select
+        `order`, `it's`,
+        _ct_pair._ct_events._change_seq as _change_seq,
+        _ct_pair._ct_events._precedence as _precedence,
+        _ct_pair._ct_events._change_id as _change_id,
+        _ct_pair._ct_events._ct_effect as _ct_effect,
+        _ct_pair._ct_rows.row_id as _ct_row,
+        _ct_pair._ct_rows.takes_covered_row as _ct_takes_covered_row,
+        _ct_pair._ct_rows.covered_by as _ct_covered_by
+    from events_with_rows
+        lateral view explode(arrays_zip(_ct_events, _ct_rows)) as _ct_pair
+
+),
+
+followed_events as (
+
+    select all_events.*
+    from all_events
+    left anti join rows_of_events
+        on
+            all_events.`order` <=> rows_of_events.`order` and all_events.`it's` <=> rows_of_events.`it's`
+            and all_events._change_seq = rows_of_events._change_seq
+            and all_events._precedence = rows_of_events._precedence
+            and all_events._change_id <=> rows_of_events._change_id
+            and rows_of_events._ct_takes_covered_row
+
+),
+
+placed_events as (
+
+    select
+        *,
+        lead(_change_seq) over in_order as _ct_next_seq
+    from followed_events
+    window in_order as (
+        partition by `order`, `it's`
+        order by _change_seq, _precedence, _change_id
+    )
+
+),
+
+folded as (
+
+    select *
+    from placed_events
+    where _ct_next_seq is null or _ct_next_seq <> _change_seq
 
 )
 
@@ -59,5 +322,5 @@ select
     _changed_at,
     _transaction_id,
     `order`, `it's`, `name with spaces`
-from ranked
-where _ct_rank = 1
+from folded
+where _ct_next_seq is null

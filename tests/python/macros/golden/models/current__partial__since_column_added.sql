@@ -1,4 +1,4 @@
--- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": false, "folds": true, "moves": false, "has_floors": false, "ends_older_keys": false, "exchanges": false, "late": false, "replays": false, "follows_rows": false, "kept_step": null, "is_to_be_counted": false, "log_is_outdated": false, "form": 1, "added": {"name with spaces": 1}}
+-- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": false, "folds": true, "moves": false, "has_floors": false, "ends_older_keys": false, "in_time": true, "looks": false, "replays": false, "is_to_be_counted": false, "log_is_outdated": false, "form": 1, "added": {"name with spaces": 1}}
 with changes as (
 
     select *
@@ -22,27 +22,18 @@ events as (
 
 ),
 
+known_keys as (
+
+    select distinct `order`, `it's`
+    from events
+
+),
+
 last_events as (
 
     select *
     from lake.current_feed__partial__state
     where _mark is null
-
-),
-
-key_events as (
-
-    select
-        events.`order`, events.`it's`, events.`name with spaces`, events.fields, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._present_columns, events._form, events._precedence, events._is_deleted,
-        false as _is_replayed
-    from events
-
-),
-
-known_keys as (
-
-    select distinct events.`order`, events.`it's`
-    from events
 
 ),
 
@@ -58,8 +49,7 @@ known_events as (
         cast(null as array<string>) as _present_columns,
         1 as _form,
         last_events._precedence,
-        last_events._is_deleted,
-        false as _is_replayed
+        last_events._is_deleted
     from last_events
     left semi join known_keys
         on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
@@ -69,12 +59,14 @@ known_events as (
 given_events as (
 
     select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _form, _precedence, _is_deleted, _is_replayed,
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _form, _precedence, _is_deleted,
+        false as _is_replayed,
         false as _ct_is_known
-    from key_events
+    from events
     union all
     select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _form, _precedence, _is_deleted, _is_replayed,
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _form, _precedence, _is_deleted,
+        false as _is_replayed,
         true as _ct_is_known
     from known_events
 

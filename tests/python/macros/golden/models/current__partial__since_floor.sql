@@ -1,4 +1,4 @@
--- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": false, "folds": true, "moves": false, "has_floors": true, "ends_older_keys": true, "exchanges": false, "late": false, "replays": false, "follows_rows": false, "kept_step": "given_events", "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
+-- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": false, "folds": true, "moves": false, "has_floors": true, "ends_older_keys": true, "in_time": true, "looks": false, "replays": false, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
 with changes as (
 
     select *
@@ -22,57 +22,18 @@ events as (
 
 ),
 
+known_keys as (
+
+    select distinct `order`, `it's`
+    from events
+
+),
+
 last_events as (
 
     select *
     from lake.current_feed__partial__state
     where _mark is null
-
-),
-
-truncates as (
-
-    select _change_seq, _changed_at, _transaction_id, _change_id
-    from lake.dedup_feed__partial__state
-    where
-        _mark is null
-        and _change_op = 'truncate'
-        and _batch_id <= '20260131T110000000000_00000009'
-    union all
-    select
-        '' as _change_seq,
-        cast(null as timestamp) as _changed_at,
-        cast(null as string) as _transaction_id,
-        cast(null as string) as _change_id
-    union all
-    select
-        '20260131120000250000000000000000015' as _change_seq,
-        cast(null as timestamp) as _changed_at,
-        cast(null as string) as _transaction_id,
-        cast(null as string) as _change_id
-
-),
-
-floors as (
-
-    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _ct_floors
-    from truncates
-
-),
-
-key_events as (
-
-    select
-        events.`order`, events.`it's`, events.`name with spaces`, events.fields, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._present_columns, events._precedence, events._is_deleted,
-        false as _is_replayed
-    from events
-
-),
-
-known_keys as (
-
-    select distinct events.`order`, events.`it's`
-    from events
 
 ),
 
@@ -87,8 +48,7 @@ known_events as (
         last_events._change_id,
         cast(null as array<string>) as _present_columns,
         last_events._precedence,
-        last_events._is_deleted,
-        false as _is_replayed
+        last_events._is_deleted
     from last_events
     left semi join known_keys
         on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
@@ -102,54 +62,70 @@ known_events as (
         last_events._change_id,
         cast(null as array<string>) as _present_columns,
         last_events._precedence,
-        last_events._is_deleted,
-        false as _is_replayed
+        last_events._is_deleted
     from last_events
-    left anti join events
-        on last_events.`order` <=> events.`order` and last_events.`it's` <=> events.`it's`
-    where not last_events._is_deleted and last_events._change_seq < '20260131120000250000000000000000015'
+    left anti join known_keys
+        on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
+    where
+        (not last_events._is_deleted and last_events._change_seq < '20260131120000250000000000000000015')
 
 ),
 
 given_events as (
 
-    -- change_tables: kept in a table of its own, from here
     select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed,
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted,
+        false as _is_replayed,
         false as _ct_is_known
-    from key_events
+    from events
     union all
     select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed,
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted,
+        false as _is_replayed,
         true as _ct_is_known
     from known_events
-    -- change_tables: to here
+
+),
+
+truncates as (
+
+    select _change_seq, _changed_at, _transaction_id, _change_id
+    from lake.dedup_feed__partial__state
+    where
+        _mark is null
+        and _change_op = 'truncate'
+        and _batch_id <= '20260131T110000000000_00000009'
+
+),
+
+floors as (
+
+    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _ct_floors
+    from truncates
 
 ),
 
 spans as (
 
     select
-        `order`, `it's`,
-        _is_replayed,
-        _change_seq as _ct_span_seq,
+        *,
         lead(_change_seq) over (
             partition by `order`, `it's`
             order by _change_seq, _precedence, _change_id
-        ) as _ct_span_next_seq
+        ) as _ct_next_in_span
     from given_events
 
 ),
 
-key_floors as (
+floored_events as (
 
     select
-        `order`, `it's`,
-        _is_replayed,
+        spans.*,
         get(
             filter(
-                _ct_floors,
-                floor -> floor._change_seq > _ct_span_seq and (_ct_span_next_seq is null or floor._change_seq <= _ct_span_next_seq)
+                floors._ct_floors,
+                floor -> floor._change_seq > spans._change_seq
+                and (spans._ct_next_in_span is null or floor._change_seq <= spans._ct_next_in_span)
             ),
             0
         ) as _ct_floor
@@ -160,26 +136,22 @@ key_floors as (
 
 ended_events as (
 
-    select *
-    from given_events
-    union all
     select
-        `order`,
-        `it's`,
-        cast(null as string) as `name with spaces`,
-        cast(null as struct<a: int, b: int>) as fields,
-        'truncate' as _change_op,
-        _ct_floor['_change_seq'] as _change_seq,
-        _ct_floor['_changed_at'] as _changed_at,
-        _ct_floor['_transaction_id'] as _transaction_id,
-        _ct_floor['_change_id'] as _change_id,
-        cast(null as array<string>) as _present_columns,
-        1 as _precedence,
-        true as _is_deleted,
-        _is_replayed,
-        false as _ct_is_known
-    from key_floors
-    where _ct_floor is not null
+        `order`, `it's`,
+        if(_ct_is_floor, null, `name with spaces`) as `name with spaces`,
+        if(_ct_is_floor, null, fields) as fields,
+        if(_ct_is_floor, 'truncate', _change_op) as _change_op,
+        if(_ct_is_floor, _ct_floor['_change_seq'], _change_seq) as _change_seq,
+        if(_ct_is_floor, _ct_floor['_changed_at'], _changed_at) as _changed_at,
+        if(_ct_is_floor, _ct_floor['_transaction_id'], _transaction_id) as _transaction_id,
+        if(_ct_is_floor, _ct_floor['_change_id'], _change_id) as _change_id,
+        if(_ct_is_floor, null, _present_columns) as _present_columns,
+        if(_ct_is_floor, 1, _precedence) as _precedence,
+        if(_ct_is_floor, true, _is_deleted) as _is_deleted,
+        if(_ct_is_floor, false, _ct_is_known) as _ct_is_known,
+        _is_replayed
+    from floored_events
+        lateral view explode(if(_ct_floor is null, array(false), array(false, true))) as _ct_is_floor
 
 ),
 

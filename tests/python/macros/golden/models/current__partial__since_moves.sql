@@ -1,4 +1,4 @@
--- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": false, "folds": true, "moves": true, "has_floors": false, "ends_older_keys": false, "exchanges": false, "late": true, "replays": true, "follows_rows": true, "kept_step": "given_events", "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
+-- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": false, "folds": true, "moves": true, "has_floors": false, "ends_older_keys": false, "in_time": true, "looks": true, "replays": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
 with changes as (
 
     select *
@@ -27,6 +27,13 @@ events as (
 
 ),
 
+known_keys as (
+
+    select distinct `order`, `it's`
+    from events
+
+),
+
 last_events as (
 
     select *
@@ -35,20 +42,119 @@ last_events as (
 
 ),
 
+known_events as (
+
+    select
+        last_events.`order`, last_events.`it's`, last_events.`name with spaces`, last_events.fields,
+        last_events._change_op,
+        last_events._change_seq,
+        last_events._changed_at,
+        last_events._transaction_id,
+        last_events._change_id,
+        cast(null as array<string>) as _present_columns,
+        last_events._precedence,
+        last_events._is_deleted,
+        false as _ct_enters
+    from last_events
+    left semi join known_keys
+        on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
+
+),
+
+met_events as (
+
+    select
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters,
+        false as _is_replayed,
+        false as _ct_is_known
+    from events
+    union all
+    select
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters,
+        false as _is_replayed,
+        true as _ct_is_known
+    from known_events
+
+),
+
+placed_in_key as (
+
+    select
+        *,
+        max(case when _ct_is_known is null or _ct_is_known then _change_seq end) over of_key as _ct_known_seq,
+        max(case when _ct_is_known then _transaction_id end) over of_key as _ct_known_transaction
+    from met_events
+    window of_key as (partition by `order`, `it's`)
+
+),
+
+given_events as (
+-- change_tables: kept in a table of its own, from here
+    select
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _is_replayed, _ct_is_known,
+        coalesce( (
+                not _ct_is_known and (_change_seq <= _ct_known_seq or _transaction_id = _ct_known_transaction)
+            ),
+            false
+        ) as _ct_is_late
+    from placed_in_key
+    where _ct_is_known is not null
+-- change_tables: to here
+),
+
+-- change_tables: where keys are replayed, from here
 late_keys as (
 
-    select distinct events.`order`, events.`it's`
-    from events
-    inner join last_events
-        on events.`order` <=> last_events.`order` and events.`it's` <=> last_events.`it's`
-    where events._change_seq <= last_events._change_seq
+    select distinct xxhash64(`order`, `it's`) as _ct_key
+    from given_events
+    where _ct_is_late
+
+),
+
+moves as (
+
+    select
+        xxhash64(`order`, `it's`) as _ct_after,
+        xxhash64(_key_before.`order`, _key_before.`it's`) as _ct_before
+    from lake.dedup_feed__partial__state
+    where
+        _mark is null
+        and _key_before is not null
+        and _batch_id <= '20260131T110000000000_00000009'
+
+),
+
+-- one row: two hashes a move
+collected_moves as (
+
+    select
+        collect_list(cast(moves._ct_after as string)) as _ct_after,
+        collect_list(cast(moves._ct_before as string)) as _ct_before,
+        collect_set(cast(late_after._ct_key as string)) as _ct_late_after,
+        collect_set(cast(late_before._ct_key as string)) as _ct_late_before
+    from moves
+    left join late_keys as late_after
+        on moves._ct_after = late_after._ct_key
+    left join late_keys as late_before
+        on moves._ct_before = late_before._ct_key
+
+),
+
+reached_keys as (
+
+    select reached_names(concat(_ct_late_after, _ct_late_before), _ct_after, _ct_before) as _ct_reached
+    from collected_moves
 
 ),
 
 replayed_keys as (
 
-    select `order`, `it's`
+    select _ct_key
     from late_keys
+    union distinct
+    select cast(_ct_reached_key as bigint) as _ct_key
+    from reached_keys
+        lateral view explode(_ct_reached) as _ct_reached_key
 
 ),
 
@@ -81,154 +187,104 @@ logged_events as (
 
 replayed_events as (
 
-    select logged_events.*
+    select
+        logged_events.`order`, logged_events.`it's`, logged_events.`name with spaces`, logged_events.fields, logged_events._change_op, logged_events._change_seq, logged_events._changed_at, logged_events._transaction_id, logged_events._change_id, logged_events._present_columns, logged_events._precedence, logged_events._is_deleted, logged_events._ct_enters,
+        true as _is_replayed,
+        false as _ct_is_known
     from logged_events
     left semi join replayed_keys
-        on logged_events.`order` <=> replayed_keys.`order` and logged_events.`it's` <=> replayed_keys.`it's`
+        on xxhash64(logged_events.`order`, logged_events.`it's`) = replayed_keys._ct_key
 
 ),
+-- change_tables: where keys are replayed, to here
 
-key_events as (
+all_events as (
 
-    select
-        events.`order`, events.`it's`, events.`name with spaces`, events.fields, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._present_columns, events._precedence, events._is_deleted, events._ct_enters,
-        false as _is_replayed
-    from events
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _is_replayed, _ct_is_known
+    from given_events
+-- change_tables: where keys are replayed, from here
     left anti join replayed_keys
-        on events.`order` <=> replayed_keys.`order` and events.`it's` <=> replayed_keys.`it's`
+        on xxhash64(given_events.`order`, given_events.`it's`) = replayed_keys._ct_key
     union all
-    select
-        replayed_events.`order`, replayed_events.`it's`, replayed_events.`name with spaces`, replayed_events.fields, replayed_events._change_op, replayed_events._change_seq, replayed_events._changed_at, replayed_events._transaction_id, replayed_events._change_id, replayed_events._present_columns, replayed_events._precedence, replayed_events._is_deleted, replayed_events._ct_enters,
-        true as _is_replayed
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _is_replayed, _ct_is_known
     from replayed_events
+-- change_tables: where keys are replayed, to here
 
 ),
 
-known_keys as (
+touched_keys as (
 
-    select distinct events.`order`, events.`it's`
-    from events
-    left anti join replayed_keys
-        on events.`order` <=> replayed_keys.`order` and events.`it's` <=> replayed_keys.`it's`
+    select distinct `order`, `it's`
+    from all_events
+    where _ct_enters or _precedence = 3
 
 ),
 
-known_events as (
+touched_events as (
 
     select
-        last_events.`order`, last_events.`it's`, last_events.`name with spaces`, last_events.fields,
-        last_events._change_op,
-        last_events._change_seq,
-        last_events._changed_at,
-        last_events._transaction_id,
-        last_events._change_id,
-        cast(null as array<string>) as _present_columns,
-        last_events._precedence,
-        last_events._is_deleted,
-        false as _ct_enters,
-        false as _is_replayed
-    from last_events
-    left semi join known_keys
-        on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
+        given.`order`, given.`it's`,
+        collect_list(struct(
+            given._change_seq,
+            given._precedence,
+            given._change_id,
+            given._transaction_id,
+            case
+                when given._precedence = 1 then 'empties'
+                when given._precedence in (3, 7) then 'takes'
+                when given._ct_enters then 'adds'
+                else 'sets'
+            end as _ct_effect
+        )) as _ct_events
+    from all_events as given
+    left semi join touched_keys
+        on given.`order` <=> touched_keys.`order` and given.`it's` <=> touched_keys.`it's`
+    group by given.`order`, given.`it's`
 
 ),
 
-given_events as (
+ordered_events as (
 
-    -- change_tables: kept in a table of its own, from here
     select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _is_replayed,
-        false as _ct_is_known
-    from key_events
-    union all
-    select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _is_replayed,
-        true as _ct_is_known
-    from known_events
-    -- change_tables: to here
+        `order`, `it's`,
+        array_sort(_ct_events) as _ct_events
+    from touched_events
 
 ),
 
--- no join of keys with events: Spark would push it into every branch of the events
-marked_events as (
+events_with_rows as (
 
     select
         *,
-        max(_ct_enters or _precedence = 3) over (
-            partition by `order`, `it's`
-        ) as _ct_is_moved
-    from given_events
+        rows_at_key(_ct_events._change_id, _ct_events._ct_effect, _ct_events._transaction_id) as _ct_rows
+    from ordered_events
 
 ),
 
-replayed_tenancies as (
+rows_of_events as (
 
     select
         `order`, `it's`,
-        aggregate(
-            array_sort(collect_list(struct(
-                _change_seq, cast(_precedence as int) as _precedence, _change_id, _transaction_id, _ct_enters, _is_deleted
-            ))),
-            named_struct(
-                'transaction_id', cast(null as string),
-                'queue', cast(array() as array<string>),
-                'tenancies', cast(array() as array<struct<
-                    _change_seq: string, _precedence: int, _change_id: string, _ct_enters: boolean,
-                    _ct_tenancy: string, _ct_ends_covered_row: boolean
-                >>)
-            ),
-            (held, event) -> named_struct(
-                'transaction_id', event._transaction_id,
-                'queue', case
-                    when event._precedence = 1 then cast(array() as array<string>)
-                    when (event._is_deleted and event._precedence in (3, 7)) then slice(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), 2, size(held.queue))
-                    when event._ct_enters or size(held.queue) = 0 then concat(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), array(event._change_id))
-                    else if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))
-                end,
-                'tenancies', concat(held.tenancies, array(named_struct(
-                    '_change_seq', event._change_seq,
-                    '_precedence', event._precedence,
-                    '_change_id', event._change_id,
-                    '_ct_enters', event._ct_enters,
-                    '_ct_tenancy', case
-                        when event._precedence = 1 then get(held.queue, size(held.queue) - 1)
-                        when (event._is_deleted and event._precedence in (3, 7)) then get(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), 0)
-                        when event._ct_enters or size(held.queue) = 0 then event._change_id
-                        else get(held.queue, size(held.queue) - 1)
-                    end,
-                    '_ct_ends_covered_row', (event._is_deleted and event._precedence in (3, 7)) and size(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))) > 1
-                )))
-            )
-        ).tenancies as _ct_tenancies
-    from marked_events
-    where _ct_is_moved
-    group by `order`, `it's`
-
-),
-
-tenancies as (
-
-    select
-        `order`, `it's`,
-        _change_seq,
-        _precedence,
-        _change_id,
-        _ct_enters,
-        _ct_tenancy,
-        _ct_ends_covered_row
-    from replayed_tenancies
-        lateral view inline(_ct_tenancies) as _change_seq, _precedence, _change_id, _ct_enters, _ct_tenancy, _ct_ends_covered_row
+        _ct_pair._ct_events._change_seq as _change_seq,
+        _ct_pair._ct_events._precedence as _precedence,
+        _ct_pair._ct_events._change_id as _change_id,
+        _ct_pair._ct_events._ct_effect as _ct_effect,
+        _ct_pair._ct_rows.row_id as _ct_row,
+        _ct_pair._ct_rows.takes_covered_row as _ct_takes_covered_row,
+        _ct_pair._ct_rows.covered_by as _ct_covered_by
+    from events_with_rows
+        lateral view explode(arrays_zip(_ct_events, _ct_rows)) as _ct_pair
 
 ),
 
 links as (
 
     select
-        max(case when _ct_enters then _ct_tenancy end) as _ct_tenancy,
-        max(case when _precedence = 3 then _ct_tenancy end) as _ct_tenancy_before
-    from tenancies
+        max(case when _ct_effect = 'adds' then _ct_row end) as _ct_row,
+        max(case when _precedence = 3 then _ct_row end) as _ct_row_before
+    from rows_of_events
     group by _change_id
-    having _ct_tenancy is not null and _ct_tenancy_before is not null
+    having _ct_row is not null and _ct_row_before is not null
 
 ),
 
@@ -236,8 +292,8 @@ links as (
 collected_links as (
 
     select
-        array_agg(_ct_tenancy) as _ct_tenancy,
-        array_agg(_ct_tenancy_before) as _ct_tenancy_before
+        array_agg(_ct_row) as _ct_row,
+        array_agg(_ct_row_before) as _ct_row_before
     from links
 
 ),
@@ -245,15 +301,15 @@ collected_links as (
 traced_links as (
 
     select
-        _ct_tenancy,
-        first_ancestors(_ct_tenancy, _ct_tenancy_before) as _ct_first_tenancy
+        _ct_row,
+        first_ancestors(_ct_row, _ct_row_before) as _ct_first_row
     from collected_links
 
 ),
 
 lineages as (
 
-    select inline(arrays_zip(_ct_tenancy, _ct_first_tenancy))
+    select inline(arrays_zip(_ct_row, _ct_first_row))
     from traced_links
 
 ),
@@ -261,18 +317,18 @@ lineages as (
 followed_events as (
 
     select
-        marked_events.*,
-        coalesce(lineages._ct_first_tenancy, tenancies._ct_tenancy) as _ct_lineage,
-        coalesce(tenancies._ct_ends_covered_row, false) as _ct_ends_covered_row
-    from marked_events
-    left join tenancies
+        all_events.*,
+        coalesce(lineages._ct_first_row, rows_of_events._ct_row) as _ct_lineage,
+        coalesce(rows_of_events._ct_takes_covered_row, false) as _ct_takes_covered_row
+    from all_events
+    left join rows_of_events
         on
-            marked_events.`order` <=> tenancies.`order` and marked_events.`it's` <=> tenancies.`it's`
-            and marked_events._change_seq = tenancies._change_seq
-            and marked_events._precedence = tenancies._precedence
-            and marked_events._change_id <=> tenancies._change_id
+            all_events.`order` <=> rows_of_events.`order` and all_events.`it's` <=> rows_of_events.`it's`
+            and all_events._change_seq = rows_of_events._change_seq
+            and all_events._precedence = rows_of_events._precedence
+            and all_events._change_id <=> rows_of_events._change_id
     left join lineages
-        on tenancies._ct_tenancy = lineages._ct_tenancy
+        on rows_of_events._ct_row = lineages._ct_row
 
 ),
 
@@ -356,7 +412,7 @@ overlaid_events as (
         _ct_enters,
         _is_replayed,
         not _ct_lives as _is_deleted,
-        _ct_ends_covered_row,
+        _ct_takes_covered_row,
         _ct_has_lived,
         _ct_is_known
     from decided_events
@@ -373,7 +429,7 @@ placed_events as (
         *,
         lead(_change_seq) over in_order as _ct_next_seq
     from overlaid_events
-    where not _ct_ends_covered_row and (_ct_has_lived or _ct_is_known or _change_op <> 'truncate')
+    where not _ct_takes_covered_row and (_ct_has_lived or _ct_is_known or _change_op <> 'truncate')
     window in_order as (
         partition by `order`, `it's`
         order by _change_seq, _precedence, _change_id

@@ -1,4 +1,4 @@
--- change_tables run: {"run": "first", "mark_before": null, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": true, "folds": true, "moves": true, "has_floors": true, "ends_older_keys": false, "exchanges": false, "late": false, "replays": false, "follows_rows": true, "kept_step": "given_events", "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
+-- change_tables run: {"run": "first", "mark_before": null, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": true, "folds": true, "moves": true, "has_floors": true, "ends_older_keys": false, "in_time": false, "looks": false, "replays": false, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
 with changes as (
 
     select *
@@ -23,6 +23,19 @@ events as (
         _key_before is not null and not _ct_departs as _ct_enters
     from changes
         lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
+
+),
+
+given_events as (
+
+    select
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters,
+        cast(null as timestamp) as _valid_from,
+        cast(null as string) as _valid_from_seq,
+        cast(null as timestamp) as _latest_at,
+        false as _is_replayed,
+        false as _ct_is_known
+    from events
 
 ),
 
@@ -56,52 +69,27 @@ floors as (
 
 ),
 
-key_events as (
-
-    select
-        events.`order`, events.`it's`, events.`name with spaces`, events.fields, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._present_columns, events._precedence, events._is_deleted, events._ct_enters,
-        false as _is_replayed
-    from events
-
-),
-
-given_events as (
-
-    -- change_tables: kept in a table of its own, from here
-    select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _is_replayed,
-        cast(null as timestamp) as _valid_from,
-        cast(null as string) as _valid_from_seq,
-        cast(null as timestamp) as _latest_at,
-        false as _ct_is_known
-    from key_events
-    -- change_tables: to here
-
-),
-
 spans as (
 
     select
-        `order`, `it's`,
-        _is_replayed,
-        _change_seq as _ct_span_seq,
+        *,
         lead(_change_seq) over (
             partition by `order`, `it's`
             order by _change_seq, _precedence, _change_id
-        ) as _ct_span_next_seq
+        ) as _ct_next_in_span
     from given_events
 
 ),
 
-key_floors as (
+floored_events as (
 
     select
-        `order`, `it's`,
-        _is_replayed,
+        spans.*,
         get(
             filter(
-                _ct_floors,
-                floor -> floor._change_seq > _ct_span_seq and (_ct_span_next_seq is null or floor._change_seq <= _ct_span_next_seq)
+                floors._ct_floors,
+                floor -> floor._change_seq > spans._change_seq
+                and (spans._ct_next_in_span is null or floor._change_seq <= spans._ct_next_in_span)
             ),
             0
         ) as _ct_floor
@@ -112,113 +100,112 @@ key_floors as (
 
 ended_events as (
 
-    select *
-    from given_events
-    union all
     select
-        `order`,
-        `it's`,
-        cast(null as string) as `name with spaces`,
-        cast(null as struct<a: int, b: int>) as fields,
-        'truncate' as _change_op,
-        _ct_floor['_change_seq'] as _change_seq,
-        _ct_floor['_changed_at'] as _changed_at,
-        _ct_floor['_transaction_id'] as _transaction_id,
-        _ct_floor['_change_id'] as _change_id,
-        cast(null as array<string>) as _present_columns,
-        1 as _precedence,
-        true as _is_deleted,
-        false as _ct_enters,
-        _is_replayed,
-        cast(null as timestamp) as _valid_from,
-        cast(null as string) as _valid_from_seq,
-        cast(null as timestamp) as _latest_at,
-        false as _ct_is_known
-    from key_floors
-    where _ct_floor is not null
+        `order`, `it's`,
+        if(_ct_is_floor, null, `name with spaces`) as `name with spaces`,
+        if(_ct_is_floor, null, fields) as fields,
+        if(_ct_is_floor, 'truncate', _change_op) as _change_op,
+        if(_ct_is_floor, _ct_floor['_change_seq'], _change_seq) as _change_seq,
+        if(_ct_is_floor, _ct_floor['_changed_at'], _changed_at) as _changed_at,
+        if(_ct_is_floor, _ct_floor['_transaction_id'], _transaction_id) as _transaction_id,
+        if(_ct_is_floor, _ct_floor['_change_id'], _change_id) as _change_id,
+        if(_ct_is_floor, null, _present_columns) as _present_columns,
+        if(_ct_is_floor, 1, _precedence) as _precedence,
+        if(_ct_is_floor, true, _is_deleted) as _is_deleted,
+        if(_ct_is_floor, false, _ct_enters) as _ct_enters,
+        if(_ct_is_floor, null, _valid_from) as _valid_from,
+        if(_ct_is_floor, null, _valid_from_seq) as _valid_from_seq,
+        if(_ct_is_floor, null, _latest_at) as _latest_at,
+        if(_ct_is_floor, false, _ct_is_known) as _ct_is_known,
+        _is_replayed
+    from floored_events
+        lateral view explode(if(_ct_floor is null, array(false), array(false, true))) as _ct_is_floor
 
 ),
 
--- no join of keys with events: Spark would push it into every branch of the events
-marked_events as (
+touched_keys as (
+
+    select distinct `order`, `it's`
+    from given_events
+    where _ct_enters or _precedence = 3
+
+),
+
+touched_events as (
+
+    select
+        given.`order`, given.`it's`,
+        collect_list(struct(
+            given._change_seq,
+            given._precedence,
+            given._change_id,
+            given._transaction_id,
+            case
+                when given._precedence = 1 then 'empties'
+                when given._precedence in (3, 7) then 'takes'
+                when given._ct_enters then 'adds'
+                else 'sets'
+            end as _ct_effect
+        )) as _ct_events
+    from given_events as given
+    left semi join touched_keys
+        on given.`order` <=> touched_keys.`order` and given.`it's` <=> touched_keys.`it's`
+    group by given.`order`, given.`it's`
+
+),
+
+ordered_events as (
+
+    select
+        `order`, `it's`,
+        array_sort(concat(
+            _ct_events,
+            transform(_ct_floors, floor -> named_struct(
+                '_change_seq', floor._change_seq,
+                '_precedence', cast(1 as bigint),
+                '_change_id', floor._change_id,
+                '_transaction_id', floor._transaction_id,
+                '_ct_effect', 'empties'
+            ))
+        )) as _ct_events
+    from touched_events
+    cross join floors
+
+),
+
+events_with_rows as (
 
     select
         *,
-        max(_ct_enters or _precedence = 3) over (
-            partition by `order`, `it's`
-        ) as _ct_is_moved
-    from ended_events
+        rows_at_key(_ct_events._change_id, _ct_events._ct_effect, _ct_events._transaction_id) as _ct_rows
+    from ordered_events
 
 ),
 
-replayed_tenancies as (
+rows_of_events as (
 
     select
         `order`, `it's`,
-        aggregate(
-            array_sort(collect_list(struct(
-                _change_seq, cast(_precedence as int) as _precedence, _change_id, _transaction_id, _ct_enters, _is_deleted
-            ))),
-            named_struct(
-                'transaction_id', cast(null as string),
-                'queue', cast(array() as array<string>),
-                'tenancies', cast(array() as array<struct<
-                    _change_seq: string, _precedence: int, _change_id: string, _ct_enters: boolean,
-                    _ct_tenancy: string, _ct_ends_covered_row: boolean
-                >>)
-            ),
-            (held, event) -> named_struct(
-                'transaction_id', event._transaction_id,
-                'queue', case
-                    when event._precedence = 1 then cast(array() as array<string>)
-                    when (event._is_deleted and event._precedence in (3, 7)) then slice(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), 2, size(held.queue))
-                    when event._ct_enters or size(held.queue) = 0 then concat(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), array(event._change_id))
-                    else if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))
-                end,
-                'tenancies', concat(held.tenancies, array(named_struct(
-                    '_change_seq', event._change_seq,
-                    '_precedence', event._precedence,
-                    '_change_id', event._change_id,
-                    '_ct_enters', event._ct_enters,
-                    '_ct_tenancy', case
-                        when event._precedence = 1 then get(held.queue, size(held.queue) - 1)
-                        when (event._is_deleted and event._precedence in (3, 7)) then get(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), 0)
-                        when event._ct_enters or size(held.queue) = 0 then event._change_id
-                        else get(held.queue, size(held.queue) - 1)
-                    end,
-                    '_ct_ends_covered_row', (event._is_deleted and event._precedence in (3, 7)) and size(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))) > 1
-                )))
-            )
-        ).tenancies as _ct_tenancies
-    from marked_events
-    where _ct_is_moved
-    group by `order`, `it's`
-
-),
-
-tenancies as (
-
-    select
-        `order`, `it's`,
-        _change_seq,
-        _precedence,
-        _change_id,
-        _ct_enters,
-        _ct_tenancy,
-        _ct_ends_covered_row
-    from replayed_tenancies
-        lateral view inline(_ct_tenancies) as _change_seq, _precedence, _change_id, _ct_enters, _ct_tenancy, _ct_ends_covered_row
+        _ct_pair._ct_events._change_seq as _change_seq,
+        _ct_pair._ct_events._precedence as _precedence,
+        _ct_pair._ct_events._change_id as _change_id,
+        _ct_pair._ct_events._ct_effect as _ct_effect,
+        _ct_pair._ct_rows.row_id as _ct_row,
+        _ct_pair._ct_rows.takes_covered_row as _ct_takes_covered_row,
+        _ct_pair._ct_rows.covered_by as _ct_covered_by
+    from events_with_rows
+        lateral view explode(arrays_zip(_ct_events, _ct_rows)) as _ct_pair
 
 ),
 
 links as (
 
     select
-        max(case when _ct_enters then _ct_tenancy end) as _ct_tenancy,
-        max(case when _precedence = 3 then _ct_tenancy end) as _ct_tenancy_before
-    from tenancies
+        max(case when _ct_effect = 'adds' then _ct_row end) as _ct_row,
+        max(case when _precedence = 3 then _ct_row end) as _ct_row_before
+    from rows_of_events
     group by _change_id
-    having _ct_tenancy is not null and _ct_tenancy_before is not null
+    having _ct_row is not null and _ct_row_before is not null
 
 ),
 
@@ -226,8 +213,8 @@ links as (
 collected_links as (
 
     select
-        array_agg(_ct_tenancy) as _ct_tenancy,
-        array_agg(_ct_tenancy_before) as _ct_tenancy_before
+        array_agg(_ct_row) as _ct_row,
+        array_agg(_ct_row_before) as _ct_row_before
     from links
 
 ),
@@ -235,15 +222,15 @@ collected_links as (
 traced_links as (
 
     select
-        _ct_tenancy,
-        first_ancestors(_ct_tenancy, _ct_tenancy_before) as _ct_first_tenancy
+        _ct_row,
+        first_ancestors(_ct_row, _ct_row_before) as _ct_first_row
     from collected_links
 
 ),
 
 lineages as (
 
-    select inline(arrays_zip(_ct_tenancy, _ct_first_tenancy))
+    select inline(arrays_zip(_ct_row, _ct_first_row))
     from traced_links
 
 ),
@@ -251,18 +238,18 @@ lineages as (
 followed_events as (
 
     select
-        marked_events.*,
-        coalesce(lineages._ct_first_tenancy, tenancies._ct_tenancy) as _ct_lineage,
-        coalesce(tenancies._ct_ends_covered_row, false) as _ct_ends_covered_row
-    from marked_events
-    left join tenancies
+        ended_events.*,
+        coalesce(lineages._ct_first_row, rows_of_events._ct_row) as _ct_lineage,
+        coalesce(rows_of_events._ct_takes_covered_row, false) as _ct_takes_covered_row
+    from ended_events
+    left join rows_of_events
         on
-            marked_events.`order` <=> tenancies.`order` and marked_events.`it's` <=> tenancies.`it's`
-            and marked_events._change_seq = tenancies._change_seq
-            and marked_events._precedence = tenancies._precedence
-            and marked_events._change_id <=> tenancies._change_id
+            ended_events.`order` <=> rows_of_events.`order` and ended_events.`it's` <=> rows_of_events.`it's`
+            and ended_events._change_seq = rows_of_events._change_seq
+            and ended_events._precedence = rows_of_events._precedence
+            and ended_events._change_id <=> rows_of_events._change_id
     left join lineages
-        on tenancies._ct_tenancy = lineages._ct_tenancy
+        on rows_of_events._ct_row = lineages._ct_row
 
 ),
 
@@ -349,7 +336,7 @@ overlaid_events as (
         _valid_from_seq,
         _latest_at,
         not _ct_lives as _is_deleted,
-        _ct_ends_covered_row,
+        _ct_takes_covered_row,
         _ct_has_lived,
         _ct_is_known
     from decided_events
@@ -367,7 +354,7 @@ placed_events as (
         max(coalesce(_latest_at, _changed_at)) over in_order as _ct_running_at,
         lead(_change_seq) over in_order as _ct_next_seq
     from overlaid_events
-    where not _ct_ends_covered_row and (_ct_has_lived or _ct_is_known or _change_op <> 'truncate')
+    where not _ct_takes_covered_row and (_ct_has_lived or _ct_is_known or _change_op <> 'truncate')
     window in_order as (
         partition by `order`, `it's`
         order by _change_seq, _precedence, _change_id
@@ -453,6 +440,7 @@ versions as (
     where _ct_ends
 
 )
+
 
 select *
 from versions

@@ -1,4 +1,4 @@
--- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": true, "folds": true, "moves": false, "has_floors": false, "ends_older_keys": false, "exchanges": false, "late": false, "replays": false, "follows_rows": false, "kept_step": null, "is_to_be_counted": false, "log_is_outdated": false, "form": 1, "added": {"name with spaces": 1}}
+-- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": true, "folds": true, "moves": false, "has_floors": false, "ends_older_keys": false, "in_time": true, "looks": false, "replays": false, "is_to_be_counted": false, "log_is_outdated": false, "form": 1, "added": {"name with spaces": 1}}
 with changes as (
 
     select *
@@ -22,27 +22,18 @@ events as (
 
 ),
 
+known_keys as (
+
+    select distinct `order`, `it's`
+    from events
+
+),
+
 last_events as (
 
     select *
     from lake.history_feed__partial__state
     where _mark is null and _is_last
-
-),
-
-key_events as (
-
-    select
-        events.`order`, events.`it's`, events.`name with spaces`, events.fields, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._present_columns, events._form, events._precedence, events._is_deleted,
-        false as _is_replayed
-    from events
-
-),
-
-known_keys as (
-
-    select distinct events.`order`, events.`it's`
-    from events
 
 ),
 
@@ -59,7 +50,6 @@ known_events as (
         1 as _form,
         last_events._precedence,
         last_events._is_deleted,
-        false as _is_replayed,
         last_events._valid_from,
         last_events._valid_from_seq,
         last_events._latest_at
@@ -72,15 +62,17 @@ known_events as (
 given_events as (
 
     select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _form, _precedence, _is_deleted, _is_replayed,
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _form, _precedence, _is_deleted,
         cast(null as timestamp) as _valid_from,
         cast(null as string) as _valid_from_seq,
         cast(null as timestamp) as _latest_at,
+        false as _is_replayed,
         false as _ct_is_known
-    from key_events
+    from events
     union all
     select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _form, _precedence, _is_deleted, _is_replayed, _valid_from, _valid_from_seq, _latest_at,
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _form, _precedence, _is_deleted, _valid_from, _valid_from_seq, _latest_at,
+        false as _is_replayed,
         true as _ct_is_known
     from known_events
 
@@ -271,6 +263,7 @@ versions as (
     where _ct_ends
 
 )
+
 
 select *
 from versions

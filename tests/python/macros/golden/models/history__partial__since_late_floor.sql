@@ -1,4 +1,4 @@
--- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": true, "folds": true, "moves": false, "has_floors": true, "ends_older_keys": true, "exchanges": false, "late": true, "replays": true, "follows_rows": false, "kept_step": "given_events", "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
+-- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": true, "folds": true, "moves": false, "has_floors": true, "ends_older_keys": true, "in_time": false, "looks": true, "replays": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
 with changes as (
 
     select *
@@ -22,6 +22,13 @@ events as (
 
 ),
 
+known_keys as (
+
+    select distinct `order`, `it's`
+    from events
+
+),
+
 last_events as (
 
     select *
@@ -30,19 +37,120 @@ last_events as (
 
 ),
 
+new_floors as (
+
+    select _change_seq
+    from lake.dedup_feed__partial__state
+    where
+        _mark is null
+        and _change_op = 'truncate'
+        and _batch_id > '20260130T120000000000_00000001'
+        and _batch_id <= '20260131T110000000000_00000009'
+    union all
+    select '' as _change_seq
+    union all
+    select '20260131120000250000000000000000015' as _change_seq
+
+),
+
+known_events as (
+
+    select
+        last_events.`order`, last_events.`it's`, last_events.`name with spaces`, last_events.fields,
+        last_events._change_op,
+        last_events._change_seq,
+        last_events._changed_at,
+        last_events._transaction_id,
+        last_events._change_id,
+        cast(null as array<string>) as _present_columns,
+        last_events._precedence,
+        last_events._is_deleted,
+        last_events._valid_from,
+        last_events._valid_from_seq,
+        last_events._latest_at
+    from last_events
+    left semi join known_keys
+        on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
+    union all
+    select
+        last_events.`order`, last_events.`it's`, last_events.`name with spaces`, last_events.fields,
+        last_events._change_op,
+        last_events._change_seq,
+        last_events._changed_at,
+        last_events._transaction_id,
+        last_events._change_id,
+        cast(null as array<string>) as _present_columns,
+        last_events._precedence,
+        last_events._is_deleted,
+        last_events._valid_from,
+        last_events._valid_from_seq,
+        last_events._latest_at
+    from last_events
+    left anti join known_keys
+        on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
+    where
+        (not last_events._is_deleted and last_events._change_seq < '20260131120000250000000000000000015')
+        or last_events._change_seq >= (select min(_change_seq) from new_floors)
+
+),
+
+met_events as (
+
+    select
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted,
+        cast(null as timestamp) as _valid_from,
+        cast(null as string) as _valid_from_seq,
+        cast(null as timestamp) as _latest_at,
+        false as _is_replayed,
+        false as _ct_is_known
+    from events
+    union all
+    select
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _valid_from, _valid_from_seq, _latest_at,
+        false as _is_replayed,
+        true as _ct_is_known
+    from known_events
+
+),
+
+placed_in_key as (
+
+    select
+        *,
+        max(case when _ct_is_known is null or _ct_is_known then _change_seq end) over of_key as _ct_known_seq
+    from met_events
+    window of_key as (partition by `order`, `it's`)
+
+),
+
+given_events as (
+-- change_tables: kept in a table of its own, from here
+    select
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _valid_from, _valid_from_seq, _latest_at, _is_replayed, _ct_is_known,
+        coalesce(
+            (_ct_is_known and _change_seq >= (select min(_change_seq) from new_floors))
+            or (
+                not _ct_is_known and (_change_seq <= _ct_known_seq)
+            ),
+            false
+        ) as _ct_is_late
+    from placed_in_key
+    where _ct_is_known is not null
+-- change_tables: to here
+),
+
+-- change_tables: where keys are replayed, from here
 late_keys as (
 
-    select distinct events.`order`, events.`it's`
-    from events
-    inner join last_events
-        on events.`order` <=> last_events.`order` and events.`it's` <=> last_events.`it's`
-    where events._change_seq <= last_events._change_seq
+    select distinct xxhash64(`order`, `it's`) as _ct_key
+    from given_events
+    where _ct_is_late
 
 ),
 
 replayed_keys as (
 
-    select `order`, `it's`
+    select _ct_key
     from late_keys
 
 ),
@@ -71,10 +179,31 @@ logged_events as (
 
 replayed_events as (
 
-    select logged_events.*
+    select
+        logged_events.`order`, logged_events.`it's`, logged_events.`name with spaces`, logged_events.fields, logged_events._change_op, logged_events._change_seq, logged_events._changed_at, logged_events._transaction_id, logged_events._change_id, logged_events._present_columns, logged_events._precedence, logged_events._is_deleted,
+        null as _valid_from,
+        null as _valid_from_seq,
+        null as _latest_at,
+        true as _is_replayed,
+        false as _ct_is_known
     from logged_events
     left semi join replayed_keys
-        on logged_events.`order` <=> replayed_keys.`order` and logged_events.`it's` <=> replayed_keys.`it's`
+        on xxhash64(logged_events.`order`, logged_events.`it's`) = replayed_keys._ct_key
+
+),
+-- change_tables: where keys are replayed, to here
+
+all_events as (
+
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _valid_from, _valid_from_seq, _latest_at, _is_replayed, _ct_is_known
+    from given_events
+-- change_tables: where keys are replayed, from here
+    left anti join replayed_keys
+        on xxhash64(given_events.`order`, given_events.`it's`) = replayed_keys._ct_key
+    union all
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _valid_from, _valid_from_seq, _latest_at, _is_replayed, _ct_is_known
+    from replayed_events
+-- change_tables: where keys are replayed, to here
 
 ),
 
@@ -108,114 +237,27 @@ floors as (
 
 ),
 
-key_events as (
-
-    select
-        events.`order`, events.`it's`, events.`name with spaces`, events.fields, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._present_columns, events._precedence, events._is_deleted,
-        false as _is_replayed
-    from events
-    left anti join replayed_keys
-        on events.`order` <=> replayed_keys.`order` and events.`it's` <=> replayed_keys.`it's`
-    union all
-    select
-        replayed_events.`order`, replayed_events.`it's`, replayed_events.`name with spaces`, replayed_events.fields, replayed_events._change_op, replayed_events._change_seq, replayed_events._changed_at, replayed_events._transaction_id, replayed_events._change_id, replayed_events._present_columns, replayed_events._precedence, replayed_events._is_deleted,
-        true as _is_replayed
-    from replayed_events
-
-),
-
-known_keys as (
-
-    select distinct events.`order`, events.`it's`
-    from events
-    left anti join replayed_keys
-        on events.`order` <=> replayed_keys.`order` and events.`it's` <=> replayed_keys.`it's`
-
-),
-
-known_events as (
-
-    select
-        last_events.`order`, last_events.`it's`, last_events.`name with spaces`, last_events.fields,
-        last_events._change_op,
-        last_events._change_seq,
-        last_events._changed_at,
-        last_events._transaction_id,
-        last_events._change_id,
-        cast(null as array<string>) as _present_columns,
-        last_events._precedence,
-        last_events._is_deleted,
-        false as _is_replayed,
-        last_events._valid_from,
-        last_events._valid_from_seq,
-        last_events._latest_at
-    from last_events
-    left semi join known_keys
-        on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
-    union all
-    select
-        last_events.`order`, last_events.`it's`, last_events.`name with spaces`, last_events.fields,
-        last_events._change_op,
-        last_events._change_seq,
-        last_events._changed_at,
-        last_events._transaction_id,
-        last_events._change_id,
-        cast(null as array<string>) as _present_columns,
-        last_events._precedence,
-        last_events._is_deleted,
-        false as _is_replayed,
-        last_events._valid_from,
-        last_events._valid_from_seq,
-        last_events._latest_at
-    from last_events
-    left anti join events
-        on last_events.`order` <=> events.`order` and last_events.`it's` <=> events.`it's`
-    where not last_events._is_deleted and last_events._change_seq < '20260131120000250000000000000000015'
-
-),
-
-given_events as (
-
-    -- change_tables: kept in a table of its own, from here
-    select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed,
-        cast(null as timestamp) as _valid_from,
-        cast(null as string) as _valid_from_seq,
-        cast(null as timestamp) as _latest_at,
-        false as _ct_is_known
-    from key_events
-    union all
-    select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed, _valid_from, _valid_from_seq, _latest_at,
-        true as _ct_is_known
-    from known_events
-    -- change_tables: to here
-
-),
-
 spans as (
 
     select
-        `order`, `it's`,
-        _is_replayed,
-        _change_seq as _ct_span_seq,
+        *,
         lead(_change_seq) over (
             partition by `order`, `it's`
             order by _change_seq, _precedence, _change_id
-        ) as _ct_span_next_seq
-    from given_events
+        ) as _ct_next_in_span
+    from all_events
 
 ),
 
-key_floors as (
+floored_events as (
 
     select
-        `order`, `it's`,
-        _is_replayed,
+        spans.*,
         get(
             filter(
-                _ct_floors,
-                floor -> floor._change_seq > _ct_span_seq and (_ct_span_next_seq is null or floor._change_seq <= _ct_span_next_seq)
+                floors._ct_floors,
+                floor -> floor._change_seq > spans._change_seq
+                and (spans._ct_next_in_span is null or floor._change_seq <= spans._ct_next_in_span)
             ),
             0
         ) as _ct_floor
@@ -226,29 +268,25 @@ key_floors as (
 
 ended_events as (
 
-    select *
-    from given_events
-    union all
     select
-        `order`,
-        `it's`,
-        cast(null as string) as `name with spaces`,
-        cast(null as struct<a: int, b: int>) as fields,
-        'truncate' as _change_op,
-        _ct_floor['_change_seq'] as _change_seq,
-        _ct_floor['_changed_at'] as _changed_at,
-        _ct_floor['_transaction_id'] as _transaction_id,
-        _ct_floor['_change_id'] as _change_id,
-        cast(null as array<string>) as _present_columns,
-        1 as _precedence,
-        true as _is_deleted,
-        _is_replayed,
-        cast(null as timestamp) as _valid_from,
-        cast(null as string) as _valid_from_seq,
-        cast(null as timestamp) as _latest_at,
-        false as _ct_is_known
-    from key_floors
-    where _ct_floor is not null
+        `order`, `it's`,
+        if(_ct_is_floor, null, `name with spaces`) as `name with spaces`,
+        if(_ct_is_floor, null, fields) as fields,
+        if(_ct_is_floor, 'truncate', _change_op) as _change_op,
+        if(_ct_is_floor, _ct_floor['_change_seq'], _change_seq) as _change_seq,
+        if(_ct_is_floor, _ct_floor['_changed_at'], _changed_at) as _changed_at,
+        if(_ct_is_floor, _ct_floor['_transaction_id'], _transaction_id) as _transaction_id,
+        if(_ct_is_floor, _ct_floor['_change_id'], _change_id) as _change_id,
+        if(_ct_is_floor, null, _present_columns) as _present_columns,
+        if(_ct_is_floor, 1, _precedence) as _precedence,
+        if(_ct_is_floor, true, _is_deleted) as _is_deleted,
+        if(_ct_is_floor, null, _valid_from) as _valid_from,
+        if(_ct_is_floor, null, _valid_from_seq) as _valid_from_seq,
+        if(_ct_is_floor, null, _latest_at) as _latest_at,
+        if(_ct_is_floor, false, _ct_is_known) as _ct_is_known,
+        _is_replayed
+    from floored_events
+        lateral view explode(if(_ct_floor is null, array(false), array(false, true))) as _ct_is_floor
 
 ),
 
@@ -435,28 +473,20 @@ versions as (
     from begun_events
     where _ct_ends
 
-),
-
--- versions of replayed keys that are no more
-withdrawn_versions as (
-
-    select
-        stale_versions._mark,
-        true as _ct_is_withdrawn,
-        stale_versions._change_seq, stale_versions._change_op, stale_versions._change_id, stale_versions._precedence, stale_versions._is_deleted, stale_versions._is_replayed, stale_versions._changed_at, stale_versions._transaction_id, stale_versions._is_last, stale_versions._latest_at, stale_versions._valid_from, stale_versions._valid_to, stale_versions._valid_from_seq, stale_versions._valid_to_seq, stale_versions._is_current, stale_versions.`order`, stale_versions.`it's`, stale_versions.`name with spaces`, stale_versions.fields
-    from lake.history_feed__partial__state as stale_versions
-    left semi join given_events
-        on stale_versions.`order` <=> given_events.`order` and stale_versions.`it's` <=> given_events.`it's` and given_events._is_replayed
-    left anti join versions
-        on
-            stale_versions.`order` <=> versions.`order` and stale_versions.`it's` <=> versions.`it's`
-            and stale_versions._valid_from_seq = versions._valid_from_seq
-    where stale_versions._mark is null
-
 )
+
 
 select *
 from versions
+-- change_tables: where keys are replayed, from here
 union all
-select *
-from withdrawn_versions
+-- what the state has of replayed keys is withdrawn where no version takes its place (see `_with_mark`)
+select
+    stale_versions._mark,
+    true as _ct_is_withdrawn,
+    stale_versions._change_seq, stale_versions._change_op, stale_versions._change_id, stale_versions._precedence, stale_versions._is_deleted, stale_versions._is_replayed, stale_versions._changed_at, stale_versions._transaction_id, stale_versions._is_last, stale_versions._latest_at, stale_versions._valid_from, stale_versions._valid_to, stale_versions._valid_from_seq, stale_versions._valid_to_seq, stale_versions._is_current, stale_versions.`order`, stale_versions.`it's`, stale_versions.`name with spaces`, stale_versions.fields
+from lake.history_feed__partial__state as stale_versions
+left semi join replayed_keys
+    on xxhash64(stale_versions.`order`, stale_versions.`it's`) = replayed_keys._ct_key
+where stale_versions._mark is null
+-- change_tables: where keys are replayed, to here

@@ -1,4 +1,4 @@
--- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": true, "folds": true, "moves": true, "has_floors": true, "ends_older_keys": true, "exchanges": false, "late": false, "replays": false, "follows_rows": true, "kept_step": "given_events", "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
+-- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": true, "folds": true, "moves": true, "has_floors": true, "ends_older_keys": true, "in_time": false, "looks": true, "replays": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
 with changes as (
 
     select *
@@ -27,11 +27,292 @@ events as (
 
 ),
 
+known_keys as (
+
+    select distinct `order`, `it's`
+    from events
+
+),
+
 last_events as (
 
     select *
     from lake.history_feed__partial__state
     where _mark is null and _is_last
+
+),
+
+new_floors as (
+
+    select _change_seq
+    from lake.dedup_feed__partial__state
+    where
+        _mark is null
+        and _change_op = 'truncate'
+        and _batch_id > '20260130T120000000000_00000001'
+        and _batch_id <= '20260131T110000000000_00000009'
+    union all
+    select '' as _change_seq
+    union all
+    select '20260131120000250000000000000000015' as _change_seq
+
+),
+
+known_moves_and_deletes as (
+
+    select *
+    from lake.dedup_feed__partial__state
+    where
+        _mark is null
+        and (_key_before is not null or _change_op = 'delete')
+        and _batch_id <= '20260130T120000000000_00000001'
+
+),
+
+known_entries_and_ends as (
+
+    select
+        if(_ct_departs, _key_before['order'], `order`) as `order`,
+        if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
+        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
+        if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _ct_departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _ct_departs as _ct_enters
+    from known_moves_and_deletes
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
+
+),
+
+known_ends as (
+
+    select known_entries_and_ends.*
+    from known_entries_and_ends
+    left semi join known_keys
+        on known_entries_and_ends.`order` <=> known_keys.`order` and known_entries_and_ends.`it's` <=> known_keys.`it's`
+    where known_entries_and_ends._is_deleted
+
+),
+
+known_events as (
+
+    select
+        last_events.`order`, last_events.`it's`, last_events.`name with spaces`, last_events.fields,
+        last_events._change_op,
+        last_events._change_seq,
+        last_events._changed_at,
+        last_events._transaction_id,
+        last_events._change_id,
+        cast(null as array<string>) as _present_columns,
+        last_events._precedence,
+        last_events._is_deleted,
+        false as _ct_enters,
+        last_events._valid_from,
+        last_events._valid_from_seq,
+        last_events._latest_at
+    from last_events
+    left semi join known_keys
+        on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
+    union all
+    select
+        last_events.`order`, last_events.`it's`, last_events.`name with spaces`, last_events.fields,
+        last_events._change_op,
+        last_events._change_seq,
+        last_events._changed_at,
+        last_events._transaction_id,
+        last_events._change_id,
+        cast(null as array<string>) as _present_columns,
+        last_events._precedence,
+        last_events._is_deleted,
+        false as _ct_enters,
+        last_events._valid_from,
+        last_events._valid_from_seq,
+        last_events._latest_at
+    from last_events
+    left anti join known_keys
+        on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
+    where
+        (not last_events._is_deleted and last_events._change_seq < '20260131120000250000000000000000015')
+        or last_events._change_seq >= (select min(_change_seq) from new_floors)
+
+),
+
+met_events as (
+
+    select
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters,
+        cast(null as timestamp) as _valid_from,
+        cast(null as string) as _valid_from_seq,
+        cast(null as timestamp) as _latest_at,
+        false as _is_replayed,
+        false as _ct_is_known
+    from events
+    union all
+    select
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at,
+        false as _is_replayed,
+        true as _ct_is_known
+    from known_events
+    union all
+    select
+        `order`,
+        `it's`,
+        null as `name with spaces`,
+        null as fields,
+        null as _change_op,
+        _change_seq,
+        null as _changed_at,
+        null as _transaction_id,
+        null as _change_id,
+        null as _present_columns,
+        null as _precedence,
+        null as _is_deleted,
+        null as _ct_enters,
+        null as _valid_from,
+        null as _valid_from_seq,
+        null as _latest_at,
+        null as _is_replayed,
+        null as _ct_is_known
+    from known_ends
+
+),
+
+placed_in_key as (
+
+    select
+        *,
+        max(case when _ct_is_known is null or _ct_is_known then _change_seq end) over of_key as _ct_known_seq,
+        max(case when _ct_is_known then _transaction_id end) over of_key as _ct_known_transaction
+    from met_events
+    window of_key as (partition by `order`, `it's`)
+
+),
+
+given_events as (
+-- change_tables: kept in a table of its own, from here
+    select
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at, _is_replayed, _ct_is_known,
+        coalesce(
+            (_ct_is_known and _change_seq >= (select min(_change_seq) from new_floors))
+            or (
+                not _ct_is_known and (_change_seq <= _ct_known_seq or _transaction_id = _ct_known_transaction)
+            ),
+            false
+        ) as _ct_is_late
+    from placed_in_key
+    where _ct_is_known is not null
+-- change_tables: to here
+),
+
+-- change_tables: where keys are replayed, from here
+late_keys as (
+
+    select distinct xxhash64(`order`, `it's`) as _ct_key
+    from given_events
+    where _ct_is_late
+
+),
+
+moves as (
+
+    select
+        xxhash64(`order`, `it's`) as _ct_after,
+        xxhash64(_key_before.`order`, _key_before.`it's`) as _ct_before
+    from lake.dedup_feed__partial__state
+    where
+        _mark is null
+        and _key_before is not null
+        and _batch_id <= '20260131T110000000000_00000009'
+
+),
+
+-- one row: two hashes a move
+collected_moves as (
+
+    select
+        collect_list(cast(moves._ct_after as string)) as _ct_after,
+        collect_list(cast(moves._ct_before as string)) as _ct_before,
+        collect_set(cast(late_after._ct_key as string)) as _ct_late_after,
+        collect_set(cast(late_before._ct_key as string)) as _ct_late_before
+    from moves
+    left join late_keys as late_after
+        on moves._ct_after = late_after._ct_key
+    left join late_keys as late_before
+        on moves._ct_before = late_before._ct_key
+
+),
+
+reached_keys as (
+
+    select reached_names(concat(_ct_late_after, _ct_late_before), _ct_after, _ct_before) as _ct_reached
+    from collected_moves
+
+),
+
+replayed_keys as (
+
+    select _ct_key
+    from late_keys
+    union distinct
+    select cast(_ct_reached_key as bigint) as _ct_key
+    from reached_keys
+        lateral view explode(_ct_reached) as _ct_reached_key
+
+),
+
+logged_changes as (
+
+    select *
+    from lake.dedup_feed__partial__state
+    where
+        _mark is null
+        and _change_op <> 'truncate'
+        and _batch_id <= '20260131T110000000000_00000009'
+
+),
+
+logged_events as (
+
+    select
+        if(_ct_departs, _key_before['order'], `order`) as `order`,
+        if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
+        if(_ct_departs, null, `name with spaces`) as `name with spaces`,
+        if(_ct_departs, null, fields) as fields,
+        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
+        if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _ct_departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _ct_departs as _ct_enters
+    from logged_changes
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
+
+),
+
+replayed_events as (
+
+    select
+        logged_events.`order`, logged_events.`it's`, logged_events.`name with spaces`, logged_events.fields, logged_events._change_op, logged_events._change_seq, logged_events._changed_at, logged_events._transaction_id, logged_events._change_id, logged_events._present_columns, logged_events._precedence, logged_events._is_deleted, logged_events._ct_enters,
+        null as _valid_from,
+        null as _valid_from_seq,
+        null as _latest_at,
+        true as _is_replayed,
+        false as _ct_is_known
+    from logged_events
+    left semi join replayed_keys
+        on xxhash64(logged_events.`order`, logged_events.`it's`) = replayed_keys._ct_key
+
+),
+-- change_tables: where keys are replayed, to here
+
+all_events as (
+
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at, _is_replayed, _ct_is_known
+    from given_events
+-- change_tables: where keys are replayed, from here
+    left anti join replayed_keys
+        on xxhash64(given_events.`order`, given_events.`it's`) = replayed_keys._ct_key
+    union all
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at, _is_replayed, _ct_is_known
+    from replayed_events
+-- change_tables: where keys are replayed, to here
 
 ),
 
@@ -65,107 +346,27 @@ floors as (
 
 ),
 
-key_events as (
-
-    select
-        events.`order`, events.`it's`, events.`name with spaces`, events.fields, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._present_columns, events._precedence, events._is_deleted, events._ct_enters,
-        false as _is_replayed
-    from events
-
-),
-
-known_keys as (
-
-    select distinct events.`order`, events.`it's`
-    from events
-
-),
-
-known_events as (
-
-    select
-        last_events.`order`, last_events.`it's`, last_events.`name with spaces`, last_events.fields,
-        last_events._change_op,
-        last_events._change_seq,
-        last_events._changed_at,
-        last_events._transaction_id,
-        last_events._change_id,
-        cast(null as array<string>) as _present_columns,
-        last_events._precedence,
-        last_events._is_deleted,
-        false as _ct_enters,
-        false as _is_replayed,
-        last_events._valid_from,
-        last_events._valid_from_seq,
-        last_events._latest_at
-    from last_events
-    left semi join known_keys
-        on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
-    union all
-    select
-        last_events.`order`, last_events.`it's`, last_events.`name with spaces`, last_events.fields,
-        last_events._change_op,
-        last_events._change_seq,
-        last_events._changed_at,
-        last_events._transaction_id,
-        last_events._change_id,
-        cast(null as array<string>) as _present_columns,
-        last_events._precedence,
-        last_events._is_deleted,
-        false as _ct_enters,
-        false as _is_replayed,
-        last_events._valid_from,
-        last_events._valid_from_seq,
-        last_events._latest_at
-    from last_events
-    left anti join events
-        on last_events.`order` <=> events.`order` and last_events.`it's` <=> events.`it's`
-    where not last_events._is_deleted and last_events._change_seq < '20260131120000250000000000000000015'
-
-),
-
-given_events as (
-
-    -- change_tables: kept in a table of its own, from here
-    select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _is_replayed,
-        cast(null as timestamp) as _valid_from,
-        cast(null as string) as _valid_from_seq,
-        cast(null as timestamp) as _latest_at,
-        false as _ct_is_known
-    from key_events
-    union all
-    select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _is_replayed, _valid_from, _valid_from_seq, _latest_at,
-        true as _ct_is_known
-    from known_events
-    -- change_tables: to here
-
-),
-
 spans as (
 
     select
-        `order`, `it's`,
-        _is_replayed,
-        _change_seq as _ct_span_seq,
+        *,
         lead(_change_seq) over (
             partition by `order`, `it's`
             order by _change_seq, _precedence, _change_id
-        ) as _ct_span_next_seq
-    from given_events
+        ) as _ct_next_in_span
+    from all_events
 
 ),
 
-key_floors as (
+floored_events as (
 
     select
-        `order`, `it's`,
-        _is_replayed,
+        spans.*,
         get(
             filter(
-                _ct_floors,
-                floor -> floor._change_seq > _ct_span_seq and (_ct_span_next_seq is null or floor._change_seq <= _ct_span_next_seq)
+                floors._ct_floors,
+                floor -> floor._change_seq > spans._change_seq
+                and (spans._ct_next_in_span is null or floor._change_seq <= spans._ct_next_in_span)
             ),
             0
         ) as _ct_floor
@@ -176,113 +377,112 @@ key_floors as (
 
 ended_events as (
 
-    select *
-    from given_events
-    union all
     select
-        `order`,
-        `it's`,
-        cast(null as string) as `name with spaces`,
-        cast(null as struct<a: int, b: int>) as fields,
-        'truncate' as _change_op,
-        _ct_floor['_change_seq'] as _change_seq,
-        _ct_floor['_changed_at'] as _changed_at,
-        _ct_floor['_transaction_id'] as _transaction_id,
-        _ct_floor['_change_id'] as _change_id,
-        cast(null as array<string>) as _present_columns,
-        1 as _precedence,
-        true as _is_deleted,
-        false as _ct_enters,
-        _is_replayed,
-        cast(null as timestamp) as _valid_from,
-        cast(null as string) as _valid_from_seq,
-        cast(null as timestamp) as _latest_at,
-        false as _ct_is_known
-    from key_floors
-    where _ct_floor is not null
+        `order`, `it's`,
+        if(_ct_is_floor, null, `name with spaces`) as `name with spaces`,
+        if(_ct_is_floor, null, fields) as fields,
+        if(_ct_is_floor, 'truncate', _change_op) as _change_op,
+        if(_ct_is_floor, _ct_floor['_change_seq'], _change_seq) as _change_seq,
+        if(_ct_is_floor, _ct_floor['_changed_at'], _changed_at) as _changed_at,
+        if(_ct_is_floor, _ct_floor['_transaction_id'], _transaction_id) as _transaction_id,
+        if(_ct_is_floor, _ct_floor['_change_id'], _change_id) as _change_id,
+        if(_ct_is_floor, null, _present_columns) as _present_columns,
+        if(_ct_is_floor, 1, _precedence) as _precedence,
+        if(_ct_is_floor, true, _is_deleted) as _is_deleted,
+        if(_ct_is_floor, false, _ct_enters) as _ct_enters,
+        if(_ct_is_floor, null, _valid_from) as _valid_from,
+        if(_ct_is_floor, null, _valid_from_seq) as _valid_from_seq,
+        if(_ct_is_floor, null, _latest_at) as _latest_at,
+        if(_ct_is_floor, false, _ct_is_known) as _ct_is_known,
+        _is_replayed
+    from floored_events
+        lateral view explode(if(_ct_floor is null, array(false), array(false, true))) as _ct_is_floor
 
 ),
 
--- no join of keys with events: Spark would push it into every branch of the events
-marked_events as (
+touched_keys as (
+
+    select distinct `order`, `it's`
+    from all_events
+    where _ct_enters or _precedence = 3
+
+),
+
+touched_events as (
+
+    select
+        given.`order`, given.`it's`,
+        collect_list(struct(
+            given._change_seq,
+            given._precedence,
+            given._change_id,
+            given._transaction_id,
+            case
+                when given._precedence = 1 then 'empties'
+                when given._precedence in (3, 7) then 'takes'
+                when given._ct_enters then 'adds'
+                else 'sets'
+            end as _ct_effect
+        )) as _ct_events
+    from all_events as given
+    left semi join touched_keys
+        on given.`order` <=> touched_keys.`order` and given.`it's` <=> touched_keys.`it's`
+    group by given.`order`, given.`it's`
+
+),
+
+ordered_events as (
+
+    select
+        `order`, `it's`,
+        array_sort(concat(
+            _ct_events,
+            transform(_ct_floors, floor -> named_struct(
+                '_change_seq', floor._change_seq,
+                '_precedence', cast(1 as bigint),
+                '_change_id', floor._change_id,
+                '_transaction_id', floor._transaction_id,
+                '_ct_effect', 'empties'
+            ))
+        )) as _ct_events
+    from touched_events
+    cross join floors
+
+),
+
+events_with_rows as (
 
     select
         *,
-        max(_ct_enters or _precedence = 3) over (
-            partition by `order`, `it's`
-        ) as _ct_is_moved
-    from ended_events
+        rows_at_key(_ct_events._change_id, _ct_events._ct_effect, _ct_events._transaction_id) as _ct_rows
+    from ordered_events
 
 ),
 
-replayed_tenancies as (
+rows_of_events as (
 
     select
         `order`, `it's`,
-        aggregate(
-            array_sort(collect_list(struct(
-                _change_seq, cast(_precedence as int) as _precedence, _change_id, _transaction_id, _ct_enters, _is_deleted
-            ))),
-            named_struct(
-                'transaction_id', cast(null as string),
-                'queue', cast(array() as array<string>),
-                'tenancies', cast(array() as array<struct<
-                    _change_seq: string, _precedence: int, _change_id: string, _ct_enters: boolean,
-                    _ct_tenancy: string, _ct_ends_covered_row: boolean
-                >>)
-            ),
-            (held, event) -> named_struct(
-                'transaction_id', event._transaction_id,
-                'queue', case
-                    when event._precedence = 1 then cast(array() as array<string>)
-                    when (event._is_deleted and event._precedence in (3, 7)) then slice(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), 2, size(held.queue))
-                    when event._ct_enters or size(held.queue) = 0 then concat(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), array(event._change_id))
-                    else if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))
-                end,
-                'tenancies', concat(held.tenancies, array(named_struct(
-                    '_change_seq', event._change_seq,
-                    '_precedence', event._precedence,
-                    '_change_id', event._change_id,
-                    '_ct_enters', event._ct_enters,
-                    '_ct_tenancy', case
-                        when event._precedence = 1 then get(held.queue, size(held.queue) - 1)
-                        when (event._is_deleted and event._precedence in (3, 7)) then get(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), 0)
-                        when event._ct_enters or size(held.queue) = 0 then event._change_id
-                        else get(held.queue, size(held.queue) - 1)
-                    end,
-                    '_ct_ends_covered_row', (event._is_deleted and event._precedence in (3, 7)) and size(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))) > 1
-                )))
-            )
-        ).tenancies as _ct_tenancies
-    from marked_events
-    where _ct_is_moved
-    group by `order`, `it's`
-
-),
-
-tenancies as (
-
-    select
-        `order`, `it's`,
-        _change_seq,
-        _precedence,
-        _change_id,
-        _ct_enters,
-        _ct_tenancy,
-        _ct_ends_covered_row
-    from replayed_tenancies
-        lateral view inline(_ct_tenancies) as _change_seq, _precedence, _change_id, _ct_enters, _ct_tenancy, _ct_ends_covered_row
+        _ct_pair._ct_events._change_seq as _change_seq,
+        _ct_pair._ct_events._precedence as _precedence,
+        _ct_pair._ct_events._change_id as _change_id,
+        _ct_pair._ct_events._ct_effect as _ct_effect,
+        _ct_pair._ct_rows.row_id as _ct_row,
+        _ct_pair._ct_rows.takes_covered_row as _ct_takes_covered_row,
+        _ct_pair._ct_rows.covered_by as _ct_covered_by
+    from events_with_rows
+        lateral view explode(arrays_zip(_ct_events, _ct_rows)) as _ct_pair
 
 ),
 
 links as (
 
     select
-        max(case when _ct_enters then _ct_tenancy end) as _ct_tenancy,
-        max(case when _precedence = 3 then _ct_tenancy end) as _ct_tenancy_before
-    from tenancies
+        max(case when _ct_effect = 'adds' then _ct_row end) as _ct_row,
+        max(case when _precedence = 3 then _ct_row end) as _ct_row_before
+    from rows_of_events
     group by _change_id
-    having _ct_tenancy is not null and _ct_tenancy_before is not null
+    having _ct_row is not null and _ct_row_before is not null
 
 ),
 
@@ -290,8 +490,8 @@ links as (
 collected_links as (
 
     select
-        array_agg(_ct_tenancy) as _ct_tenancy,
-        array_agg(_ct_tenancy_before) as _ct_tenancy_before
+        array_agg(_ct_row) as _ct_row,
+        array_agg(_ct_row_before) as _ct_row_before
     from links
 
 ),
@@ -299,15 +499,15 @@ collected_links as (
 traced_links as (
 
     select
-        _ct_tenancy,
-        first_ancestors(_ct_tenancy, _ct_tenancy_before) as _ct_first_tenancy
+        _ct_row,
+        first_ancestors(_ct_row, _ct_row_before) as _ct_first_row
     from collected_links
 
 ),
 
 lineages as (
 
-    select inline(arrays_zip(_ct_tenancy, _ct_first_tenancy))
+    select inline(arrays_zip(_ct_row, _ct_first_row))
     from traced_links
 
 ),
@@ -315,18 +515,18 @@ lineages as (
 followed_events as (
 
     select
-        marked_events.*,
-        coalesce(lineages._ct_first_tenancy, tenancies._ct_tenancy) as _ct_lineage,
-        coalesce(tenancies._ct_ends_covered_row, false) as _ct_ends_covered_row
-    from marked_events
-    left join tenancies
+        ended_events.*,
+        coalesce(lineages._ct_first_row, rows_of_events._ct_row) as _ct_lineage,
+        coalesce(rows_of_events._ct_takes_covered_row, false) as _ct_takes_covered_row
+    from ended_events
+    left join rows_of_events
         on
-            marked_events.`order` <=> tenancies.`order` and marked_events.`it's` <=> tenancies.`it's`
-            and marked_events._change_seq = tenancies._change_seq
-            and marked_events._precedence = tenancies._precedence
-            and marked_events._change_id <=> tenancies._change_id
+            ended_events.`order` <=> rows_of_events.`order` and ended_events.`it's` <=> rows_of_events.`it's`
+            and ended_events._change_seq = rows_of_events._change_seq
+            and ended_events._precedence = rows_of_events._precedence
+            and ended_events._change_id <=> rows_of_events._change_id
     left join lineages
-        on tenancies._ct_tenancy = lineages._ct_tenancy
+        on rows_of_events._ct_row = lineages._ct_row
 
 ),
 
@@ -413,7 +613,7 @@ overlaid_events as (
         _valid_from_seq,
         _latest_at,
         not _ct_lives as _is_deleted,
-        _ct_ends_covered_row,
+        _ct_takes_covered_row,
         _ct_has_lived,
         _ct_is_known
     from decided_events
@@ -431,7 +631,7 @@ placed_events as (
         max(coalesce(_latest_at, _changed_at)) over in_order as _ct_running_at,
         lead(_change_seq) over in_order as _ct_next_seq
     from overlaid_events
-    where not _ct_ends_covered_row and (_ct_has_lived or _ct_is_known or _change_op <> 'truncate')
+    where not _ct_takes_covered_row and (_ct_has_lived or _ct_is_known or _change_op <> 'truncate')
     window in_order as (
         partition by `order`, `it's`
         order by _change_seq, _precedence, _change_id
@@ -518,5 +718,18 @@ versions as (
 
 )
 
+
 select *
 from versions
+-- change_tables: where keys are replayed, from here
+union all
+-- what the state has of replayed keys is withdrawn where no version takes its place (see `_with_mark`)
+select
+    stale_versions._mark,
+    true as _ct_is_withdrawn,
+    stale_versions._change_seq, stale_versions._change_op, stale_versions._change_id, stale_versions._precedence, stale_versions._is_deleted, stale_versions._is_replayed, stale_versions._changed_at, stale_versions._transaction_id, stale_versions._is_last, stale_versions._latest_at, stale_versions._valid_from, stale_versions._valid_to, stale_versions._valid_from_seq, stale_versions._valid_to_seq, stale_versions._is_current, stale_versions.`order`, stale_versions.`it's`, stale_versions.`name with spaces`, stale_versions.fields
+from lake.history_feed__partial__state as stale_versions
+left semi join replayed_keys
+    on xxhash64(stale_versions.`order`, stale_versions.`it's`) = replayed_keys._ct_key
+where stale_versions._mark is null
+-- change_tables: where keys are replayed, to here

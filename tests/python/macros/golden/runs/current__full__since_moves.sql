@@ -1,67 +1,89 @@
 select 0 as place, _mark from lake.dedup_feed__full__state where _mark is not null union all select 1 as place, _mark from lake.current_feed__full__state where _mark is not null
 ;
 
+create table lake.current_feed__full__batch_20260131t120000000000_00000000
+    using parquet
+    as
+    -- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "history": false, "folds": true, "moves": true, "has_floors": false, "ends_older_keys": false, "in_time": true, "looks": true, "replays": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
 with changes as (select * from the_model),
 
-events as (select * from the_model), moves_and_deletes as (
+events as (select * from the_model),
 
-    select *
-    from lake.dedup_feed__full__state
-    where
-        _mark is null
-        and (_key_before is not null or _change_op = 'delete')
-        and _batch_id <= '20260131T110000000000_00000009'
+known_keys as (select * from the_model),
 
-),
+last_events as (select * from the_model),
 
-entries_and_ends as (
+known_events as (select * from the_model),
+
+met_events as (select * from the_model),
+
+placed_in_key as (select * from the_model),
+
+given_events as (
 
     select
-        if(_ct_departs, _key_before['order'], `order`) as `order`,
-        if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
-        if(_ct_departs, null, `name with spaces`) as `name with spaces`,
-        _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
-        if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
-        _ct_departs or _change_op = 'delete' as _is_deleted,
-        _key_before is not null and not _ct_departs as _ct_enters
-    from moves_and_deletes
-        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
+        `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _is_replayed, _ct_is_known,
+        coalesce( (
+                not _ct_is_known and (_change_seq <= _ct_known_seq or _transaction_id = _ct_known_transaction)
+            ),
+            false
+        ) as _ct_is_late
+    from placed_in_key
+    where _ct_is_known is not null
 
-),
+)
 
-exchanged_keys as (
+select * from given_events
+;
 
-    select distinct entries.`order`, entries.`it's`
-    from entries_and_ends as entries
-    left semi join entries_and_ends as ends
-        on
-            entries._transaction_id = ends._transaction_id
-            and ends._is_deleted
-            and entries.`order` <=> ends.`order` and entries.`it's` <=> ends.`it's`
-    left semi join events
-        on entries.`order` <=> events.`order` and entries.`it's` <=> events.`it's`
-    where entries._ct_enters
-    union distinct
-    select ends.`order`, ends.`it's`
-    from entries_and_ends as ends
-    inner join events
-        on
-            ends._change_seq >= events._change_seq
-            and ends.`order` <=> events.`order` and ends.`it's` <=> events.`it's`
-    left anti join events as new_ends
-        on ends._change_id = new_ends._change_id and ends._change_seq = new_ends._change_seq
-    left semi join entries_and_ends as entries
-        on entries._ct_enters and ends.`order` <=> entries.`order` and ends.`it's` <=> entries.`it's`
-    where ends._is_deleted
-
-) select (select count(*) from (select 1 from exchanged_keys limit 1))
+select count(*) as late from lake.current_feed__full__batch_20260131t120000000000_00000000 where _ct_is_late
 ;
 
 merge into lake.current_feed__full__state as target
 using (
     with state_rows as (
 
-select * from the_model
+-- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "history": false, "folds": true, "moves": true, "has_floors": false, "ends_older_keys": false, "in_time": true, "looks": true, "replays": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
+with given_events as (
+    select * from lake.current_feed__full__batch_20260131t120000000000_00000000
+),
+
+all_events as (
+
+    select `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _is_replayed, _ct_is_known
+    from given_events
+
+),
+
+touched_keys as (select * from the_model),
+
+touched_events as (select * from the_model),
+
+ordered_events as (select * from the_model),
+
+events_with_rows as (select * from the_model),
+
+rows_of_events as (select * from the_model),
+
+followed_events as (select * from the_model),
+
+placed_events as (select * from the_model),
+
+folded as (select * from the_model)
+
+select
+    cast(null as string) as _mark,
+    _change_seq,
+    _change_op,
+    _change_id,
+    _precedence,
+    _is_deleted,
+    _is_replayed,
+    _changed_at,
+    _transaction_id,
+    `order`, `it's`, `name with spaces`
+from folded
+where _ct_next_seq is null
 
 )
 
@@ -100,6 +122,9 @@ when matched and (
     `name with spaces` = source.`name with spaces`
 when not matched then insert (_mark, _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, `order`, `it's`, `name with spaces`)
     values (source._mark, source._change_seq, source._change_op, source._change_id, source._precedence, source._is_deleted, source._is_replayed, source._changed_at, source._transaction_id, source.`order`, source.`it's`, source.`name with spaces`)
+;
+
+drop table if exists lake.current_feed__full__batch_20260131t120000000000_00000000
 ;
 
 create or replace view lake.current_feed__full

@@ -1,139 +1,11 @@
 select 0 as place, _mark from lake.dedup_feed__partial__state where _mark is not null union all select 1 as place, _mark from lake.current_feed__partial__state where _mark is not null
 ;
 
-with changes as (select * from the_model),
-
-events as (select * from the_model), last_events as (
-
-    select *
-    from lake.current_feed__partial__state
-    where _mark is null
-
-),
-
-met_events as (
-
-    select
-        events._change_seq <= last_events._change_seq as _ct_is_late
-    from events
-    inner join last_events
-        on events.`order` <=> last_events.`order` and events.`it's` <=> last_events.`it's`
-
-),
-
-new_floors as (
-
-    select _change_seq
-    from lake.dedup_feed__partial__state
-    where
-        _mark is null
-        and _change_op = 'truncate'
-        and _batch_id > '20260130T120000000000_00000001'
-        and _batch_id <= '20260131T110000000000_00000009'
-    union all
-    select '' as _change_seq
-    union all
-    select '20260131120000250000000000000000015' as _change_seq
-
-) select count_if(_ct_is_late), (select count(*) from last_events where _change_seq >= (select min(_change_seq) from new_floors)) from met_events
-;
-
-create table lake.current_feed__partial__batch_20260131t120000000000_00000000
-    using parquet
-    as
-    -- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": false, "folds": true, "moves": false, "has_floors": true, "ends_older_keys": true, "exchanges": false, "late": false, "replays": false, "follows_rows": false, "kept_step": "given_events", "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
-with changes as (select * from the_model),
-
-events as (select * from the_model),
-
-last_events as (select * from the_model),
-
-truncates as (select * from the_model),
-
-floors as (select * from the_model),
-
-key_events as (select * from the_model),
-
-known_keys as (select * from the_model),
-
-known_events as (select * from the_model),
-
-given_events as (
-
-    
-    select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed,
-        false as _ct_is_known
-    from key_events
-    union all
-    select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed,
-        true as _ct_is_known
-    from known_events
-    
-)
-
-select * from given_events
-;
-
 merge into lake.current_feed__partial__state as target
 using (
     with state_rows as (
 
--- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": false, "folds": true, "moves": false, "has_floors": true, "ends_older_keys": true, "exchanges": false, "late": false, "replays": false, "follows_rows": false, "kept_step": "given_events", "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
-with changes as (select * from the_model),
-
-events as (select * from the_model),
-
-last_events as (select * from the_model),
-
-truncates as (select * from the_model),
-
-floors as (select * from the_model),
-
-key_events as (select * from the_model),
-
-known_keys as (select * from the_model),
-
-known_events as (select * from the_model),
-
-given_events as (
-
-    select * from lake.current_feed__partial__batch_20260131t120000000000_00000000
-
-),
-
-spans as (select * from the_model),
-
-key_floors as (select * from the_model),
-
-ended_events as (select * from the_model),
-
-started_events as (select * from the_model),
-
-judged_events as (select * from the_model),
-
-decided_events as (select * from the_model),
-
-overlaid_events as (select * from the_model),
-
-placed_events as (select * from the_model),
-
-folded as (select * from the_model)
-
-select
-    cast(null as string) as _mark,
-    _change_seq,
-    _change_op,
-    _change_id,
-    _precedence,
-    _is_deleted,
-    _is_replayed,
-    _changed_at,
-    _transaction_id,
-    `order`, `it's`, `name with spaces`, fields
-from folded
-where _ct_next_seq is null
+select * from the_model
 
 )
 
@@ -143,7 +15,7 @@ select
 from state_rows
 union all
 select
-    '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}' as _mark,
+    '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}' as _mark,
     null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _is_replayed, null as _changed_at, null as _transaction_id, null as `order`, null as `it's`, null as `name with spaces`, null as fields
 ) as source
     on
@@ -173,9 +45,6 @@ when matched and (
     fields = source.fields
 when not matched then insert (_mark, _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, `order`, `it's`, `name with spaces`, fields)
     values (source._mark, source._change_seq, source._change_op, source._change_id, source._precedence, source._is_deleted, source._is_replayed, source._changed_at, source._transaction_id, source.`order`, source.`it's`, source.`name with spaces`, source.fields)
-;
-
-drop table if exists lake.current_feed__partial__batch_20260131t120000000000_00000000
 ;
 
 create or replace view lake.current_feed__partial

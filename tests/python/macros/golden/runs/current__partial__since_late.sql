@@ -1,48 +1,48 @@
 select 0 as place, _mark from lake.dedup_feed__partial__state where _mark is not null union all select 1 as place, _mark from lake.current_feed__partial__state where _mark is not null
 ;
 
-with changes as (select * from the_model),
-
-events as (select * from the_model), last_events as (
-
-    select *
-    from lake.current_feed__partial__state
-    where _mark is null
-
-),
-
-met_events as (
-
-    select
-        events._change_seq <= last_events._change_seq as _ct_is_late
-    from events
-    inner join last_events
-        on events.`order` <=> last_events.`order` and events.`it's` <=> last_events.`it's`
-
-),
-
-new_floors as (
-
-    select _change_seq
-    from lake.dedup_feed__partial__state
-    where
-        _mark is null
-        and _change_op = 'truncate'
-        and _batch_id > '20260130T120000000000_00000001'
-        and _batch_id <= '20260131T110000000000_00000009'
-
-) select count_if(_ct_is_late), (select count(*) from last_events where _change_seq >= (select min(_change_seq) from new_floors)) from met_events
-;
-
 create table lake.current_feed__partial__batch_20260131t120000000000_00000000
     using parquet
     as
-    -- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": false, "folds": true, "moves": false, "has_floors": false, "ends_older_keys": false, "exchanges": false, "late": true, "replays": true, "follows_rows": false, "kept_step": "given_events", "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
+    -- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": false, "folds": true, "moves": false, "has_floors": false, "ends_older_keys": false, "in_time": false, "looks": true, "replays": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
 with changes as (select * from the_model),
 
 events as (select * from the_model),
 
+known_keys as (select * from the_model),
+
 last_events as (select * from the_model),
+
+known_events as (select * from the_model),
+
+met_events as (select * from the_model),
+
+placed_in_key as (select * from the_model),
+
+given_events as (
+
+    select
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed, _ct_is_known,
+        coalesce( (
+                not _ct_is_known and (_change_seq <= _ct_known_seq)
+            ),
+            false
+        ) as _ct_is_late
+    from placed_in_key
+    where _ct_is_known is not null
+
+)
+
+select * from given_events
+;
+
+select count(*) as late from lake.current_feed__partial__batch_20260131t120000000000_00000000 where _ct_is_late
+;
+
+insert into lake.current_feed__partial__batch_20260131t120000000000_00000000
+                with given_events as (
+    select * from lake.current_feed__partial__batch_20260131t120000000000_00000000
+),
 
 late_keys as (select * from the_model),
 
@@ -52,64 +52,29 @@ logged_changes as (select * from the_model),
 
 logged_events as (select * from the_model),
 
-replayed_events as (select * from the_model),
+replayed_events as (select * from the_model)
 
-key_events as (select * from the_model),
-
-known_keys as (select * from the_model),
-
-known_events as (select * from the_model),
-
-given_events as (
-
-    
-    select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed,
-        false as _ct_is_known
-    from key_events
-    union all
-    select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed,
-        true as _ct_is_known
-    from known_events
-    
-)
-
-select * from given_events
+select *, false as _ct_is_late from replayed_events
 ;
 
 merge into lake.current_feed__partial__state as target
 using (
     with state_rows as (
 
--- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": false, "folds": true, "moves": false, "has_floors": false, "ends_older_keys": false, "exchanges": false, "late": true, "replays": true, "follows_rows": false, "kept_step": "given_events", "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
-with changes as (select * from the_model),
-
-events as (select * from the_model),
-
-last_events as (select * from the_model),
-
-late_keys as (select * from the_model),
-
-replayed_keys as (select * from the_model),
-
-logged_changes as (select * from the_model),
-
-logged_events as (select * from the_model),
-
-replayed_events as (select * from the_model),
-
-key_events as (select * from the_model),
-
-known_keys as (select * from the_model),
-
-known_events as (select * from the_model),
-
-given_events as (
-
-    select * from lake.current_feed__partial__batch_20260131t120000000000_00000000
-
+-- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": false, "folds": true, "moves": false, "has_floors": false, "ends_older_keys": false, "in_time": false, "looks": true, "replays": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
+with given_events as (
+    select * from lake.current_feed__partial__batch_20260131t120000000000_00000000 where not _is_replayed
 ),
+
+replayed_events as (
+    select * from lake.current_feed__partial__batch_20260131t120000000000_00000000 where _is_replayed
+),
+
+replayed_keys as (
+    select distinct xxhash64(`order`, `it's`) as _ct_key from replayed_events
+),
+
+all_events as (select * from the_model),
 
 started_events as (select * from the_model),
 

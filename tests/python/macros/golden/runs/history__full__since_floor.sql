@@ -1,131 +1,11 @@
 select 0 as place, _mark from lake.dedup_feed__full__state where _mark is not null union all select 1 as place, _mark from lake.history_feed__full__state where _mark is not null
 ;
 
-with changes as (select * from the_model),
-
-events as (select * from the_model), last_events as (
-
-    select *
-    from lake.history_feed__full__state
-    where _mark is null and _is_last
-
-),
-
-met_events as (
-
-    select
-        events._change_seq <= last_events._change_seq as _ct_is_late
-    from events
-    inner join last_events
-        on events.`order` <=> last_events.`order` and events.`it's` <=> last_events.`it's`
-
-),
-
-new_floors as (
-
-    select _change_seq
-    from lake.dedup_feed__full__state
-    where
-        _mark is null
-        and _change_op = 'truncate'
-        and _batch_id > '20260130T120000000000_00000001'
-        and _batch_id <= '20260131T110000000000_00000009'
-    union all
-    select '' as _change_seq
-    union all
-    select '20260131120000250000000000000000015' as _change_seq
-
-) select count_if(_ct_is_late), (select count(*) from last_events where _change_seq >= (select min(_change_seq) from new_floors)) from met_events
-;
-
-create table lake.history_feed__full__batch_20260131t120000000000_00000000
-    using parquet
-    as
-    -- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "history": true, "folds": true, "moves": false, "has_floors": true, "ends_older_keys": true, "exchanges": false, "late": false, "replays": false, "follows_rows": false, "kept_step": "given_events", "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
-with changes as (select * from the_model),
-
-events as (select * from the_model),
-
-last_events as (select * from the_model),
-
-truncates as (select * from the_model),
-
-floors as (select * from the_model),
-
-key_events as (select * from the_model),
-
-known_keys as (select * from the_model),
-
-known_events as (select * from the_model),
-
-given_events as (
-
-    
-    select
-        `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _is_replayed,
-        cast(null as timestamp) as _valid_from,
-        cast(null as string) as _valid_from_seq,
-        cast(null as timestamp) as _latest_at,
-        false as _ct_is_known
-    from key_events
-    union all
-    select
-        `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _is_replayed, _valid_from, _valid_from_seq, _latest_at,
-        true as _ct_is_known
-    from known_events
-    
-)
-
-select * from given_events
-;
-
 merge into lake.history_feed__full__state as target
 using (
     with state_rows as (
 
--- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "history": true, "folds": true, "moves": false, "has_floors": true, "ends_older_keys": true, "exchanges": false, "late": false, "replays": false, "follows_rows": false, "kept_step": "given_events", "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
-with changes as (select * from the_model),
-
-events as (select * from the_model),
-
-last_events as (select * from the_model),
-
-truncates as (select * from the_model),
-
-floors as (select * from the_model),
-
-key_events as (select * from the_model),
-
-known_keys as (select * from the_model),
-
-known_events as (select * from the_model),
-
-given_events as (
-
-    select * from lake.history_feed__full__batch_20260131t120000000000_00000000
-
-),
-
-spans as (select * from the_model),
-
-key_floors as (select * from the_model),
-
-ended_events as (select * from the_model),
-
-placed_events as (select * from the_model),
-
-folded as (select * from the_model),
-
--- a version begins where a key begins or ends to live, or a tracked column changes
-compared_events as (select * from the_model),
-
--- each event with the beginning of its version; the last of a version also has that of the next, which follows it
-begun_events as (select * from the_model),
-
-versions as (select * from the_model)
-
-select *
-from versions
+select * from the_model
 
 )
 
@@ -135,7 +15,7 @@ select
 from state_rows
 union all
 select
-    '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string"}, "counted": 0}' as _mark,
+    '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string"}, "counted": 0}' as _mark,
     null as _ct_is_withdrawn, null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _is_replayed, null as _changed_at, null as _transaction_id, true as _is_last, null as _latest_at, null as _valid_from, null as _valid_to, null as _valid_from_seq, null as _valid_to_seq, null as _is_current, null as `order`, null as `it's`, null as `name with spaces`
 ) as source
     on
@@ -169,9 +49,6 @@ when matched then update set
     `name with spaces` = source.`name with spaces`
 when not matched then insert (_mark, _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, _is_last, _latest_at, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current, `order`, `it's`, `name with spaces`)
     values (source._mark, source._change_seq, source._change_op, source._change_id, source._precedence, source._is_deleted, source._is_replayed, source._changed_at, source._transaction_id, source._is_last, source._latest_at, source._valid_from, source._valid_to, source._valid_from_seq, source._valid_to_seq, source._is_current, source.`order`, source.`it's`, source.`name with spaces`)
-;
-
-drop table if exists lake.history_feed__full__batch_20260131t120000000000_00000000
 ;
 
 create or replace view lake.history_feed__full

@@ -1,52 +1,52 @@
 select 0 as place, _mark from lake.dedup_feed__partial__state where _mark is not null union all select 1 as place, _mark from lake.history_feed__partial__state where _mark is not null
 ;
 
-with changes as (select * from the_model),
-
-events as (select * from the_model), last_events as (
-
-    select *
-    from lake.history_feed__partial__state
-    where _mark is null and _is_last
-
-),
-
-met_events as (
-
-    select
-        events._change_seq <= last_events._change_seq as _ct_is_late
-    from events
-    inner join last_events
-        on events.`order` <=> last_events.`order` and events.`it's` <=> last_events.`it's`
-
-),
-
-new_floors as (
-
-    select _change_seq
-    from lake.dedup_feed__partial__state
-    where
-        _mark is null
-        and _change_op = 'truncate'
-        and _batch_id > '20260130T120000000000_00000001'
-        and _batch_id <= '20260131T110000000000_00000009'
-    union all
-    select '' as _change_seq
-    union all
-    select '20260131120000250000000000000000015' as _change_seq
-
-) select count_if(_ct_is_late), (select count(*) from last_events where _change_seq >= (select min(_change_seq) from new_floors)) from met_events
-;
-
 create table lake.history_feed__partial__batch_20260131t120000000000_00000000
     using parquet
     as
-    -- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": true, "folds": true, "moves": false, "has_floors": true, "ends_older_keys": true, "exchanges": false, "late": true, "replays": true, "follows_rows": false, "kept_step": "given_events", "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
+    -- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": true, "folds": true, "moves": false, "has_floors": true, "ends_older_keys": true, "in_time": false, "looks": true, "replays": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
 with changes as (select * from the_model),
 
 events as (select * from the_model),
 
+known_keys as (select * from the_model),
+
 last_events as (select * from the_model),
+
+new_floors as (select * from the_model),
+
+known_events as (select * from the_model),
+
+met_events as (select * from the_model),
+
+placed_in_key as (select * from the_model),
+
+given_events as (
+
+    select
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _valid_from, _valid_from_seq, _latest_at, _is_replayed, _ct_is_known,
+        coalesce(
+            (_ct_is_known and _change_seq >= (select min(_change_seq) from new_floors))
+            or (
+                not _ct_is_known and (_change_seq <= _ct_known_seq)
+            ),
+            false
+        ) as _ct_is_late
+    from placed_in_key
+    where _ct_is_known is not null
+
+)
+
+select * from given_events
+;
+
+select count(*) as late from lake.history_feed__partial__batch_20260131t120000000000_00000000 where _ct_is_late
+;
+
+insert into lake.history_feed__partial__batch_20260131t120000000000_00000000
+                with given_events as (
+    select * from lake.history_feed__partial__batch_20260131t120000000000_00000000
+),
 
 late_keys as (select * from the_model),
 
@@ -56,79 +56,37 @@ logged_changes as (select * from the_model),
 
 logged_events as (select * from the_model),
 
-replayed_events as (select * from the_model),
+replayed_events as (select * from the_model)
 
-truncates as (select * from the_model),
-
-floors as (select * from the_model),
-
-key_events as (select * from the_model),
-
-known_keys as (select * from the_model),
-
-known_events as (select * from the_model),
-
-given_events as (
-
-    
-    select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed,
-        cast(null as timestamp) as _valid_from,
-        cast(null as string) as _valid_from_seq,
-        cast(null as timestamp) as _latest_at,
-        false as _ct_is_known
-    from key_events
-    union all
-    select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed, _valid_from, _valid_from_seq, _latest_at,
-        true as _ct_is_known
-    from known_events
-    
-)
-
-select * from given_events
+select *, false as _ct_is_late from replayed_events
 ;
 
 merge into lake.history_feed__partial__state as target
 using (
     with state_rows as (
 
--- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": true, "folds": true, "moves": false, "has_floors": true, "ends_older_keys": true, "exchanges": false, "late": true, "replays": true, "follows_rows": false, "kept_step": "given_events", "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
-with changes as (select * from the_model),
+-- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": true, "folds": true, "moves": false, "has_floors": true, "ends_older_keys": true, "in_time": false, "looks": true, "replays": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
+with given_events as (
+    select * from lake.history_feed__partial__batch_20260131t120000000000_00000000 where not _is_replayed
+),
 
-events as (select * from the_model),
+replayed_events as (
+    select * from lake.history_feed__partial__batch_20260131t120000000000_00000000 where _is_replayed
+),
 
-last_events as (select * from the_model),
+replayed_keys as (
+    select distinct xxhash64(`order`, `it's`) as _ct_key from replayed_events
+),
 
-late_keys as (select * from the_model),
-
-replayed_keys as (select * from the_model),
-
-logged_changes as (select * from the_model),
-
-logged_events as (select * from the_model),
-
-replayed_events as (select * from the_model),
+all_events as (select * from the_model),
 
 truncates as (select * from the_model),
 
 floors as (select * from the_model),
 
-key_events as (select * from the_model),
-
-known_keys as (select * from the_model),
-
-known_events as (select * from the_model),
-
-given_events as (
-
-    select * from lake.history_feed__partial__batch_20260131t120000000000_00000000
-
-),
-
 spans as (select * from the_model),
 
-key_floors as (select * from the_model),
+floored_events as (select * from the_model),
 
 ended_events as (select * from the_model),
 
@@ -150,23 +108,43 @@ compared_events as (select * from the_model),
 -- each event with the beginning of its version; the last of a version also has that of the next, which follows it
 begun_events as (select * from the_model),
 
-versions as (select * from the_model),
+versions as (select * from the_model)
 
--- versions of replayed keys that are no more
-withdrawn_versions as (select * from the_model)
 
 select *
 from versions
+-- change_tables: where keys are replayed, from here
 union all
-select *
-from withdrawn_versions
+-- what the state has of replayed keys is withdrawn where no version takes its place (see `_with_mark`)
+select
+    stale_versions._mark,
+    true as _ct_is_withdrawn,
+    stale_versions._change_seq, stale_versions._change_op, stale_versions._change_id, stale_versions._precedence, stale_versions._is_deleted, stale_versions._is_replayed, stale_versions._changed_at, stale_versions._transaction_id, stale_versions._is_last, stale_versions._latest_at, stale_versions._valid_from, stale_versions._valid_to, stale_versions._valid_from_seq, stale_versions._valid_to_seq, stale_versions._is_current, stale_versions.`order`, stale_versions.`it's`, stale_versions.`name with spaces`, stale_versions.fields
+from lake.history_feed__partial__state as stale_versions
+left semi join replayed_keys
+    on xxhash64(stale_versions.`order`, stale_versions.`it's`) = replayed_keys._ct_key
+where stale_versions._mark is null
+-- change_tables: where keys are replayed, to here
+
+),
+
+ranked_rows as (
+
+    select
+        *,
+        row_number() over (
+            partition by `order`, `it's`, _valid_from_seq
+            order by _ct_is_withdrawn
+        ) as _ct_rank
+    from state_rows
 
 )
 
 select
     _mark,
     _ct_is_withdrawn, _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, _is_last, _latest_at, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current, `order`, `it's`, `name with spaces`, fields
-from state_rows
+from ranked_rows
+where _ct_rank = 1
 union all
 select
     '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}' as _mark,

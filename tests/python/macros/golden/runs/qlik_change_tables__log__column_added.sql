@@ -99,21 +99,13 @@ events as (
 
 ),
 
-key_events as (
-
-    select
-        events.`order`, events.`it's`, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._present_columns, events._precedence, events._is_deleted,
-        false as _is_replayed
-    from events
-
-),
-
 given_events as (
 
     select
-        `order`, `it's`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed,
+        `order`, `it's`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted,
+        false as _is_replayed,
         false as _ct_is_known
-    from key_events
+    from events
 
 ),
 

@@ -241,12 +241,22 @@ events as (
     select
         if(_ct_departs, _key_before['order'], `order`) as `order`,
         if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
-        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
+        _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
         if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
         _ct_departs or _change_op = 'delete' as _is_deleted,
         _key_before is not null and not _ct_departs as _ct_enters
     from changes
         lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
+
+),
+
+given_events as (
+
+    select
+        `order`, `it's`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters,
+        false as _is_replayed,
+        false as _ct_is_known
+    from events
 
 ),
 
@@ -267,50 +277,30 @@ floors as (
 
 ),
 
-key_events as (
-
-    select
-        events.`order`, events.`it's`, events._change_op, events._change_seq, events._changed_at, events._transaction_id, events._change_id, events._present_columns, events._precedence, events._is_deleted, events._ct_enters,
-        false as _is_replayed
-    from events
-
-),
-
-given_events as (
-
-    select
-        `order`, `it's`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _is_replayed,
-        false as _ct_is_known
-    from key_events
-
-),
-
 spans as (
 
     select
-        `order`, `it's`,
-        _is_replayed,
-        _change_seq as _ct_span_seq,
+        *,
         lead(_change_seq) over (
             partition by `order`, `it's`
             order by _change_seq, _precedence, _change_id
-        ) as _ct_span_next_seq
+        ) as _ct_next_in_span
     from given_events
 
 ),
 
-key_floors as (
+floored_events as (
 
     select
-        `order`, `it's`,
-        _is_replayed,
-        get(
+        spans.*,
+        case when not _is_deleted then get(
             filter(
-                _ct_floors,
-                floor -> floor._change_seq > _ct_span_seq and (_ct_span_next_seq is null or floor._change_seq <= _ct_span_next_seq)
+                floors._ct_floors,
+                floor -> floor._change_seq > spans._change_seq
+                and (spans._ct_next_in_span is null or floor._change_seq <= spans._ct_next_in_span)
             ),
             0
-        ) as _ct_floor
+        ) end as _ct_floor
     from spans
     cross join floors
 
@@ -318,188 +308,95 @@ key_floors as (
 
 ended_events as (
 
-    select *
+    select
+        `order`, `it's`,
+        if(_ct_is_floor, 'truncate', _change_op) as _change_op,
+        if(_ct_is_floor, _ct_floor['_change_seq'], _change_seq) as _change_seq,
+        if(_ct_is_floor, _ct_floor['_changed_at'], _changed_at) as _changed_at,
+        if(_ct_is_floor, _ct_floor['_transaction_id'], _transaction_id) as _transaction_id,
+        if(_ct_is_floor, _ct_floor['_change_id'], _change_id) as _change_id,
+        if(_ct_is_floor, 1, _precedence) as _precedence,
+        if(_ct_is_floor, true, _is_deleted) as _is_deleted,
+        if(_ct_is_floor, false, _ct_enters) as _ct_enters,
+        if(_ct_is_floor, false, _ct_is_known) as _ct_is_known,
+        _is_replayed
+    from floored_events
+        lateral view explode(if(_ct_floor is null, array(false), array(false, true))) as _ct_is_floor
+
+),
+
+touched_keys as (
+
+    select distinct `order`, `it's`
     from given_events
-    union all
-    select
-        `order`,
-        `it's`,
-        'truncate' as _change_op,
-        _ct_floor['_change_seq'] as _change_seq,
-        _ct_floor['_changed_at'] as _changed_at,
-        _ct_floor['_transaction_id'] as _transaction_id,
-        _ct_floor['_change_id'] as _change_id,
-        cast(null as array<string>) as _present_columns,
-        1 as _precedence,
-        true as _is_deleted,
-        false as _ct_enters,
-        _is_replayed,
-        false as _ct_is_known
-    from key_floors
-    where _ct_floor is not null
+    where _ct_enters or _precedence = 3
 
 ),
 
--- no join of keys with events: Spark would push it into every branch of the events
-marked_events as (
+touched_events as (
+
+    select
+        given.`order`, given.`it's`,
+        collect_list(struct(
+            given._change_seq,
+            given._precedence,
+            given._change_id,
+            given._transaction_id,
+            case
+                when given._precedence = 1 then 'empties'
+                when given._is_deleted then 'takes'
+                when given._ct_enters then 'adds'
+                else 'sets'
+            end as _ct_effect
+        )) as _ct_events
+    from given_events as given
+    left semi join touched_keys
+        on given.`order` <=> touched_keys.`order` and given.`it's` <=> touched_keys.`it's`
+    group by given.`order`, given.`it's`
+
+),
+
+ordered_events as (
+
+    select
+        `order`, `it's`,
+        array_sort(concat(
+            _ct_events,
+            transform(_ct_floors, floor -> named_struct(
+                '_change_seq', floor._change_seq,
+                '_precedence', cast(1 as bigint),
+                '_change_id', floor._change_id,
+                '_transaction_id', floor._transaction_id,
+                '_ct_effect', 'empties'
+            ))
+        )) as _ct_events
+    from touched_events
+    cross join floors
+
+),
+
+events_with_rows as (
 
     select
         *,
-        max(_ct_enters or _precedence = 3) over (
-            partition by `order`, `it's`
-        ) as _ct_is_moved
-    from ended_events
+        rows_at_key(_ct_events._change_id, _ct_events._ct_effect, _ct_events._transaction_id) as _ct_rows
+    from ordered_events
 
 ),
 
-replayed_tenancies as (
+rows_of_events as (
 
     select
         `order`, `it's`,
-        aggregate(
-            array_sort(collect_list(struct(
-                _change_seq, cast(_precedence as int) as _precedence, _change_id, _transaction_id, _ct_enters, _is_deleted
-            ))),
-            named_struct(
-                'transaction_id', cast(null as string),
-                'queue', cast(array() as array<string>),
-                'tenancies', cast(array() as array<struct<
-                    _change_seq: string, _precedence: int, _change_id: string, _ct_enters: boolean,
-                    _ct_tenancy: string, _ct_ends_covered_row: boolean
-                >>)
-            ),
-            (held, event) -> named_struct(
-                'transaction_id', event._transaction_id,
-                'queue', case
-                    when event._precedence = 1 then cast(array() as array<string>)
-                    when (event._is_deleted and event._precedence in (3, 7)) then slice(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), 2, size(held.queue))
-                    when event._ct_enters or size(held.queue) = 0 then concat(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), array(event._change_id))
-                    else if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))
-                end,
-                'tenancies', concat(held.tenancies, array(named_struct(
-                    '_change_seq', event._change_seq,
-                    '_precedence', event._precedence,
-                    '_change_id', event._change_id,
-                    '_ct_enters', event._ct_enters,
-                    '_ct_tenancy', case
-                        when event._precedence = 1 then get(held.queue, size(held.queue) - 1)
-                        when (event._is_deleted and event._precedence in (3, 7)) then get(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1)), 0)
-                        when event._ct_enters or size(held.queue) = 0 then event._change_id
-                        else get(held.queue, size(held.queue) - 1)
-                    end,
-                    '_ct_ends_covered_row', (event._is_deleted and event._precedence in (3, 7)) and size(if(event._transaction_id = held.transaction_id or size(held.queue) < 2, held.queue, slice(held.queue, -1, 1))) > 1
-                )))
-            )
-        ).tenancies as _ct_tenancies
-    from marked_events
-    where _ct_is_moved
-    group by `order`, `it's`
-
-),
-
-tenancies as (
-
-    select
-        `order`, `it's`,
-        _change_seq,
-        _precedence,
-        _change_id,
-        _ct_enters,
-        _ct_tenancy,
-        _ct_ends_covered_row
-    from replayed_tenancies
-        lateral view inline(_ct_tenancies) as _change_seq, _precedence, _change_id, _ct_enters, _ct_tenancy, _ct_ends_covered_row
-
-),
-
-links as (
-
-    select
-        max(case when _ct_enters then _ct_tenancy end) as _ct_tenancy,
-        max(case when _precedence = 3 then _ct_tenancy end) as _ct_tenancy_before
-    from tenancies
-    group by _change_id
-    having _ct_tenancy is not null and _ct_tenancy_before is not null
-
-),
-
--- one row, of links alone: two ids a move
-collected_links as (
-
-    select
-        array_agg(_ct_tenancy) as _ct_tenancy,
-        array_agg(_ct_tenancy_before) as _ct_tenancy_before
-    from links
-
-),
-
-traced_links as (
-
-    select
-        _ct_tenancy,
-        first_ancestors(_ct_tenancy, _ct_tenancy_before) as _ct_first_tenancy
-    from collected_links
-
-),
-
-lineages as (
-
-    select inline(arrays_zip(_ct_tenancy, _ct_first_tenancy))
-    from traced_links
-
-),
-
-followed_events as (
-
-    select
-        marked_events.*,
-        coalesce(lineages._ct_first_tenancy, tenancies._ct_tenancy) as _ct_lineage,
-        coalesce(tenancies._ct_ends_covered_row, false) as _ct_ends_covered_row
-    from marked_events
-    left join tenancies
-        on
-            marked_events.`order` <=> tenancies.`order` and marked_events.`it's` <=> tenancies.`it's`
-            and marked_events._change_seq = tenancies._change_seq
-            and marked_events._precedence = tenancies._precedence
-            and marked_events._change_id <=> tenancies._change_id
-    left join lineages
-        on tenancies._ct_tenancy = lineages._ct_tenancy
-
-),
-
-stays as (
-
-    select
-        `order`, `it's`,
-        _ct_tenancy,
-        min(struct(_change_seq, _precedence)) as _ct_began,
-        bool_or(_precedence in (
-            1, 3, 7
-        )) as _ct_is_ended
-    from tenancies
-    where _ct_tenancy is not null
-    group by `order`, `it's`, _ct_tenancy
-
-),
-
-followed_stays as (
-
-    select
-        *,
-        lead(_ct_tenancy) over (partition by `order`, `it's` order by _ct_began, _ct_tenancy) as _ct_covered_by
-    from stays
-
-),
-
-covered_rows as (
-
-    select
-        `order`, `it's`,
-        _ct_tenancy as _change_id,
-        _ct_began['_change_seq'] as _change_seq,
-        _ct_covered_by
-    from followed_stays
-    where not _ct_is_ended and _ct_covered_by is not null
+        _ct_pair._ct_events._change_seq as _change_seq,
+        _ct_pair._ct_events._precedence as _precedence,
+        _ct_pair._ct_events._change_id as _change_id,
+        _ct_pair._ct_events._ct_effect as _ct_effect,
+        _ct_pair._ct_rows.row_id as _ct_row,
+        _ct_pair._ct_rows.takes_covered_row as _ct_takes_covered_row,
+        _ct_pair._ct_rows.covered_by as _ct_covered_by
+    from events_with_rows
+        lateral view explode(arrays_zip(_ct_events, _ct_rows)) as _ct_pair
 
 ),
 
@@ -526,7 +423,8 @@ reports as (
         _change_seq,
         'key_collision' as code,
         concat('its row at key ', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false')), ' was covered by that of change ', _ct_covered_by) as detail
-    from covered_rows
+    from rows_of_events
+    where _ct_covered_by is not null
 
 )
 

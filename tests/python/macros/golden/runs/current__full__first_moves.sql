@@ -1,24 +1,6 @@
 select 0 as place, _mark from lake.dedup_feed__full__state where _mark is not null
 ;
 
-with changes as (select * from the_model),
-
-events as (select * from the_model), moves_and_deletes as (
-
-    select *
-    from lake.dedup_feed__full__state
-    where
-        _mark is null
-        and (_key_before is not null or _change_op = 'delete')
-        and _batch_id <= '20260130T120000000000_00000001'
-
-),
-
-entries_and_ends as (select * from the_model),
-
-exchanged_keys as (select * from the_model) select (select count(*) from (select 1 from exchanged_keys limit 1))
-;
-
 create or replace table lake.current_feed__full__state
     using delta
     tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'false', 'delta.enableTypeWidening' = 'true')

@@ -1,0 +1,196 @@
+{#-
+    Rows that move from key to key. The events of each key that moves touched are collected in one row, without their values, and
+    the function `rows_at_key` says whose row each of them is about: a row is known by the change that brought it to the key.
+-#}
+
+{#-
+    The steps that end in `rows_of_events`: for the events of the keys that matter, the change that brought their row to the key
+    (`_ct_row`), whether they ended a row that another had covered, and for the event that brought a row, what covered it.
+
+    exchanged_only   only keys that one transaction both entered and ended: no other key has an end of a covered row
+-#}
+{% macro row_steps(spec, run, exchanged_only) -%}
+{%- set given = change_tables._unended_events(run) -%}
+touched_keys as (
+
+    {% if exchanged_only -%}
+    select distinct {{ change_tables.column_list(spec.key) }}
+    from {{ given }}
+    where _transaction_id is not null and (_ct_enters or _is_deleted)
+    group by {{ change_tables.column_list(spec.key) }}, _transaction_id
+    having bool_or(_ct_enters) and bool_or(_is_deleted)
+    {%- else -%}
+    select distinct {{ change_tables.column_list(spec.key) }}
+    from {{ given }}
+    where _ct_enters or _precedence = {{ change_tables.precedence_of('departure') }}
+    {%- endif %}
+
+),
+
+touched_events as (
+
+    select
+        {{ change_tables.column_list(spec.key, 'given') }},
+        collect_list(struct(
+            given._change_seq,
+            given._precedence,
+            given._change_id,
+            given._transaction_id,
+            {{ change_tables._effect(spec) }} as _ct_effect
+        )) as _ct_events
+    from {{ given }} as given
+    left semi join touched_keys
+        on {{ change_tables.same_key(spec.key, 'given', 'touched_keys') }}
+    group by {{ change_tables.column_list(spec.key, 'given') }}
+
+),
+
+ordered_events as (
+
+    select
+        {{ change_tables.column_list(spec.key) }},
+        {% if run.has_floors -%}
+        array_sort(concat(
+            _ct_events,
+            transform(_ct_floors, floor -> named_struct(
+                '_change_seq', floor._change_seq,
+                '_precedence', cast({{ change_tables.precedence_of('truncate') }} as bigint),
+                '_change_id', floor._change_id,
+                '_transaction_id', floor._transaction_id,
+                '_ct_effect', 'empties'
+            ))
+        )) as _ct_events
+    from touched_events
+    cross join floors
+        {%- else -%}
+        array_sort(_ct_events) as _ct_events
+    from touched_events
+        {%- endif %}
+
+),
+
+events_with_rows as (
+
+    select
+        *,
+        rows_at_key(_ct_events._change_id, _ct_events._ct_effect, _ct_events._transaction_id) as _ct_rows
+    from ordered_events
+
+),
+
+rows_of_events as (
+
+    select
+        {{ change_tables.column_list(spec.key) }},
+        _ct_pair._ct_events._change_seq as _change_seq,
+        _ct_pair._ct_events._precedence as _precedence,
+        _ct_pair._ct_events._change_id as _change_id,
+        _ct_pair._ct_events._ct_effect as _ct_effect,
+        _ct_pair._ct_rows.row_id as _ct_row,
+        _ct_pair._ct_rows.takes_covered_row as _ct_takes_covered_row,
+        _ct_pair._ct_rows.covered_by as _ct_covered_by
+    from events_with_rows
+        lateral view explode(arrays_zip(_ct_events, _ct_rows)) as _ct_pair
+
+)
+{%- endmacro %}
+
+
+{#- What an event does to the rows at its key. A row whose base is not known does not live, and is there all the same. -#}
+{% macro _effect(spec) -%}
+    case
+                when given._precedence = {{ change_tables.precedence_of('truncate') }} then 'empties'
+                {%- if spec.images == 'full' %}
+                when given._is_deleted then 'takes'
+                {%- else %}
+                when given._precedence in ({{ change_tables.precedence_of('departure') }}, {{ change_tables.precedence_of('delete') }}) then 'takes'
+                {%- endif %}
+                when given._ct_enters then 'adds'
+                else 'sets'
+            end
+{%- endmacro %}
+
+
+{#- Whether an event of a step is the one that `rows_of_events` says something of. -#}
+{% macro _is_event(spec, events) -%}
+{{ change_tables.same_key(spec.key, events, 'rows_of_events') }}
+            and {{ events }}._change_seq = rows_of_events._change_seq
+            and {{ events }}._precedence = rows_of_events._precedence
+            and {{ events }}._change_id <=> rows_of_events._change_id
+{%- endmacro %}
+
+
+{#-
+    The given events, ending in `followed_events`. Full images: without the ends of covered rows. Partial images: each with the row
+    that it is about, wherever that was before (`_ct_lineage`; none where no move touched the key): what a change lacks is at the
+    key where the row was. The stays of a row that moves join are named by the first of them.
+-#}
+{% macro followed_steps(spec, run) -%}
+{%- set given = change_tables.given_events(run) -%}
+{{ change_tables.row_steps(spec, run, exchanged_only=spec.images == 'full') }},
+
+{% if spec.images == 'full' -%}
+followed_events as (
+
+    select {{ given }}.*
+    from {{ given }}
+    left anti join rows_of_events
+        on
+            {{ change_tables._is_event(spec, given) }}
+            and rows_of_events._ct_takes_covered_row
+
+)
+{%- else -%}
+links as (
+
+    select
+        max(case when _ct_effect = 'adds' then _ct_row end) as _ct_row,
+        max(case when _precedence = {{ change_tables.precedence_of('departure') }} then _ct_row end) as _ct_row_before
+    from rows_of_events
+    group by _change_id
+    having _ct_row is not null and _ct_row_before is not null
+
+),
+
+-- one row, of links alone: two ids a move
+collected_links as (
+
+    select
+        array_agg(_ct_row) as _ct_row,
+        array_agg(_ct_row_before) as _ct_row_before
+    from links
+
+),
+
+traced_links as (
+
+    select
+        _ct_row,
+        first_ancestors(_ct_row, _ct_row_before) as _ct_first_row
+    from collected_links
+
+),
+
+lineages as (
+
+    select inline(arrays_zip(_ct_row, _ct_first_row))
+    from traced_links
+
+),
+
+followed_events as (
+
+    select
+        {{ given }}.*,
+        coalesce(lineages._ct_first_row, rows_of_events._ct_row) as _ct_lineage,
+        coalesce(rows_of_events._ct_takes_covered_row, false) as _ct_takes_covered_row
+    from {{ given }}
+    left join rows_of_events
+        on
+            {{ change_tables._is_event(spec, given) }}
+    left join lineages
+        on rows_of_events._ct_row = lineages._ct_row
+
+)
+{%- endif -%}
+{%- endmacro %}

@@ -1,0 +1,513 @@
+-- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": false, "folds": true, "moves": true, "has_floors": false, "ends_older_keys": false, "in_time": false, "looks": true, "replays": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
+with changes as (
+
+    select *
+    from lake.dedup_feed__partial__state
+    where
+        _mark is null
+        and _change_op <> 'truncate'
+        and _batch_id > '20260130T120000000000_00000001'
+        and _batch_id <= '20260131T110000000000_00000009'
+
+),
+
+events as (
+
+    select
+        if(_ct_departs, _key_before['order'], `order`) as `order`,
+        if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
+        if(_ct_departs, null, `name with spaces`) as `name with spaces`,
+        if(_ct_departs, null, fields) as fields,
+        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
+        if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _ct_departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _ct_departs as _ct_enters
+    from changes
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
+
+),
+
+known_keys as (
+
+    select distinct `order`, `it's`
+    from events
+
+),
+
+last_events as (
+
+    select *
+    from lake.current_feed__partial__state
+    where _mark is null
+
+),
+
+known_moves_and_deletes as (
+
+    select *
+    from lake.dedup_feed__partial__state
+    where
+        _mark is null
+        and (_key_before is not null or _change_op = 'delete')
+        and _batch_id <= '20260130T120000000000_00000001'
+
+),
+
+known_entries_and_ends as (
+
+    select
+        if(_ct_departs, _key_before['order'], `order`) as `order`,
+        if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
+        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
+        if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _ct_departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _ct_departs as _ct_enters
+    from known_moves_and_deletes
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
+
+),
+
+known_ends as (
+
+    select known_entries_and_ends.*
+    from known_entries_and_ends
+    left semi join known_keys
+        on known_entries_and_ends.`order` <=> known_keys.`order` and known_entries_and_ends.`it's` <=> known_keys.`it's`
+    where known_entries_and_ends._is_deleted
+
+),
+
+known_events as (
+
+    select
+        last_events.`order`, last_events.`it's`, last_events.`name with spaces`, last_events.fields,
+        last_events._change_op,
+        last_events._change_seq,
+        last_events._changed_at,
+        last_events._transaction_id,
+        last_events._change_id,
+        cast(null as array<string>) as _present_columns,
+        last_events._precedence,
+        last_events._is_deleted,
+        false as _ct_enters
+    from last_events
+    left semi join known_keys
+        on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
+
+),
+
+met_events as (
+
+    select
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters,
+        false as _is_replayed,
+        false as _ct_is_known
+    from events
+    union all
+    select
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters,
+        false as _is_replayed,
+        true as _ct_is_known
+    from known_events
+    union all
+    select
+        `order`,
+        `it's`,
+        null as `name with spaces`,
+        null as fields,
+        null as _change_op,
+        _change_seq,
+        null as _changed_at,
+        null as _transaction_id,
+        null as _change_id,
+        null as _present_columns,
+        null as _precedence,
+        null as _is_deleted,
+        null as _ct_enters,
+        null as _is_replayed,
+        null as _ct_is_known
+    from known_ends
+
+),
+
+placed_in_key as (
+
+    select
+        *,
+        max(case when _ct_is_known is null or _ct_is_known then _change_seq end) over of_key as _ct_known_seq,
+        max(case when _ct_is_known then _transaction_id end) over of_key as _ct_known_transaction
+    from met_events
+    window of_key as (partition by `order`, `it's`)
+
+),
+
+given_events as (
+-- change_tables: kept in a table of its own, from here
+    select
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _is_replayed, _ct_is_known,
+        coalesce( (
+                not _ct_is_known and (_change_seq <= _ct_known_seq or _transaction_id = _ct_known_transaction)
+            ),
+            false
+        ) as _ct_is_late
+    from placed_in_key
+    where _ct_is_known is not null
+-- change_tables: to here
+),
+
+-- change_tables: where keys are replayed, from here
+late_keys as (
+
+    select distinct xxhash64(`order`, `it's`) as _ct_key
+    from given_events
+    where _ct_is_late
+
+),
+
+moves as (
+
+    select
+        xxhash64(`order`, `it's`) as _ct_after,
+        xxhash64(_key_before.`order`, _key_before.`it's`) as _ct_before
+    from lake.dedup_feed__partial__state
+    where
+        _mark is null
+        and _key_before is not null
+        and _batch_id <= '20260131T110000000000_00000009'
+
+),
+
+-- one row: two hashes a move
+collected_moves as (
+
+    select
+        collect_list(cast(moves._ct_after as string)) as _ct_after,
+        collect_list(cast(moves._ct_before as string)) as _ct_before,
+        collect_set(cast(late_after._ct_key as string)) as _ct_late_after,
+        collect_set(cast(late_before._ct_key as string)) as _ct_late_before
+    from moves
+    left join late_keys as late_after
+        on moves._ct_after = late_after._ct_key
+    left join late_keys as late_before
+        on moves._ct_before = late_before._ct_key
+
+),
+
+reached_keys as (
+
+    select reached_names(concat(_ct_late_after, _ct_late_before), _ct_after, _ct_before) as _ct_reached
+    from collected_moves
+
+),
+
+replayed_keys as (
+
+    select _ct_key
+    from late_keys
+    union distinct
+    select cast(_ct_reached_key as bigint) as _ct_key
+    from reached_keys
+        lateral view explode(_ct_reached) as _ct_reached_key
+
+),
+
+logged_changes as (
+
+    select *
+    from lake.dedup_feed__partial__state
+    where
+        _mark is null
+        and _change_op <> 'truncate'
+        and _batch_id <= '20260131T110000000000_00000009'
+
+),
+
+logged_events as (
+
+    select
+        if(_ct_departs, _key_before['order'], `order`) as `order`,
+        if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
+        if(_ct_departs, null, `name with spaces`) as `name with spaces`,
+        if(_ct_departs, null, fields) as fields,
+        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
+        if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _ct_departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _ct_departs as _ct_enters
+    from logged_changes
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
+
+),
+
+replayed_events as (
+
+    select
+        logged_events.`order`, logged_events.`it's`, logged_events.`name with spaces`, logged_events.fields, logged_events._change_op, logged_events._change_seq, logged_events._changed_at, logged_events._transaction_id, logged_events._change_id, logged_events._present_columns, logged_events._precedence, logged_events._is_deleted, logged_events._ct_enters,
+        true as _is_replayed,
+        false as _ct_is_known
+    from logged_events
+    left semi join replayed_keys
+        on xxhash64(logged_events.`order`, logged_events.`it's`) = replayed_keys._ct_key
+
+),
+-- change_tables: where keys are replayed, to here
+
+all_events as (
+
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _is_replayed, _ct_is_known
+    from given_events
+-- change_tables: where keys are replayed, from here
+    left anti join replayed_keys
+        on xxhash64(given_events.`order`, given_events.`it's`) = replayed_keys._ct_key
+    union all
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _is_replayed, _ct_is_known
+    from replayed_events
+-- change_tables: where keys are replayed, to here
+
+),
+
+touched_keys as (
+
+    select distinct `order`, `it's`
+    from all_events
+    where _ct_enters or _precedence = 3
+
+),
+
+touched_events as (
+
+    select
+        given.`order`, given.`it's`,
+        collect_list(struct(
+            given._change_seq,
+            given._precedence,
+            given._change_id,
+            given._transaction_id,
+            case
+                when given._precedence = 1 then 'empties'
+                when given._precedence in (3, 7) then 'takes'
+                when given._ct_enters then 'adds'
+                else 'sets'
+            end as _ct_effect
+        )) as _ct_events
+    from all_events as given
+    left semi join touched_keys
+        on given.`order` <=> touched_keys.`order` and given.`it's` <=> touched_keys.`it's`
+    group by given.`order`, given.`it's`
+
+),
+
+ordered_events as (
+
+    select
+        `order`, `it's`,
+        array_sort(_ct_events) as _ct_events
+    from touched_events
+
+),
+
+events_with_rows as (
+
+    select
+        *,
+        rows_at_key(_ct_events._change_id, _ct_events._ct_effect, _ct_events._transaction_id) as _ct_rows
+    from ordered_events
+
+),
+
+rows_of_events as (
+
+    select
+        `order`, `it's`,
+        _ct_pair._ct_events._change_seq as _change_seq,
+        _ct_pair._ct_events._precedence as _precedence,
+        _ct_pair._ct_events._change_id as _change_id,
+        _ct_pair._ct_events._ct_effect as _ct_effect,
+        _ct_pair._ct_rows.row_id as _ct_row,
+        _ct_pair._ct_rows.takes_covered_row as _ct_takes_covered_row,
+        _ct_pair._ct_rows.covered_by as _ct_covered_by
+    from events_with_rows
+        lateral view explode(arrays_zip(_ct_events, _ct_rows)) as _ct_pair
+
+),
+
+links as (
+
+    select
+        max(case when _ct_effect = 'adds' then _ct_row end) as _ct_row,
+        max(case when _precedence = 3 then _ct_row end) as _ct_row_before
+    from rows_of_events
+    group by _change_id
+    having _ct_row is not null and _ct_row_before is not null
+
+),
+
+-- one row, of links alone: two ids a move
+collected_links as (
+
+    select
+        array_agg(_ct_row) as _ct_row,
+        array_agg(_ct_row_before) as _ct_row_before
+    from links
+
+),
+
+traced_links as (
+
+    select
+        _ct_row,
+        first_ancestors(_ct_row, _ct_row_before) as _ct_first_row
+    from collected_links
+
+),
+
+lineages as (
+
+    select inline(arrays_zip(_ct_row, _ct_first_row))
+    from traced_links
+
+),
+
+followed_events as (
+
+    select
+        all_events.*,
+        coalesce(lineages._ct_first_row, rows_of_events._ct_row) as _ct_lineage,
+        coalesce(rows_of_events._ct_takes_covered_row, false) as _ct_takes_covered_row
+    from all_events
+    left join rows_of_events
+        on
+            all_events.`order` <=> rows_of_events.`order` and all_events.`it's` <=> rows_of_events.`it's`
+            and all_events._change_seq = rows_of_events._change_seq
+            and all_events._precedence = rows_of_events._precedence
+            and all_events._change_id <=> rows_of_events._change_id
+    left join lineages
+        on rows_of_events._ct_row = lineages._ct_row
+
+),
+
+started_events as (
+
+    select
+        *,
+        not _is_deleted
+        and (_ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _ct_can_start
+    from followed_events
+
+),
+
+judged_events as (
+
+    select
+        *,
+        coalesce(
+            last_value(
+                case
+                    when _is_deleted and _ct_lineage is not null and _precedence = 3 then null
+                    when _is_deleted then false
+                    when _ct_can_start then true
+                end,
+                true
+            ) over (
+                partition by _ct_lineage, if(_ct_lineage is null, `order`, null), if(_ct_lineage is null, `it's`, null)
+                order by _change_seq, _precedence, _change_id
+                rows between unbounded preceding and 1 preceding
+            ),
+            false
+        ) as _ct_has_lived
+    from started_events
+
+),
+
+decided_events as (
+
+    select
+        *,
+        not _is_deleted and (_ct_can_start or _ct_has_lived) as _ct_lives,
+        not _ct_has_lived or _ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _ct_has_all
+    from judged_events
+
+),
+
+overlaid_events as (
+
+    select
+        `order`,
+        `it's`,
+        if(
+            _ct_lives,
+            last_value(
+                case
+                    when _ct_lives and (_ct_has_all or array_contains(_present_columns, 'name with spaces'))
+                        then named_struct('value', `name with spaces`)
+                end,
+                true
+            ) over in_order.value,
+            null
+        ) as `name with spaces`,
+        if(
+            _ct_lives,
+            last_value(
+                case
+                    when _ct_lives and (_ct_has_all or array_contains(_present_columns, 'fields'))
+                        then named_struct('value', fields)
+                end,
+                true
+            ) over in_order.value,
+            null
+        ) as fields,
+        _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        _change_id,
+        _present_columns,
+        _precedence,
+        _ct_enters,
+        _is_replayed,
+        not _ct_lives as _is_deleted,
+        _ct_takes_covered_row,
+        _ct_has_lived,
+        _ct_is_known
+    from decided_events
+    window in_order as (
+        partition by _ct_lineage, if(_ct_lineage is null, `order`, null), if(_ct_lineage is null, `it's`, null)
+        order by _change_seq, _precedence, _change_id
+    )
+
+),
+
+placed_events as (
+
+    select
+        *,
+        lead(_change_seq) over in_order as _ct_next_seq
+    from overlaid_events
+    where not _ct_takes_covered_row and (_ct_has_lived or _ct_is_known or _change_op <> 'truncate')
+    window in_order as (
+        partition by `order`, `it's`
+        order by _change_seq, _precedence, _change_id
+    )
+
+),
+
+folded as (
+
+    select *
+    from placed_events
+    where _ct_next_seq is null or _ct_next_seq <> _change_seq
+
+)
+
+select
+    cast(null as string) as _mark,
+    _change_seq,
+    _change_op,
+    _change_id,
+    _precedence,
+    _is_deleted,
+    _is_replayed,
+    _changed_at,
+    _transaction_id,
+    `order`, `it's`, `name with spaces`, fields
+from folded
+where _ct_next_seq is null

@@ -1,0 +1,593 @@
+-- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "history": true, "folds": true, "moves": true, "has_floors": true, "ends_older_keys": true, "in_time": false, "looks": true, "replays": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
+with changes as (
+
+    select *
+    from lake.dedup_feed__full__state
+    where
+        _mark is null
+        and _change_op <> 'truncate'
+        and _batch_id > '20260130T120000000000_00000001'
+        and _batch_id <= '20260131T110000000000_00000009'
+
+),
+
+events as (
+
+    select
+        if(_ct_departs, _key_before['order'], `order`) as `order`,
+        if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
+        if(_ct_departs, null, `name with spaces`) as `name with spaces`,
+        _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
+        if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _ct_departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _ct_departs as _ct_enters
+    from changes
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
+
+),
+
+known_keys as (
+
+    select distinct `order`, `it's`
+    from events
+
+),
+
+last_events as (
+
+    select *
+    from lake.history_feed__full__state
+    where _mark is null and _is_last
+
+),
+
+new_floors as (
+
+    select _change_seq
+    from lake.dedup_feed__full__state
+    where
+        _mark is null
+        and _change_op = 'truncate'
+        and _batch_id > '20260130T120000000000_00000001'
+        and _batch_id <= '20260131T110000000000_00000009'
+    union all
+    select '' as _change_seq
+    union all
+    select '20260131120000250000000000000000015' as _change_seq
+
+),
+
+known_moves_and_deletes as (
+
+    select *
+    from lake.dedup_feed__full__state
+    where
+        _mark is null
+        and (_key_before is not null or _change_op = 'delete')
+        and _batch_id <= '20260130T120000000000_00000001'
+
+),
+
+known_entries_and_ends as (
+
+    select
+        if(_ct_departs, _key_before['order'], `order`) as `order`,
+        if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
+        _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
+        if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _ct_departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _ct_departs as _ct_enters
+    from known_moves_and_deletes
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
+
+),
+
+known_ends as (
+
+    select known_entries_and_ends.*
+    from known_entries_and_ends
+    left semi join known_keys
+        on known_entries_and_ends.`order` <=> known_keys.`order` and known_entries_and_ends.`it's` <=> known_keys.`it's`
+    where known_entries_and_ends._is_deleted
+
+),
+
+known_events as (
+
+    select
+        last_events.`order`, last_events.`it's`, last_events.`name with spaces`,
+        last_events._change_op,
+        last_events._change_seq,
+        last_events._changed_at,
+        last_events._transaction_id,
+        last_events._change_id,
+        last_events._precedence,
+        last_events._is_deleted,
+        false as _ct_enters,
+        last_events._valid_from,
+        last_events._valid_from_seq,
+        last_events._latest_at
+    from last_events
+    left semi join known_keys
+        on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
+    union all
+    select
+        last_events.`order`, last_events.`it's`, last_events.`name with spaces`,
+        last_events._change_op,
+        last_events._change_seq,
+        last_events._changed_at,
+        last_events._transaction_id,
+        last_events._change_id,
+        last_events._precedence,
+        last_events._is_deleted,
+        false as _ct_enters,
+        last_events._valid_from,
+        last_events._valid_from_seq,
+        last_events._latest_at
+    from last_events
+    left anti join known_keys
+        on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
+    where
+        (not last_events._is_deleted and last_events._change_seq < '20260131120000250000000000000000015')
+        or last_events._change_seq >= (select min(_change_seq) from new_floors)
+
+),
+
+met_events as (
+
+    select
+        `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters,
+        cast(null as timestamp) as _valid_from,
+        cast(null as string) as _valid_from_seq,
+        cast(null as timestamp) as _latest_at,
+        false as _is_replayed,
+        false as _ct_is_known
+    from events
+    union all
+    select
+        `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at,
+        false as _is_replayed,
+        true as _ct_is_known
+    from known_events
+    union all
+    select
+        `order`,
+        `it's`,
+        null as `name with spaces`,
+        null as _change_op,
+        _change_seq,
+        null as _changed_at,
+        null as _transaction_id,
+        null as _change_id,
+        null as _precedence,
+        null as _is_deleted,
+        null as _ct_enters,
+        null as _valid_from,
+        null as _valid_from_seq,
+        null as _latest_at,
+        null as _is_replayed,
+        null as _ct_is_known
+    from known_ends
+
+),
+
+placed_in_key as (
+
+    select
+        *,
+        max(case when _ct_is_known is null or _ct_is_known then _change_seq end) over of_key as _ct_known_seq,
+        max(case when _ct_is_known then _transaction_id end) over of_key as _ct_known_transaction
+    from met_events
+    window of_key as (partition by `order`, `it's`)
+
+),
+
+given_events as (
+-- change_tables: kept in a table of its own, from here
+    select
+        `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at, _is_replayed, _ct_is_known,
+        coalesce(
+            (_ct_is_known and _change_seq >= (select min(_change_seq) from new_floors))
+            or (
+                not _ct_is_known and (_change_seq <= _ct_known_seq or _transaction_id = _ct_known_transaction)
+            ),
+            false
+        ) as _ct_is_late
+    from placed_in_key
+    where _ct_is_known is not null
+-- change_tables: to here
+),
+
+-- change_tables: where keys are replayed, from here
+late_keys as (
+
+    select distinct xxhash64(`order`, `it's`) as _ct_key
+    from given_events
+    where _ct_is_late
+
+),
+
+moves as (
+
+    select
+        xxhash64(`order`, `it's`) as _ct_after,
+        xxhash64(_key_before.`order`, _key_before.`it's`) as _ct_before
+    from lake.dedup_feed__full__state
+    where
+        _mark is null
+        and _key_before is not null
+        and _batch_id <= '20260131T110000000000_00000009'
+
+),
+
+-- one row: two hashes a move
+collected_moves as (
+
+    select
+        collect_list(cast(moves._ct_after as string)) as _ct_after,
+        collect_list(cast(moves._ct_before as string)) as _ct_before,
+        collect_set(cast(late_after._ct_key as string)) as _ct_late_after,
+        collect_set(cast(late_before._ct_key as string)) as _ct_late_before
+    from moves
+    left join late_keys as late_after
+        on moves._ct_after = late_after._ct_key
+    left join late_keys as late_before
+        on moves._ct_before = late_before._ct_key
+
+),
+
+reached_keys as (
+
+    select reached_names(concat(_ct_late_after, _ct_late_before), _ct_after, _ct_before) as _ct_reached
+    from collected_moves
+
+),
+
+replayed_keys as (
+
+    select _ct_key
+    from late_keys
+    union distinct
+    select cast(_ct_reached_key as bigint) as _ct_key
+    from reached_keys
+        lateral view explode(_ct_reached) as _ct_reached_key
+
+),
+
+logged_changes as (
+
+    select *
+    from lake.dedup_feed__full__state
+    where
+        _mark is null
+        and _change_op <> 'truncate'
+        and _batch_id <= '20260131T110000000000_00000009'
+
+),
+
+logged_events as (
+
+    select
+        if(_ct_departs, _key_before['order'], `order`) as `order`,
+        if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
+        if(_ct_departs, null, `name with spaces`) as `name with spaces`,
+        _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
+        if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _ct_departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _ct_departs as _ct_enters
+    from logged_changes
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
+
+),
+
+replayed_events as (
+
+    select
+        logged_events.`order`, logged_events.`it's`, logged_events.`name with spaces`, logged_events._change_op, logged_events._change_seq, logged_events._changed_at, logged_events._transaction_id, logged_events._change_id, logged_events._precedence, logged_events._is_deleted, logged_events._ct_enters,
+        null as _valid_from,
+        null as _valid_from_seq,
+        null as _latest_at,
+        true as _is_replayed,
+        false as _ct_is_known
+    from logged_events
+    left semi join replayed_keys
+        on xxhash64(logged_events.`order`, logged_events.`it's`) = replayed_keys._ct_key
+
+),
+-- change_tables: where keys are replayed, to here
+
+all_events as (
+
+    select `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at, _is_replayed, _ct_is_known
+    from given_events
+-- change_tables: where keys are replayed, from here
+    left anti join replayed_keys
+        on xxhash64(given_events.`order`, given_events.`it's`) = replayed_keys._ct_key
+    union all
+    select `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at, _is_replayed, _ct_is_known
+    from replayed_events
+-- change_tables: where keys are replayed, to here
+
+),
+
+truncates as (
+
+    select _change_seq, _changed_at, _transaction_id, _change_id
+    from lake.dedup_feed__full__state
+    where
+        _mark is null
+        and _change_op = 'truncate'
+        and _batch_id <= '20260131T110000000000_00000009'
+    union all
+    select
+        '' as _change_seq,
+        cast(null as timestamp) as _changed_at,
+        cast(null as string) as _transaction_id,
+        cast(null as string) as _change_id
+    union all
+    select
+        '20260131120000250000000000000000015' as _change_seq,
+        cast(null as timestamp) as _changed_at,
+        cast(null as string) as _transaction_id,
+        cast(null as string) as _change_id
+
+),
+
+floors as (
+
+    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _ct_floors
+    from truncates
+
+),
+
+spans as (
+
+    select
+        *,
+        lead(_change_seq) over (
+            partition by `order`, `it's`
+            order by _change_seq, _precedence, _change_id
+        ) as _ct_next_in_span
+    from all_events
+
+),
+
+floored_events as (
+
+    select
+        spans.*,
+        case when not _is_deleted then get(
+            filter(
+                floors._ct_floors,
+                floor -> floor._change_seq > spans._change_seq
+                and (spans._ct_next_in_span is null or floor._change_seq <= spans._ct_next_in_span)
+            ),
+            0
+        ) end as _ct_floor
+    from spans
+    cross join floors
+
+),
+
+ended_events as (
+
+    select
+        `order`, `it's`,
+        if(_ct_is_floor, null, `name with spaces`) as `name with spaces`,
+        if(_ct_is_floor, 'truncate', _change_op) as _change_op,
+        if(_ct_is_floor, _ct_floor['_change_seq'], _change_seq) as _change_seq,
+        if(_ct_is_floor, _ct_floor['_changed_at'], _changed_at) as _changed_at,
+        if(_ct_is_floor, _ct_floor['_transaction_id'], _transaction_id) as _transaction_id,
+        if(_ct_is_floor, _ct_floor['_change_id'], _change_id) as _change_id,
+        if(_ct_is_floor, 1, _precedence) as _precedence,
+        if(_ct_is_floor, true, _is_deleted) as _is_deleted,
+        if(_ct_is_floor, false, _ct_enters) as _ct_enters,
+        if(_ct_is_floor, null, _valid_from) as _valid_from,
+        if(_ct_is_floor, null, _valid_from_seq) as _valid_from_seq,
+        if(_ct_is_floor, null, _latest_at) as _latest_at,
+        if(_ct_is_floor, false, _ct_is_known) as _ct_is_known,
+        _is_replayed
+    from floored_events
+        lateral view explode(if(_ct_floor is null, array(false), array(false, true))) as _ct_is_floor
+
+),
+
+touched_keys as (
+
+    select distinct `order`, `it's`
+    from all_events
+    where _transaction_id is not null and (_ct_enters or _is_deleted)
+    group by `order`, `it's`, _transaction_id
+    having bool_or(_ct_enters) and bool_or(_is_deleted)
+
+),
+
+touched_events as (
+
+    select
+        given.`order`, given.`it's`,
+        collect_list(struct(
+            given._change_seq,
+            given._precedence,
+            given._change_id,
+            given._transaction_id,
+            case
+                when given._precedence = 1 then 'empties'
+                when given._is_deleted then 'takes'
+                when given._ct_enters then 'adds'
+                else 'sets'
+            end as _ct_effect
+        )) as _ct_events
+    from all_events as given
+    left semi join touched_keys
+        on given.`order` <=> touched_keys.`order` and given.`it's` <=> touched_keys.`it's`
+    group by given.`order`, given.`it's`
+
+),
+
+ordered_events as (
+
+    select
+        `order`, `it's`,
+        array_sort(concat(
+            _ct_events,
+            transform(_ct_floors, floor -> named_struct(
+                '_change_seq', floor._change_seq,
+                '_precedence', cast(1 as bigint),
+                '_change_id', floor._change_id,
+                '_transaction_id', floor._transaction_id,
+                '_ct_effect', 'empties'
+            ))
+        )) as _ct_events
+    from touched_events
+    cross join floors
+
+),
+
+events_with_rows as (
+
+    select
+        *,
+        rows_at_key(_ct_events._change_id, _ct_events._ct_effect, _ct_events._transaction_id) as _ct_rows
+    from ordered_events
+
+),
+
+rows_of_events as (
+
+    select
+        `order`, `it's`,
+        _ct_pair._ct_events._change_seq as _change_seq,
+        _ct_pair._ct_events._precedence as _precedence,
+        _ct_pair._ct_events._change_id as _change_id,
+        _ct_pair._ct_events._ct_effect as _ct_effect,
+        _ct_pair._ct_rows.row_id as _ct_row,
+        _ct_pair._ct_rows.takes_covered_row as _ct_takes_covered_row,
+        _ct_pair._ct_rows.covered_by as _ct_covered_by
+    from events_with_rows
+        lateral view explode(arrays_zip(_ct_events, _ct_rows)) as _ct_pair
+
+),
+
+followed_events as (
+
+    select ended_events.*
+    from ended_events
+    left anti join rows_of_events
+        on
+            ended_events.`order` <=> rows_of_events.`order` and ended_events.`it's` <=> rows_of_events.`it's`
+            and ended_events._change_seq = rows_of_events._change_seq
+            and ended_events._precedence = rows_of_events._precedence
+            and ended_events._change_id <=> rows_of_events._change_id
+            and rows_of_events._ct_takes_covered_row
+
+),
+
+placed_events as (
+
+    select
+        *,
+        max(coalesce(_latest_at, _changed_at)) over in_order as _ct_running_at,
+        lead(_change_seq) over in_order as _ct_next_seq
+    from followed_events
+    window in_order as (
+        partition by `order`, `it's`
+        order by _change_seq, _precedence, _change_id
+    )
+
+),
+
+folded as (
+
+    select *
+    from placed_events
+    where _ct_next_seq is null or _ct_next_seq <> _change_seq
+
+),
+
+-- a version begins where a key begins or ends to live, or a tracked column changes
+compared_events as (
+
+    select
+        *,
+        not coalesce(
+            _is_deleted = lag(_is_deleted) over in_order
+            and (_is_deleted or struct(`order`, `it's`, `name with spaces`) <=> lag(struct(`order`, `it's`, `name with spaces`)) over in_order),
+            false
+        ) as _ct_begins
+    from folded
+    window in_order as (partition by `order`, `it's` order by _change_seq)
+
+),
+
+-- each event with the beginning of its version; the last of a version also has that of the next, which follows it
+begun_events as (
+
+    select
+        *,
+        lead(_ct_begins, 1, true) over in_order as _ct_ends,
+        last_value(
+            case
+                when _ct_begins
+                    then struct(
+                        if(_ct_is_known, _valid_from_seq, _change_seq) as seq,
+                        if(_ct_is_known, _valid_from, _ct_running_at) as `at`
+                    )
+            end,
+            true
+        ) over in_order as _ct_beginning,
+        lead(
+            case
+                when _ct_begins
+                    then struct(
+                        if(_ct_is_known, _valid_from_seq, _change_seq) as seq,
+                        if(_ct_is_known, _valid_from, _ct_running_at) as `at`
+                    )
+            end
+        ) over in_order as _ct_next_beginning
+    from compared_events
+    window in_order as (partition by `order`, `it's` order by _change_seq)
+
+),
+
+versions as (
+
+    select
+        cast(null as string) as _mark,
+        false as _ct_is_withdrawn,
+        _change_seq,
+        _change_op,
+        _change_id,
+        _precedence,
+        _is_deleted,
+        _is_replayed,
+        _changed_at,
+        _transaction_id,
+        _ct_next_beginning is null as _is_last,
+        _ct_running_at as _latest_at,
+        _ct_beginning['at'] as _valid_from,
+        _ct_next_beginning['at'] as _valid_to,
+        _ct_beginning['seq'] as _valid_from_seq,
+        _ct_next_beginning['seq'] as _valid_to_seq,
+        _ct_next_beginning is null and not _is_deleted as _is_current,
+        `order`, `it's`, `name with spaces`
+    from begun_events
+    where _ct_ends
+
+)
+
+
+select *
+from versions
+-- change_tables: where keys are replayed, from here
+union all
+-- what the state has of replayed keys is withdrawn where no version takes its place (see `_with_mark`)
+select
+    stale_versions._mark,
+    true as _ct_is_withdrawn,
+    stale_versions._change_seq, stale_versions._change_op, stale_versions._change_id, stale_versions._precedence, stale_versions._is_deleted, stale_versions._is_replayed, stale_versions._changed_at, stale_versions._transaction_id, stale_versions._is_last, stale_versions._latest_at, stale_versions._valid_from, stale_versions._valid_to, stale_versions._valid_from_seq, stale_versions._valid_to_seq, stale_versions._is_current, stale_versions.`order`, stale_versions.`it's`, stale_versions.`name with spaces`
+from lake.history_feed__full__state as stale_versions
+left semi join replayed_keys
+    on xxhash64(stale_versions.`order`, stale_versions.`it's`) = replayed_keys._ct_key
+where stale_versions._mark is null
+-- change_tables: where keys are replayed, to here
