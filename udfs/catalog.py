@@ -297,12 +297,12 @@ CATALOG: tuple[SqlFunction, ...] = (
         return_type="array<struct<row_id string, takes_covered_row boolean, covered_by string>>",
         description=(
             "The row that each event of a key is about, where rows move between keys. The events are three arrays of "
-            "one length, in their order. An effect is `adds` (a row moves to the key), `takes` (the row that came first "
-            "has left or is deleted), `empties` (a truncate or a load: no row is left), or `sets` (any other change, "
-            "about the row that came last). Rows are together at a key within one transaction only: then the row that "
-            "came last has covered the others for good. `row_id` is the change that brought the row to the key. "
-            "`takes_covered_row` is true where a row left that another had covered. `covered_by` is the `row_id` of the "
-            "row that covered the one which this event brought."
+            "one length, in their order. An effect is `adds` (a row moves to the key), `takes` (the row that came "
+            "first has left or is deleted), `empties` (a truncate or a load: no row is left), or `sets` (any other "
+            "change, about the row that came last). Rows are together at a key within one transaction only: then the "
+            "row that came last has covered the others for good. `row_id` is the change that brought the row to the "
+            "key. `takes_covered_row` is true where a row left that another had covered. `covered_by` is the `row_id` "
+            "of the row that covered the one which this event brought."
         ),
         null_behaviour=(
             "Null where an array is null, or the lengths differ. A null effect is `sets`, a null transaction is one of "

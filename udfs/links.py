@@ -43,9 +43,9 @@ def reached_names(starts: pa.Array, names: pa.Array, others: pa.Array) -> pa.Arr
     (n,): in each row two lists of one length; `names[i]` and `others[i]` are linked, in both directions, unless one of
     them is null.
 
-    Returns array<string>, shape (n,): each name that is reached once, in the order in which it is found, without nulls.
-    The row is null where a list is null, or where `names` and `others` differ in length. Raises TypeError for columns of
-    another type, never for a value.
+    Returns array<string>, shape (n,): each name that is reached, once, in the order in which it is found, and no nulls.
+    The row is null where a list is null, or where `names` and `others` differ in length. Raises TypeError for columns
+    of another type, never for a value.
 
     Source: rows that move from key to key. A change that comes late to one key can change every key that moves connect
     with it.
@@ -58,7 +58,9 @@ def reached_names(starts: pa.Array, names: pa.Array, others: pa.Array) -> pa.Arr
     names = require_type("reached_names", "names", names, ("array<string>",))
     others = require_type("reached_names", "others", others, ("array<string>",))
     rows: list[list[str] | None] = []
-    for row_starts, row_names, row_others in zip(*(lists.to_pylist() for lists in (starts, names, others)), strict=True):
+    for row_starts, row_names, row_others in zip(
+        *(lists.to_pylist() for lists in (starts, names, others)), strict=True
+    ):
         if row_starts is None or row_names is None or row_others is None or len(row_names) != len(row_others):
             rows.append(None)
         else:

@@ -32,7 +32,7 @@ def rows_at_key(change_ids: pa.Array, effects: pa.Array, transaction_ids: pa.Arr
     its events:
 
         row_id              the change that brought the row to this key, null where an event finds none
-        takes_covered_row   whether a row left that another had covered already, so that the key shows the same as before
+        takes_covered_row   whether a row left that another had covered already: the key shows the same as before
         covered_by          for the event that brought a row which another has covered for good: the other's `row_id`
 
     The row is null where a list is null or their lengths differ. Raises TypeError for columns of another type, never

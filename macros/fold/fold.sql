@@ -112,7 +112,7 @@ decided_events as (
     Partial images laid over each other along the order of a row: see `judged_steps` for which of them change it.
 -#}
 {% macro _overlaid_steps(spec, run) -%}
-{%- set passed_on = change_tables.event_columns(spec, run) + ['_is_replayed'] + change_tables._kept_columns(run).keys() | list -%}
+{%- set passed_on = change_tables.event_columns(spec, run) + ['_is_replayed'] + change_tables.kept_columns(run).keys() | list -%}
 {{ change_tables.judged_steps(spec, run) }},
 
 overlaid_events as (

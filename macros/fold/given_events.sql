@@ -8,7 +8,7 @@
 -#}
 {% macro given_event_steps(spec, run, log, state) -%}
 {%- set columns = spec.column_names + change_tables.event_columns(spec, run) -%}
-{%- set kept = change_tables._kept_columns(run) -%}
+{%- set kept = change_tables.kept_columns(run) -%}
 {{ change_tables.new_event_steps(spec, run, log) }},
 
 {% if run.run == 'since' -%}
@@ -62,18 +62,18 @@
 
 
 {% macro given_events(run) -%}
-    {{- 'ended_events' if run.has_floors else change_tables._unended_events(run) -}}
+    {{- 'ended_events' if run.has_floors else change_tables.unended_events(run) -}}
 {%- endmacro %}
 
 
 {#- The given events without what truncates and loads did. -#}
-{% macro _unended_events(run) -%}
+{% macro unended_events(run) -%}
     {{- 'all_events' if run.looks else 'given_events' -}}
 {%- endmacro %}
 
 
 {#- The columns of a history's rows (name -> type) that its next run goes on from. -#}
-{% macro _kept_columns(run) %}
+{% macro kept_columns(run) %}
     {% do return(
         {'_valid_from': 'timestamp', '_valid_from_seq': 'string', '_latest_at': 'timestamp'} if run.history else {}
     ) %}
@@ -174,7 +174,7 @@ known_events as (
 {% macro _known_columns(spec, run) -%}
 {{ change_tables.column_list(spec.column_names, 'last_events') }},
         {%- set made = {'_present_columns': 'cast(null as array<string>) as _present_columns', '_ct_enters': 'false as _ct_enters', '_form': run.form ~ ' as _form'} -%}
-        {%- for name in change_tables.event_columns(spec, run) + change_tables._kept_columns(run).keys() | list %}
+        {%- for name in change_tables.event_columns(spec, run) + change_tables.kept_columns(run).keys() | list %}
         {{ made.get(name, 'last_events.' ~ name) }}{{ ',' if not loop.last }}
         {%- endfor %}
 {%- endmacro %}
@@ -241,7 +241,7 @@ replayed_events as (
 
     select
         {{ change_tables.column_list(spec.column_names + change_tables.event_columns(spec, run), 'logged_events') }},
-        {%- for name in change_tables._kept_columns(run) %}
+        {%- for name in change_tables.kept_columns(run) %}
         null as {{ name }},
         {%- endfor %}
         true as _is_replayed,
@@ -395,7 +395,7 @@ spans as (
             partition by {{ change_tables.column_list(spec.key) }}
             order by _change_seq, _precedence, _change_id
         ) as _ct_next_in_span
-    from {{ change_tables._unended_events(run) }}
+    from {{ change_tables.unended_events(run) }}
 
 ),
 
@@ -423,7 +423,7 @@ ended_events as (
         {%- for name in spec.column_names if name not in spec.key %}
         if(_ct_is_floor, null, {{ change_tables.quoted(name) }}) as {{ change_tables.quoted(name) }},
         {%- endfor %}
-        {%- for name in change_tables.event_columns(spec, run) + change_tables._kept_columns(run).keys() | list + ['_ct_is_known'] %}
+        {%- for name in change_tables.event_columns(spec, run) + change_tables.kept_columns(run).keys() | list + ['_ct_is_known'] %}
         if(_ct_is_floor, {{ of_floor.get(name, 'null') }}, {{ name }}) as {{ name }},
         {%- endfor %}
         _is_replayed

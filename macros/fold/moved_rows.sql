@@ -10,7 +10,7 @@
     exchanged_only   only keys that one transaction both entered and ended: no other key has an end of a covered row
 -#}
 {% macro row_steps(spec, run, exchanged_only) -%}
-{%- set given = change_tables._unended_events(run) -%}
+{%- set given = change_tables.unended_events(run) -%}
 touched_keys as (
 
     {% if exchanged_only -%}

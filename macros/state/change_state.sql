@@ -30,7 +30,7 @@
             {{ change_tables.create_batch_table(kept, change_tables.kept_events(sql)) }}
         {%- endcall -%}
         {%- set late = run_query('select count(*) as late from ' ~ kept ~ ' where _ct_is_late').rows[0][0] | int -%}
-        {%- do run.update({'replays': late > 0}) -%}
+        {%- set run = dict(run, replays=late > 0) -%}
         {%- if run.replays -%}
             {%- call statement('replayed') -%}
                 insert into {{ kept }}

@@ -97,7 +97,7 @@ def _state(kind: str, name: str, log: dict[str, Any] | None = None) -> Shape:
 
 
 def state_since(kind: str, name: str, log: dict[str, Any] | None = None, late: int | None = None) -> Shape:
-    """A later run, over a log that has taken in one more batch: all of it in time, unless `late` says how many events are late."""
+    """A later run, over a log that has one more batch: all in time, unless `late` says how many events are late."""
     model = f"{kind}_feed__{name}"
     batch = "20260131T110000000000_00000009"
     came = {"batch": batch, "extends": FIRST_BATCH if late is None else None}

@@ -1,7 +1,8 @@
-"""Which run of a state follows from the log's mark, its own, and a look at new events."""
+"""Which run of a state follows from the log's mark and its own, and what it does where events have come late."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -14,8 +15,9 @@ BATCH = "20260131T110000000000_00000009"
 LATER = "20260131T113000000000_00000010"
 EXTENDED = {"batch": BATCH, "extends": FIRST_BATCH}
 FIRST = {"run": "first", "mark_before": None}
-ADDS = {"run": "since", "replays": False, "log_is_outdated": False}
-LATER_FLOOR = {"floor": "20260131120000250000000000000000016", "loads": []}
+ADDS = {"run": "since", "log_is_outdated": False}
+IN_TIME = {"in_time": True, "looks": True}
+PERHAPS_LATE = {"in_time": False, "looks": True}
 
 
 def _note(shapes: Shapes, shape: Shape, **given: Any) -> dict[str, Any]:
@@ -28,9 +30,9 @@ def _has(note: dict[str, Any], expected: dict[str, Any]) -> None:
 
 # what the log's mark and the state's say, against what a first run of each wrote -> what the run is
 OF_MARKS: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, dict[str, Any]]] = {
-    "a state that was never built": ("current_feed__full", {}, None, FIRST | {"kept_step": None}),
+    "a state that was never built": ("current_feed__full", {}, None, FIRST | {"looks": False}),
     "the same batch": ("current_feed__full", {}, {}, {"run": "nothing new"}),
-    "a later batch": ("current_feed__full", {"batch": BATCH}, {}, ADDS | {"ends_older_keys": False, "kept_step": None}),
+    "a later batch": ("current_feed__full", {"batch": BATCH}, {}, ADDS | {"ends_older_keys": False, "looks": False}),
     "a log that was built anew": ("current_feed__full", {"log": BATCH, "batch": BATCH}, {}, FIRST),
     "a change withdrawn since": ("current_feed__full", {"batch": BATCH, "rebuild": BATCH}, {}, FIRST),
     "a change withdrawn before": (
@@ -53,7 +55,7 @@ OF_MARKS: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, dict[str, 
         "current_feed__full",
         {"batch": BATCH} | FLOOR,
         {},
-        ADDS | {"ends_older_keys": True, "has_floors": True, "kept_step": None},
+        ADDS | {"ends_older_keys": True, "has_floors": True, "looks": False},
     ),
     "a truncate before": (
         "current_feed__full",
@@ -67,17 +69,20 @@ OF_MARKS: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, dict[str, 
         None,
         FIRST | {"ends_older_keys": False, "has_floors": True},
     ),
-    "a history, changes in time, no look": ("history_feed__full", EXTENDED, {}, ADDS | {"late": False}),
-    "partial images, changes in time, no look": ("current_feed__partial", EXTENDED, {}, ADDS | {"late": False}),
+    "a history, changes in time, no look": ("history_feed__full", EXTENDED, {}, ADDS | {"looks": False}),
+    "partial images, changes in time, no look": ("current_feed__partial", EXTENDED, {}, ADDS | {"looks": False}),
     "a history that has taken in the same batch": ("history_feed__full", EXTENDED, EXTENDED, {"run": "nothing new"}),
     # a state that is ahead of its log, which was restored by hand: nothing, until the log has a later batch
     "a log that seems older": ("history_feed__full", {}, {"batch": BATCH}, {"run": "nothing new"}),
-    "moves of partial images": (
-        "current_feed__partial",
-        MOVES,
-        None,
-        FIRST | {"follows_rows": True, "kept_step": "given_events"},
+    "a first run over moves": ("current_feed__full", MOVES, None, FIRST | {"folds": True, "looks": False}),
+    "moves of full images, in time": ("current_feed__full", EXTENDED | MOVES, {}, ADDS | {"folds": True} | IN_TIME),
+    "moves of partial images, in time": ("current_feed__partial", EXTENDED | MOVES, {}, ADDS | IN_TIME),
+    "moves of a history, in time": ("history_feed__full", EXTENDED | MOVES, {}, ADDS | IN_TIME),
+    "moves of full images, perhaps late": ("current_feed__full", {"batch": BATCH} | MOVES, {}, ADDS | PERHAPS_LATE),
+    "full images without moves, perhaps late": (
+        "current_feed__full", {"batch": BATCH}, {}, ADDS | {"folds": False, "looks": False},
     ),
+    "a column that was added": ("current_feed__partial", EXTENDED | ADDED, {}, ADDS | ADDED | {"looks": False}),
 }  # fmt: skip
 
 
@@ -103,59 +108,8 @@ def test_a_full_refresh_does_not_ask_for_the_mark_of_the_state(shapes: Shapes) -
     ]
 
 
-# the log's mark, what a look finds -> what the run is; None: what is not asked
-AFTER_A_LOOK: dict[str, tuple[str, str, dict[str, Any], dict[str, int], dict[str, Any]]] = {
-    "nothing late": ("history", "full", {}, {"late": 0, "rebuild": 0}, ADDS | {"late": False, "kept_step": None}),
-    "late events": (
-        "history", "full", {}, {"late": 2, "rebuild": 0},
-        {"run": "since", "late": True, "replays": True, "kept_step": "given_events"},
-    ),
-    "late events of a log with truncates": (
-        "history", "full", FLOOR, {"late": 1, "rebuild": 0},
-        {"run": "since", "late": True, "replays": True, "has_floors": True},
-    ),
-    "a truncate before what is folded": (
-        "history", "full", FLOOR, {"late": 0, "rebuild": 1}, FIRST | {"ends_older_keys": False},
-    ),
-    "full images of a current state": ("current", "full", {}, {}, ADDS | {"late": False}),
-    "moves without exchanges": (
-        "current", "full", MOVES, {"exchanges": 0}, ADDS | {"exchanges": False, "kept_step": None},
-    ),
-    "exchanges": (
-        "current", "full", MOVES, {"exchanges": 1},
-        {"run": "since", "exchanges": True, "replays": True, "follows_rows": False, "kept_step": "key_events"},
-    ),
-    "exchanges, and a truncate after the moves": (
-        "current", "full", MOVES | LATER_FLOOR, {"exchanges": 1, "rebuild": 1},
-        FIRST | {"exchanges": True, "replays": False},
-    ),
-    "late exchanges of a history": (
-        "history", "full", MOVES, {"late": 1, "rebuild": 0, "exchanges": 1},
-        {"run": "since", "late": True, "exchanges": True, "replays": True},
-    ),
-    "partial images": (
-        "current", "partial", {}, {"late": 0, "rebuild": 0}, ADDS | {"follows_rows": False, "kept_step": None},
-    ),
-    "partial images with truncates": (
-        "current", "partial", FLOOR, {"late": 0, "rebuild": 0}, ADDS | {"kept_step": "given_events"},
-    ),
-    "partial images that move in time": (
-        "current", "partial", MOVES, {"late": 0, "rebuild": 0, "late_moves": 0, "open_exchanges": 0},
-        ADDS | {"follows_rows": True, "kept_step": "given_events"},
-    ),
-    "partial images, late to a key that rows moved to": (
-        "current", "partial", MOVES, {"late": 1, "rebuild": 0, "late_moves": 1, "open_exchanges": 0},
-        FIRST | {"follows_rows": True},
-    ),
-    "the rest of a transaction that exchanges rows": (
-        "current", "partial", MOVES, {"late": 0, "rebuild": 0, "late_moves": 0, "open_exchanges": 1}, FIRST,
-    ),
-    "a column that was added": ("current", "partial", ADDED, {"late": 0, "rebuild": 0}, ADDS | ADDED),
-}  # fmt: skip
-
-
-# the log's mark, the state's -> a look is asked for, since nothing says that all came in time
-LOOKED_AT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+# the log's mark, the state's -> events may be late, since nothing says that all came in time
+PERHAPS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "late changes": ({"batch": BATCH, "extends": None}, {}),
     "a log of layout 0": ({"batch": BATCH}, {}),
     "a state that lacks two batches": ({"batch": LATER, "extends": BATCH}, {}),
@@ -166,22 +120,43 @@ LOOKED_AT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", LOOKED_AT)
+@pytest.mark.parametrize("name", PERHAPS)
 @pytest.mark.parametrize("model", ["history_feed__full", "current_feed__partial"])
-def test_a_look_is_spared_only_where_the_log_says_that_all_came_in_time(shapes: Shapes, name: str, model: str) -> None:
-    log, state = LOOKED_AT[name]
-    shape = Shape(
-        model,
-        {f"dedup_{model.split('_', 1)[1]}": log, model: state},
-        {"met_events": [{"late": 1, "rebuild": 0}]},
-    )
-    _has(_note(shapes, shape), {"run": "since", "late": True})
+def test_a_run_is_in_time_only_where_the_log_says_so(shapes: Shapes, name: str, model: str) -> None:
+    log, state = PERHAPS[name]
+    _has(_note(shapes, Shape(model, {f"dedup_{model.split('_', 1)[1]}": log, model: state})), ADDS | PERHAPS_LATE)
 
 
-@pytest.mark.parametrize("name", AFTER_A_LOOK)
-def test_what_a_look_at_new_events_finds_decides_the_run(shapes: Shapes, name: str) -> None:
-    kind, entry, log, looked, expected = AFTER_A_LOOK[name]
-    _has(_note(shapes, state_since(kind, entry, log, **looked)), expected)
+def _statements(run: Run) -> list[str]:
+    """What a run sends that is about the events it keeps, and what it writes, by the words that it begins with."""
+    return [sql.split("\n")[0] for sql in run.sent if re.search("__batch_[0-9]", sql) or sql.startswith("merge")]
+
+
+@pytest.mark.parametrize("model", ["history_feed__full", "current_feed__partial"])
+@pytest.mark.parametrize("log", [{}, MOVES, FLOOR, MOVES | FLOOR], ids=["plain", "moves", "floor", "moves and floor"])
+@pytest.mark.parametrize("late", [0, 2])
+def test_keys_are_replayed_only_where_a_look_at_the_kept_events_finds_late_ones(
+    shapes: Shapes, model: str, log: dict[str, Any], late: int
+) -> None:
+    kind, _, entry = model.partition("_feed__")
+    run = shapes.run(state_since(kind, entry, log, late=late))
+    kept = f"lake.{model}__batch_20260131t120000000000_00000000"
+    assert _statements(run) == [
+        f"create table {kept}",
+        f"select count(*) as late from {kept} where _ct_is_late",
+        *([f"insert into {kept}"] if late else []),
+        f"merge into lake.{model}__state as target",
+        f"drop table if exists {kept}",
+    ]
+    (merge,) = (sql for sql in run.sent if sql.startswith("merge"))
+    assert ("replayed_events" in merge) == (late > 0)
+    assert ("_ct_rank" in merge) == (late > 0 and kind == "history")
+    assert "-- change_tables: where keys" not in merge or late
+
+
+def test_a_run_whose_events_all_come_in_time_keeps_none(shapes: Shapes) -> None:
+    run = shapes.run(state_since("history", "partial", FLOOR | {"loads": []}))
+    assert _statements(run) == ["merge into lake.history_feed__partial__state as target"]
 
 
 # what the log's mark and the state's say -> what is said; the declared columns are what they are

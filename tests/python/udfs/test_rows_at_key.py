@@ -1,8 +1,9 @@
-"""Rows that share a key for a while: the cases of section 6 of docs/semantics.md, and a slow queue against the function."""
+"""Rows that share a key for a while: the cases of section 6 of docs/semantics.md, and a slow queue for any others."""
 
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -16,12 +17,16 @@ EFFECTS = ("adds", "takes", "sets", "empties")
 
 
 class Event(NamedTuple):
+    """What happens at the key."""
+
     change_id: str | None
     effect: str | None
     transaction_id: str | None = None
 
 
 class About(NamedTuple):
+    """What the function says of an event."""
+
     row_id: str | None
     takes_covered_row: bool = False
     covered_by: str | None = None
@@ -111,14 +116,19 @@ def test_any_events_are_as_a_queue_says(told: list[tuple[str, str | None]]) -> N
     covered: dict[str, str] = {}
 
     def close(queue: list[str]) -> list[str]:
-        covered.update(zip(queue, queue[1:], strict=False))
+        covered.update(pairwise(queue))
         return queue[-1:]
 
     queue: list[str] = []
     expected: list[About] = []
     for number, (change_id, effect, transaction) in enumerate(events):
         assert change_id is not None
-        if effect == "empties" or transaction is None or number == 0 or events[number - 1].transaction_id != transaction:
+        if (
+            effect == "empties"
+            or transaction is None
+            or number == 0
+            or events[number - 1].transaction_id != transaction
+        ):
             queue = close(queue)
         if effect == "adds" or (effect == "sets" and not queue):
             queue = [*queue, change_id]
@@ -149,7 +159,13 @@ def test_each_key_has_its_own_events_and_lists_that_do_not_fit_are_null() -> Non
     ids, effects = (pa.array(texts, pa.list_(pa.string())) for texts in lists)
     found = rows_at_key(ids, effects, pa.array([["T"], ["T"], ["T", "T"], [], ["T"]]))
     found.validate(full=True)
-    assert [rows and [row["row_id"] for row in rows] for rows in found.to_pylist()] == [["a"], None, ["b", "b"], [], None]
+    assert [rows and [row["row_id"] for row in rows] for rows in found.to_pylist()] == [
+        ["a"],
+        None,
+        ["b", "b"],
+        [],
+        None,
+    ]
 
 
 def test_columns_of_another_type_are_a_wrong_call() -> None:
