@@ -6,8 +6,9 @@
 -#}
 
 {#-
-    What an event has besides the table's own columns; `_ct_enters` where rows have moved from key to key, `_form` where
-    changes may have been logged without a column that they could have.
+    What an event has besides the table's own columns: `_ct_enters` where rows have moved from key to key, `_form` where changes may
+    have been logged without a column that they could have, and where older events count, whether it is known, which a state has
+    folded. A known event of a history has what is known of its version.
 -#}
 {% macro event_columns(spec, run) %}
     {% do return(
@@ -15,7 +16,13 @@
         + (['_present_columns'] if spec.images == 'partial' else [])
         + (['_form'] if spec.images == 'partial' and run.added else [])
         + ['_precedence', '_is_deleted'] + (['_ct_enters'] if run.moves else [])
+        + (change_tables._columns_of_version().keys() | list if run.history else []) + (['_ct_is_known'] if run.folds else [])
     ) %}
+{% endmacro %}
+
+
+{% macro _columns_of_version() %}
+    {% do return({'_valid_from': 'timestamp', '_valid_from_seq': 'string', '_latest_at': 'timestamp'}) %}
 {% endmacro %}
 
 
@@ -24,38 +31,39 @@
     has ended the key before as well, by a departure.
 -#}
 {% macro event_steps(spec, run, name, changes) -%}
-{%- set taken_over = change_tables.event_columns(spec, run) | reject('in', ['_precedence', '_is_deleted', '_ct_enters']) | list -%}
-{%- if not run.moves -%}
+{%- set made = {
+    '_precedence': change_tables.precedence('_change_op'), '_is_deleted': "_change_op = 'delete'", '_ct_is_known': 'false',
+} -%}
+{%- if run.moves -%}
+    {%- do made.update({
+        '_precedence': 'if(_ct_departs, ' ~ change_tables.precedence_of('departure') ~ ', ' ~ made['_precedence'] ~ ')',
+        '_is_deleted': '_ct_departs or ' ~ made['_is_deleted'],
+        '_ct_enters': '_key_before is not null and not _ct_departs',
+    }) -%}
+{%- endif -%}
+{%- for column, type in change_tables._columns_of_version().items() -%}
+    {%- do made.update({column: 'cast(null as ' ~ type ~ ')'}) -%}
+{%- endfor -%}
 {{ name }} as (
 
     select
-        {{ change_tables.column_list(spec.column_names) }},
-        {{ change_tables.column_list(taken_over) }},
-        {{ change_tables.precedence('_change_op') }} as _precedence,
-        _change_op = 'delete' as _is_deleted
-    from {{ changes }}
-
-)
-{%- else -%}
-{{ name }} as (
-
-    select
-    {%- for name in spec.column_names %}
-        {% if name in spec.key -%}
-        if(_ct_departs, _key_before[{{ change_tables.text_literal(name) }}], {{ change_tables.quoted(name) }}) as {{ change_tables.quoted(name) }},
+    {%- for column in spec.column_names %}
+        {%- set value = change_tables.quoted(column) %}
+        {% if not run.moves -%}
+        {{ value }},
         {%- else -%}
-        if(_ct_departs, null, {{ change_tables.quoted(name) }}) as {{ change_tables.quoted(name) }},
+        if(_ct_departs, {{ '_key_before[' ~ change_tables.text_literal(column) ~ ']' if column in spec.key else 'null' }}, {{ value }}) as {{ value }},
         {%- endif %}
     {%- endfor %}
-        {{ change_tables.column_list(taken_over) }},
-        if(_ct_departs, {{ change_tables.precedence_of('departure') }}, {{ change_tables.precedence('_change_op') }}) as _precedence,
-        _ct_departs or _change_op = 'delete' as _is_deleted,
-        _key_before is not null and not _ct_departs as _ct_enters
+    {%- for column in change_tables.event_columns(spec, run) %}
+        {{ made[column] ~ ' as ' ~ column if column in made else column }}{{ ',' if not loop.last }}
+    {%- endfor %}
     from {{ changes }}
+    {%- if run.moves %}
         lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
+    {%- endif %}
 
 )
-{%- endif -%}
 {%- endmacro %}
 
 

@@ -112,7 +112,6 @@ decided_events as (
     Partial images laid over each other along the order of a row: see `judged_steps` for which of them change it.
 -#}
 {% macro _overlaid_steps(spec, run) -%}
-{%- set passed_on = change_tables.event_columns(spec, run) + ['_is_replayed'] + change_tables.kept_columns(run).keys() | list -%}
 {{ change_tables.judged_steps(spec, run) }},
 
 overlaid_events as (
@@ -135,15 +134,14 @@ overlaid_events as (
         ) as {{ change_tables.quoted(name) }},
         {%- endif %}
         {%- endfor %}
-        {%- for name in passed_on if name != '_is_deleted' %}
+        {%- for name in change_tables.event_columns(spec, run) if name != '_is_deleted' %}
         {{ name }},
         {%- endfor %}
         not _ct_lives as _is_deleted,
         {%- if run.moves %}
         _ct_takes_covered_row,
         {%- endif %}
-        _ct_has_lived,
-        _ct_is_known
+        _ct_has_lived
     from decided_events
     window in_order as (
         partition by {{ change_tables._same_row(spec, run) }}

@@ -3,12 +3,11 @@
     also the last one that the state has folded of each of their keys (`_ct_is_known`).
 
     Where an event may have come late (`run.looks`), the run keeps these events in a table of its own and looks there for such
-    (`_ct_is_late`). Where there are any, the keys that they reach are replayed: all that the log holds of them is added to that
-    table, is folded, and replaces what the state has of them (`_is_replayed`). Where there are none, these steps are left out.
+    (`_ct_is_late`). Where there are any, the keys that they reach are replayed: all that the log has of them is added to that
+    table, is folded, and replaces what the state has of them. Where there are none, these steps are left out.
 -#}
 {% macro given_event_steps(spec, run, log, state) -%}
-{%- set columns = spec.column_names + change_tables.event_columns(spec, run) -%}
-{%- set kept = change_tables.kept_columns(run) -%}
+{%- set columns = change_tables.column_list(spec.column_names + change_tables.event_columns(spec, run)) -%}
 {{ change_tables.new_event_steps(spec, run, log) }},
 
 {% if run.run == 'since' -%}
@@ -17,46 +16,26 @@
 {% endif -%}
 {{ 'met_events' if run.looks else 'given_events' }} as (
 
-    select
-        {{ change_tables.column_list(columns) }},
-        {%- for name, type in kept.items() %}
-        cast(null as {{ type }}) as {{ name }},
-        {%- endfor %}
-        false as _is_replayed,
-        false as _ct_is_known
+    select {{ columns }}
     from events
     {%- if run.run == 'since' %}
     union all
-    select
-        {{ change_tables.column_list(columns + kept.keys() | list) }},
-        false as _is_replayed,
-        true as _ct_is_known
+    select {{ columns }}
     from known_events
-    {%- endif %}
-    {%- if run.looks and run.moves and not run.in_time %}
-    union all
-    select
-        {%- for name in spec.column_names %}
-        {{ change_tables.quoted(name) if name in spec.key else 'null as ' ~ change_tables.quoted(name) }},
-        {%- endfor %}
-        {%- for name in columns[spec.column_names | length:] + kept.keys() | list + ['_is_replayed', '_ct_is_known'] %}
-        {{ '_change_seq' if name == '_change_seq' else 'null as ' ~ name }}{{ ',' if not loop.last }}
-        {%- endfor %}
-    from known_ends
     {%- endif %}
 
 )
 {%- if run.looks -%}
 ,
 
-{{ change_tables._late_event_steps(spec, run, columns + kept.keys() | list, log) }}
+{{ change_tables._late_event_steps(spec, run, columns) }},
+
+{{ change_tables._replayed_event_steps(spec, run, columns, log) }}
 {%- endif -%}
 {%- if run.has_floors -%}
 ,
 
-{{ change_tables._floor_steps(run, log) }},
-
-{{ change_tables._ended_event_steps(spec, run) }}
+{{ change_tables._ended_event_steps(spec, run, log) }}
 {%- endif -%}
 {%- endmacro %}
 
@@ -72,35 +51,31 @@
 {%- endmacro %}
 
 
-{#- The columns of a history's rows (name -> type) that its next run goes on from. -#}
-{% macro kept_columns(run) %}
-    {% do return(
-        {'_valid_from': 'timestamp', '_valid_from_seq': 'string', '_latest_at': 'timestamp'} if run.history else {}
-    ) %}
-{% endmacro %}
-
-
 {#-
-    What the state knows of the keys that the run has events of, and of the keys that a truncate or a load ends. `known_ends` has
-    the places where rows left keys by what is folded: one that another row had covered has left no trace in the state.
+    What the state knows of the keys that the run has events of, and of those that a truncate or a load ends or should have ended
+    before. `last_ends` has the keys, by their hashes, that rows left by what is folded: an end of a row that another had covered
+    has left no trace in the state.
 -#}
 {% macro _known_event_steps(spec, run, log, state) -%}
+{%- set made = {
+    '_present_columns': 'cast(null as array<string>)', '_ct_enters': 'false', '_form': run.form, '_ct_is_known': 'true',
+} -%}
+{%- set may_have_new_floors = run.looks and run.has_floors and not run.in_time -%}
+{%- set ended = [] -%}
+{%- if run.ends_older_keys -%}
+    {%- do ended.append('(not last_events._is_deleted and last_events._change_seq < ' ~ change_tables.text_literal(run.mark.floor) ~ ')') -%}
+{%- endif -%}
+{%- if may_have_new_floors -%}
+    {%- do ended.append('last_events._change_seq >= (select min(_change_seq) from new_floors)') -%}
+{%- endif -%}
 known_keys as (
 
-    select distinct {{ change_tables.column_list(spec.key) }}
+    select distinct {{ change_tables.column_list(spec.key) }}{{ ', true as _ct_has_events' if ended }}
     from events
 
 ),
 
-last_events as (
-
-    select *
-    from {{ state }}
-    where {{ '_mark is null and _is_last' if run.history else '_mark is null' }}
-
-),
-
-{% if run.looks and run.has_floors and not run.in_time -%}
+{% if may_have_new_floors -%}
 new_floors as (
 
     select _change_seq
@@ -119,27 +94,21 @@ new_floors as (
 
 {% endif -%}
 {%- if run.looks and run.moves and not run.in_time -%}
-{%- set keys = change_tables.keys_of(spec) -%}
-known_moves_and_deletes as (
+last_ends as (
 
-    select *
+    select
+        _ct_key,
+        max(_change_seq) as _ct_end_seq
     from {{ log }}
+        lateral view explode(array(
+            if(_change_op = 'delete', {{ change_tables.key_hash(spec.key) }}, null),
+            if(_key_before is not null, xxhash64(_key_before), null)
+        )) as _ct_key
     where
         _mark is null
         and (_key_before is not null or _change_op = 'delete')
         and _batch_id <= '{{ run.mark_before.batch }}'
-
-),
-
-{{ change_tables.event_steps(keys, run, 'known_entries_and_ends', 'known_moves_and_deletes') }},
-
-known_ends as (
-
-    select known_entries_and_ends.*
-    from known_entries_and_ends
-    left semi join known_keys
-        on {{ change_tables.same_key(spec.key, 'known_entries_and_ends', 'known_keys') }}
-    where known_entries_and_ends._is_deleted
+    group by _ct_key
 
 ),
 
@@ -147,81 +116,127 @@ known_ends as (
 known_events as (
 
     select
-        {{ change_tables._known_columns(spec, run) }}
-    from last_events
-    left semi join known_keys
-        on {{ change_tables.same_key(spec.key, 'last_events', 'known_keys') }}
-    {%- if run.ends_older_keys or (run.looks and run.has_floors and not run.in_time) %}
-    union all
-    select
-        {{ change_tables._known_columns(spec, run) }}
-    from last_events
-    left anti join known_keys
+        {{ change_tables.column_list(spec.column_names, 'last_events') }},
+        {%- for name in change_tables.event_columns(spec, run) %}
+        {{ made[name] ~ ' as ' ~ name if name in made else 'last_events.' ~ name }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    from {{ state }} as last_events
+    left {{ 'join' if ended else 'semi join' }} known_keys
         on {{ change_tables.same_key(spec.key, 'last_events', 'known_keys') }}
     where
-        {% if run.ends_older_keys -%}
-        (not last_events._is_deleted and last_events._change_seq < {{ change_tables.text_literal(run.mark.floor) }})
+        last_events._mark is null
+        {%- if run.history %}
+        and last_events._is_last
         {%- endif %}
-        {%- if run.looks and not run.in_time %}
-        {{ 'or ' if run.ends_older_keys }}last_events._change_seq >= (select min(_change_seq) from new_floors)
+        {%- if ended %}
+        and (known_keys._ct_has_events or {{ ended | join(' or ') }})
         {%- endif %}
-    {%- endif %}
 
 )
-{%- endmacro %}
-
-
-{% macro _known_columns(spec, run) -%}
-{{ change_tables.column_list(spec.column_names, 'last_events') }},
-        {%- set made = {'_present_columns': 'cast(null as array<string>) as _present_columns', '_ct_enters': 'false as _ct_enters', '_form': run.form ~ ' as _form'} -%}
-        {%- for name in change_tables.event_columns(spec, run) + change_tables.kept_columns(run).keys() | list %}
-        {{ made.get(name, 'last_events.' ~ name) }}{{ ',' if not loop.last }}
-        {%- endfor %}
 {%- endmacro %}
 
 
 {#-
     Which events are late: they come before what the state has folded of their key, or have its place, or are that one, revised;
     they are of the transaction in which rows may have exchanged the key, of which the state has but the newest; or a truncate or
-    a load comes before them that the state has not folded. Then, in `all_events`, the given events and what is replayed.
-    (`_ct_is_known` is null in `known_ends`.)
+    a load comes before what the state has folded.
 -#}
-{% macro _late_event_steps(spec, run, columns, log) -%}
-{%- set flags = ['_is_replayed', '_ct_is_known'] -%}
-placed_in_key as (
+{% macro _late_event_steps(spec, run, columns) -%}
+{%- set meets_ends = run.moves and not run.in_time -%}
+events_by_key as (
 
     select
         *,
-        max(case when _ct_is_known is null or _ct_is_known then _change_seq end) over of_key as _ct_known_seq
+        max(case when _ct_is_known then _change_seq end) over (partition by {{ change_tables.column_list(spec.key) }}) as _ct_known_seq
         {%- if run.moves -%}
         ,
-        max(case when _ct_is_known then _transaction_id end) over of_key as _ct_known_transaction
+        max(case when _ct_is_known then _transaction_id end) over (partition by {{ change_tables.column_list(spec.key) }}) as _ct_known_transaction
         {%- endif %}
     from met_events
-    window of_key as (partition by {{ change_tables.column_list(spec.key) }})
 
 ),
 
 given_events as (
-{{ change_tables.kept_from_here() }}
+    {{ change_tables.kept_from_here() }}
     select
-        {{ change_tables.column_list(columns + flags) }},
+        {{ columns }},
         coalesce(
-            {%- if run.has_floors and not run.in_time %}
-            (_ct_is_known and _change_seq >= (select min(_change_seq) from new_floors))
-            or
-            {%- endif %} (
-                not _ct_is_known and (_change_seq <= _ct_known_seq{{ ' or _transaction_id = _ct_known_transaction' if run.moves }})
-            ),
+            case
+                when not _ct_is_known
+                    then _change_seq <= {{ 'greatest(_ct_known_seq, last_ends._ct_end_seq)' if meets_ends else '_ct_known_seq' }}
+                        {{- ' or _transaction_id = _ct_known_transaction' if run.moves }}
+                {%- if run.has_floors and not run.in_time %}
+                else _change_seq >= (select min(_change_seq) from new_floors)
+                {%- endif %}
+            end,
             false
-        ) as _ct_is_late
-    from placed_in_key
-    where _ct_is_known is not null
-{{ change_tables.kept_to_here() }}
+        ) as _ct_is_late,
+        false as _ct_is_replayed
+    from events_by_key
+    {%- if meets_ends %}
+    left join last_ends
+        on {{ change_tables.key_hash(spec.key) }} = last_ends._ct_key
+    {%- endif %}
+    {{ change_tables.kept_to_here() }}
+)
+{%- endmacro %}
+
+
+{#-
+    The given events and all events of the keys that late ones reach, ending in `all_events`. Such a key is known by its hash: that
+    of a late event, and where rows move, all that moves connect with these. Two keys of one hash are both replayed.
+-#}
+{% macro _replayed_event_steps(spec, run, columns, log) -%}
+{{ change_tables.replays_from_here() }}
+late_keys as (
+
+    select distinct {{ change_tables.key_hash(spec.key) }} as _ct_key
+    from given_events
+    where _ct_is_late
+
 ),
 
-{{ change_tables.replays_from_here() }}
-{{ change_tables.replayed_key_steps(spec, run, log) }},
+{% if run.moves -%}
+-- one row: two hashes a move
+collected_moves as (
+
+    select
+        collect_list(cast(moves._ct_key as string)) as _ct_keys,
+        collect_list(cast(moves._ct_key_before as string)) as _ct_keys_before,
+        collect_set(cast(late_keys._ct_key as string)) as _ct_late_keys,
+        collect_set(cast(late_keys_before._ct_key as string)) as _ct_late_keys_before
+    from (
+        select
+            {{ change_tables.key_hash(spec.key) }} as _ct_key,
+            xxhash64(_key_before) as _ct_key_before
+        from {{ log }}
+        where
+            _mark is null
+            and _key_before is not null
+            {{- change_tables.until_mark(run) | indent }}
+    ) as moves
+    left join late_keys
+        on moves._ct_key = late_keys._ct_key
+    left join late_keys as late_keys_before
+        on moves._ct_key_before = late_keys_before._ct_key
+
+),
+
+{% endif -%}
+replayed_keys as (
+
+    select _ct_key
+    from late_keys
+    {%- if run.moves %}
+    union distinct
+    select cast(_ct_reached_key as bigint) as _ct_key
+    from collected_moves
+        lateral view explode(
+            reached_names(concat(_ct_late_keys, _ct_late_keys_before), _ct_keys, _ct_keys_before)
+        ) as _ct_reached_key
+    {%- endif %}
+
+),
 
 logged_changes as (
 
@@ -239,109 +254,47 @@ logged_changes as (
 
 replayed_events as (
 
-    select
-        {{ change_tables.column_list(spec.column_names + change_tables.event_columns(spec, run), 'logged_events') }},
-        {%- for name in change_tables.kept_columns(run) %}
-        null as {{ name }},
-        {%- endfor %}
-        true as _is_replayed,
-        false as _ct_is_known
+    select {{ columns }}
     from logged_events
     left semi join replayed_keys
         on {{ change_tables.key_hash(spec.key, 'logged_events') }} = replayed_keys._ct_key
 
 ),
-{{ change_tables.replays_to_here() }}
 
+{{ change_tables.replays_to_here() }}
 all_events as (
 
-    select {{ change_tables.column_list(columns + flags) }}
+    select {{ columns }}
     from given_events
-{{ change_tables.replays_from_here() }}
+    {{ change_tables.replays_from_here() }}
     left anti join replayed_keys
         on {{ change_tables.key_hash(spec.key, 'given_events') }} = replayed_keys._ct_key
     union all
-    select {{ change_tables.column_list(columns + flags) }}
+    select {{ columns }}
     from replayed_events
-{{ change_tables.replays_to_here() }}
+    {{ change_tables.replays_to_here() }}
 
 )
 {%- endmacro %}
 
 
 {#-
-    The keys that late events reach, by their hashes: their own, and where rows move, all that moves connect with these. Two keys
-    of one hash are both replayed.
+    The given events and, for every key that lived when the table was truncated or loaded again, its end by that: the first
+    of `floors` after an event and not after the next. `floors` has all truncates and loads in order, as one array.
 -#}
-{% macro replayed_key_steps(spec, run, log) -%}
-late_keys as (
-
-    select distinct {{ change_tables.key_hash(spec.key) }} as _ct_key
-    from given_events
-    where _ct_is_late
-
-),
-
-{% if not run.moves -%}
-replayed_keys as (
-
-    select _ct_key
-    from late_keys
-
-)
-{%- else -%}
-moves as (
-
-    select
-        {{ change_tables.key_hash(spec.key) }} as _ct_after,
-        {{ change_tables.key_hash(spec.key, '_key_before') }} as _ct_before
-    from {{ log }}
-    where
-        _mark is null
-        and _key_before is not null
-        {{- change_tables.until_mark(run) }}
-
-),
-
--- one row: two hashes a move
-collected_moves as (
-
-    select
-        collect_list(cast(moves._ct_after as string)) as _ct_after,
-        collect_list(cast(moves._ct_before as string)) as _ct_before,
-        collect_set(cast(late_after._ct_key as string)) as _ct_late_after,
-        collect_set(cast(late_before._ct_key as string)) as _ct_late_before
-    from moves
-    left join late_keys as late_after
-        on moves._ct_after = late_after._ct_key
-    left join late_keys as late_before
-        on moves._ct_before = late_before._ct_key
-
-),
-
-reached_keys as (
-
-    select reached_names(concat(_ct_late_after, _ct_late_before), _ct_after, _ct_before) as _ct_reached
-    from collected_moves
-
-),
-
-replayed_keys as (
-
-    select _ct_key
-    from late_keys
-    union distinct
-    select cast(_ct_reached_key as bigint) as _ct_key
-    from reached_keys
-        lateral view explode(_ct_reached) as _ct_reached_key
-
-)
-{%- endif -%}
-{%- endmacro %}
-
-
-{#- What ended every key of the table, in order, as one array: its truncates and, but for the first, its loads. -#}
-{% macro _floor_steps(run, log) -%}
+{% macro _ended_event_steps(spec, run, log) -%}
+{%- set of_floor = {
+    '_change_op': "'truncate'",
+    '_change_seq': "_ct_floor['_change_seq']",
+    '_changed_at': "_ct_floor['_changed_at']",
+    '_transaction_id': "_ct_floor['_transaction_id']",
+    '_change_id': "_ct_floor['_change_id']",
+    '_precedence': change_tables.precedence_of('truncate'),
+    '_is_deleted': 'true',
+    '_ct_enters': 'false',
+    '_form': run.form,
+    '_ct_is_known': 'false',
+} -%}
 truncates as (
 
     select _change_seq, _changed_at, _transaction_id, _change_id
@@ -366,27 +319,8 @@ floors as (
     select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _ct_floors
     from truncates
 
-)
-{%- endmacro %}
+),
 
-
-{#-
-    The given events and, for every key that lived when the table was truncated or loaded again, its end by that: the first
-    of `floors` after an event and not after the next.
--#}
-{% macro _ended_event_steps(spec, run) -%}
-{%- set of_floor = {
-    '_change_op': "'truncate'",
-    '_change_seq': "_ct_floor['_change_seq']",
-    '_changed_at': "_ct_floor['_changed_at']",
-    '_transaction_id': "_ct_floor['_transaction_id']",
-    '_change_id': "_ct_floor['_change_id']",
-    '_precedence': change_tables.precedence_of('truncate'),
-    '_is_deleted': 'true',
-    '_ct_enters': 'false',
-    '_ct_is_known': 'false',
-    '_form': run.form,
-} -%}
 spans as (
 
     select
@@ -423,10 +357,9 @@ ended_events as (
         {%- for name in spec.column_names if name not in spec.key %}
         if(_ct_is_floor, null, {{ change_tables.quoted(name) }}) as {{ change_tables.quoted(name) }},
         {%- endfor %}
-        {%- for name in change_tables.event_columns(spec, run) + change_tables.kept_columns(run).keys() | list + ['_ct_is_known'] %}
-        if(_ct_is_floor, {{ of_floor.get(name, 'null') }}, {{ name }}) as {{ name }},
+        {%- for name in change_tables.event_columns(spec, run) %}
+        if(_ct_is_floor, {{ of_floor.get(name, 'null') }}, {{ name }}) as {{ name }}{{ ',' if not loop.last }}
         {%- endfor %}
-        _is_replayed
     from floored_events
         lateral view explode(if(_ct_floor is null, array(false), array(false, true))) as _ct_is_floor
 

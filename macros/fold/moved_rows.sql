@@ -14,7 +14,7 @@
 touched_keys as (
 
     {% if exchanged_only -%}
-    select distinct {{ change_tables.column_list(spec.key) }}
+    select {{ change_tables.column_list(spec.key) }}
     from {{ given }}
     where _transaction_id is not null and (_ct_enters or _is_deleted)
     group by {{ change_tables.column_list(spec.key) }}, _transaction_id
@@ -73,7 +73,7 @@ events_with_rows as (
 
     select
         *,
-        rows_at_key(_ct_events._change_id, _ct_events._ct_effect, _ct_events._transaction_id) as _ct_rows
+        rows_at_key(_ct_events['_change_id'], _ct_events['_ct_effect'], _ct_events['_transaction_id']) as _ct_rows
     from ordered_events
 
 ),
@@ -82,13 +82,13 @@ rows_of_events as (
 
     select
         {{ change_tables.column_list(spec.key) }},
-        _ct_pair._ct_events._change_seq as _change_seq,
-        _ct_pair._ct_events._precedence as _precedence,
-        _ct_pair._ct_events._change_id as _change_id,
-        _ct_pair._ct_events._ct_effect as _ct_effect,
-        _ct_pair._ct_rows.row_id as _ct_row,
-        _ct_pair._ct_rows.takes_covered_row as _ct_takes_covered_row,
-        _ct_pair._ct_rows.covered_by as _ct_covered_by
+        _ct_pair['_ct_events']['_change_seq'] as _change_seq,
+        _ct_pair['_ct_events']['_precedence'] as _precedence,
+        _ct_pair['_ct_events']['_change_id'] as _change_id,
+        _ct_pair['_ct_events']['_ct_effect'] as _ct_effect,
+        _ct_pair['_ct_rows']['row_id'] as _ct_row,
+        _ct_pair['_ct_rows']['takes_covered_row'] as _ct_takes_covered_row,
+        _ct_pair['_ct_rows']['covered_by'] as _ct_covered_by
     from events_with_rows
         lateral view explode(arrays_zip(_ct_events, _ct_rows)) as _ct_pair
 

@@ -20,7 +20,6 @@
         '_form': 'int',
         '_precedence': 'int',
         '_is_deleted': 'boolean',
-        '_is_replayed': 'boolean',
         '_is_last': 'boolean',
         '_latest_at': 'timestamp',
         '_mark': 'string',

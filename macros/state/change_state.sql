@@ -134,11 +134,10 @@ select
 
 
 {#-
-    Writes what a run folded, in one statement with the mark. Of a current state, an event that is older than what the
-    state holds of its key changes nothing; the same event again replaces itself, so that its revision counts. A key whose
-    past was replayed is replaced by what that says; of a history, with the versions that are no more. Where a history has
-    none to replay, only the last version of a key can change: the row becomes the key's new last version, those that have
-    ended are inserted, and the files of ended versions are not read.
+    Writes what a run has made of its events, in one statement with the mark. What was folded replaces what the state has of its
+    keys. Where nothing was, an event that is older than what the state has of its key changes nothing; the same event again
+    replaces itself, so that its revision counts. Where a history has no key to replay, only the last version of a key can change:
+    the row becomes the key's new last version, those that have ended are inserted, and the files of ended versions are not read.
 -#}
 {% macro merge_state(spec, state, sql, run) -%}
 {%- set columns = change_tables.state_columns(spec, run.history) -%}
@@ -158,14 +157,14 @@ when matched and source._mark is not null then update set
     _mark = {{ change_tables.guarded_mark(run.mark_before) }}
 {%- if run.history %}
 when matched and source._ct_is_withdrawn then delete
-when matched then update set
-{%- else %}
-when matched and (
-    source._is_replayed
-    or struct(source._change_seq, source._precedence, source._change_id)
-    >= struct(target._change_seq, target._precedence, target._change_id)
-) then update set
 {%- endif %}
+when
+    matched
+    {%- if not run.folds %}
+    and struct(source._change_seq, source._precedence, source._change_id)
+    >= struct(target._change_seq, target._precedence, target._change_id)
+    {%- endif %}
+    then update set
     {%- for name in columns %}
     {{ change_tables.quoted(name) }} = source.{{ change_tables.quoted(name) }}{{ ',' if not loop.last }}
     {%- endfor %}
@@ -178,7 +177,7 @@ when not matched then insert (_mark, {{ change_tables.column_list(columns) }})
 {% macro state_columns(spec, history=false) %}
     {% do return(
         [
-            '_change_seq', '_change_op', '_change_id', '_precedence', '_is_deleted', '_is_replayed', '_changed_at',
+            '_change_seq', '_change_op', '_change_id', '_precedence', '_is_deleted', '_changed_at',
             '_transaction_id'
         ]
         + (['_is_last', '_latest_at'] + change_tables._interval_columns() if history else [])

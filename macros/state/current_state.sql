@@ -25,7 +25,6 @@ select
     _change_id,
     _precedence,
     _is_deleted,
-    _is_replayed,
     _changed_at,
     _transaction_id,
     {{ change_tables.column_list(spec.column_names) }}
@@ -82,7 +81,6 @@ select
     {%- else -%}
     _is_deleted,
     {%- endif %}
-    false as _is_replayed,
     _changed_at,
     _transaction_id,
     {{ change_tables.column_list(spec.column_names) }}

@@ -76,7 +76,6 @@ versions as (
         _change_id,
         _precedence,
         _is_deleted,
-        _is_replayed,
         _changed_at,
         _transaction_id,
         _ct_next_beginning is null as _is_last,

@@ -50,7 +50,7 @@
     {% set steps = sql.split(change_tables.replays_from_here(), 1)[1].split(change_tables.replays_to_here(), 1)[0] %}
     {% do return(
         'with given_events as (\n    select * from ' ~ kept ~ '\n),\n' ~ steps.rstrip().rstrip(',')
-        ~ '\n\nselect *, false as _ct_is_late from replayed_events'
+        ~ '\n\nselect *, false as _ct_is_late, true as _ct_is_replayed from replayed_events'
     ) %}
 {% endmacro %}
 
@@ -65,8 +65,8 @@
         {% do return(note ~ '\nwith given_events as (\n    select * from ' ~ kept ~ '\n),' ~ after) %}
     {% endif %}
     {% do return(
-        note ~ '\nwith given_events as (\n    select * from ' ~ kept ~ ' where not _is_replayed\n),\n\nreplayed_events as (\n    select * from ' ~ kept
-        ~ ' where _is_replayed\n),\n\nreplayed_keys as (\n    select distinct ' ~ change_tables.key_hash(spec.key)
+        note ~ '\nwith given_events as (\n    select * from ' ~ kept ~ ' where not _ct_is_replayed\n),\n\nreplayed_events as (\n    select * from ' ~ kept
+        ~ ' where _ct_is_replayed\n),\n\nreplayed_keys as (\n    select distinct ' ~ change_tables.key_hash(spec.key)
         ~ ' as _ct_key from replayed_events\n),' ~ after
     ) %}
 {% endmacro %}

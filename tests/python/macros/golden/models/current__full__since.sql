@@ -14,8 +14,14 @@ with changes as (
 events as (
 
     select
-        `order`, `it's`, `name with spaces`,
-        _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
+        `order`,
+        `it's`,
+        `name with spaces`,
+        _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        _change_id,
         array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op) as _precedence,
         _change_op = 'delete' as _is_deleted
     from changes
@@ -42,7 +48,6 @@ select
     _change_id,
     _precedence,
     _is_deleted,
-    false as _is_replayed,
     _changed_at,
     _transaction_id,
     `order`, `it's`, `name with spaces`

@@ -17,10 +17,15 @@ events as (
         if(_ct_departs, _key_before['order'], `order`) as `order`,
         if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
         if(_ct_departs, null, `name with spaces`) as `name with spaces`,
-        _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
+        _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        _change_id,
         if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
         _ct_departs or _change_op = 'delete' as _is_deleted,
-        _key_before is not null and not _ct_departs as _ct_enters
+        _key_before is not null and not _ct_departs as _ct_enters,
+        false as _ct_is_known
     from changes
         lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
 
@@ -30,14 +35,6 @@ known_keys as (
 
     select distinct `order`, `it's`
     from events
-
-),
-
-last_events as (
-
-    select *
-    from lake.current_feed__full__state
-    where _mark is null
 
 ),
 
@@ -52,52 +49,50 @@ known_events as (
         last_events._change_id,
         last_events._precedence,
         last_events._is_deleted,
-        false as _ct_enters
-    from last_events
+        false as _ct_enters,
+        true as _ct_is_known
+    from lake.current_feed__full__state as last_events
     left semi join known_keys
         on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
+    where
+        last_events._mark is null
 
 ),
 
 met_events as (
 
-    select
-        `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters,
-        false as _is_replayed,
-        false as _ct_is_known
+    select `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _ct_is_known
     from events
     union all
-    select
-        `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters,
-        false as _is_replayed,
-        true as _ct_is_known
+    select `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _ct_is_known
     from known_events
 
 ),
 
-placed_in_key as (
+events_by_key as (
 
     select
         *,
-        max(case when _ct_is_known is null or _ct_is_known then _change_seq end) over of_key as _ct_known_seq,
-        max(case when _ct_is_known then _transaction_id end) over of_key as _ct_known_transaction
+        max(case when _ct_is_known then _change_seq end) over (partition by `order`, `it's`) as _ct_known_seq,
+        max(case when _ct_is_known then _transaction_id end) over (partition by `order`, `it's`) as _ct_known_transaction
     from met_events
-    window of_key as (partition by `order`, `it's`)
 
 ),
 
 given_events as (
--- change_tables: kept in a table of its own, from here
+    -- change_tables: kept in a table of its own, from here
     select
-        `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _is_replayed, _ct_is_known,
-        coalesce( (
-                not _ct_is_known and (_change_seq <= _ct_known_seq or _transaction_id = _ct_known_transaction)
-            ),
+        `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _ct_is_known,
+        coalesce(
+            case
+                when not _ct_is_known
+                    then _change_seq <= _ct_known_seq or _transaction_id = _ct_known_transaction
+            end,
             false
-        ) as _ct_is_late
-    from placed_in_key
-    where _ct_is_known is not null
--- change_tables: to here
+        ) as _ct_is_late,
+        false as _ct_is_replayed
+    from events_by_key
+    -- change_tables: to here
 ),
 
 -- change_tables: where keys are replayed, from here
@@ -109,39 +104,28 @@ late_keys as (
 
 ),
 
-moves as (
-
-    select
-        xxhash64(`order`, `it's`) as _ct_after,
-        xxhash64(_key_before.`order`, _key_before.`it's`) as _ct_before
-    from lake.dedup_feed__full__state
-    where
-        _mark is null
-        and _key_before is not null
-        and _batch_id <= '20260131T110000000000_00000009'
-
-),
-
 -- one row: two hashes a move
 collected_moves as (
 
     select
-        collect_list(cast(moves._ct_after as string)) as _ct_after,
-        collect_list(cast(moves._ct_before as string)) as _ct_before,
-        collect_set(cast(late_after._ct_key as string)) as _ct_late_after,
-        collect_set(cast(late_before._ct_key as string)) as _ct_late_before
-    from moves
-    left join late_keys as late_after
-        on moves._ct_after = late_after._ct_key
-    left join late_keys as late_before
-        on moves._ct_before = late_before._ct_key
-
-),
-
-reached_keys as (
-
-    select reached_names(concat(_ct_late_after, _ct_late_before), _ct_after, _ct_before) as _ct_reached
-    from collected_moves
+        collect_list(cast(moves._ct_key as string)) as _ct_keys,
+        collect_list(cast(moves._ct_key_before as string)) as _ct_keys_before,
+        collect_set(cast(late_keys._ct_key as string)) as _ct_late_keys,
+        collect_set(cast(late_keys_before._ct_key as string)) as _ct_late_keys_before
+    from (
+        select
+            xxhash64(`order`, `it's`) as _ct_key,
+            xxhash64(_key_before) as _ct_key_before
+        from lake.dedup_feed__full__state
+        where
+            _mark is null
+            and _key_before is not null
+            and _batch_id <= '20260131T110000000000_00000009'
+    ) as moves
+    left join late_keys
+        on moves._ct_key = late_keys._ct_key
+    left join late_keys as late_keys_before
+        on moves._ct_key_before = late_keys_before._ct_key
 
 ),
 
@@ -151,8 +135,10 @@ replayed_keys as (
     from late_keys
     union distinct
     select cast(_ct_reached_key as bigint) as _ct_key
-    from reached_keys
-        lateral view explode(_ct_reached) as _ct_reached_key
+    from collected_moves
+        lateral view explode(
+            reached_names(concat(_ct_late_keys, _ct_late_keys_before), _ct_keys, _ct_keys_before)
+        ) as _ct_reached_key
 
 ),
 
@@ -173,10 +159,15 @@ logged_events as (
         if(_ct_departs, _key_before['order'], `order`) as `order`,
         if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
         if(_ct_departs, null, `name with spaces`) as `name with spaces`,
-        _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
+        _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        _change_id,
         if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
         _ct_departs or _change_op = 'delete' as _is_deleted,
-        _key_before is not null and not _ct_departs as _ct_enters
+        _key_before is not null and not _ct_departs as _ct_enters,
+        false as _ct_is_known
     from logged_changes
         lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
 
@@ -184,34 +175,31 @@ logged_events as (
 
 replayed_events as (
 
-    select
-        logged_events.`order`, logged_events.`it's`, logged_events.`name with spaces`, logged_events._change_op, logged_events._change_seq, logged_events._changed_at, logged_events._transaction_id, logged_events._change_id, logged_events._precedence, logged_events._is_deleted, logged_events._ct_enters,
-        true as _is_replayed,
-        false as _ct_is_known
+    select `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _ct_is_known
     from logged_events
     left semi join replayed_keys
         on xxhash64(logged_events.`order`, logged_events.`it's`) = replayed_keys._ct_key
 
 ),
--- change_tables: where keys are replayed, to here
 
+-- change_tables: where keys are replayed, to here
 all_events as (
 
-    select `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _is_replayed, _ct_is_known
+    select `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _ct_is_known
     from given_events
--- change_tables: where keys are replayed, from here
+    -- change_tables: where keys are replayed, from here
     left anti join replayed_keys
         on xxhash64(given_events.`order`, given_events.`it's`) = replayed_keys._ct_key
     union all
-    select `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _is_replayed, _ct_is_known
+    select `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _ct_is_known
     from replayed_events
--- change_tables: where keys are replayed, to here
+    -- change_tables: where keys are replayed, to here
 
 ),
 
 touched_keys as (
 
-    select distinct `order`, `it's`
+    select `order`, `it's`
     from all_events
     where _transaction_id is not null and (_ct_enters or _is_deleted)
     group by `order`, `it's`, _transaction_id
@@ -255,7 +243,7 @@ events_with_rows as (
 
     select
         *,
-        rows_at_key(_ct_events._change_id, _ct_events._ct_effect, _ct_events._transaction_id) as _ct_rows
+        rows_at_key(_ct_events['_change_id'], _ct_events['_ct_effect'], _ct_events['_transaction_id']) as _ct_rows
     from ordered_events
 
 ),
@@ -264,13 +252,13 @@ rows_of_events as (
 
     select
         `order`, `it's`,
-        _ct_pair._ct_events._change_seq as _change_seq,
-        _ct_pair._ct_events._precedence as _precedence,
-        _ct_pair._ct_events._change_id as _change_id,
-        _ct_pair._ct_events._ct_effect as _ct_effect,
-        _ct_pair._ct_rows.row_id as _ct_row,
-        _ct_pair._ct_rows.takes_covered_row as _ct_takes_covered_row,
-        _ct_pair._ct_rows.covered_by as _ct_covered_by
+        _ct_pair['_ct_events']['_change_seq'] as _change_seq,
+        _ct_pair['_ct_events']['_precedence'] as _precedence,
+        _ct_pair['_ct_events']['_change_id'] as _change_id,
+        _ct_pair['_ct_events']['_ct_effect'] as _ct_effect,
+        _ct_pair['_ct_rows']['row_id'] as _ct_row,
+        _ct_pair['_ct_rows']['takes_covered_row'] as _ct_takes_covered_row,
+        _ct_pair['_ct_rows']['covered_by'] as _ct_covered_by
     from events_with_rows
         lateral view explode(arrays_zip(_ct_events, _ct_rows)) as _ct_pair
 
@@ -318,7 +306,6 @@ select
     _change_id,
     _precedence,
     _is_deleted,
-    _is_replayed,
     _changed_at,
     _transaction_id,
     `order`, `it's`, `name with spaces`

@@ -13,20 +13,26 @@ with changes as (
 events as (
 
     select
-        `order`, `it's`, `name with spaces`, fields,
-        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
+        `order`,
+        `it's`,
+        `name with spaces`,
+        fields,
+        _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        _change_id,
+        _present_columns,
         array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op) as _precedence,
-        _change_op = 'delete' as _is_deleted
+        _change_op = 'delete' as _is_deleted,
+        false as _ct_is_known
     from changes
 
 ),
 
 given_events as (
 
-    select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted,
-        false as _is_replayed,
-        false as _ct_is_known
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_is_known
     from events
 
 ),
@@ -107,10 +113,9 @@ overlaid_events as (
         _change_id,
         _present_columns,
         _precedence,
-        _is_replayed,
+        _ct_is_known,
         not _ct_lives as _is_deleted,
-        _ct_has_lived,
-        _ct_is_known
+        _ct_has_lived
     from decided_events
     window in_order as (
         partition by `order`, `it's`
@@ -148,7 +153,6 @@ select
     _change_id,
     _precedence,
     _is_deleted,
-    _is_replayed,
     _changed_at,
     _transaction_id,
     `order`, `it's`, `name with spaces`, fields

@@ -14,10 +14,19 @@ with changes as (
 events as (
 
     select
-        `order`, `it's`, `name with spaces`, fields,
-        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
+        `order`,
+        `it's`,
+        `name with spaces`,
+        fields,
+        _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        _change_id,
+        _present_columns,
         array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op) as _precedence,
-        _change_op = 'delete' as _is_deleted
+        _change_op = 'delete' as _is_deleted,
+        false as _ct_is_known
     from changes
 
 ),
@@ -26,14 +35,6 @@ known_keys as (
 
     select distinct `order`, `it's`
     from events
-
-),
-
-last_events as (
-
-    select *
-    from lake.current_feed__partial__state
-    where _mark is null
 
 ),
 
@@ -48,25 +49,22 @@ known_events as (
         last_events._change_id,
         cast(null as array<string>) as _present_columns,
         last_events._precedence,
-        last_events._is_deleted
-    from last_events
+        last_events._is_deleted,
+        true as _ct_is_known
+    from lake.current_feed__partial__state as last_events
     left semi join known_keys
         on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
+    where
+        last_events._mark is null
 
 ),
 
 given_events as (
 
-    select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted,
-        false as _is_replayed,
-        false as _ct_is_known
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_is_known
     from events
     union all
-    select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted,
-        false as _is_replayed,
-        true as _ct_is_known
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_is_known
     from known_events
 
 ),
@@ -147,10 +145,9 @@ overlaid_events as (
         _change_id,
         _present_columns,
         _precedence,
-        _is_replayed,
+        _ct_is_known,
         not _ct_lives as _is_deleted,
-        _ct_has_lived,
-        _ct_is_known
+        _ct_has_lived
     from decided_events
     window in_order as (
         partition by `order`, `it's`
@@ -188,7 +185,6 @@ select
     _change_id,
     _precedence,
     _is_deleted,
-    _is_replayed,
     _changed_at,
     _transaction_id,
     `order`, `it's`, `name with spaces`, fields

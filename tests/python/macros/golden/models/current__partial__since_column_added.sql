@@ -14,10 +14,20 @@ with changes as (
 events as (
 
     select
-        `order`, `it's`, `name with spaces`, fields,
-        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _form,
+        `order`,
+        `it's`,
+        `name with spaces`,
+        fields,
+        _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        _change_id,
+        _present_columns,
+        _form,
         array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op) as _precedence,
-        _change_op = 'delete' as _is_deleted
+        _change_op = 'delete' as _is_deleted,
+        false as _ct_is_known
     from changes
 
 ),
@@ -26,14 +36,6 @@ known_keys as (
 
     select distinct `order`, `it's`
     from events
-
-),
-
-last_events as (
-
-    select *
-    from lake.current_feed__partial__state
-    where _mark is null
 
 ),
 
@@ -49,25 +51,22 @@ known_events as (
         cast(null as array<string>) as _present_columns,
         1 as _form,
         last_events._precedence,
-        last_events._is_deleted
-    from last_events
+        last_events._is_deleted,
+        true as _ct_is_known
+    from lake.current_feed__partial__state as last_events
     left semi join known_keys
         on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
+    where
+        last_events._mark is null
 
 ),
 
 given_events as (
 
-    select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _form, _precedence, _is_deleted,
-        false as _is_replayed,
-        false as _ct_is_known
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _form, _precedence, _is_deleted, _ct_is_known
     from events
     union all
-    select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _form, _precedence, _is_deleted,
-        false as _is_replayed,
-        true as _ct_is_known
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _form, _precedence, _is_deleted, _ct_is_known
     from known_events
 
 ),
@@ -149,10 +148,9 @@ overlaid_events as (
         _present_columns,
         _form,
         _precedence,
-        _is_replayed,
+        _ct_is_known,
         not _ct_lives as _is_deleted,
-        _ct_has_lived,
-        _ct_is_known
+        _ct_has_lived
     from decided_events
     window in_order as (
         partition by `order`, `it's`
@@ -190,7 +188,6 @@ select
     _change_id,
     _precedence,
     _is_deleted,
-    _is_replayed,
     _changed_at,
     _transaction_id,
     `order`, `it's`, `name with spaces`, fields

@@ -14,26 +14,27 @@ with changes as (
 events as (
 
     select
-        `order`, `it's`, `name with spaces`, fields,
-        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
+        `order`,
+        `it's`,
+        `name with spaces`,
+        fields,
+        _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        _change_id,
+        _present_columns,
         array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op) as _precedence,
-        _change_op = 'delete' as _is_deleted
+        _change_op = 'delete' as _is_deleted,
+        false as _ct_is_known
     from changes
 
 ),
 
 known_keys as (
 
-    select distinct `order`, `it's`
+    select distinct `order`, `it's`, true as _ct_has_events
     from events
-
-),
-
-last_events as (
-
-    select *
-    from lake.current_feed__partial__state
-    where _mark is null
 
 ),
 
@@ -48,41 +49,23 @@ known_events as (
         last_events._change_id,
         cast(null as array<string>) as _present_columns,
         last_events._precedence,
-        last_events._is_deleted
-    from last_events
-    left semi join known_keys
-        on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
-    union all
-    select
-        last_events.`order`, last_events.`it's`, last_events.`name with spaces`, last_events.fields,
-        last_events._change_op,
-        last_events._change_seq,
-        last_events._changed_at,
-        last_events._transaction_id,
-        last_events._change_id,
-        cast(null as array<string>) as _present_columns,
-        last_events._precedence,
-        last_events._is_deleted
-    from last_events
-    left anti join known_keys
+        last_events._is_deleted,
+        true as _ct_is_known
+    from lake.current_feed__partial__state as last_events
+    left join known_keys
         on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
     where
-        (not last_events._is_deleted and last_events._change_seq < '20260131120000250000000000000000015')
+        last_events._mark is null
+        and (known_keys._ct_has_events or (not last_events._is_deleted and last_events._change_seq < '20260131120000250000000000000000015'))
 
 ),
 
 given_events as (
 
-    select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted,
-        false as _is_replayed,
-        false as _ct_is_known
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_is_known
     from events
     union all
-    select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted,
-        false as _is_replayed,
-        true as _ct_is_known
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_is_known
     from known_events
 
 ),
@@ -148,8 +131,7 @@ ended_events as (
         if(_ct_is_floor, null, _present_columns) as _present_columns,
         if(_ct_is_floor, 1, _precedence) as _precedence,
         if(_ct_is_floor, true, _is_deleted) as _is_deleted,
-        if(_ct_is_floor, false, _ct_is_known) as _ct_is_known,
-        _is_replayed
+        if(_ct_is_floor, false, _ct_is_known) as _ct_is_known
     from floored_events
         lateral view explode(if(_ct_floor is null, array(false), array(false, true))) as _ct_is_floor
 
@@ -231,10 +213,9 @@ overlaid_events as (
         _change_id,
         _present_columns,
         _precedence,
-        _is_replayed,
+        _ct_is_known,
         not _ct_lives as _is_deleted,
-        _ct_has_lived,
-        _ct_is_known
+        _ct_has_lived
     from decided_events
     window in_order as (
         partition by `order`, `it's`
@@ -272,7 +253,6 @@ select
     _change_id,
     _precedence,
     _is_deleted,
-    _is_replayed,
     _changed_at,
     _transaction_id,
     `order`, `it's`, `name with spaces`, fields

@@ -14,10 +14,19 @@ with changes as (
 events as (
 
     select
-        `order`, `it's`, `name with spaces`, fields,
-        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
+        `order`,
+        `it's`,
+        `name with spaces`,
+        fields,
+        _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        _change_id,
+        _present_columns,
         array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op) as _precedence,
-        _change_op = 'delete' as _is_deleted
+        _change_op = 'delete' as _is_deleted,
+        false as _ct_is_known
     from changes
 
 ),
@@ -26,14 +35,6 @@ known_keys as (
 
     select distinct `order`, `it's`
     from events
-
-),
-
-last_events as (
-
-    select *
-    from lake.current_feed__partial__state
-    where _mark is null
 
 ),
 
@@ -48,51 +49,49 @@ known_events as (
         last_events._change_id,
         cast(null as array<string>) as _present_columns,
         last_events._precedence,
-        last_events._is_deleted
-    from last_events
+        last_events._is_deleted,
+        true as _ct_is_known
+    from lake.current_feed__partial__state as last_events
     left semi join known_keys
         on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
+    where
+        last_events._mark is null
 
 ),
 
 met_events as (
 
-    select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted,
-        false as _is_replayed,
-        false as _ct_is_known
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_is_known
     from events
     union all
-    select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted,
-        false as _is_replayed,
-        true as _ct_is_known
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_is_known
     from known_events
 
 ),
 
-placed_in_key as (
+events_by_key as (
 
     select
         *,
-        max(case when _ct_is_known is null or _ct_is_known then _change_seq end) over of_key as _ct_known_seq
+        max(case when _ct_is_known then _change_seq end) over (partition by `order`, `it's`) as _ct_known_seq
     from met_events
-    window of_key as (partition by `order`, `it's`)
 
 ),
 
 given_events as (
--- change_tables: kept in a table of its own, from here
+    -- change_tables: kept in a table of its own, from here
     select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed, _ct_is_known,
-        coalesce( (
-                not _ct_is_known and (_change_seq <= _ct_known_seq)
-            ),
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_is_known,
+        coalesce(
+            case
+                when not _ct_is_known
+                    then _change_seq <= _ct_known_seq
+            end,
             false
-        ) as _ct_is_late
-    from placed_in_key
-    where _ct_is_known is not null
--- change_tables: to here
+        ) as _ct_is_late,
+        false as _ct_is_replayed
+    from events_by_key
+    -- change_tables: to here
 ),
 
 -- change_tables: where keys are replayed, from here
@@ -125,38 +124,44 @@ logged_changes as (
 logged_events as (
 
     select
-        `order`, `it's`, `name with spaces`, fields,
-        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
+        `order`,
+        `it's`,
+        `name with spaces`,
+        fields,
+        _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        _change_id,
+        _present_columns,
         array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op) as _precedence,
-        _change_op = 'delete' as _is_deleted
+        _change_op = 'delete' as _is_deleted,
+        false as _ct_is_known
     from logged_changes
 
 ),
 
 replayed_events as (
 
-    select
-        logged_events.`order`, logged_events.`it's`, logged_events.`name with spaces`, logged_events.fields, logged_events._change_op, logged_events._change_seq, logged_events._changed_at, logged_events._transaction_id, logged_events._change_id, logged_events._present_columns, logged_events._precedence, logged_events._is_deleted,
-        true as _is_replayed,
-        false as _ct_is_known
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_is_known
     from logged_events
     left semi join replayed_keys
         on xxhash64(logged_events.`order`, logged_events.`it's`) = replayed_keys._ct_key
 
 ),
--- change_tables: where keys are replayed, to here
 
+-- change_tables: where keys are replayed, to here
 all_events as (
 
-    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed, _ct_is_known
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_is_known
     from given_events
--- change_tables: where keys are replayed, from here
+    -- change_tables: where keys are replayed, from here
     left anti join replayed_keys
         on xxhash64(given_events.`order`, given_events.`it's`) = replayed_keys._ct_key
     union all
-    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _is_replayed, _ct_is_known
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_is_known
     from replayed_events
--- change_tables: where keys are replayed, to here
+    -- change_tables: where keys are replayed, to here
 
 ),
 
@@ -236,10 +241,9 @@ overlaid_events as (
         _change_id,
         _present_columns,
         _precedence,
-        _is_replayed,
+        _ct_is_known,
         not _ct_lives as _is_deleted,
-        _ct_has_lived,
-        _ct_is_known
+        _ct_has_lived
     from decided_events
     window in_order as (
         partition by `order`, `it's`
@@ -277,7 +281,6 @@ select
     _change_id,
     _precedence,
     _is_deleted,
-    _is_replayed,
     _changed_at,
     _transaction_id,
     `order`, `it's`, `name with spaces`, fields

@@ -13,23 +13,27 @@ with changes as (
 events as (
 
     select
-        `order`, `it's`, `name with spaces`,
-        _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
+        `order`,
+        `it's`,
+        `name with spaces`,
+        _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        _change_id,
         array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op) as _precedence,
-        _change_op = 'delete' as _is_deleted
+        _change_op = 'delete' as _is_deleted,
+        cast(null as timestamp) as _valid_from,
+        cast(null as string) as _valid_from_seq,
+        cast(null as timestamp) as _latest_at,
+        false as _ct_is_known
     from changes
 
 ),
 
 given_events as (
 
-    select
-        `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted,
-        cast(null as timestamp) as _valid_from,
-        cast(null as string) as _valid_from_seq,
-        cast(null as timestamp) as _latest_at,
-        false as _is_replayed,
-        false as _ct_is_known
+    select `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _valid_from, _valid_from_seq, _latest_at, _ct_is_known
     from events
 
 ),
@@ -111,7 +115,6 @@ versions as (
         _change_id,
         _precedence,
         _is_deleted,
-        _is_replayed,
         _changed_at,
         _transaction_id,
         _ct_next_beginning is null as _is_last,

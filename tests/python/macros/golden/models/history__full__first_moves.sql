@@ -16,10 +16,18 @@ events as (
         if(_ct_departs, _key_before['order'], `order`) as `order`,
         if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
         if(_ct_departs, null, `name with spaces`) as `name with spaces`,
-        _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
+        _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        _change_id,
         if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
         _ct_departs or _change_op = 'delete' as _is_deleted,
-        _key_before is not null and not _ct_departs as _ct_enters
+        _key_before is not null and not _ct_departs as _ct_enters,
+        cast(null as timestamp) as _valid_from,
+        cast(null as string) as _valid_from_seq,
+        cast(null as timestamp) as _latest_at,
+        false as _ct_is_known
     from changes
         lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
 
@@ -27,13 +35,7 @@ events as (
 
 given_events as (
 
-    select
-        `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters,
-        cast(null as timestamp) as _valid_from,
-        cast(null as string) as _valid_from_seq,
-        cast(null as timestamp) as _latest_at,
-        false as _is_replayed,
-        false as _ct_is_known
+    select `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at, _ct_is_known
     from events
 
 ),
@@ -113,8 +115,7 @@ ended_events as (
         if(_ct_is_floor, null, _valid_from) as _valid_from,
         if(_ct_is_floor, null, _valid_from_seq) as _valid_from_seq,
         if(_ct_is_floor, null, _latest_at) as _latest_at,
-        if(_ct_is_floor, false, _ct_is_known) as _ct_is_known,
-        _is_replayed
+        if(_ct_is_floor, false, _ct_is_known) as _ct_is_known
     from floored_events
         lateral view explode(if(_ct_floor is null, array(false), array(false, true))) as _ct_is_floor
 
@@ -122,7 +123,7 @@ ended_events as (
 
 touched_keys as (
 
-    select distinct `order`, `it's`
+    select `order`, `it's`
     from given_events
     where _transaction_id is not null and (_ct_enters or _is_deleted)
     group by `order`, `it's`, _transaction_id
@@ -176,7 +177,7 @@ events_with_rows as (
 
     select
         *,
-        rows_at_key(_ct_events._change_id, _ct_events._ct_effect, _ct_events._transaction_id) as _ct_rows
+        rows_at_key(_ct_events['_change_id'], _ct_events['_ct_effect'], _ct_events['_transaction_id']) as _ct_rows
     from ordered_events
 
 ),
@@ -185,13 +186,13 @@ rows_of_events as (
 
     select
         `order`, `it's`,
-        _ct_pair._ct_events._change_seq as _change_seq,
-        _ct_pair._ct_events._precedence as _precedence,
-        _ct_pair._ct_events._change_id as _change_id,
-        _ct_pair._ct_events._ct_effect as _ct_effect,
-        _ct_pair._ct_rows.row_id as _ct_row,
-        _ct_pair._ct_rows.takes_covered_row as _ct_takes_covered_row,
-        _ct_pair._ct_rows.covered_by as _ct_covered_by
+        _ct_pair['_ct_events']['_change_seq'] as _change_seq,
+        _ct_pair['_ct_events']['_precedence'] as _precedence,
+        _ct_pair['_ct_events']['_change_id'] as _change_id,
+        _ct_pair['_ct_events']['_ct_effect'] as _ct_effect,
+        _ct_pair['_ct_rows']['row_id'] as _ct_row,
+        _ct_pair['_ct_rows']['takes_covered_row'] as _ct_takes_covered_row,
+        _ct_pair['_ct_rows']['covered_by'] as _ct_covered_by
     from events_with_rows
         lateral view explode(arrays_zip(_ct_events, _ct_rows)) as _ct_pair
 
@@ -288,7 +289,6 @@ versions as (
         _change_id,
         _precedence,
         _is_deleted,
-        _is_replayed,
         _changed_at,
         _transaction_id,
         _ct_next_beginning is null as _is_last,

@@ -14,10 +14,20 @@ with changes as (
 events as (
 
     select
-        `order`, `it's`, `name with spaces`,
-        _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
+        `order`,
+        `it's`,
+        `name with spaces`,
+        _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        _change_id,
         array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op) as _precedence,
-        _change_op = 'delete' as _is_deleted
+        _change_op = 'delete' as _is_deleted,
+        cast(null as timestamp) as _valid_from,
+        cast(null as string) as _valid_from_seq,
+        cast(null as timestamp) as _latest_at,
+        false as _ct_is_known
     from changes
 
 ),
@@ -26,14 +36,6 @@ known_keys as (
 
     select distinct `order`, `it's`
     from events
-
-),
-
-last_events as (
-
-    select *
-    from lake.history_feed__full__state
-    where _mark is null and _is_last
 
 ),
 
@@ -50,28 +52,23 @@ known_events as (
         last_events._is_deleted,
         last_events._valid_from,
         last_events._valid_from_seq,
-        last_events._latest_at
-    from last_events
+        last_events._latest_at,
+        true as _ct_is_known
+    from lake.history_feed__full__state as last_events
     left semi join known_keys
         on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
+    where
+        last_events._mark is null
+        and last_events._is_last
 
 ),
 
 given_events as (
 
-    select
-        `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted,
-        cast(null as timestamp) as _valid_from,
-        cast(null as string) as _valid_from_seq,
-        cast(null as timestamp) as _latest_at,
-        false as _is_replayed,
-        false as _ct_is_known
+    select `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _valid_from, _valid_from_seq, _latest_at, _ct_is_known
     from events
     union all
-    select
-        `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _valid_from, _valid_from_seq, _latest_at,
-        false as _is_replayed,
-        true as _ct_is_known
+    select `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _valid_from, _valid_from_seq, _latest_at, _ct_is_known
     from known_events
 
 ),
@@ -153,7 +150,6 @@ versions as (
         _change_id,
         _precedence,
         _is_deleted,
-        _is_replayed,
         _changed_at,
         _transaction_id,
         _ct_next_beginning is null as _is_last,

@@ -14,26 +14,28 @@ with changes as (
 events as (
 
     select
-        `order`, `it's`, `name with spaces`,
-        _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
+        `order`,
+        `it's`,
+        `name with spaces`,
+        _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        _change_id,
         array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op) as _precedence,
-        _change_op = 'delete' as _is_deleted
+        _change_op = 'delete' as _is_deleted,
+        cast(null as timestamp) as _valid_from,
+        cast(null as string) as _valid_from_seq,
+        cast(null as timestamp) as _latest_at,
+        false as _ct_is_known
     from changes
 
 ),
 
 known_keys as (
 
-    select distinct `order`, `it's`
+    select distinct `order`, `it's`, true as _ct_has_events
     from events
-
-),
-
-last_events as (
-
-    select *
-    from lake.history_feed__full__state
-    where _mark is null and _is_last
 
 ),
 
@@ -50,46 +52,24 @@ known_events as (
         last_events._is_deleted,
         last_events._valid_from,
         last_events._valid_from_seq,
-        last_events._latest_at
-    from last_events
-    left semi join known_keys
-        on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
-    union all
-    select
-        last_events.`order`, last_events.`it's`, last_events.`name with spaces`,
-        last_events._change_op,
-        last_events._change_seq,
-        last_events._changed_at,
-        last_events._transaction_id,
-        last_events._change_id,
-        last_events._precedence,
-        last_events._is_deleted,
-        last_events._valid_from,
-        last_events._valid_from_seq,
-        last_events._latest_at
-    from last_events
-    left anti join known_keys
+        last_events._latest_at,
+        true as _ct_is_known
+    from lake.history_feed__full__state as last_events
+    left join known_keys
         on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
     where
-        (not last_events._is_deleted and last_events._change_seq < '20260131120000250000000000000000015')
+        last_events._mark is null
+        and last_events._is_last
+        and (known_keys._ct_has_events or (not last_events._is_deleted and last_events._change_seq < '20260131120000250000000000000000015'))
 
 ),
 
 given_events as (
 
-    select
-        `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted,
-        cast(null as timestamp) as _valid_from,
-        cast(null as string) as _valid_from_seq,
-        cast(null as timestamp) as _latest_at,
-        false as _is_replayed,
-        false as _ct_is_known
+    select `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _valid_from, _valid_from_seq, _latest_at, _ct_is_known
     from events
     union all
-    select
-        `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _valid_from, _valid_from_seq, _latest_at,
-        false as _is_replayed,
-        true as _ct_is_known
+    select `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _valid_from, _valid_from_seq, _latest_at, _ct_is_known
     from known_events
 
 ),
@@ -156,8 +136,7 @@ ended_events as (
         if(_ct_is_floor, null, _valid_from) as _valid_from,
         if(_ct_is_floor, null, _valid_from_seq) as _valid_from_seq,
         if(_ct_is_floor, null, _latest_at) as _latest_at,
-        if(_ct_is_floor, false, _ct_is_known) as _ct_is_known,
-        _is_replayed
+        if(_ct_is_floor, false, _ct_is_known) as _ct_is_known
     from floored_events
         lateral view explode(if(_ct_floor is null, array(false), array(false, true))) as _ct_is_floor
 
@@ -240,7 +219,6 @@ versions as (
         _change_id,
         _precedence,
         _is_deleted,
-        _is_replayed,
         _changed_at,
         _transaction_id,
         _ct_next_beginning is null as _is_last,

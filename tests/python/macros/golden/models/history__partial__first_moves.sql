@@ -17,10 +17,19 @@ events as (
         if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
         if(_ct_departs, null, `name with spaces`) as `name with spaces`,
         if(_ct_departs, null, fields) as fields,
-        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
+        _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        _change_id,
+        _present_columns,
         if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
         _ct_departs or _change_op = 'delete' as _is_deleted,
-        _key_before is not null and not _ct_departs as _ct_enters
+        _key_before is not null and not _ct_departs as _ct_enters,
+        cast(null as timestamp) as _valid_from,
+        cast(null as string) as _valid_from_seq,
+        cast(null as timestamp) as _latest_at,
+        false as _ct_is_known
     from changes
         lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
 
@@ -28,13 +37,7 @@ events as (
 
 given_events as (
 
-    select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters,
-        cast(null as timestamp) as _valid_from,
-        cast(null as string) as _valid_from_seq,
-        cast(null as timestamp) as _latest_at,
-        false as _is_replayed,
-        false as _ct_is_known
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at, _ct_is_known
     from events
 
 ),
@@ -116,8 +119,7 @@ ended_events as (
         if(_ct_is_floor, null, _valid_from) as _valid_from,
         if(_ct_is_floor, null, _valid_from_seq) as _valid_from_seq,
         if(_ct_is_floor, null, _latest_at) as _latest_at,
-        if(_ct_is_floor, false, _ct_is_known) as _ct_is_known,
-        _is_replayed
+        if(_ct_is_floor, false, _ct_is_known) as _ct_is_known
     from floored_events
         lateral view explode(if(_ct_floor is null, array(false), array(false, true))) as _ct_is_floor
 
@@ -177,7 +179,7 @@ events_with_rows as (
 
     select
         *,
-        rows_at_key(_ct_events._change_id, _ct_events._ct_effect, _ct_events._transaction_id) as _ct_rows
+        rows_at_key(_ct_events['_change_id'], _ct_events['_ct_effect'], _ct_events['_transaction_id']) as _ct_rows
     from ordered_events
 
 ),
@@ -186,13 +188,13 @@ rows_of_events as (
 
     select
         `order`, `it's`,
-        _ct_pair._ct_events._change_seq as _change_seq,
-        _ct_pair._ct_events._precedence as _precedence,
-        _ct_pair._ct_events._change_id as _change_id,
-        _ct_pair._ct_events._ct_effect as _ct_effect,
-        _ct_pair._ct_rows.row_id as _ct_row,
-        _ct_pair._ct_rows.takes_covered_row as _ct_takes_covered_row,
-        _ct_pair._ct_rows.covered_by as _ct_covered_by
+        _ct_pair['_ct_events']['_change_seq'] as _change_seq,
+        _ct_pair['_ct_events']['_precedence'] as _precedence,
+        _ct_pair['_ct_events']['_change_id'] as _change_id,
+        _ct_pair['_ct_events']['_ct_effect'] as _ct_effect,
+        _ct_pair['_ct_rows']['row_id'] as _ct_row,
+        _ct_pair['_ct_rows']['takes_covered_row'] as _ct_takes_covered_row,
+        _ct_pair['_ct_rows']['covered_by'] as _ct_covered_by
     from events_with_rows
         lateral view explode(arrays_zip(_ct_events, _ct_rows)) as _ct_pair
 
@@ -331,14 +333,13 @@ overlaid_events as (
         _present_columns,
         _precedence,
         _ct_enters,
-        _is_replayed,
         _valid_from,
         _valid_from_seq,
         _latest_at,
+        _ct_is_known,
         not _ct_lives as _is_deleted,
         _ct_takes_covered_row,
-        _ct_has_lived,
-        _ct_is_known
+        _ct_has_lived
     from decided_events
     window in_order as (
         partition by _ct_lineage, if(_ct_lineage is null, `order`, null), if(_ct_lineage is null, `it's`, null)
@@ -425,7 +426,6 @@ versions as (
         _change_id,
         _precedence,
         _is_deleted,
-        _is_replayed,
         _changed_at,
         _transaction_id,
         _ct_next_beginning is null as _is_last,

@@ -14,26 +14,30 @@ with changes as (
 events as (
 
     select
-        `order`, `it's`, `name with spaces`, fields,
-        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
+        `order`,
+        `it's`,
+        `name with spaces`,
+        fields,
+        _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        _change_id,
+        _present_columns,
         array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op) as _precedence,
-        _change_op = 'delete' as _is_deleted
+        _change_op = 'delete' as _is_deleted,
+        cast(null as timestamp) as _valid_from,
+        cast(null as string) as _valid_from_seq,
+        cast(null as timestamp) as _latest_at,
+        false as _ct_is_known
     from changes
 
 ),
 
 known_keys as (
 
-    select distinct `order`, `it's`
+    select distinct `order`, `it's`, true as _ct_has_events
     from events
-
-),
-
-last_events as (
-
-    select *
-    from lake.history_feed__partial__state
-    where _mark is null and _is_last
 
 ),
 
@@ -67,76 +71,52 @@ known_events as (
         last_events._is_deleted,
         last_events._valid_from,
         last_events._valid_from_seq,
-        last_events._latest_at
-    from last_events
-    left semi join known_keys
-        on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
-    union all
-    select
-        last_events.`order`, last_events.`it's`, last_events.`name with spaces`, last_events.fields,
-        last_events._change_op,
-        last_events._change_seq,
-        last_events._changed_at,
-        last_events._transaction_id,
-        last_events._change_id,
-        cast(null as array<string>) as _present_columns,
-        last_events._precedence,
-        last_events._is_deleted,
-        last_events._valid_from,
-        last_events._valid_from_seq,
-        last_events._latest_at
-    from last_events
-    left anti join known_keys
+        last_events._latest_at,
+        true as _ct_is_known
+    from lake.history_feed__partial__state as last_events
+    left join known_keys
         on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
     where
-        (not last_events._is_deleted and last_events._change_seq < '20260131120000250000000000000000015')
-        or last_events._change_seq >= (select min(_change_seq) from new_floors)
+        last_events._mark is null
+        and last_events._is_last
+        and (known_keys._ct_has_events or (not last_events._is_deleted and last_events._change_seq < '20260131120000250000000000000000015') or last_events._change_seq >= (select min(_change_seq) from new_floors))
 
 ),
 
 met_events as (
 
-    select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted,
-        cast(null as timestamp) as _valid_from,
-        cast(null as string) as _valid_from_seq,
-        cast(null as timestamp) as _latest_at,
-        false as _is_replayed,
-        false as _ct_is_known
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _valid_from, _valid_from_seq, _latest_at, _ct_is_known
     from events
     union all
-    select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _valid_from, _valid_from_seq, _latest_at,
-        false as _is_replayed,
-        true as _ct_is_known
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _valid_from, _valid_from_seq, _latest_at, _ct_is_known
     from known_events
 
 ),
 
-placed_in_key as (
+events_by_key as (
 
     select
         *,
-        max(case when _ct_is_known is null or _ct_is_known then _change_seq end) over of_key as _ct_known_seq
+        max(case when _ct_is_known then _change_seq end) over (partition by `order`, `it's`) as _ct_known_seq
     from met_events
-    window of_key as (partition by `order`, `it's`)
 
 ),
 
 given_events as (
--- change_tables: kept in a table of its own, from here
+    -- change_tables: kept in a table of its own, from here
     select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _valid_from, _valid_from_seq, _latest_at, _is_replayed, _ct_is_known,
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _valid_from, _valid_from_seq, _latest_at, _ct_is_known,
         coalesce(
-            (_ct_is_known and _change_seq >= (select min(_change_seq) from new_floors))
-            or (
-                not _ct_is_known and (_change_seq <= _ct_known_seq)
-            ),
+            case
+                when not _ct_is_known
+                    then _change_seq <= _ct_known_seq
+                else _change_seq >= (select min(_change_seq) from new_floors)
+            end,
             false
-        ) as _ct_is_late
-    from placed_in_key
-    where _ct_is_known is not null
--- change_tables: to here
+        ) as _ct_is_late,
+        false as _ct_is_replayed
+    from events_by_key
+    -- change_tables: to here
 ),
 
 -- change_tables: where keys are replayed, from here
@@ -169,41 +149,47 @@ logged_changes as (
 logged_events as (
 
     select
-        `order`, `it's`, `name with spaces`, fields,
-        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
+        `order`,
+        `it's`,
+        `name with spaces`,
+        fields,
+        _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        _change_id,
+        _present_columns,
         array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op) as _precedence,
-        _change_op = 'delete' as _is_deleted
+        _change_op = 'delete' as _is_deleted,
+        cast(null as timestamp) as _valid_from,
+        cast(null as string) as _valid_from_seq,
+        cast(null as timestamp) as _latest_at,
+        false as _ct_is_known
     from logged_changes
 
 ),
 
 replayed_events as (
 
-    select
-        logged_events.`order`, logged_events.`it's`, logged_events.`name with spaces`, logged_events.fields, logged_events._change_op, logged_events._change_seq, logged_events._changed_at, logged_events._transaction_id, logged_events._change_id, logged_events._present_columns, logged_events._precedence, logged_events._is_deleted,
-        null as _valid_from,
-        null as _valid_from_seq,
-        null as _latest_at,
-        true as _is_replayed,
-        false as _ct_is_known
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _valid_from, _valid_from_seq, _latest_at, _ct_is_known
     from logged_events
     left semi join replayed_keys
         on xxhash64(logged_events.`order`, logged_events.`it's`) = replayed_keys._ct_key
 
 ),
--- change_tables: where keys are replayed, to here
 
+-- change_tables: where keys are replayed, to here
 all_events as (
 
-    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _valid_from, _valid_from_seq, _latest_at, _is_replayed, _ct_is_known
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _valid_from, _valid_from_seq, _latest_at, _ct_is_known
     from given_events
--- change_tables: where keys are replayed, from here
+    -- change_tables: where keys are replayed, from here
     left anti join replayed_keys
         on xxhash64(given_events.`order`, given_events.`it's`) = replayed_keys._ct_key
     union all
-    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _valid_from, _valid_from_seq, _latest_at, _is_replayed, _ct_is_known
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _valid_from, _valid_from_seq, _latest_at, _ct_is_known
     from replayed_events
--- change_tables: where keys are replayed, to here
+    -- change_tables: where keys are replayed, to here
 
 ),
 
@@ -283,8 +269,7 @@ ended_events as (
         if(_ct_is_floor, null, _valid_from) as _valid_from,
         if(_ct_is_floor, null, _valid_from_seq) as _valid_from_seq,
         if(_ct_is_floor, null, _latest_at) as _latest_at,
-        if(_ct_is_floor, false, _ct_is_known) as _ct_is_known,
-        _is_replayed
+        if(_ct_is_floor, false, _ct_is_known) as _ct_is_known
     from floored_events
         lateral view explode(if(_ct_floor is null, array(false), array(false, true))) as _ct_is_floor
 
@@ -366,13 +351,12 @@ overlaid_events as (
         _change_id,
         _present_columns,
         _precedence,
-        _is_replayed,
         _valid_from,
         _valid_from_seq,
         _latest_at,
+        _ct_is_known,
         not _ct_lives as _is_deleted,
-        _ct_has_lived,
-        _ct_is_known
+        _ct_has_lived
     from decided_events
     window in_order as (
         partition by `order`, `it's`
@@ -459,7 +443,6 @@ versions as (
         _change_id,
         _precedence,
         _is_deleted,
-        _is_replayed,
         _changed_at,
         _transaction_id,
         _ct_next_beginning is null as _is_last,
@@ -484,7 +467,7 @@ union all
 select
     stale_versions._mark,
     true as _ct_is_withdrawn,
-    stale_versions._change_seq, stale_versions._change_op, stale_versions._change_id, stale_versions._precedence, stale_versions._is_deleted, stale_versions._is_replayed, stale_versions._changed_at, stale_versions._transaction_id, stale_versions._is_last, stale_versions._latest_at, stale_versions._valid_from, stale_versions._valid_to, stale_versions._valid_from_seq, stale_versions._valid_to_seq, stale_versions._is_current, stale_versions.`order`, stale_versions.`it's`, stale_versions.`name with spaces`, stale_versions.fields
+    stale_versions._change_seq, stale_versions._change_op, stale_versions._change_id, stale_versions._precedence, stale_versions._is_deleted, stale_versions._changed_at, stale_versions._transaction_id, stale_versions._is_last, stale_versions._latest_at, stale_versions._valid_from, stale_versions._valid_to, stale_versions._valid_from_seq, stale_versions._valid_to_seq, stale_versions._is_current, stale_versions.`order`, stale_versions.`it's`, stale_versions.`name with spaces`, stale_versions.fields
 from lake.history_feed__partial__state as stale_versions
 left semi join replayed_keys
     on xxhash64(stale_versions.`order`, stale_versions.`it's`) = replayed_keys._ct_key

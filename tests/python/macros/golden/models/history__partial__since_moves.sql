@@ -18,10 +18,19 @@ events as (
         if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
         if(_ct_departs, null, `name with spaces`) as `name with spaces`,
         if(_ct_departs, null, fields) as fields,
-        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
+        _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        _change_id,
+        _present_columns,
         if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
         _ct_departs or _change_op = 'delete' as _is_deleted,
-        _key_before is not null and not _ct_departs as _ct_enters
+        _key_before is not null and not _ct_departs as _ct_enters,
+        cast(null as timestamp) as _valid_from,
+        cast(null as string) as _valid_from_seq,
+        cast(null as timestamp) as _latest_at,
+        false as _ct_is_known
     from changes
         lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
 
@@ -29,16 +38,8 @@ events as (
 
 known_keys as (
 
-    select distinct `order`, `it's`
+    select distinct `order`, `it's`, true as _ct_has_events
     from events
-
-),
-
-last_events as (
-
-    select *
-    from lake.history_feed__partial__state
-    where _mark is null and _is_last
 
 ),
 
@@ -58,38 +59,21 @@ new_floors as (
 
 ),
 
-known_moves_and_deletes as (
+last_ends as (
 
-    select *
+    select
+        _ct_key,
+        max(_change_seq) as _ct_end_seq
     from lake.dedup_feed__partial__state
+        lateral view explode(array(
+            if(_change_op = 'delete', xxhash64(`order`, `it's`), null),
+            if(_key_before is not null, xxhash64(_key_before), null)
+        )) as _ct_key
     where
         _mark is null
         and (_key_before is not null or _change_op = 'delete')
         and _batch_id <= '20260130T120000000000_00000001'
-
-),
-
-known_entries_and_ends as (
-
-    select
-        if(_ct_departs, _key_before['order'], `order`) as `order`,
-        if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
-        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
-        if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
-        _ct_departs or _change_op = 'delete' as _is_deleted,
-        _key_before is not null and not _ct_departs as _ct_enters
-    from known_moves_and_deletes
-        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
-
-),
-
-known_ends as (
-
-    select known_entries_and_ends.*
-    from known_entries_and_ends
-    left semi join known_keys
-        on known_entries_and_ends.`order` <=> known_keys.`order` and known_entries_and_ends.`it's` <=> known_keys.`it's`
-    where known_entries_and_ends._is_deleted
+    group by _ct_key
 
 ),
 
@@ -108,99 +92,55 @@ known_events as (
         false as _ct_enters,
         last_events._valid_from,
         last_events._valid_from_seq,
-        last_events._latest_at
-    from last_events
-    left semi join known_keys
-        on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
-    union all
-    select
-        last_events.`order`, last_events.`it's`, last_events.`name with spaces`, last_events.fields,
-        last_events._change_op,
-        last_events._change_seq,
-        last_events._changed_at,
-        last_events._transaction_id,
-        last_events._change_id,
-        cast(null as array<string>) as _present_columns,
-        last_events._precedence,
-        last_events._is_deleted,
-        false as _ct_enters,
-        last_events._valid_from,
-        last_events._valid_from_seq,
-        last_events._latest_at
-    from last_events
-    left anti join known_keys
+        last_events._latest_at,
+        true as _ct_is_known
+    from lake.history_feed__partial__state as last_events
+    left join known_keys
         on last_events.`order` <=> known_keys.`order` and last_events.`it's` <=> known_keys.`it's`
     where
-        (not last_events._is_deleted and last_events._change_seq < '20260131120000250000000000000000015')
-        or last_events._change_seq >= (select min(_change_seq) from new_floors)
+        last_events._mark is null
+        and last_events._is_last
+        and (known_keys._ct_has_events or (not last_events._is_deleted and last_events._change_seq < '20260131120000250000000000000000015') or last_events._change_seq >= (select min(_change_seq) from new_floors))
 
 ),
 
 met_events as (
 
-    select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters,
-        cast(null as timestamp) as _valid_from,
-        cast(null as string) as _valid_from_seq,
-        cast(null as timestamp) as _latest_at,
-        false as _is_replayed,
-        false as _ct_is_known
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at, _ct_is_known
     from events
     union all
-    select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at,
-        false as _is_replayed,
-        true as _ct_is_known
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at, _ct_is_known
     from known_events
-    union all
-    select
-        `order`,
-        `it's`,
-        null as `name with spaces`,
-        null as fields,
-        null as _change_op,
-        _change_seq,
-        null as _changed_at,
-        null as _transaction_id,
-        null as _change_id,
-        null as _present_columns,
-        null as _precedence,
-        null as _is_deleted,
-        null as _ct_enters,
-        null as _valid_from,
-        null as _valid_from_seq,
-        null as _latest_at,
-        null as _is_replayed,
-        null as _ct_is_known
-    from known_ends
 
 ),
 
-placed_in_key as (
+events_by_key as (
 
     select
         *,
-        max(case when _ct_is_known is null or _ct_is_known then _change_seq end) over of_key as _ct_known_seq,
-        max(case when _ct_is_known then _transaction_id end) over of_key as _ct_known_transaction
+        max(case when _ct_is_known then _change_seq end) over (partition by `order`, `it's`) as _ct_known_seq,
+        max(case when _ct_is_known then _transaction_id end) over (partition by `order`, `it's`) as _ct_known_transaction
     from met_events
-    window of_key as (partition by `order`, `it's`)
 
 ),
 
 given_events as (
--- change_tables: kept in a table of its own, from here
+    -- change_tables: kept in a table of its own, from here
     select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at, _is_replayed, _ct_is_known,
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at, _ct_is_known,
         coalesce(
-            (_ct_is_known and _change_seq >= (select min(_change_seq) from new_floors))
-            or (
-                not _ct_is_known and (_change_seq <= _ct_known_seq or _transaction_id = _ct_known_transaction)
-            ),
+            case
+                when not _ct_is_known
+                    then _change_seq <= greatest(_ct_known_seq, last_ends._ct_end_seq) or _transaction_id = _ct_known_transaction
+                else _change_seq >= (select min(_change_seq) from new_floors)
+            end,
             false
-        ) as _ct_is_late
-    from placed_in_key
-    where _ct_is_known is not null
--- change_tables: to here
+        ) as _ct_is_late,
+        false as _ct_is_replayed
+    from events_by_key
+    left join last_ends
+        on xxhash64(`order`, `it's`) = last_ends._ct_key
+    -- change_tables: to here
 ),
 
 -- change_tables: where keys are replayed, from here
@@ -212,39 +152,28 @@ late_keys as (
 
 ),
 
-moves as (
-
-    select
-        xxhash64(`order`, `it's`) as _ct_after,
-        xxhash64(_key_before.`order`, _key_before.`it's`) as _ct_before
-    from lake.dedup_feed__partial__state
-    where
-        _mark is null
-        and _key_before is not null
-        and _batch_id <= '20260131T110000000000_00000009'
-
-),
-
 -- one row: two hashes a move
 collected_moves as (
 
     select
-        collect_list(cast(moves._ct_after as string)) as _ct_after,
-        collect_list(cast(moves._ct_before as string)) as _ct_before,
-        collect_set(cast(late_after._ct_key as string)) as _ct_late_after,
-        collect_set(cast(late_before._ct_key as string)) as _ct_late_before
-    from moves
-    left join late_keys as late_after
-        on moves._ct_after = late_after._ct_key
-    left join late_keys as late_before
-        on moves._ct_before = late_before._ct_key
-
-),
-
-reached_keys as (
-
-    select reached_names(concat(_ct_late_after, _ct_late_before), _ct_after, _ct_before) as _ct_reached
-    from collected_moves
+        collect_list(cast(moves._ct_key as string)) as _ct_keys,
+        collect_list(cast(moves._ct_key_before as string)) as _ct_keys_before,
+        collect_set(cast(late_keys._ct_key as string)) as _ct_late_keys,
+        collect_set(cast(late_keys_before._ct_key as string)) as _ct_late_keys_before
+    from (
+        select
+            xxhash64(`order`, `it's`) as _ct_key,
+            xxhash64(_key_before) as _ct_key_before
+        from lake.dedup_feed__partial__state
+        where
+            _mark is null
+            and _key_before is not null
+            and _batch_id <= '20260131T110000000000_00000009'
+    ) as moves
+    left join late_keys
+        on moves._ct_key = late_keys._ct_key
+    left join late_keys as late_keys_before
+        on moves._ct_key_before = late_keys_before._ct_key
 
 ),
 
@@ -254,8 +183,10 @@ replayed_keys as (
     from late_keys
     union distinct
     select cast(_ct_reached_key as bigint) as _ct_key
-    from reached_keys
-        lateral view explode(_ct_reached) as _ct_reached_key
+    from collected_moves
+        lateral view explode(
+            reached_names(concat(_ct_late_keys, _ct_late_keys_before), _ct_keys, _ct_keys_before)
+        ) as _ct_reached_key
 
 ),
 
@@ -277,10 +208,19 @@ logged_events as (
         if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
         if(_ct_departs, null, `name with spaces`) as `name with spaces`,
         if(_ct_departs, null, fields) as fields,
-        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
+        _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        _change_id,
+        _present_columns,
         if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
         _ct_departs or _change_op = 'delete' as _is_deleted,
-        _key_before is not null and not _ct_departs as _ct_enters
+        _key_before is not null and not _ct_departs as _ct_enters,
+        cast(null as timestamp) as _valid_from,
+        cast(null as string) as _valid_from_seq,
+        cast(null as timestamp) as _latest_at,
+        false as _ct_is_known
     from logged_changes
         lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
 
@@ -288,31 +228,25 @@ logged_events as (
 
 replayed_events as (
 
-    select
-        logged_events.`order`, logged_events.`it's`, logged_events.`name with spaces`, logged_events.fields, logged_events._change_op, logged_events._change_seq, logged_events._changed_at, logged_events._transaction_id, logged_events._change_id, logged_events._present_columns, logged_events._precedence, logged_events._is_deleted, logged_events._ct_enters,
-        null as _valid_from,
-        null as _valid_from_seq,
-        null as _latest_at,
-        true as _is_replayed,
-        false as _ct_is_known
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at, _ct_is_known
     from logged_events
     left semi join replayed_keys
         on xxhash64(logged_events.`order`, logged_events.`it's`) = replayed_keys._ct_key
 
 ),
--- change_tables: where keys are replayed, to here
 
+-- change_tables: where keys are replayed, to here
 all_events as (
 
-    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at, _is_replayed, _ct_is_known
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at, _ct_is_known
     from given_events
--- change_tables: where keys are replayed, from here
+    -- change_tables: where keys are replayed, from here
     left anti join replayed_keys
         on xxhash64(given_events.`order`, given_events.`it's`) = replayed_keys._ct_key
     union all
-    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at, _is_replayed, _ct_is_known
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at, _ct_is_known
     from replayed_events
--- change_tables: where keys are replayed, to here
+    -- change_tables: where keys are replayed, to here
 
 ),
 
@@ -393,8 +327,7 @@ ended_events as (
         if(_ct_is_floor, null, _valid_from) as _valid_from,
         if(_ct_is_floor, null, _valid_from_seq) as _valid_from_seq,
         if(_ct_is_floor, null, _latest_at) as _latest_at,
-        if(_ct_is_floor, false, _ct_is_known) as _ct_is_known,
-        _is_replayed
+        if(_ct_is_floor, false, _ct_is_known) as _ct_is_known
     from floored_events
         lateral view explode(if(_ct_floor is null, array(false), array(false, true))) as _ct_is_floor
 
@@ -454,7 +387,7 @@ events_with_rows as (
 
     select
         *,
-        rows_at_key(_ct_events._change_id, _ct_events._ct_effect, _ct_events._transaction_id) as _ct_rows
+        rows_at_key(_ct_events['_change_id'], _ct_events['_ct_effect'], _ct_events['_transaction_id']) as _ct_rows
     from ordered_events
 
 ),
@@ -463,13 +396,13 @@ rows_of_events as (
 
     select
         `order`, `it's`,
-        _ct_pair._ct_events._change_seq as _change_seq,
-        _ct_pair._ct_events._precedence as _precedence,
-        _ct_pair._ct_events._change_id as _change_id,
-        _ct_pair._ct_events._ct_effect as _ct_effect,
-        _ct_pair._ct_rows.row_id as _ct_row,
-        _ct_pair._ct_rows.takes_covered_row as _ct_takes_covered_row,
-        _ct_pair._ct_rows.covered_by as _ct_covered_by
+        _ct_pair['_ct_events']['_change_seq'] as _change_seq,
+        _ct_pair['_ct_events']['_precedence'] as _precedence,
+        _ct_pair['_ct_events']['_change_id'] as _change_id,
+        _ct_pair['_ct_events']['_ct_effect'] as _ct_effect,
+        _ct_pair['_ct_rows']['row_id'] as _ct_row,
+        _ct_pair['_ct_rows']['takes_covered_row'] as _ct_takes_covered_row,
+        _ct_pair['_ct_rows']['covered_by'] as _ct_covered_by
     from events_with_rows
         lateral view explode(arrays_zip(_ct_events, _ct_rows)) as _ct_pair
 
@@ -608,14 +541,13 @@ overlaid_events as (
         _present_columns,
         _precedence,
         _ct_enters,
-        _is_replayed,
         _valid_from,
         _valid_from_seq,
         _latest_at,
+        _ct_is_known,
         not _ct_lives as _is_deleted,
         _ct_takes_covered_row,
-        _ct_has_lived,
-        _ct_is_known
+        _ct_has_lived
     from decided_events
     window in_order as (
         partition by _ct_lineage, if(_ct_lineage is null, `order`, null), if(_ct_lineage is null, `it's`, null)
@@ -702,7 +634,6 @@ versions as (
         _change_id,
         _precedence,
         _is_deleted,
-        _is_replayed,
         _changed_at,
         _transaction_id,
         _ct_next_beginning is null as _is_last,
@@ -727,7 +658,7 @@ union all
 select
     stale_versions._mark,
     true as _ct_is_withdrawn,
-    stale_versions._change_seq, stale_versions._change_op, stale_versions._change_id, stale_versions._precedence, stale_versions._is_deleted, stale_versions._is_replayed, stale_versions._changed_at, stale_versions._transaction_id, stale_versions._is_last, stale_versions._latest_at, stale_versions._valid_from, stale_versions._valid_to, stale_versions._valid_from_seq, stale_versions._valid_to_seq, stale_versions._is_current, stale_versions.`order`, stale_versions.`it's`, stale_versions.`name with spaces`, stale_versions.fields
+    stale_versions._change_seq, stale_versions._change_op, stale_versions._change_id, stale_versions._precedence, stale_versions._is_deleted, stale_versions._changed_at, stale_versions._transaction_id, stale_versions._is_last, stale_versions._latest_at, stale_versions._valid_from, stale_versions._valid_to, stale_versions._valid_from_seq, stale_versions._valid_to_seq, stale_versions._is_current, stale_versions.`order`, stale_versions.`it's`, stale_versions.`name with spaces`, stale_versions.fields
 from lake.history_feed__partial__state as stale_versions
 left semi join replayed_keys
     on xxhash64(stale_versions.`order`, stale_versions.`it's`) = replayed_keys._ct_key

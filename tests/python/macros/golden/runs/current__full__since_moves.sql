@@ -11,26 +11,26 @@ events as (select * from the_model),
 
 known_keys as (select * from the_model),
 
-last_events as (select * from the_model),
-
 known_events as (select * from the_model),
 
 met_events as (select * from the_model),
 
-placed_in_key as (select * from the_model),
+events_by_key as (select * from the_model),
 
 given_events as (
-
+    
     select
-        `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _is_replayed, _ct_is_known,
-        coalesce( (
-                not _ct_is_known and (_change_seq <= _ct_known_seq or _transaction_id = _ct_known_transaction)
-            ),
+        `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _ct_is_known,
+        coalesce(
+            case
+                when not _ct_is_known
+                    then _change_seq <= _ct_known_seq or _transaction_id = _ct_known_transaction
+            end,
             false
-        ) as _ct_is_late
-    from placed_in_key
-    where _ct_is_known is not null
-
+        ) as _ct_is_late,
+        false as _ct_is_replayed
+    from events_by_key
+    
 )
 
 select * from given_events
@@ -47,12 +47,11 @@ using (
 with given_events as (
     select * from lake.current_feed__full__batch_20260131t120000000000_00000000
 ),
-
 all_events as (
 
-    select `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _is_replayed, _ct_is_known
+    select `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _ct_is_known
     from given_events
-
+    
 ),
 
 touched_keys as (select * from the_model),
@@ -78,7 +77,6 @@ select
     _change_id,
     _precedence,
     _is_deleted,
-    _is_replayed,
     _changed_at,
     _transaction_id,
     `order`, `it's`, `name with spaces`
@@ -89,12 +87,12 @@ where _ct_next_seq is null
 
 select
     _mark,
-    _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, `order`, `it's`, `name with spaces`
+    _change_seq, _change_op, _change_id, _precedence, _is_deleted, _changed_at, _transaction_id, `order`, `it's`, `name with spaces`
 from state_rows
 union all
 select
     '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string"}, "counted": 0}' as _mark,
-    null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _is_replayed, null as _changed_at, null as _transaction_id, null as `order`, null as `it's`, null as `name with spaces`
+    null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _changed_at, null as _transaction_id, null as `order`, null as `it's`, null as `name with spaces`
 ) as source
     on
         source.`order` <=> target.`order` and source.`it's` <=> target.`it's`
@@ -104,24 +102,21 @@ when matched and source._mark is not null then update set
         when target._mark = '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string"}, "counted": 0}' then source._mark
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
-when matched and (
-    source._is_replayed
-    or struct(source._change_seq, source._precedence, source._change_id)
-    >= struct(target._change_seq, target._precedence, target._change_id)
-) then update set
+when
+    matched
+    then update set
     _change_seq = source._change_seq,
     _change_op = source._change_op,
     _change_id = source._change_id,
     _precedence = source._precedence,
     _is_deleted = source._is_deleted,
-    _is_replayed = source._is_replayed,
     _changed_at = source._changed_at,
     _transaction_id = source._transaction_id,
     `order` = source.`order`,
     `it's` = source.`it's`,
     `name with spaces` = source.`name with spaces`
-when not matched then insert (_mark, _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, `order`, `it's`, `name with spaces`)
-    values (source._mark, source._change_seq, source._change_op, source._change_id, source._precedence, source._is_deleted, source._is_replayed, source._changed_at, source._transaction_id, source.`order`, source.`it's`, source.`name with spaces`)
+when not matched then insert (_mark, _change_seq, _change_op, _change_id, _precedence, _is_deleted, _changed_at, _transaction_id, `order`, `it's`, `name with spaces`)
+    values (source._mark, source._change_seq, source._change_op, source._change_id, source._precedence, source._is_deleted, source._changed_at, source._transaction_id, source.`order`, source.`it's`, source.`name with spaces`)
 ;
 
 drop table if exists lake.current_feed__full__batch_20260131t120000000000_00000000

@@ -11,12 +11,12 @@ select * from the_model
 
 select
     _mark,
-    _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, `order`, `it's`, `name with spaces`, fields
+    _change_seq, _change_op, _change_id, _precedence, _is_deleted, _changed_at, _transaction_id, `order`, `it's`, `name with spaces`, fields
 from state_rows
 union all
 select
     '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}' as _mark,
-    null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _is_replayed, null as _changed_at, null as _transaction_id, null as `order`, null as `it's`, null as `name with spaces`, null as fields
+    null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _changed_at, null as _transaction_id, null as `order`, null as `it's`, null as `name with spaces`, null as fields
 ) as source
     on
         source.`order` <=> target.`order` and source.`it's` <=> target.`it's`
@@ -26,25 +26,22 @@ when matched and source._mark is not null then update set
         when target._mark = '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}' then source._mark
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
-when matched and (
-    source._is_replayed
-    or struct(source._change_seq, source._precedence, source._change_id)
-    >= struct(target._change_seq, target._precedence, target._change_id)
-) then update set
+when
+    matched
+    then update set
     _change_seq = source._change_seq,
     _change_op = source._change_op,
     _change_id = source._change_id,
     _precedence = source._precedence,
     _is_deleted = source._is_deleted,
-    _is_replayed = source._is_replayed,
     _changed_at = source._changed_at,
     _transaction_id = source._transaction_id,
     `order` = source.`order`,
     `it's` = source.`it's`,
     `name with spaces` = source.`name with spaces`,
     fields = source.fields
-when not matched then insert (_mark, _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, `order`, `it's`, `name with spaces`, fields)
-    values (source._mark, source._change_seq, source._change_op, source._change_id, source._precedence, source._is_deleted, source._is_replayed, source._changed_at, source._transaction_id, source.`order`, source.`it's`, source.`name with spaces`, source.fields)
+when not matched then insert (_mark, _change_seq, _change_op, _change_id, _precedence, _is_deleted, _changed_at, _transaction_id, `order`, `it's`, `name with spaces`, fields)
+    values (source._mark, source._change_seq, source._change_op, source._change_id, source._precedence, source._is_deleted, source._changed_at, source._transaction_id, source.`order`, source.`it's`, source.`name with spaces`, source.fields)
 ;
 
 create or replace view lake.current_feed__partial

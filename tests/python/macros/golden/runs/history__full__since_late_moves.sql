@@ -11,36 +11,33 @@ events as (select * from the_model),
 
 known_keys as (select * from the_model),
 
-last_events as (select * from the_model),
-
 new_floors as (select * from the_model),
 
-known_moves_and_deletes as (select * from the_model),
-
-known_entries_and_ends as (select * from the_model),
-
-known_ends as (select * from the_model),
+last_ends as (select * from the_model),
 
 known_events as (select * from the_model),
 
 met_events as (select * from the_model),
 
-placed_in_key as (select * from the_model),
+events_by_key as (select * from the_model),
 
 given_events as (
-
+    
     select
-        `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at, _is_replayed, _ct_is_known,
+        `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at, _ct_is_known,
         coalesce(
-            (_ct_is_known and _change_seq >= (select min(_change_seq) from new_floors))
-            or (
-                not _ct_is_known and (_change_seq <= _ct_known_seq or _transaction_id = _ct_known_transaction)
-            ),
+            case
+                when not _ct_is_known
+                    then _change_seq <= greatest(_ct_known_seq, last_ends._ct_end_seq) or _transaction_id = _ct_known_transaction
+                else _change_seq >= (select min(_change_seq) from new_floors)
+            end,
             false
-        ) as _ct_is_late
-    from placed_in_key
-    where _ct_is_known is not null
-
+        ) as _ct_is_late,
+        false as _ct_is_replayed
+    from events_by_key
+    left join last_ends
+        on xxhash64(`order`, `it's`) = last_ends._ct_key
+    
 )
 
 select * from given_events
@@ -56,12 +53,8 @@ insert into lake.history_feed__full__batch_20260131t120000000000_00000000
 
 late_keys as (select * from the_model),
 
-moves as (select * from the_model),
-
 -- one row: two hashes a move
 collected_moves as (select * from the_model),
-
-reached_keys as (select * from the_model),
 
 replayed_keys as (select * from the_model),
 
@@ -71,7 +64,7 @@ logged_events as (select * from the_model),
 
 replayed_events as (select * from the_model)
 
-select *, false as _ct_is_late from replayed_events
+select *, false as _ct_is_late, true as _ct_is_replayed from replayed_events
 ;
 
 merge into lake.history_feed__full__state as target
@@ -80,17 +73,16 @@ using (
 
 -- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "history": true, "folds": true, "moves": true, "has_floors": true, "ends_older_keys": true, "in_time": false, "looks": true, "replays": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
 with given_events as (
-    select * from lake.history_feed__full__batch_20260131t120000000000_00000000 where not _is_replayed
+    select * from lake.history_feed__full__batch_20260131t120000000000_00000000 where not _ct_is_replayed
 ),
 
 replayed_events as (
-    select * from lake.history_feed__full__batch_20260131t120000000000_00000000 where _is_replayed
+    select * from lake.history_feed__full__batch_20260131t120000000000_00000000 where _ct_is_replayed
 ),
 
 replayed_keys as (
     select distinct xxhash64(`order`, `it's`) as _ct_key from replayed_events
 ),
-
 all_events as (select * from the_model),
 
 truncates as (select * from the_model),
@@ -136,7 +128,7 @@ union all
 select
     stale_versions._mark,
     true as _ct_is_withdrawn,
-    stale_versions._change_seq, stale_versions._change_op, stale_versions._change_id, stale_versions._precedence, stale_versions._is_deleted, stale_versions._is_replayed, stale_versions._changed_at, stale_versions._transaction_id, stale_versions._is_last, stale_versions._latest_at, stale_versions._valid_from, stale_versions._valid_to, stale_versions._valid_from_seq, stale_versions._valid_to_seq, stale_versions._is_current, stale_versions.`order`, stale_versions.`it's`, stale_versions.`name with spaces`
+    stale_versions._change_seq, stale_versions._change_op, stale_versions._change_id, stale_versions._precedence, stale_versions._is_deleted, stale_versions._changed_at, stale_versions._transaction_id, stale_versions._is_last, stale_versions._latest_at, stale_versions._valid_from, stale_versions._valid_to, stale_versions._valid_from_seq, stale_versions._valid_to_seq, stale_versions._is_current, stale_versions.`order`, stale_versions.`it's`, stale_versions.`name with spaces`
 from lake.history_feed__full__state as stale_versions
 left semi join replayed_keys
     on xxhash64(stale_versions.`order`, stale_versions.`it's`) = replayed_keys._ct_key
@@ -159,13 +151,13 @@ ranked_rows as (
 
 select
     _mark,
-    _ct_is_withdrawn, _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, _is_last, _latest_at, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current, `order`, `it's`, `name with spaces`
+    _ct_is_withdrawn, _change_seq, _change_op, _change_id, _precedence, _is_deleted, _changed_at, _transaction_id, _is_last, _latest_at, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current, `order`, `it's`, `name with spaces`
 from ranked_rows
 where _ct_rank = 1
 union all
 select
     '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string"}, "counted": 0}' as _mark,
-    null as _ct_is_withdrawn, null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _is_replayed, null as _changed_at, null as _transaction_id, true as _is_last, null as _latest_at, null as _valid_from, null as _valid_to, null as _valid_from_seq, null as _valid_to_seq, null as _is_current, null as `order`, null as `it's`, null as `name with spaces`
+    null as _ct_is_withdrawn, null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _changed_at, null as _transaction_id, true as _is_last, null as _latest_at, null as _valid_from, null as _valid_to, null as _valid_from_seq, null as _valid_to_seq, null as _is_current, null as `order`, null as `it's`, null as `name with spaces`
 ) as source
     on
         source.`order` <=> target.`order` and source.`it's` <=> target.`it's`
@@ -177,13 +169,14 @@ when matched and source._mark is not null then update set
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
 when matched and source._ct_is_withdrawn then delete
-when matched then update set
+when
+    matched
+    then update set
     _change_seq = source._change_seq,
     _change_op = source._change_op,
     _change_id = source._change_id,
     _precedence = source._precedence,
     _is_deleted = source._is_deleted,
-    _is_replayed = source._is_replayed,
     _changed_at = source._changed_at,
     _transaction_id = source._transaction_id,
     _is_last = source._is_last,
@@ -196,8 +189,8 @@ when matched then update set
     `order` = source.`order`,
     `it's` = source.`it's`,
     `name with spaces` = source.`name with spaces`
-when not matched then insert (_mark, _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, _is_last, _latest_at, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current, `order`, `it's`, `name with spaces`)
-    values (source._mark, source._change_seq, source._change_op, source._change_id, source._precedence, source._is_deleted, source._is_replayed, source._changed_at, source._transaction_id, source._is_last, source._latest_at, source._valid_from, source._valid_to, source._valid_from_seq, source._valid_to_seq, source._is_current, source.`order`, source.`it's`, source.`name with spaces`)
+when not matched then insert (_mark, _change_seq, _change_op, _change_id, _precedence, _is_deleted, _changed_at, _transaction_id, _is_last, _latest_at, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current, `order`, `it's`, `name with spaces`)
+    values (source._mark, source._change_seq, source._change_op, source._change_id, source._precedence, source._is_deleted, source._changed_at, source._transaction_id, source._is_last, source._latest_at, source._valid_from, source._valid_to, source._valid_from_seq, source._valid_to_seq, source._is_current, source.`order`, source.`it's`, source.`name with spaces`)
 ;
 
 drop table if exists lake.history_feed__full__batch_20260131t120000000000_00000000

@@ -11,36 +11,33 @@ events as (select * from the_model),
 
 known_keys as (select * from the_model),
 
-last_events as (select * from the_model),
-
 new_floors as (select * from the_model),
 
-known_moves_and_deletes as (select * from the_model),
-
-known_entries_and_ends as (select * from the_model),
-
-known_ends as (select * from the_model),
+last_ends as (select * from the_model),
 
 known_events as (select * from the_model),
 
 met_events as (select * from the_model),
 
-placed_in_key as (select * from the_model),
+events_by_key as (select * from the_model),
 
 given_events as (
-
+    
     select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at, _is_replayed, _ct_is_known,
+        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at, _ct_is_known,
         coalesce(
-            (_ct_is_known and _change_seq >= (select min(_change_seq) from new_floors))
-            or (
-                not _ct_is_known and (_change_seq <= _ct_known_seq or _transaction_id = _ct_known_transaction)
-            ),
+            case
+                when not _ct_is_known
+                    then _change_seq <= greatest(_ct_known_seq, last_ends._ct_end_seq) or _transaction_id = _ct_known_transaction
+                else _change_seq >= (select min(_change_seq) from new_floors)
+            end,
             false
-        ) as _ct_is_late
-    from placed_in_key
-    where _ct_is_known is not null
-
+        ) as _ct_is_late,
+        false as _ct_is_replayed
+    from events_by_key
+    left join last_ends
+        on xxhash64(`order`, `it's`) = last_ends._ct_key
+    
 )
 
 select * from given_events
@@ -57,12 +54,11 @@ using (
 with given_events as (
     select * from lake.history_feed__partial__batch_20260131t120000000000_00000000
 ),
-
 all_events as (
 
-    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at, _is_replayed, _ct_is_known
+    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at, _ct_is_known
     from given_events
-
+    
 ),
 
 truncates as (select * from the_model),
@@ -125,12 +121,12 @@ from versions
 
 select
     _mark,
-    _ct_is_withdrawn, _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, _is_last, _latest_at, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current, `order`, `it's`, `name with spaces`, fields
+    _ct_is_withdrawn, _change_seq, _change_op, _change_id, _precedence, _is_deleted, _changed_at, _transaction_id, _is_last, _latest_at, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current, `order`, `it's`, `name with spaces`, fields
 from state_rows
 union all
 select
     '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}' as _mark,
-    null as _ct_is_withdrawn, null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _is_replayed, null as _changed_at, null as _transaction_id, true as _is_last, null as _latest_at, null as _valid_from, null as _valid_to, null as _valid_from_seq, null as _valid_to_seq, null as _is_current, null as `order`, null as `it's`, null as `name with spaces`, null as fields
+    null as _ct_is_withdrawn, null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _changed_at, null as _transaction_id, true as _is_last, null as _latest_at, null as _valid_from, null as _valid_to, null as _valid_from_seq, null as _valid_to_seq, null as _is_current, null as `order`, null as `it's`, null as `name with spaces`, null as fields
 ) as source
     on
         source.`order` <=> target.`order` and source.`it's` <=> target.`it's`
@@ -142,13 +138,14 @@ when matched and source._mark is not null then update set
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
 when matched and source._ct_is_withdrawn then delete
-when matched then update set
+when
+    matched
+    then update set
     _change_seq = source._change_seq,
     _change_op = source._change_op,
     _change_id = source._change_id,
     _precedence = source._precedence,
     _is_deleted = source._is_deleted,
-    _is_replayed = source._is_replayed,
     _changed_at = source._changed_at,
     _transaction_id = source._transaction_id,
     _is_last = source._is_last,
@@ -162,8 +159,8 @@ when matched then update set
     `it's` = source.`it's`,
     `name with spaces` = source.`name with spaces`,
     fields = source.fields
-when not matched then insert (_mark, _change_seq, _change_op, _change_id, _precedence, _is_deleted, _is_replayed, _changed_at, _transaction_id, _is_last, _latest_at, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current, `order`, `it's`, `name with spaces`, fields)
-    values (source._mark, source._change_seq, source._change_op, source._change_id, source._precedence, source._is_deleted, source._is_replayed, source._changed_at, source._transaction_id, source._is_last, source._latest_at, source._valid_from, source._valid_to, source._valid_from_seq, source._valid_to_seq, source._is_current, source.`order`, source.`it's`, source.`name with spaces`, source.fields)
+when not matched then insert (_mark, _change_seq, _change_op, _change_id, _precedence, _is_deleted, _changed_at, _transaction_id, _is_last, _latest_at, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current, `order`, `it's`, `name with spaces`, fields)
+    values (source._mark, source._change_seq, source._change_op, source._change_id, source._precedence, source._is_deleted, source._changed_at, source._transaction_id, source._is_last, source._latest_at, source._valid_from, source._valid_to, source._valid_from_seq, source._valid_to_seq, source._is_current, source.`order`, source.`it's`, source.`name with spaces`, source.fields)
 ;
 
 drop table if exists lake.history_feed__partial__batch_20260131t120000000000_00000000

@@ -241,10 +241,15 @@ events as (
     select
         if(_ct_departs, _key_before['order'], `order`) as `order`,
         if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
-        _change_op, _change_seq, _changed_at, _transaction_id, _change_id,
+        _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        _change_id,
         if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
         _ct_departs or _change_op = 'delete' as _is_deleted,
-        _key_before is not null and not _ct_departs as _ct_enters
+        _key_before is not null and not _ct_departs as _ct_enters,
+        false as _ct_is_known
     from changes
         lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
 
@@ -252,10 +257,7 @@ events as (
 
 given_events as (
 
-    select
-        `order`, `it's`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters,
-        false as _is_replayed,
-        false as _ct_is_known
+    select `order`, `it's`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _ct_is_known
     from events
 
 ),
@@ -318,8 +320,7 @@ ended_events as (
         if(_ct_is_floor, 1, _precedence) as _precedence,
         if(_ct_is_floor, true, _is_deleted) as _is_deleted,
         if(_ct_is_floor, false, _ct_enters) as _ct_enters,
-        if(_ct_is_floor, false, _ct_is_known) as _ct_is_known,
-        _is_replayed
+        if(_ct_is_floor, false, _ct_is_known) as _ct_is_known
     from floored_events
         lateral view explode(if(_ct_floor is null, array(false), array(false, true))) as _ct_is_floor
 
@@ -379,7 +380,7 @@ events_with_rows as (
 
     select
         *,
-        rows_at_key(_ct_events._change_id, _ct_events._ct_effect, _ct_events._transaction_id) as _ct_rows
+        rows_at_key(_ct_events['_change_id'], _ct_events['_ct_effect'], _ct_events['_transaction_id']) as _ct_rows
     from ordered_events
 
 ),
@@ -388,13 +389,13 @@ rows_of_events as (
 
     select
         `order`, `it's`,
-        _ct_pair._ct_events._change_seq as _change_seq,
-        _ct_pair._ct_events._precedence as _precedence,
-        _ct_pair._ct_events._change_id as _change_id,
-        _ct_pair._ct_events._ct_effect as _ct_effect,
-        _ct_pair._ct_rows.row_id as _ct_row,
-        _ct_pair._ct_rows.takes_covered_row as _ct_takes_covered_row,
-        _ct_pair._ct_rows.covered_by as _ct_covered_by
+        _ct_pair['_ct_events']['_change_seq'] as _change_seq,
+        _ct_pair['_ct_events']['_precedence'] as _precedence,
+        _ct_pair['_ct_events']['_change_id'] as _change_id,
+        _ct_pair['_ct_events']['_ct_effect'] as _ct_effect,
+        _ct_pair['_ct_rows']['row_id'] as _ct_row,
+        _ct_pair['_ct_rows']['takes_covered_row'] as _ct_takes_covered_row,
+        _ct_pair['_ct_rows']['covered_by'] as _ct_covered_by
     from events_with_rows
         lateral view explode(arrays_zip(_ct_events, _ct_rows)) as _ct_pair
 

@@ -232,20 +232,24 @@ with changes as (
 events as (
 
     select
-        `order`, `it's`,
-        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns,
+        `order`,
+        `it's`,
+        _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        _change_id,
+        _present_columns,
         array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op) as _precedence,
-        _change_op = 'delete' as _is_deleted
+        _change_op = 'delete' as _is_deleted,
+        false as _ct_is_known
     from changes
 
 ),
 
 given_events as (
 
-    select
-        `order`, `it's`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted,
-        false as _is_replayed,
-        false as _ct_is_known
+    select `order`, `it's`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_is_known
     from events
 
 ),
