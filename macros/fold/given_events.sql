@@ -4,7 +4,7 @@
 
     Where an event may have come late (`run.looks`), the run keeps these events in a table of its own and looks there for such
     (`_ct_is_late`). Where there are any, the keys that they reach are replayed: all that the log has of them is added to that
-    table, is folded, and replaces what the state has of them. Where there are none, these steps are left out.
+    table, is folded, and replaces what the state has of them (see `query_over_kept`).
 -#}
 {% macro given_event_steps(spec, run, log, state) -%}
 {%- set columns = change_tables.column_list(spec.column_names + change_tables.event_columns(spec, run)) -%}
@@ -146,13 +146,20 @@ known_events as (
 events_by_key as (
 
     select
-        *,
-        max(case when _ct_is_known then _change_seq end) over (partition by {{ change_tables.column_list(spec.key) }}) as _ct_known_seq
+        met_events.*,
+        {%- if meets_ends %}
+        last_ends._ct_end_seq,
+        {%- endif %}
+        max(case when met_events._ct_is_known then met_events._change_seq end) over (partition by {{ change_tables.column_list(spec.key, 'met_events') }}) as _ct_known_seq
         {%- if run.moves -%}
         ,
-        max(case when _ct_is_known then _transaction_id end) over (partition by {{ change_tables.column_list(spec.key) }}) as _ct_known_transaction
+        max(case when met_events._ct_is_known then met_events._transaction_id end) over (partition by {{ change_tables.column_list(spec.key, 'met_events') }}) as _ct_known_transaction
         {%- endif %}
     from met_events
+    {%- if meets_ends %}
+    left join last_ends
+        on {{ change_tables.key_hash(spec.key, 'met_events') }} = last_ends._ct_key
+    {%- endif %}
 
 ),
 
@@ -163,20 +170,15 @@ given_events as (
         coalesce(
             case
                 when not _ct_is_known
-                    then _change_seq <= {{ 'greatest(_ct_known_seq, last_ends._ct_end_seq)' if meets_ends else '_ct_known_seq' }}
+                    then _change_seq <= {{ 'greatest(_ct_known_seq, _ct_end_seq)' if meets_ends else '_ct_known_seq' }}
                         {{- ' or _transaction_id = _ct_known_transaction' if run.moves }}
                 {%- if run.has_floors and not run.in_time %}
                 else _change_seq >= (select min(_change_seq) from new_floors)
                 {%- endif %}
             end,
             false
-        ) as _ct_is_late,
-        false as _ct_is_replayed
+        ) as _ct_is_late
     from events_by_key
-    {%- if meets_ends %}
-    left join last_ends
-        on {{ change_tables.key_hash(spec.key) }} = last_ends._ct_key
-    {%- endif %}
     {{ change_tables.kept_to_here() }}
 )
 {%- endmacro %}
@@ -187,7 +189,6 @@ given_events as (
     of a late event, and where rows move, all that moves connect with these. Two keys of one hash are both replayed.
 -#}
 {% macro _replayed_event_steps(spec, run, columns, log) -%}
-{{ change_tables.replays_from_here() }}
 late_keys as (
 
     select distinct {{ change_tables.key_hash(spec.key) }} as _ct_key
@@ -261,19 +262,16 @@ replayed_events as (
 
 ),
 
-{{ change_tables.replays_to_here() }}
 all_events as (
 
     select {{ columns }}
     from given_events
-    {{ change_tables.replays_from_here() }}
     left anti join replayed_keys
         on {{ change_tables.key_hash(spec.key, 'given_events') }} = replayed_keys._ct_key
     union all
     select {{ columns }}
     from replayed_events
-    {{ change_tables.replays_to_here() }}
-
+    {{ change_tables.read_to_here() }}
 )
 {%- endmacro %}
 

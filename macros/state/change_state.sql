@@ -37,7 +37,7 @@
                 {{ change_tables.replayed_events(sql, kept) }}
             {%- endcall -%}
         {%- endif -%}
-        {%- set sql = change_tables.query_over_kept(spec, sql, kept, run.replays) -%}
+        {%- set sql = change_tables.query_over_kept(sql, kept, spec, run.replays) -%}
     {%- endif -%}
     {%- set is_shown = true -%}
     {%- if run.run == 'empty' -%}
@@ -52,7 +52,7 @@
             {%- do change_tables.mark_rows_of_large_table(state) -%}
         {%- endif -%}
         {%- call statement('main') -%}
-            {{ change_tables.merge_state(spec, state, sql, run) }}
+            {{ change_tables.merge_state(spec, state, sql, run, kept) }}
         {%- endcall -%}
     {%- else -%}
         {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
@@ -94,8 +94,11 @@
 {% endmacro %}
 
 
-{#- The rows that a run writes, with the mark among them. A version that is withdrawn yields to one that has its place. -#}
-{% macro _with_mark(spec, sql, run) -%}
+{#-
+    The rows that a run writes, with the mark among them. Of the keys that a history has replayed, these are also the versions that
+    it has: they are withdrawn where no version takes their place.
+-#}
+{% macro _with_mark(spec, sql, run, state=none, kept=none) -%}
 {%- set withdraws = run.history and run.replays -%}
 {%- set columns = (['_ct_is_withdrawn'] if run.history and run.run == 'since' else []) + change_tables.state_columns(spec, run.history) -%}
 with state_rows as (
@@ -114,13 +117,24 @@ ranked_rows as (
             partition by {{ change_tables.column_list(spec.key) }}, _valid_from_seq
             order by _ct_is_withdrawn
         ) as _ct_rank
-    from state_rows
+    from (
+        select {{ change_tables.column_list(columns) }}
+        from state_rows
+        union all
+        select
+            true as _ct_is_withdrawn,
+            {{ change_tables.column_list(columns[1:], 'stale_versions') }}
+        from {{ state }} as stale_versions
+        left semi join ({{ change_tables.replayed_keys(kept, spec) }}) as replayed_keys
+            on {{ change_tables.key_hash(spec.key, 'stale_versions') }} = replayed_keys._ct_key
+        where stale_versions._mark is null
+    )
 
 )
 {%- endif %}
 
 select
-    _mark,
+    cast(null as string) as _mark,
     {{ change_tables.column_list(columns) }}
 from {{ 'ranked_rows' if withdraws else 'state_rows' }}
 {%- if withdraws %}
@@ -139,11 +153,11 @@ select
     replaces itself, so that its revision counts. Where a history has no key to replay, only the last version of a key can change:
     the row becomes the key's new last version, those that have ended are inserted, and the files of ended versions are not read.
 -#}
-{% macro merge_state(spec, state, sql, run) -%}
+{% macro merge_state(spec, state, sql, run, kept) -%}
 {%- set columns = change_tables.state_columns(spec, run.history) -%}
 merge into {{ state }} as target
 using (
-    {{ change_tables._with_mark(spec, sql, run) }}
+    {{ change_tables._with_mark(spec, sql, run, state, kept) }}
 ) as source
     on
         {{ change_tables.same_key(spec.key, 'source', 'target') }}

@@ -19,7 +19,6 @@
 with {{ change_tables.folded_steps(spec, run, log, state) }}
 
 select
-    cast(null as string) as _mark,
     _change_seq,
     _change_op,
     _change_id,
@@ -71,7 +70,6 @@ ranked as (
 )
 
 select
-    cast(null as string) as _mark,
     _change_seq,
     _change_op,
     _change_id,

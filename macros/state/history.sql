@@ -19,7 +19,6 @@
         {%- set log = change_tables.state_relation(dedup) -%}
         {%- set state = change_tables.state_relation(this) -%}
         {%- set run = change_tables.state_run(spec, dedup, folds=true, history=true) -%}
-        {%- set columns = change_tables.state_columns(spec, history=true) -%}
         {%- set tracked = change_tables._tracked_values(spec) -%}
         {%- set beginning -%}
 case
@@ -69,7 +68,6 @@ begun_events as (
 versions as (
 
     select
-        cast(null as string) as _mark,
         false as _ct_is_withdrawn,
         _change_seq,
         _change_op,
@@ -94,20 +92,6 @@ versions as (
 
 select *
 from versions
-        {%- if run.replays %}
-{{ change_tables.replays_from_here() }}
-union all
--- what the state has of replayed keys is withdrawn where no version takes its place (see `_with_mark`)
-select
-    stale_versions._mark,
-    true as _ct_is_withdrawn,
-    {{ change_tables.column_list(columns, 'stale_versions') }}
-from {{ state }} as stale_versions
-left semi join replayed_keys
-    on {{ change_tables.key_hash(spec.key, 'stale_versions') }} = replayed_keys._ct_key
-where stale_versions._mark is null
-{{ change_tables.replays_to_here() }}
-        {%- endif -%}
     {%- else -%}
 select 1 as placeholder
     {%- endif -%}

@@ -27,46 +27,43 @@
 {%- endmacro %}
 
 
-{#- Around what is left out of a run that replays no keys. -#}
-{% macro replays_from_here() -%}
-    -- change_tables: where keys are replayed, from here
-{%- endmacro %}
-
-
-{% macro replays_to_here() -%}
-    -- change_tables: where keys are replayed, to here
+{% macro read_to_here() -%}
+    -- change_tables: where events are kept, what is before this line is read from their table
 {%- endmacro %}
 
 
 {#- The query for the events that a run keeps in the table `kept`. -#}
 {% macro kept_events(sql) %}
     {% set before, rest = sql.split(change_tables.kept_from_here(), 1) %}
-    {% do return(before ~ rest.split(change_tables.kept_to_here(), 1)[0] ~ '\n)\n\nselect * from given_events') %}
+    {% do return(
+        before ~ rest.split(change_tables.kept_to_here(), 1)[0] ~ '\n)\n\nselect *, false as _ct_is_replayed from given_events'
+    ) %}
 {% endmacro %}
 
 
 {#- The query for the events that it adds to the table where keys are replayed. -#}
 {% macro replayed_events(sql, kept) %}
-    {% set steps = sql.split(change_tables.replays_from_here(), 1)[1].split(change_tables.replays_to_here(), 1)[0] %}
+    {% set steps = sql.split(change_tables.kept_to_here(), 1)[1].split('\nall_events as (', 1)[0] %}
     {% do return(
-        'with given_events as (\n    select * from ' ~ kept ~ '\n),\n' ~ steps.rstrip().rstrip(',')
+        'with given_events as (\n    select * from ' ~ kept ~ steps.rstrip().rstrip(',')
         ~ '\n\nselect *, false as _ct_is_late, true as _ct_is_replayed from replayed_events'
     ) %}
 {% endmacro %}
 
 
-{#- What is left to do when the table has these events: the steps before are not needed any more. -#}
-{% macro query_over_kept(spec, sql, kept, replays) %}
-    {% set begin, end = change_tables.replays_from_here(), change_tables.replays_to_here() %}
-    {% set note = sql.split('\nwith ', 1)[0] %}
-    {% set after = sql.split(change_tables.kept_to_here(), 1)[1].split(end, 1)[1] %}
-    {% if not replays %}
-        {% set after = modules.re.sub(begin ~ '.*?' ~ end ~ '\n?', '', after, flags=modules.re.DOTALL) %}
-        {% do return(note ~ '\nwith given_events as (\n    select * from ' ~ kept ~ '\n),' ~ after) %}
+{#- What is left to do when the table has these events: all steps up to `all_events` are read from there. -#}
+{% macro query_over_kept(sql, kept, spec, replays) %}
+    {% set note, steps = sql.split('\nwith ', 1) %}
+    {% set all_events = 'select kept.* from ' ~ kept ~ ' as kept' %}
+    {% if replays %}
+        {% set all_events = all_events ~ '\n    left join (' ~ change_tables.replayed_keys(kept, spec) ~ ') as replayed_keys\n        on '
+            ~ change_tables.key_hash(spec.key, 'kept') ~ ' = replayed_keys._ct_key\n    where kept._ct_is_replayed or replayed_keys._ct_key is null' %}
     {% endif %}
-    {% do return(
-        note ~ '\nwith given_events as (\n    select * from ' ~ kept ~ ' where not _ct_is_replayed\n),\n\nreplayed_events as (\n    select * from ' ~ kept
-        ~ ' where _ct_is_replayed\n),\n\nreplayed_keys as (\n    select distinct ' ~ change_tables.key_hash(spec.key)
-        ~ ' as _ct_key from replayed_events\n),' ~ after
-    ) %}
+    {% do return(note ~ '\nwith all_events as (\n    ' ~ all_events ~ steps.split(change_tables.read_to_here(), 1)[1]) %}
 {% endmacro %}
+
+
+{#- The keys that a run has replayed, by their hashes. -#}
+{% macro replayed_keys(kept, spec) -%}
+    select distinct {{ change_tables.key_hash(spec.key) }} as _ct_key from {{ kept }} where _ct_is_replayed
+{%- endmacro %}

@@ -41,7 +41,6 @@ ranked as (
 )
 
 select
-    cast(null as string) as _mark,
     _change_seq,
     _change_op,
     _change_id,

@@ -362,7 +362,6 @@ folded as (
 )
 
 select
-    cast(null as string) as _mark,
     _change_seq,
     _change_op,
     _change_id,

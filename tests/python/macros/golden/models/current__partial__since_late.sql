@@ -72,8 +72,8 @@ met_events as (
 events_by_key as (
 
     select
-        *,
-        max(case when _ct_is_known then _change_seq end) over (partition by `order`, `it's`) as _ct_known_seq
+        met_events.*,
+        max(case when met_events._ct_is_known then met_events._change_seq end) over (partition by met_events.`order`, met_events.`it's`) as _ct_known_seq
     from met_events
 
 ),
@@ -88,13 +88,11 @@ given_events as (
                     then _change_seq <= _ct_known_seq
             end,
             false
-        ) as _ct_is_late,
-        false as _ct_is_replayed
+        ) as _ct_is_late
     from events_by_key
     -- change_tables: to here
 ),
 
--- change_tables: where keys are replayed, from here
 late_keys as (
 
     select distinct xxhash64(`order`, `it's`) as _ct_key
@@ -150,19 +148,16 @@ replayed_events as (
 
 ),
 
--- change_tables: where keys are replayed, to here
 all_events as (
 
     select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_is_known
     from given_events
-    -- change_tables: where keys are replayed, from here
     left anti join replayed_keys
         on xxhash64(given_events.`order`, given_events.`it's`) = replayed_keys._ct_key
     union all
     select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_is_known
     from replayed_events
-    -- change_tables: where keys are replayed, to here
-
+    -- change_tables: where events are kept, what is before this line is read from their table
 ),
 
 started_events as (
@@ -275,7 +270,6 @@ folded as (
 )
 
 select
-    cast(null as string) as _mark,
     _change_seq,
     _change_op,
     _change_id,

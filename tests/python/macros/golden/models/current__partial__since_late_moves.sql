@@ -93,10 +93,13 @@ met_events as (
 events_by_key as (
 
     select
-        *,
-        max(case when _ct_is_known then _change_seq end) over (partition by `order`, `it's`) as _ct_known_seq,
-        max(case when _ct_is_known then _transaction_id end) over (partition by `order`, `it's`) as _ct_known_transaction
+        met_events.*,
+        last_ends._ct_end_seq,
+        max(case when met_events._ct_is_known then met_events._change_seq end) over (partition by met_events.`order`, met_events.`it's`) as _ct_known_seq,
+        max(case when met_events._ct_is_known then met_events._transaction_id end) over (partition by met_events.`order`, met_events.`it's`) as _ct_known_transaction
     from met_events
+    left join last_ends
+        on xxhash64(met_events.`order`, met_events.`it's`) = last_ends._ct_key
 
 ),
 
@@ -107,18 +110,14 @@ given_events as (
         coalesce(
             case
                 when not _ct_is_known
-                    then _change_seq <= greatest(_ct_known_seq, last_ends._ct_end_seq) or _transaction_id = _ct_known_transaction
+                    then _change_seq <= greatest(_ct_known_seq, _ct_end_seq) or _transaction_id = _ct_known_transaction
             end,
             false
-        ) as _ct_is_late,
-        false as _ct_is_replayed
+        ) as _ct_is_late
     from events_by_key
-    left join last_ends
-        on xxhash64(`order`, `it's`) = last_ends._ct_key
     -- change_tables: to here
 ),
 
--- change_tables: where keys are replayed, from here
 late_keys as (
 
     select distinct xxhash64(`order`, `it's`) as _ct_key
@@ -207,19 +206,16 @@ replayed_events as (
 
 ),
 
--- change_tables: where keys are replayed, to here
 all_events as (
 
     select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _ct_is_known
     from given_events
-    -- change_tables: where keys are replayed, from here
     left anti join replayed_keys
         on xxhash64(given_events.`order`, given_events.`it's`) = replayed_keys._ct_key
     union all
     select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _ct_is_known
     from replayed_events
-    -- change_tables: where keys are replayed, to here
-
+    -- change_tables: where events are kept, what is before this line is read from their table
 ),
 
 touched_keys as (
@@ -455,7 +451,6 @@ folded as (
 )
 
 select
-    cast(null as string) as _mark,
     _change_seq,
     _change_op,
     _change_id,

@@ -212,7 +212,6 @@ begun_events as (
 versions as (
 
     select
-        cast(null as string) as _mark,
         false as _ct_is_withdrawn,
         _change_seq,
         _change_op,

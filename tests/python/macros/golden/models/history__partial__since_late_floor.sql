@@ -96,8 +96,8 @@ met_events as (
 events_by_key as (
 
     select
-        *,
-        max(case when _ct_is_known then _change_seq end) over (partition by `order`, `it's`) as _ct_known_seq
+        met_events.*,
+        max(case when met_events._ct_is_known then met_events._change_seq end) over (partition by met_events.`order`, met_events.`it's`) as _ct_known_seq
     from met_events
 
 ),
@@ -113,13 +113,11 @@ given_events as (
                 else _change_seq >= (select min(_change_seq) from new_floors)
             end,
             false
-        ) as _ct_is_late,
-        false as _ct_is_replayed
+        ) as _ct_is_late
     from events_by_key
     -- change_tables: to here
 ),
 
--- change_tables: where keys are replayed, from here
 late_keys as (
 
     select distinct xxhash64(`order`, `it's`) as _ct_key
@@ -178,19 +176,16 @@ replayed_events as (
 
 ),
 
--- change_tables: where keys are replayed, to here
 all_events as (
 
     select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _valid_from, _valid_from_seq, _latest_at, _ct_is_known
     from given_events
-    -- change_tables: where keys are replayed, from here
     left anti join replayed_keys
         on xxhash64(given_events.`order`, given_events.`it's`) = replayed_keys._ct_key
     union all
     select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _valid_from, _valid_from_seq, _latest_at, _ct_is_known
     from replayed_events
-    -- change_tables: where keys are replayed, to here
-
+    -- change_tables: where events are kept, what is before this line is read from their table
 ),
 
 truncates as (
@@ -436,7 +431,6 @@ begun_events as (
 versions as (
 
     select
-        cast(null as string) as _mark,
         false as _ct_is_withdrawn,
         _change_seq,
         _change_op,
@@ -461,15 +455,3 @@ versions as (
 
 select *
 from versions
--- change_tables: where keys are replayed, from here
-union all
--- what the state has of replayed keys is withdrawn where no version takes its place (see `_with_mark`)
-select
-    stale_versions._mark,
-    true as _ct_is_withdrawn,
-    stale_versions._change_seq, stale_versions._change_op, stale_versions._change_id, stale_versions._precedence, stale_versions._is_deleted, stale_versions._changed_at, stale_versions._transaction_id, stale_versions._is_last, stale_versions._latest_at, stale_versions._valid_from, stale_versions._valid_to, stale_versions._valid_from_seq, stale_versions._valid_to_seq, stale_versions._is_current, stale_versions.`order`, stale_versions.`it's`, stale_versions.`name with spaces`, stale_versions.fields
-from lake.history_feed__partial__state as stale_versions
-left semi join replayed_keys
-    on xxhash64(stale_versions.`order`, stale_versions.`it's`) = replayed_keys._ct_key
-where stale_versions._mark is null
--- change_tables: where keys are replayed, to here

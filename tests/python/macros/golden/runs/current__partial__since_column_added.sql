@@ -10,7 +10,7 @@ select * from the_model
 )
 
 select
-    _mark,
+    cast(null as string) as _mark,
     _change_seq, _change_op, _change_id, _precedence, _is_deleted, _changed_at, _transaction_id, `order`, `it's`, `name with spaces`, fields
 from state_rows
 union all

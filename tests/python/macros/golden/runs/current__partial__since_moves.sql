@@ -27,13 +27,12 @@ given_events as (
                     then _change_seq <= _ct_known_seq or _transaction_id = _ct_known_transaction
             end,
             false
-        ) as _ct_is_late,
-        false as _ct_is_replayed
+        ) as _ct_is_late
     from events_by_key
     
 )
 
-select * from given_events
+select *, false as _ct_is_replayed from given_events
 ;
 
 select count(*) as late from lake.current_feed__partial__batch_20260131t120000000000_00000000 where _ct_is_late
@@ -44,14 +43,8 @@ using (
     with state_rows as (
 
 -- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": false, "folds": true, "moves": true, "has_floors": false, "ends_older_keys": false, "in_time": true, "looks": true, "replays": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
-with given_events as (
-    select * from lake.current_feed__partial__batch_20260131t120000000000_00000000
-),
-all_events as (
-
-    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _ct_is_known
-    from given_events
-    
+with all_events as (
+    select kept.* from lake.current_feed__partial__batch_20260131t120000000000_00000000 as kept
 ),
 
 touched_keys as (select * from the_model),
@@ -88,7 +81,6 @@ placed_events as (select * from the_model),
 folded as (select * from the_model)
 
 select
-    cast(null as string) as _mark,
     _change_seq,
     _change_op,
     _change_id,
@@ -103,7 +95,7 @@ where _ct_next_seq is null
 )
 
 select
-    _mark,
+    cast(null as string) as _mark,
     _change_seq, _change_op, _change_id, _precedence, _is_deleted, _changed_at, _transaction_id, `order`, `it's`, `name with spaces`, fields
 from state_rows
 union all

@@ -14,7 +14,7 @@ select * from the_model
 )
 
 select
-    _mark,
+    cast(null as string) as _mark,
     _change_seq, _change_op, _change_id, _precedence, _is_deleted, _changed_at, _transaction_id, _is_last, _latest_at, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current, `order`, `it's`, `name with spaces`, fields
 from state_rows
 union all

@@ -30,13 +30,12 @@ given_events as (
                 else _change_seq >= (select min(_change_seq) from new_floors)
             end,
             false
-        ) as _ct_is_late,
-        false as _ct_is_replayed
+        ) as _ct_is_late
     from events_by_key
     
 )
 
-select * from given_events
+select *, false as _ct_is_replayed from given_events
 ;
 
 select count(*) as late from lake.history_feed__partial__batch_20260131t120000000000_00000000 where _ct_is_late
@@ -65,18 +64,12 @@ using (
     with state_rows as (
 
 -- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": true, "folds": true, "moves": false, "has_floors": true, "ends_older_keys": true, "in_time": false, "looks": true, "replays": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
-with given_events as (
-    select * from lake.history_feed__partial__batch_20260131t120000000000_00000000 where not _ct_is_replayed
+with all_events as (
+    select kept.* from lake.history_feed__partial__batch_20260131t120000000000_00000000 as kept
+    left join (select distinct xxhash64(`order`, `it's`) as _ct_key from lake.history_feed__partial__batch_20260131t120000000000_00000000 where _ct_is_replayed) as replayed_keys
+        on xxhash64(kept.`order`, kept.`it's`) = replayed_keys._ct_key
+    where kept._ct_is_replayed or replayed_keys._ct_key is null
 ),
-
-replayed_events as (
-    select * from lake.history_feed__partial__batch_20260131t120000000000_00000000 where _ct_is_replayed
-),
-
-replayed_keys as (
-    select distinct xxhash64(`order`, `it's`) as _ct_key from replayed_events
-),
-all_events as (select * from the_model),
 
 truncates as (select * from the_model),
 
@@ -111,18 +104,6 @@ versions as (select * from the_model)
 
 select *
 from versions
--- change_tables: where keys are replayed, from here
-union all
--- what the state has of replayed keys is withdrawn where no version takes its place (see `_with_mark`)
-select
-    stale_versions._mark,
-    true as _ct_is_withdrawn,
-    stale_versions._change_seq, stale_versions._change_op, stale_versions._change_id, stale_versions._precedence, stale_versions._is_deleted, stale_versions._changed_at, stale_versions._transaction_id, stale_versions._is_last, stale_versions._latest_at, stale_versions._valid_from, stale_versions._valid_to, stale_versions._valid_from_seq, stale_versions._valid_to_seq, stale_versions._is_current, stale_versions.`order`, stale_versions.`it's`, stale_versions.`name with spaces`, stale_versions.fields
-from lake.history_feed__partial__state as stale_versions
-left semi join replayed_keys
-    on xxhash64(stale_versions.`order`, stale_versions.`it's`) = replayed_keys._ct_key
-where stale_versions._mark is null
--- change_tables: where keys are replayed, to here
 
 ),
 
@@ -134,12 +115,23 @@ ranked_rows as (
             partition by `order`, `it's`, _valid_from_seq
             order by _ct_is_withdrawn
         ) as _ct_rank
-    from state_rows
+    from (
+        select _ct_is_withdrawn, _change_seq, _change_op, _change_id, _precedence, _is_deleted, _changed_at, _transaction_id, _is_last, _latest_at, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current, `order`, `it's`, `name with spaces`, fields
+        from state_rows
+        union all
+        select
+            true as _ct_is_withdrawn,
+            stale_versions._change_seq, stale_versions._change_op, stale_versions._change_id, stale_versions._precedence, stale_versions._is_deleted, stale_versions._changed_at, stale_versions._transaction_id, stale_versions._is_last, stale_versions._latest_at, stale_versions._valid_from, stale_versions._valid_to, stale_versions._valid_from_seq, stale_versions._valid_to_seq, stale_versions._is_current, stale_versions.`order`, stale_versions.`it's`, stale_versions.`name with spaces`, stale_versions.fields
+        from lake.history_feed__partial__state as stale_versions
+        left semi join (select distinct xxhash64(`order`, `it's`) as _ct_key from lake.history_feed__partial__batch_20260131t120000000000_00000000 where _ct_is_replayed) as replayed_keys
+            on xxhash64(stale_versions.`order`, stale_versions.`it's`) = replayed_keys._ct_key
+        where stale_versions._mark is null
+    )
 
 )
 
 select
-    _mark,
+    cast(null as string) as _mark,
     _ct_is_withdrawn, _change_seq, _change_op, _change_id, _precedence, _is_deleted, _changed_at, _transaction_id, _is_last, _latest_at, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current, `order`, `it's`, `name with spaces`, fields
 from ranked_rows
 where _ct_rank = 1

@@ -28,19 +28,16 @@ given_events as (
         coalesce(
             case
                 when not _ct_is_known
-                    then _change_seq <= greatest(_ct_known_seq, last_ends._ct_end_seq) or _transaction_id = _ct_known_transaction
+                    then _change_seq <= greatest(_ct_known_seq, _ct_end_seq) or _transaction_id = _ct_known_transaction
                 else _change_seq >= (select min(_change_seq) from new_floors)
             end,
             false
-        ) as _ct_is_late,
-        false as _ct_is_replayed
+        ) as _ct_is_late
     from events_by_key
-    left join last_ends
-        on xxhash64(`order`, `it's`) = last_ends._ct_key
     
 )
 
-select * from given_events
+select *, false as _ct_is_replayed from given_events
 ;
 
 select count(*) as late from lake.history_feed__partial__batch_20260131t120000000000_00000000 where _ct_is_late
@@ -51,14 +48,8 @@ using (
     with state_rows as (
 
 -- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": true, "folds": true, "moves": true, "has_floors": true, "ends_older_keys": true, "in_time": false, "looks": true, "replays": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
-with given_events as (
-    select * from lake.history_feed__partial__batch_20260131t120000000000_00000000
-),
-all_events as (
-
-    select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at, _ct_is_known
-    from given_events
-    
+with all_events as (
+    select kept.* from lake.history_feed__partial__batch_20260131t120000000000_00000000 as kept
 ),
 
 truncates as (select * from the_model),
@@ -116,11 +107,10 @@ versions as (select * from the_model)
 select *
 from versions
 
-
 )
 
 select
-    _mark,
+    cast(null as string) as _mark,
     _ct_is_withdrawn, _change_seq, _change_op, _change_id, _precedence, _is_deleted, _changed_at, _transaction_id, _is_last, _latest_at, _valid_from, _valid_to, _valid_from_seq, _valid_to_seq, _is_current, `order`, `it's`, `name with spaces`, fields
 from state_rows
 union all
