@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from .data import (
     create_raw_table,
     create_trail,
     insert_changes,
+    insert_moves,
     write_avro_messages,
 )
 from .machine import machine_of
@@ -244,6 +246,42 @@ def ten_times_the_keys(bench: Bench) -> None:
         into_narrow = narrow.get(f"full batch: {kind}")
         note = "the other is the same into one tenth of the keys"
         bench.measured(f"batch into ten times the keys: {kind}", statistics.median(found[name]), into_narrow, note)
+
+
+def moves(bench: Bench) -> None:
+    """One change in a hundred moves its row: the whole load, timely batches, one with late changes, and a full refresh.
+
+    No statement by hand follows rows from key to key, so the times stand alone; the rows are those of a full refresh.
+    """
+    meter = Meter(bench.server.pid)
+    for table in ("full", "partial"):
+        names = [f"{kind}_bench__{table}" for kind in ("stg", "dedup", "current", "history")]
+
+        def build(shape: str, names: Sequence[str] = names, table: str = table, *, whole: bool = False) -> None:
+            for name in names:
+                before = meter.used()
+                seconds = bench.dbt(name, full_refresh=whole)[name]
+                used = meter.used() - before
+                kind = name.split("_", 1)[0]
+                if kind != "stg":
+                    took = f"{used.server + used.workers:.1f} s of processor time"
+                    bench.measured(f"{table} images with moves, {shape}: {kind}", seconds, note=took)
+
+        end = bench.changes + (bench.batches + 1) * bench.batch_size
+        firsts = [0, *range(bench.changes, end, bench.batch_size), end]
+        for batch, (first, last) in enumerate(pairwise(firsts), start=1):
+            moved = (last - first) // 100
+            is_late = last == end
+            late = {"late": 0.1} if is_late else {}
+            bench.land(table, batch, first, last - moved, partial=table == "partial", **late)
+            bench.sql(insert_moves(f"{RAW}.{table}", batch, last - moved, last))
+            shape = "load" if batch == 1 else "batch with one change in ten late" if is_late else "batch"
+            build(shape, names if batch == 1 else names[1:], whole=batch == 1)
+        models = {name: [*COLUMNS, "_change_seq"] for name in names[2:]}
+        found = {name: bench.fingerprint(f"{OURS}.{name}", columns) for name, columns in models.items()}
+        build("full refresh", names[2:], whole=True)
+        for name, columns in models.items():
+            bench.assert_equal(f"moves: {name}", found[name], bench.fingerprint(f"{OURS}.{name}", columns))
 
 
 def messages(bench: Bench) -> None:
@@ -487,6 +525,7 @@ SCENARIOS: dict[str, Callable[[Bench], None]] = {
     "partial": partial_images,
     "wide": ten_times_the_keys,
     "nothing_new": nothing_new,
+    "moves": moves,
     "messages": messages,
     "trail": trail,
     "events": events,
