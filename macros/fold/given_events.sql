@@ -53,13 +53,14 @@
 
 {#-
     What the state knows of the keys that the run has events of, and of those that a truncate or a load ends or should have ended
-    before. `last_ends` has the keys, by their hashes, that rows left by what is folded: an end of a row that another had covered
-    has left no trace in the state.
+    before. `moved_keys` has, by their hashes, the keys that rows entered or left by what is folded: the end of a row that another
+    had covered has left no trace in the state. Of a state of full images only the places of events are needed.
 -#}
 {% macro _known_event_steps(spec, run, log, state) -%}
 {%- set made = {
     '_present_columns': 'cast(null as array<string>)', '_ct_enters': 'false', '_form': run.form, '_ct_is_known': 'true',
 } -%}
+{%- set needs_places_only = spec.images == 'full' and not run.history -%}
 {%- set may_have_new_floors = run.looks and run.has_floors and not run.in_time -%}
 {%- set ended = [] -%}
 {%- if run.ends_older_keys -%}
@@ -93,17 +94,18 @@ new_floors as (
 ),
 
 {% endif -%}
-{%- if run.looks and run.moves and not run.in_time -%}
-last_ends as (
+{%- if run.looks and run.moves -%}
+moved_keys as (
 
     select
         _ct_key,
-        max(_change_seq) as _ct_end_seq
+        bool_or(_ct_enters) as _ct_was_entered,
+        max(if(_ct_enters, null, _change_seq)) as _ct_end_seq
     from {{ log }}
-        lateral view explode(array(
-            if(_change_op = 'delete', {{ change_tables.key_hash(spec.key) }}, null),
-            if(_key_before is not null, xxhash64(_key_before), null)
-        )) as _ct_key
+        lateral view inline(array(
+            struct({{ change_tables.key_hash(spec.key) }}, _key_before is not null),
+            struct(if(_key_before is null, null, xxhash64(_key_before)), false)
+        )) as _ct_key, _ct_enters
     where
         _mark is null
         and (_key_before is not null or _change_op = 'delete')
@@ -116,7 +118,10 @@ last_ends as (
 known_events as (
 
     select
-        {{ change_tables.column_list(spec.column_names, 'last_events') }},
+        {{ change_tables.column_list(spec.key if needs_places_only else spec.column_names, 'last_events') }},
+        {%- for name in spec.column_names if needs_places_only and name not in spec.key %}
+        null as {{ change_tables.quoted(name) }},
+        {%- endfor %}
         {%- for name in change_tables.event_columns(spec, run) %}
         {{ made[name] ~ ' as ' ~ name if name in made else 'last_events.' ~ name }}{{ ',' if not loop.last }}
         {%- endfor %}
@@ -137,28 +142,30 @@ known_events as (
 
 
 {#-
-    Which events are late: they come before what the state has folded of their key, or have its place, or are that one, revised;
-    they are of the transaction in which rows may have exchanged the key, of which the state has but the newest; or a truncate or
-    a load comes before what the state has folded.
+    Which events are late:
+
+    - those before what the state has folded of their key, or at its place, or that one, revised
+    - those of the transaction of the last event of a key that a row has ever moved to: the state has but the newest row there
+    - those that a truncate or a load should have ended
+
+    To a state of full images, that matters only at keys that a row has ever moved to: elsewhere the last event of a key decides.
 -#}
 {% macro _late_event_steps(spec, run, columns) -%}
-{%- set meets_ends = run.moves and not run.in_time -%}
+{%- set of_key = 'over (partition by ' ~ change_tables.column_list(spec.key, 'met_events') ~ ')' -%}
 events_by_key as (
 
     select
         met_events.*,
-        {%- if meets_ends %}
-        last_ends._ct_end_seq,
+        {%- if run.moves %}
+        moved_keys._ct_end_seq,
+        coalesce(moved_keys._ct_was_entered, false) or max(met_events._ct_enters) {{ of_key }} as _ct_is_entered,
+        max(case when met_events._ct_is_known then met_events._transaction_id end) {{ of_key }} as _ct_known_transaction,
         {%- endif %}
-        max(case when met_events._ct_is_known then met_events._change_seq end) over (partition by {{ change_tables.column_list(spec.key, 'met_events') }}) as _ct_known_seq
-        {%- if run.moves -%}
-        ,
-        max(case when met_events._ct_is_known then met_events._transaction_id end) over (partition by {{ change_tables.column_list(spec.key, 'met_events') }}) as _ct_known_transaction
-        {%- endif %}
+        max(case when met_events._ct_is_known then met_events._change_seq end) {{ of_key }} as _ct_known_seq
     from met_events
-    {%- if meets_ends %}
-    left join last_ends
-        on {{ change_tables.key_hash(spec.key, 'met_events') }} = last_ends._ct_key
+    {%- if run.moves %}
+    left join moved_keys
+        on {{ change_tables.key_hash(spec.key, 'met_events') }} = moved_keys._ct_key
     {%- endif %}
 
 ),
@@ -170,12 +177,15 @@ given_events as (
         coalesce(
             case
                 when not _ct_is_known
-                    then _change_seq <= {{ 'greatest(_ct_known_seq, _ct_end_seq)' if meets_ends else '_ct_known_seq' }}
-                        {{- ' or _transaction_id = _ct_known_transaction' if run.moves }}
+                    then _change_seq <= {{ 'greatest(_ct_known_seq, _ct_end_seq)' if run.moves else '_ct_known_seq' }}
+                        {{- ' or (_ct_is_entered and _transaction_id = _ct_known_transaction)' if run.moves }}
                 {%- if run.has_floors and not run.in_time %}
                 else _change_seq >= (select min(_change_seq) from new_floors)
                 {%- endif %}
-            end,
+            end
+            {%- if spec.images == 'full' and not run.history %}
+            and _ct_is_entered
+            {%- endif %},
             false
         ) as _ct_is_late
     from events_by_key
@@ -186,9 +196,10 @@ given_events as (
 
 {#-
     The given events and all events of the keys that late ones reach, ending in `all_events`. Such a key is known by its hash: that
-    of a late event, and where rows move, all that moves connect with these. Two keys of one hash are both replayed.
+    of a late event, and where partial images move, all that moves connect with these. Two keys of one hash are both replayed.
 -#}
 {% macro _replayed_event_steps(spec, run, columns, log) -%}
+{%- set follows_moves = run.moves and spec.images == 'partial' -%}
 late_keys as (
 
     select distinct {{ change_tables.key_hash(spec.key) }} as _ct_key
@@ -197,7 +208,7 @@ late_keys as (
 
 ),
 
-{% if run.moves -%}
+{% if follows_moves -%}
 -- one row: two hashes a move
 collected_moves as (
 
@@ -228,7 +239,7 @@ replayed_keys as (
 
     select _ct_key
     from late_keys
-    {%- if run.moves %}
+    {%- if follows_moves %}
     union distinct
     select cast(_ct_reached_key as bigint) as _ct_key
     from collected_moves

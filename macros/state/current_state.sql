@@ -28,7 +28,7 @@ select
     _transaction_id,
     {{ change_tables.column_list(spec.column_names) }}
 from folded
-where _ct_next_seq is null
+where _ct_next_seq is null{{ ' and not _ct_is_known' if spec.images == 'full' }}
         {%- else %}
 with {{ change_tables.new_event_steps(spec, run, log) }},
 

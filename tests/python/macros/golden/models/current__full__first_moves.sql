@@ -237,4 +237,4 @@ select
     _transaction_id,
     `order`, `it's`, `name with spaces`
 from folded
-where _ct_next_seq is null
+where _ct_next_seq is null and not _ct_is_known

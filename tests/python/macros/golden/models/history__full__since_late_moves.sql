@@ -57,16 +57,17 @@ new_floors as (
 
 ),
 
-last_ends as (
+moved_keys as (
 
     select
         _ct_key,
-        max(_change_seq) as _ct_end_seq
+        bool_or(_ct_enters) as _ct_was_entered,
+        max(if(_ct_enters, null, _change_seq)) as _ct_end_seq
     from lake.dedup_feed__full__state
-        lateral view explode(array(
-            if(_change_op = 'delete', xxhash64(`order`, `it's`), null),
-            if(_key_before is not null, xxhash64(_key_before), null)
-        )) as _ct_key
+        lateral view inline(array(
+            struct(xxhash64(`order`, `it's`), _key_before is not null),
+            struct(if(_key_before is null, null, xxhash64(_key_before)), false)
+        )) as _ct_key, _ct_enters
     where
         _mark is null
         and (_key_before is not null or _change_op = 'delete')
@@ -115,12 +116,13 @@ events_by_key as (
 
     select
         met_events.*,
-        last_ends._ct_end_seq,
-        max(case when met_events._ct_is_known then met_events._change_seq end) over (partition by met_events.`order`, met_events.`it's`) as _ct_known_seq,
-        max(case when met_events._ct_is_known then met_events._transaction_id end) over (partition by met_events.`order`, met_events.`it's`) as _ct_known_transaction
+        moved_keys._ct_end_seq,
+        coalesce(moved_keys._ct_was_entered, false) or max(met_events._ct_enters) over (partition by met_events.`order`, met_events.`it's`) as _ct_is_entered,
+        max(case when met_events._ct_is_known then met_events._transaction_id end) over (partition by met_events.`order`, met_events.`it's`) as _ct_known_transaction,
+        max(case when met_events._ct_is_known then met_events._change_seq end) over (partition by met_events.`order`, met_events.`it's`) as _ct_known_seq
     from met_events
-    left join last_ends
-        on xxhash64(met_events.`order`, met_events.`it's`) = last_ends._ct_key
+    left join moved_keys
+        on xxhash64(met_events.`order`, met_events.`it's`) = moved_keys._ct_key
 
 ),
 
@@ -131,7 +133,7 @@ given_events as (
         coalesce(
             case
                 when not _ct_is_known
-                    then _change_seq <= greatest(_ct_known_seq, _ct_end_seq) or _transaction_id = _ct_known_transaction
+                    then _change_seq <= greatest(_ct_known_seq, _ct_end_seq) or (_ct_is_entered and _transaction_id = _ct_known_transaction)
                 else _change_seq >= (select min(_change_seq) from new_floors)
             end,
             false
@@ -148,41 +150,10 @@ late_keys as (
 
 ),
 
--- one row: two hashes a move
-collected_moves as (
-
-    select
-        collect_list(cast(moves._ct_key as string)) as _ct_keys,
-        collect_list(cast(moves._ct_key_before as string)) as _ct_keys_before,
-        collect_set(cast(late_keys._ct_key as string)) as _ct_late_keys,
-        collect_set(cast(late_keys_before._ct_key as string)) as _ct_late_keys_before
-    from (
-        select
-            xxhash64(`order`, `it's`) as _ct_key,
-            xxhash64(_key_before) as _ct_key_before
-        from lake.dedup_feed__full__state
-        where
-            _mark is null
-            and _key_before is not null
-            and _batch_id <= '20260131T110000000000_00000009'
-    ) as moves
-    left join late_keys
-        on moves._ct_key = late_keys._ct_key
-    left join late_keys as late_keys_before
-        on moves._ct_key_before = late_keys_before._ct_key
-
-),
-
 replayed_keys as (
 
     select _ct_key
     from late_keys
-    union distinct
-    select cast(_ct_reached_key as bigint) as _ct_key
-    from collected_moves
-        lateral view explode(
-            reached_names(concat(_ct_late_keys, _ct_late_keys_before), _ct_keys, _ct_keys_before)
-        ) as _ct_reached_key
 
 ),
 

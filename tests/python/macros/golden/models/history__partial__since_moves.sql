@@ -59,16 +59,17 @@ new_floors as (
 
 ),
 
-last_ends as (
+moved_keys as (
 
     select
         _ct_key,
-        max(_change_seq) as _ct_end_seq
+        bool_or(_ct_enters) as _ct_was_entered,
+        max(if(_ct_enters, null, _change_seq)) as _ct_end_seq
     from lake.dedup_feed__partial__state
-        lateral view explode(array(
-            if(_change_op = 'delete', xxhash64(`order`, `it's`), null),
-            if(_key_before is not null, xxhash64(_key_before), null)
-        )) as _ct_key
+        lateral view inline(array(
+            struct(xxhash64(`order`, `it's`), _key_before is not null),
+            struct(if(_key_before is null, null, xxhash64(_key_before)), false)
+        )) as _ct_key, _ct_enters
     where
         _mark is null
         and (_key_before is not null or _change_op = 'delete')
@@ -118,12 +119,13 @@ events_by_key as (
 
     select
         met_events.*,
-        last_ends._ct_end_seq,
-        max(case when met_events._ct_is_known then met_events._change_seq end) over (partition by met_events.`order`, met_events.`it's`) as _ct_known_seq,
-        max(case when met_events._ct_is_known then met_events._transaction_id end) over (partition by met_events.`order`, met_events.`it's`) as _ct_known_transaction
+        moved_keys._ct_end_seq,
+        coalesce(moved_keys._ct_was_entered, false) or max(met_events._ct_enters) over (partition by met_events.`order`, met_events.`it's`) as _ct_is_entered,
+        max(case when met_events._ct_is_known then met_events._transaction_id end) over (partition by met_events.`order`, met_events.`it's`) as _ct_known_transaction,
+        max(case when met_events._ct_is_known then met_events._change_seq end) over (partition by met_events.`order`, met_events.`it's`) as _ct_known_seq
     from met_events
-    left join last_ends
-        on xxhash64(met_events.`order`, met_events.`it's`) = last_ends._ct_key
+    left join moved_keys
+        on xxhash64(met_events.`order`, met_events.`it's`) = moved_keys._ct_key
 
 ),
 
@@ -134,7 +136,7 @@ given_events as (
         coalesce(
             case
                 when not _ct_is_known
-                    then _change_seq <= greatest(_ct_known_seq, _ct_end_seq) or _transaction_id = _ct_known_transaction
+                    then _change_seq <= greatest(_ct_known_seq, _ct_end_seq) or (_ct_is_entered and _transaction_id = _ct_known_transaction)
                 else _change_seq >= (select min(_change_seq) from new_floors)
             end,
             false

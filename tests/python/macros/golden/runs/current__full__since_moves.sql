@@ -11,6 +11,8 @@ events as (select * from the_model),
 
 known_keys as (select * from the_model),
 
+moved_keys as (select * from the_model),
+
 known_events as (select * from the_model),
 
 met_events as (select * from the_model),
@@ -24,8 +26,9 @@ given_events as (
         coalesce(
             case
                 when not _ct_is_known
-                    then _change_seq <= _ct_known_seq or _transaction_id = _ct_known_transaction
-            end,
+                    then _change_seq <= greatest(_ct_known_seq, _ct_end_seq) or (_ct_is_entered and _transaction_id = _ct_known_transaction)
+            end
+            and _ct_is_entered,
             false
         ) as _ct_is_late
     from events_by_key
@@ -73,7 +76,7 @@ select
     _transaction_id,
     `order`, `it's`, `name with spaces`
 from folded
-where _ct_next_seq is null
+where _ct_next_seq is null and not _ct_is_known
 
 )
 

@@ -11,7 +11,7 @@ events as (select * from the_model),
 
 known_keys as (select * from the_model),
 
-last_ends as (select * from the_model),
+moved_keys as (select * from the_model),
 
 known_events as (select * from the_model),
 
@@ -26,7 +26,7 @@ given_events as (
         coalesce(
             case
                 when not _ct_is_known
-                    then _change_seq <= greatest(_ct_known_seq, _ct_end_seq) or _transaction_id = _ct_known_transaction
+                    then _change_seq <= greatest(_ct_known_seq, _ct_end_seq) or (_ct_is_entered and _transaction_id = _ct_known_transaction)
             end,
             false
         ) as _ct_is_late

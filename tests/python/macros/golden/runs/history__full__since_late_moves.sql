@@ -13,7 +13,7 @@ known_keys as (select * from the_model),
 
 new_floors as (select * from the_model),
 
-last_ends as (select * from the_model),
+moved_keys as (select * from the_model),
 
 known_events as (select * from the_model),
 
@@ -28,7 +28,7 @@ given_events as (
         coalesce(
             case
                 when not _ct_is_known
-                    then _change_seq <= greatest(_ct_known_seq, _ct_end_seq) or _transaction_id = _ct_known_transaction
+                    then _change_seq <= greatest(_ct_known_seq, _ct_end_seq) or (_ct_is_entered and _transaction_id = _ct_known_transaction)
                 else _change_seq >= (select min(_change_seq) from new_floors)
             end,
             false
@@ -49,9 +49,6 @@ insert into lake.history_feed__full__batch_20260131t120000000000_00000000
 ),
 
 late_keys as (select * from the_model),
-
--- one row: two hashes a move
-collected_moves as (select * from the_model),
 
 replayed_keys as (select * from the_model),
 
