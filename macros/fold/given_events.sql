@@ -148,9 +148,13 @@ known_events as (
     - those of the transaction of the last event of a key that a row has ever moved to: the state has but the newest row there
     - those that a truncate or a load should have ended
 
-    To a state of full images, that matters only at keys that a row has ever moved to: elsewhere the last event of a key decides.
+    To a state of full images, that matters only at keys that a row has ever moved to, and where an event takes the very place of the
+    last one: elsewhere the last event of a key decides.
 -#}
 {% macro _late_event_steps(spec, run, columns) -%}
+{%- set only_at_entered = spec.images == 'full' and not run.history -%}
+{%- set ended = ('_ct_is_entered and ' if only_at_entered else '') ~ '_change_seq >= (select min(_change_seq) from new_floors)' -%}
+{%- set last_seq = 'greatest(_ct_known_seq, _ct_end_seq)' if run.moves else '_ct_known_seq' -%}
 {%- set of_key = 'over (partition by ' ~ change_tables.column_list(spec.key, 'met_events') ~ ')' -%}
 events_by_key as (
 
@@ -176,16 +180,15 @@ given_events as (
         {{ columns }},
         coalesce(
             case
-                when not _ct_is_known
-                    then _change_seq <= {{ 'greatest(_ct_known_seq, _ct_end_seq)' if run.moves else '_ct_known_seq' }}
-                        {{- ' or (_ct_is_entered and _transaction_id = _ct_known_transaction)' if run.moves }}
-                {%- if run.has_floors and not run.in_time %}
-                else _change_seq >= (select min(_change_seq) from new_floors)
+                when _ct_is_known then {{ ended if run.has_floors and not run.in_time else 'false' }}
+                {%- if only_at_entered %}
+                when _change_seq = _ct_known_seq then true
                 {%- endif %}
-            end
-            {%- if spec.images == 'full' and not run.history %}
-            and _ct_is_entered
-            {%- endif %},
+                when _change_seq <= {{ last_seq }} then {{ '_ct_is_entered' if only_at_entered else 'true' }}
+                {%- if run.moves %}
+                when _transaction_id = _ct_known_transaction then _ct_is_entered
+                {%- endif %}
+            end,
             false
         ) as _ct_is_late
     from events_by_key

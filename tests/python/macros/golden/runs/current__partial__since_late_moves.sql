@@ -25,8 +25,9 @@ given_events as (
         `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _ct_is_known,
         coalesce(
             case
-                when not _ct_is_known
-                    then _change_seq <= greatest(_ct_known_seq, _ct_end_seq) or (_ct_is_entered and _transaction_id = _ct_known_transaction)
+                when _ct_is_known then false
+                when _change_seq <= greatest(_ct_known_seq, _ct_end_seq) then true
+                when _transaction_id = _ct_known_transaction then _ct_is_entered
             end,
             false
         ) as _ct_is_late
