@@ -9,7 +9,7 @@
 {% macro folded_steps(spec, run, log, state) -%}
 {{ change_tables.given_event_steps(spec, run, log, state) }},
 
-{% if run.moves -%}
+{% if change_tables.follows_rows(spec, run) -%}
 {{ change_tables.followed_steps(spec, run) }},
 
 {% endif -%}
@@ -25,7 +25,7 @@ placed_events as (
         max(coalesce(_latest_at, _changed_at)) over in_order as _ct_running_at,
         {%- endif %}
         lead(_change_seq) over in_order as _ct_next_seq
-    from {{ 'overlaid_events' if spec.images == 'partial' else change_tables._followed_events(run) }}
+    from {{ 'overlaid_events' if spec.images == 'partial' else change_tables._followed_events(spec, run) }}
     {%- if spec.images == 'partial' %}
     where {{ 'not _ct_takes_covered_row and ' if run.moves }}(_ct_has_lived or _ct_is_known or _change_op <> 'truncate')
     {%- endif %}
@@ -46,9 +46,15 @@ folded as (
 {%- endmacro %}
 
 
-{#- The given events; where rows have moved, with the row that each is about (see `followed_steps`). -#}
-{% macro _followed_events(run) -%}
-    {{- 'followed_events' if run.moves else change_tables.given_events(run) -}}
+{#- Whether it matters whose row an event is about. -#}
+{% macro follows_rows(spec, run) %}
+    {% do return(run.exchanges if spec.images == 'full' else run.moves) %}
+{% endmacro %}
+
+
+{#- The given events; where it matters, with the row that each is about (see `followed_steps`). -#}
+{% macro _followed_events(spec, run) -%}
+    {{- 'followed_events' if change_tables.follows_rows(spec, run) else change_tables.given_events(run) -}}
 {%- endmacro %}
 
 
@@ -67,7 +73,7 @@ started_events as (
         {%- if spec.orphans != 'insert' %}
         and (_ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert'))
         {%- endif %} as _ct_can_start
-    from {{ change_tables._followed_events(run) }}
+    from {{ change_tables._followed_events(spec, run) }}
 
 ),
 

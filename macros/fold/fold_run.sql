@@ -8,6 +8,7 @@
     moves             whether keys have ever moved
     has_floors        whether the table was ever truncated or loaded again
     ends_older_keys   whether it has been since the last run
+    exchanges         whether rows may have exchanged their keys in one transaction: full images need nothing else of moves
     in_time           whether all new events come after all that the state has folded
     looks             whether events may have come late: the run keeps the given events in a table and looks (see `given_event_steps`)
     replays           whether it replays keys: with `looks`, until the look has found that none of the events is late
@@ -17,18 +18,20 @@
 
     log_mark      the mark of the log
     history       whether the model keeps versions
-    folds         whether older events decide its rows; where rows have moved, they always do
+    folds         whether older events decide its rows; where rows may have exchanged their keys, they always do
     mark_before   the mark that the run adds to; none: it builds all
     is_new        whether the log has something that the state has not
+    exchanges     whether a first run of full images has found such rows
 -#}
-{% macro fold_run(spec, log_mark, folds, history=false, mark_before=none, is_new=true) %}
+{% macro fold_run(spec, log_mark, folds, history=false, mark_before=none, is_new=true, exchanges=true) %}
     {% set types = change_tables.column_types(spec) %}
     {% set run = 'first' if mark_before is none else ('since' if is_new else 'nothing new') %}
     {#- a state has no more rows than its log: they are counted when that is large, and again when it is twice as large -#}
     {% set changes = log_mark.get('changes', 0) %}
     {% set counted = 0 if mark_before is none else mark_before.get('counted', 0) %}
     {% set is_to_be_counted = mark_before is not none and changes >= [change_tables.rows_of_large_table(), 2 * counted] | max %}
-    {% set folds = folds or log_mark.moves %}
+    {% set exchanges = exchanges and log_mark.moves %}
+    {% set folds = folds or exchanges %}
     {% set in_time = mark_before is not none and log_mark.get('extends') == mark_before.batch and log_mark.loads == mark_before.loads %}
     {#- of a transaction that goes on, a state has but the newest row of a key -#}
     {% set looks = run == 'since' and folds and (log_mark.moves or not in_time) %}
@@ -42,6 +45,7 @@
         'history': history,
         'folds': folds,
         'moves': log_mark.moves,
+        'exchanges': exchanges,
         'has_floors': log_mark.floor > '',
         'ends_older_keys': mark_before is not none and log_mark.floor > mark_before.floor,
         'in_time': in_time,

@@ -102,10 +102,7 @@ moved_keys as (
         bool_or(_ct_enters) as _ct_was_entered,
         max(if(_ct_enters, null, _change_seq)) as _ct_end_seq
     from {{ log }}
-        lateral view inline(array(
-            struct({{ change_tables.key_hash(spec.key) }}, _key_before is not null),
-            struct(if(_key_before is null, null, xxhash64(_key_before)), false)
-        )) as _ct_key, _ct_enters
+        {{ change_tables.entries_and_ends(spec) }}
     where
         _mark is null
         and (_key_before is not null or _change_op = 'delete')

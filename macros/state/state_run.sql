@@ -12,6 +12,10 @@
     {% do change_tables.refuse_changed_columns(spec, mark_before, state) %}
     {% set is_new = follows and (mark.batch < log_mark.batch or change_tables.columns_have_changed(spec, mark)) %}
     {% set run = change_tables.fold_run(spec, log_mark, folds, history, mark_before, is_new) %}
+    {% if run.run == 'first' and run.exchanges and spec.images == 'full' and not run.log_is_outdated %}
+        {% set exchanges = change_tables.has_exchanges(spec, run, change_tables.state_relation(dedup)) %}
+        {% set run = change_tables.fold_run(spec, log_mark, folds, history, exchanges=exchanges) %}
+    {% endif %}
     {#- what is there is not replaced by what dbt saw when it began -#}
     {% if run.run == 'first' and mark is not none and marks[1].is_cached %}
         {% do return(change_tables.state_run(spec, dedup, folds, history, from_tables=true)) %}

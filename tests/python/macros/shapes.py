@@ -75,10 +75,14 @@ ANSWERS: Answers = {
     "as withdrawn,": [{"withdrawn": 0, "lowest_seq": None, "highest_seq": None}],
     r"order by (place|source\._raw_id) limit 3$": [],
     r"^select coalesce\(min\(record_id\)": [{"first": 10, "last": 19}],
+    # a first run of full images whose keys have moved: no transaction has both entered and ended one
+    "^select 1 as is_exchanged": [],
 }  # fmt: skip
 """What a run finds where its shape says nothing else: rows have landed, none waits, and their changes are new."""
 
 
+EXCHANGED = "^select 1 as is_exchanged"
+"""What a first run of full images asks of a log with moves."""
 LATE = "where _ct_is_late$"
 """What a run asks of the events that it has kept."""
 
@@ -91,9 +95,9 @@ def _since(name: str, **mark: Any) -> Marks:
     return {_log(name): mark}
 
 
-def _state(kind: str, name: str, log: dict[str, Any] | None = None) -> Shape:
+def _state(kind: str, name: str, log: dict[str, Any] | None = None, *, is_exchanged: bool = False) -> Shape:
     """A first run of a state over a log whose mark is as `log` has it."""
-    return Shape(f"{kind}_feed__{name}", {_log(name): log or {}})
+    return Shape(f"{kind}_feed__{name}", {_log(name): log or {}}, {EXCHANGED: [{"1": 1}] * is_exchanged})
 
 
 def state_since(kind: str, name: str, log: dict[str, Any] | None = None, late: int | None = None) -> Shape:
@@ -171,6 +175,7 @@ SHAPES: Mapping[str, Shape] = {
     # states, by their images
     "current__full__first": _state("current", "full"),
     "current__full__first_moves": _state("current", "full", MOVES | FLOOR),
+    "current__full__first_exchanges": _state("current", "full", MOVES | FLOOR, is_exchanged=True),
     "current__full__since": state_since("current", "full"),
     "current__full__since_floor": state_since("current", "full", FLOOR),
     "current__full__since_moves": state_since("current", "full", MOVES),
@@ -186,7 +191,7 @@ SHAPES: Mapping[str, Shape] = {
     "current__partial__since_column_added": state_since("current", "partial", ADDED),
     "current__partial__orphans_start_rows": _state("current", "orphans_start_rows"),
     "history__full__first": _state("history", "full"),
-    "history__full__first_moves": _state("history", "full", MOVES | FLOOR),
+    "history__full__first_exchanges": _state("history", "full", MOVES | FLOOR, is_exchanged=True),
     "history__full__since": state_since("history", "full"),
     "history__full__since_floor": state_since("history", "full", BEFORE_FLOOR),
     "history__full__since_late_moves": state_since("history", "full", MOVES | FLOOR, late=1),

@@ -9,7 +9,7 @@ import pytest
 from dbt_common.exceptions import CompilationError
 
 from .rendering import Run
-from .shapes import ADDED, FIRST_BATCH, FLOOR, MOVES, Shape, Shapes, state_since
+from .shapes import ADDED, EXCHANGED, FIRST_BATCH, FLOOR, MOVES, Shape, Shapes, state_since
 
 BATCH = "20260131T110000000000_00000009"
 LATER = "20260131T113000000000_00000010"
@@ -74,7 +74,7 @@ OF_MARKS: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, dict[str, 
     "a history that has taken in the same batch": ("history_feed__full", EXTENDED, EXTENDED, {"run": "nothing new"}),
     # a state that is ahead of its log, which was restored by hand: nothing, until the log has a later batch
     "a log that seems older": ("history_feed__full", {}, {"batch": BATCH}, {"run": "nothing new"}),
-    "a first run over moves": ("current_feed__full", MOVES, None, FIRST | {"folds": True, "looks": False}),
+    "a first run over moves": ("current_feed__full", MOVES, None, FIRST | {"folds": False, "looks": False}),
     "moves of full images, in time": ("current_feed__full", EXTENDED | MOVES, {}, ADDS | {"folds": True} | IN_TIME),
     "moves of partial images, in time": ("current_feed__partial", EXTENDED | MOVES, {}, ADDS | IN_TIME),
     "moves of a history, in time": ("history_feed__full", EXTENDED | MOVES, {}, ADDS | IN_TIME),
@@ -125,6 +125,17 @@ PERHAPS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 def test_a_run_is_in_time_only_where_the_log_says_so(shapes: Shapes, name: str, model: str) -> None:
     log, state = PERHAPS[name]
     _has(_note(shapes, Shape(model, {f"dedup_{model.split('_', 1)[1]}": log, model: state})), ADDS | PERHAPS_LATE)
+
+
+@pytest.mark.parametrize("is_exchanged", [False, True])
+@pytest.mark.parametrize("kind", ["current", "history"])
+def test_a_first_run_of_full_images_asks_whether_rows_have_exchanged_their_keys(
+    shapes: Shapes, kind: str, is_exchanged: bool
+) -> None:
+    answers = {EXCHANGED: [{"1": 1}] * is_exchanged}
+    run = shapes.run(Shape(f"{kind}_feed__full", {"dedup_feed__full": MOVES}, answers))
+    _has(run.note, FIRST | {"exchanges": is_exchanged, "folds": is_exchanged or kind == "history"})
+    assert ("rows_at_key" in run.rendered) == is_exchanged
 
 
 def _statements(run: Run) -> list[str]:

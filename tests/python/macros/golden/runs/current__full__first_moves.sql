@@ -1,6 +1,22 @@
 select 0 as place, _mark from lake.dedup_feed__full__state where _mark is not null
 ;
 
+select 1 as is_exchanged
+from lake.dedup_feed__full__state
+    lateral view inline(array(
+            struct(xxhash64(`order`, `it's`), _key_before is not null),
+            struct(if(_key_before is null, null, xxhash64(_key_before)), false)
+        )) as _ct_key, _ct_enters
+where
+    _mark is null
+    and (_key_before is not null or _change_op = 'delete')
+    and _transaction_id is not null
+        and _batch_id <= '20260130T120000000000_00000001'
+group by _ct_key, _transaction_id
+having bool_or(_ct_enters) and bool_or(not _ct_enters)
+limit 1
+;
+
 create or replace table lake.current_feed__full__state
     using delta
     tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'false', 'delta.enableTypeWidening' = 'true')

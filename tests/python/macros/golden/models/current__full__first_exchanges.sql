@@ -1,4 +1,4 @@
--- change_tables run: {"run": "first", "mark_before": null, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "history": true, "folds": true, "moves": true, "has_floors": true, "ends_older_keys": false, "in_time": false, "looks": false, "replays": false, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
+-- change_tables run: {"run": "first", "mark_before": null, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "history": false, "folds": true, "moves": true, "exchanges": true, "has_floors": true, "ends_older_keys": false, "in_time": false, "looks": false, "replays": false, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
 with changes as (
 
     select *
@@ -24,9 +24,6 @@ events as (
         if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
         _ct_departs or _change_op = 'delete' as _is_deleted,
         _key_before is not null and not _ct_departs as _ct_enters,
-        cast(null as timestamp) as _valid_from,
-        cast(null as string) as _valid_from_seq,
-        cast(null as timestamp) as _latest_at,
         false as _ct_is_known
     from changes
         lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
@@ -35,7 +32,7 @@ events as (
 
 given_events as (
 
-    select `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at, _ct_is_known
+    select `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _ct_is_known
     from events
 
 ),
@@ -112,9 +109,6 @@ ended_events as (
         if(_ct_is_floor, 1, _precedence) as _precedence,
         if(_ct_is_floor, true, _is_deleted) as _is_deleted,
         if(_ct_is_floor, false, _ct_enters) as _ct_enters,
-        if(_ct_is_floor, null, _valid_from) as _valid_from,
-        if(_ct_is_floor, null, _valid_from_seq) as _valid_from_seq,
-        if(_ct_is_floor, null, _latest_at) as _latest_at,
         if(_ct_is_floor, false, _ct_is_known) as _ct_is_known
     from floored_events
         lateral view explode(if(_ct_floor is null, array(false), array(false, true))) as _ct_is_floor
@@ -216,7 +210,6 @@ placed_events as (
 
     select
         *,
-        max(coalesce(_latest_at, _changed_at)) over in_order as _ct_running_at,
         lead(_change_seq) over in_order as _ct_next_seq
     from followed_events
     window in_order as (
@@ -232,77 +225,16 @@ folded as (
     from placed_events
     where _ct_next_seq is null or _ct_next_seq <> _change_seq
 
-),
-
--- a version begins where a key begins or ends to live, or a tracked column changes
-compared_events as (
-
-    select
-        *,
-        not coalesce(
-            _is_deleted = lag(_is_deleted) over in_order
-            and (_is_deleted or struct(`order`, `it's`, `name with spaces`) <=> lag(struct(`order`, `it's`, `name with spaces`)) over in_order),
-            false
-        ) as _ct_begins
-    from folded
-    window in_order as (partition by `order`, `it's` order by _change_seq)
-
-),
-
--- each event with the beginning of its version; the last of a version also has that of the next, which follows it
-begun_events as (
-
-    select
-        *,
-        lead(_ct_begins, 1, true) over in_order as _ct_ends,
-        last_value(
-            case
-                when _ct_begins
-                    then struct(
-                        if(_ct_is_known, _valid_from_seq, _change_seq) as seq,
-                        if(_ct_is_known, _valid_from, _ct_running_at) as `at`
-                    )
-            end,
-            true
-        ) over in_order as _ct_beginning,
-        lead(
-            case
-                when _ct_begins
-                    then struct(
-                        if(_ct_is_known, _valid_from_seq, _change_seq) as seq,
-                        if(_ct_is_known, _valid_from, _ct_running_at) as `at`
-                    )
-            end
-        ) over in_order as _ct_next_beginning
-    from compared_events
-    window in_order as (partition by `order`, `it's` order by _change_seq)
-
-),
-
-versions as (
-
-    select
-        false as _ct_is_withdrawn,
-        _change_seq,
-        _change_op,
-        _change_id,
-        _precedence,
-        _is_deleted,
-        _changed_at,
-        _transaction_id,
-        _ct_next_beginning is null as _is_last,
-        _ct_running_at as _latest_at,
-        _ct_beginning['at'] as _valid_from,
-        _ct_next_beginning['at'] as _valid_to,
-        _ct_beginning['seq'] as _valid_from_seq,
-        _ct_next_beginning['seq'] as _valid_to_seq,
-        _ct_next_beginning is null and not _is_deleted as _is_current,
-        `order`, `it's`, `name with spaces`
-    from begun_events
-    where _ct_ends
-
 )
 
-
-select *
-from versions
+select
+    _change_seq,
+    _change_op,
+    _change_id,
+    _precedence,
+    _is_deleted,
+    _changed_at,
+    _transaction_id,
+    `order`, `it's`, `name with spaces`
+from folded
+where _ct_next_seq is null and not _ct_is_known

@@ -1,0 +1,308 @@
+-- change_tables run: {"run": "first", "mark_before": null, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "history": true, "folds": true, "moves": true, "exchanges": true, "has_floors": true, "ends_older_keys": false, "in_time": false, "looks": false, "replays": false, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
+with changes as (
+
+    select *
+    from lake.dedup_feed__full__state
+    where
+        _mark is null
+        and _change_op <> 'truncate'
+        and _batch_id <= '20260130T120000000000_00000001'
+
+),
+
+events as (
+
+    select
+        if(_ct_departs, _key_before['order'], `order`) as `order`,
+        if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
+        if(_ct_departs, null, `name with spaces`) as `name with spaces`,
+        _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        _change_id,
+        if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _ct_departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _ct_departs as _ct_enters,
+        cast(null as timestamp) as _valid_from,
+        cast(null as string) as _valid_from_seq,
+        cast(null as timestamp) as _latest_at,
+        false as _ct_is_known
+    from changes
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
+
+),
+
+given_events as (
+
+    select `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at, _ct_is_known
+    from events
+
+),
+
+truncates as (
+
+    select _change_seq, _changed_at, _transaction_id, _change_id
+    from lake.dedup_feed__full__state
+    where
+        _mark is null
+        and _change_op = 'truncate'
+        and _batch_id <= '20260130T120000000000_00000001'
+    union all
+    select
+        '' as _change_seq,
+        cast(null as timestamp) as _changed_at,
+        cast(null as string) as _transaction_id,
+        cast(null as string) as _change_id
+    union all
+    select
+        '20260131120000250000000000000000015' as _change_seq,
+        cast(null as timestamp) as _changed_at,
+        cast(null as string) as _transaction_id,
+        cast(null as string) as _change_id
+
+),
+
+floors as (
+
+    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _ct_floors
+    from truncates
+
+),
+
+spans as (
+
+    select
+        *,
+        lead(_change_seq) over (
+            partition by `order`, `it's`
+            order by _change_seq, _precedence, _change_id
+        ) as _ct_next_in_span
+    from given_events
+
+),
+
+floored_events as (
+
+    select
+        spans.*,
+        case when not _is_deleted then get(
+            filter(
+                floors._ct_floors,
+                floor -> floor._change_seq > spans._change_seq
+                and (spans._ct_next_in_span is null or floor._change_seq <= spans._ct_next_in_span)
+            ),
+            0
+        ) end as _ct_floor
+    from spans
+    cross join floors
+
+),
+
+ended_events as (
+
+    select
+        `order`, `it's`,
+        if(_ct_is_floor, null, `name with spaces`) as `name with spaces`,
+        if(_ct_is_floor, 'truncate', _change_op) as _change_op,
+        if(_ct_is_floor, _ct_floor['_change_seq'], _change_seq) as _change_seq,
+        if(_ct_is_floor, _ct_floor['_changed_at'], _changed_at) as _changed_at,
+        if(_ct_is_floor, _ct_floor['_transaction_id'], _transaction_id) as _transaction_id,
+        if(_ct_is_floor, _ct_floor['_change_id'], _change_id) as _change_id,
+        if(_ct_is_floor, 1, _precedence) as _precedence,
+        if(_ct_is_floor, true, _is_deleted) as _is_deleted,
+        if(_ct_is_floor, false, _ct_enters) as _ct_enters,
+        if(_ct_is_floor, null, _valid_from) as _valid_from,
+        if(_ct_is_floor, null, _valid_from_seq) as _valid_from_seq,
+        if(_ct_is_floor, null, _latest_at) as _latest_at,
+        if(_ct_is_floor, false, _ct_is_known) as _ct_is_known
+    from floored_events
+        lateral view explode(if(_ct_floor is null, array(false), array(false, true))) as _ct_is_floor
+
+),
+
+touched_keys as (
+
+    select `order`, `it's`
+    from given_events
+    where _transaction_id is not null and (_ct_enters or _is_deleted)
+    group by `order`, `it's`, _transaction_id
+    having bool_or(_ct_enters) and bool_or(_is_deleted)
+
+),
+
+touched_events as (
+
+    select
+        given.`order`, given.`it's`,
+        collect_list(struct(
+            given._change_seq,
+            given._precedence,
+            given._change_id,
+            given._transaction_id,
+            case
+                when given._precedence = 1 then 'empties'
+                when given._is_deleted then 'takes'
+                when given._ct_enters then 'adds'
+                else 'sets'
+            end as _ct_effect
+        )) as _ct_events
+    from given_events as given
+    left semi join touched_keys
+        on given.`order` <=> touched_keys.`order` and given.`it's` <=> touched_keys.`it's`
+    group by given.`order`, given.`it's`
+
+),
+
+ordered_events as (
+
+    select
+        `order`, `it's`,
+        array_sort(concat(
+            _ct_events,
+            transform(_ct_floors, floor -> named_struct(
+                '_change_seq', floor._change_seq,
+                '_precedence', cast(1 as bigint),
+                '_change_id', floor._change_id,
+                '_transaction_id', floor._transaction_id,
+                '_ct_effect', 'empties'
+            ))
+        )) as _ct_events
+    from touched_events
+    cross join floors
+
+),
+
+events_with_rows as (
+
+    select
+        *,
+        rows_at_key(_ct_events['_change_id'], _ct_events['_ct_effect'], _ct_events['_transaction_id']) as _ct_rows
+    from ordered_events
+
+),
+
+rows_of_events as (
+
+    select
+        `order`, `it's`,
+        _ct_pair['_ct_events']['_change_seq'] as _change_seq,
+        _ct_pair['_ct_events']['_precedence'] as _precedence,
+        _ct_pair['_ct_events']['_change_id'] as _change_id,
+        _ct_pair['_ct_events']['_ct_effect'] as _ct_effect,
+        _ct_pair['_ct_rows']['row_id'] as _ct_row,
+        _ct_pair['_ct_rows']['takes_covered_row'] as _ct_takes_covered_row,
+        _ct_pair['_ct_rows']['covered_by'] as _ct_covered_by
+    from events_with_rows
+        lateral view explode(arrays_zip(_ct_events, _ct_rows)) as _ct_pair
+
+),
+
+followed_events as (
+
+    select ended_events.*
+    from ended_events
+    left anti join rows_of_events
+        on
+            ended_events.`order` <=> rows_of_events.`order` and ended_events.`it's` <=> rows_of_events.`it's`
+            and ended_events._change_seq = rows_of_events._change_seq
+            and ended_events._precedence = rows_of_events._precedence
+            and ended_events._change_id <=> rows_of_events._change_id
+            and rows_of_events._ct_takes_covered_row
+
+),
+
+placed_events as (
+
+    select
+        *,
+        max(coalesce(_latest_at, _changed_at)) over in_order as _ct_running_at,
+        lead(_change_seq) over in_order as _ct_next_seq
+    from followed_events
+    window in_order as (
+        partition by `order`, `it's`
+        order by _change_seq, _precedence, _change_id
+    )
+
+),
+
+folded as (
+
+    select *
+    from placed_events
+    where _ct_next_seq is null or _ct_next_seq <> _change_seq
+
+),
+
+-- a version begins where a key begins or ends to live, or a tracked column changes
+compared_events as (
+
+    select
+        *,
+        not coalesce(
+            _is_deleted = lag(_is_deleted) over in_order
+            and (_is_deleted or struct(`order`, `it's`, `name with spaces`) <=> lag(struct(`order`, `it's`, `name with spaces`)) over in_order),
+            false
+        ) as _ct_begins
+    from folded
+    window in_order as (partition by `order`, `it's` order by _change_seq)
+
+),
+
+-- each event with the beginning of its version; the last of a version also has that of the next, which follows it
+begun_events as (
+
+    select
+        *,
+        lead(_ct_begins, 1, true) over in_order as _ct_ends,
+        last_value(
+            case
+                when _ct_begins
+                    then struct(
+                        if(_ct_is_known, _valid_from_seq, _change_seq) as seq,
+                        if(_ct_is_known, _valid_from, _ct_running_at) as `at`
+                    )
+            end,
+            true
+        ) over in_order as _ct_beginning,
+        lead(
+            case
+                when _ct_begins
+                    then struct(
+                        if(_ct_is_known, _valid_from_seq, _change_seq) as seq,
+                        if(_ct_is_known, _valid_from, _ct_running_at) as `at`
+                    )
+            end
+        ) over in_order as _ct_next_beginning
+    from compared_events
+    window in_order as (partition by `order`, `it's` order by _change_seq)
+
+),
+
+versions as (
+
+    select
+        false as _ct_is_withdrawn,
+        _change_seq,
+        _change_op,
+        _change_id,
+        _precedence,
+        _is_deleted,
+        _changed_at,
+        _transaction_id,
+        _ct_next_beginning is null as _is_last,
+        _ct_running_at as _latest_at,
+        _ct_beginning['at'] as _valid_from,
+        _ct_next_beginning['at'] as _valid_to,
+        _ct_beginning['seq'] as _valid_from_seq,
+        _ct_next_beginning['seq'] as _valid_to_seq,
+        _ct_next_beginning is null and not _is_deleted as _is_current,
+        `order`, `it's`, `name with spaces`
+    from begun_events
+    where _ct_ends
+
+)
+
+
+select *
+from versions

@@ -1,0 +1,60 @@
+select 0 as place, _mark from lake.dedup_feed__full__state where _mark is not null
+;
+
+select 1 as is_exchanged
+from lake.dedup_feed__full__state
+    lateral view inline(array(
+            struct(xxhash64(`order`, `it's`), _key_before is not null),
+            struct(if(_key_before is null, null, xxhash64(_key_before)), false)
+        )) as _ct_key, _ct_enters
+where
+    _mark is null
+    and (_key_before is not null or _change_op = 'delete')
+    and _transaction_id is not null
+        and _batch_id <= '20260130T120000000000_00000001'
+group by _ct_key, _transaction_id
+having bool_or(_ct_enters) and bool_or(not _ct_enters)
+limit 1
+;
+
+create or replace table lake.current_feed__full__state
+    using delta
+    tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'false', 'delta.enableTypeWidening' = 'true')
+    
+    as
+    with state_rows as (
+
+select * from the_model
+
+)
+
+select
+    cast(null as string) as _mark,
+    _change_seq, _change_op, _change_id, _precedence, _is_deleted, _changed_at, _transaction_id, `order`, `it's`, `name with spaces`
+from state_rows
+union all
+select
+    '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string"}, "counted": 0}' as _mark,
+    null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _changed_at, null as _transaction_id, null as `order`, null as `it's`, null as `name with spaces`
+;
+
+create or replace view lake.current_feed__full
+(
+    `order`,
+    `it's`,
+    `name with spaces`,
+    _change_op comment 'insert, update, upsert, delete, truncate, snapshot; null where the raw row is no change',
+    _change_seq comment 'sorts as text in the order of change; of snapshot rows snapshot_seq',
+    _changed_at comment 'when the source says it happened, approximate; never an order',
+    _transaction_id comment 'null where the feed has none'
+)
+tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
+as
+select
+    `order`, -- bigint
+    `it's`, -- string
+    `name with spaces`, -- string
+    _change_op, _change_seq, _changed_at, _transaction_id
+from lake.current_feed__full__state
+where _mark is null and not _is_deleted
+;
