@@ -6,9 +6,12 @@
 -#}
 
 {#-
-    What an event has besides the table's own columns: `_ct_enters` where rows have moved from key to key, `_form` where changes may
-    have been logged without a column that they could have, and where older events count, whether it is known, which a state has
-    folded. A known event of a history has what is known of its version.
+    What an event has besides the table's own columns. Not always:
+
+    _form            where changes may have been logged without a column that they could have
+    _ct_enters       whether a row has moved to the key: where rows have moved
+    _ct_is_known     whether a state has folded it already: where older events count
+    _valid_from, …   what a history has of the version of a known event
 -#}
 {% macro event_columns(spec, run) %}
     {% do return(

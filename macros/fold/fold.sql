@@ -7,12 +7,8 @@
     key's past need not be read again. Of a history, such an event has what is known of its version.
 -#}
 {% macro folded_steps(spec, run, log, state) -%}
-{{ change_tables.given_event_steps(spec, run, log, state) }},
+{{ change_tables.row_event_steps(spec, run, log, state) }},
 
-{% if change_tables.follows_rows(spec, run) -%}
-{{ change_tables.followed_steps(spec, run) }},
-
-{% endif -%}
 {%- if spec.images == 'partial' -%}
 {{ change_tables._overlaid_steps(spec, run) }},
 
@@ -25,7 +21,7 @@ placed_events as (
         max(coalesce(_latest_at, _changed_at)) over in_order as _ct_running_at,
         {%- endif %}
         lead(_change_seq) over in_order as _ct_next_seq
-    from {{ 'overlaid_events' if spec.images == 'partial' else change_tables._followed_events(spec, run) }}
+    from {{ 'overlaid_events' if spec.images == 'partial' else change_tables._row_events(spec, run) }}
     {%- if spec.images == 'partial' %}
     where {{ 'not _ct_takes_covered_row and ' if run.moves }}(_ct_has_lived or _ct_is_known or _change_op <> 'truncate')
     {%- endif %}
@@ -46,15 +42,40 @@ folded as (
 {%- endmacro %}
 
 
-{#- Whether it matters whose row an event is about. -#}
-{% macro follows_rows(spec, run) %}
-    {% do return(run.exchanges if spec.images == 'full' else run.moves) %}
-{% endmacro %}
+{#-
+    The given events with what truncates and loads ended, and with the row that each is about, or without the ends of covered rows,
+    where that matters. The end of a covered row is no end of its key. So of full images, it is left out before it is seen what a
+    truncate ends. Partial images need it: what it took is at another key.
+-#}
+{% macro row_event_steps(spec, run, log, state) -%}
+{%- set steps = [change_tables.given_event_steps(spec, run, log, state)] -%}
+{%- set events = change_tables.given_events(run) -%}
+{%- if run.has_floors -%}
+    {%- do steps.append(change_tables.floor_steps(run, log)) -%}
+{%- endif -%}
+{%- if spec.images == 'full' and run.exchanges -%}
+    {%- do steps.append(change_tables.followed_steps(spec, run, events)) -%}
+    {%- set events = 'followed_events' -%}
+{%- endif -%}
+{%- if run.has_floors -%}
+    {%- do steps.append(change_tables.ended_event_steps(spec, run, events)) -%}
+    {%- set events = 'ended_events' -%}
+{%- endif -%}
+{%- if spec.images == 'partial' and run.moves -%}
+    {%- do steps.append(change_tables.followed_steps(spec, run, events)) -%}
+{%- endif -%}
+{{ steps | join(',\n\n') }}
+{%- endmacro %}
 
 
-{#- The given events; where it matters, with the row that each is about (see `followed_steps`). -#}
-{% macro _followed_events(spec, run) -%}
-    {{- 'followed_events' if change_tables.follows_rows(spec, run) else change_tables.given_events(run) -}}
+{% macro _row_events(spec, run) -%}
+    {%- if spec.images == 'partial' and run.moves -%}
+        followed_events
+    {%- elif run.has_floors -%}
+        ended_events
+    {%- else -%}
+        {{ 'followed_events' if spec.images == 'full' and run.exchanges else change_tables.given_events(run) }}
+    {%- endif -%}
 {%- endmacro %}
 
 
@@ -73,7 +94,7 @@ started_events as (
         {%- if spec.orphans != 'insert' %}
         and (_ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert'))
         {%- endif %} as _ct_can_start
-    from {{ change_tables._followed_events(spec, run) }}
+    from {{ change_tables._row_events(spec, run) }}
 
 ),
 

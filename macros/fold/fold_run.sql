@@ -11,7 +11,6 @@
     exchanges         whether rows may have exchanged their keys in one transaction: full images need nothing else of moves
     in_time           whether all new events come after all that the state has folded
     looks             whether events may have come late: the run keeps the given events in a table and looks (see `given_event_steps`)
-    replays           whether it replays keys: with `looks`, until the look has found that none of the events is late
     is_to_be_counted  whether the rows of the state are to be counted, for it may be large by now
     log_is_outdated   whether the log was built with other columns than are declared by now
     form, added       the form of the log, and the forms in which columns were added to it (see `spec_in_form`)
@@ -50,7 +49,6 @@
         'ends_older_keys': mark_before is not none and log_mark.floor > mark_before.floor,
         'in_time': in_time,
         'looks': looks,
-        'replays': looks,
         'is_to_be_counted': is_to_be_counted,
         'log_is_outdated': log_mark.log > '' and (log_mark.key != spec.key or log_mark.columns != types),
         'form': log_mark.form,

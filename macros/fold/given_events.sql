@@ -32,21 +32,10 @@
 
 {{ change_tables._replayed_event_steps(spec, run, columns, log) }}
 {%- endif -%}
-{%- if run.has_floors -%}
-,
-
-{{ change_tables._ended_event_steps(spec, run, log) }}
-{%- endif -%}
 {%- endmacro %}
 
 
 {% macro given_events(run) -%}
-    {{- 'ended_events' if run.has_floors else change_tables.unended_events(run) -}}
-{%- endmacro %}
-
-
-{#- The given events without what truncates and loads did. -#}
-{% macro unended_events(run) -%}
     {{- 'all_events' if run.looks else 'given_events' -}}
 {%- endmacro %}
 
@@ -150,7 +139,8 @@ known_events as (
 -#}
 {% macro _late_event_steps(spec, run, columns) -%}
 {%- set only_at_entered = spec.images == 'full' and not run.history -%}
-{%- set ended = ('_ct_is_entered and ' if only_at_entered else '') ~ '_change_seq >= (select min(_change_seq) from new_floors)' -%}
+{%- set ended = ('_ct_is_entered and ' if only_at_entered else '') ~ ('greatest(_change_seq, _ct_end_seq)' if run.moves else '_change_seq')
+    ~ ' >= (select min(_change_seq) from new_floors)' -%}
 {%- set last_seq = 'greatest(_ct_known_seq, _ct_end_seq)' if run.moves else '_ct_known_seq' -%}
 {%- set of_key = 'over (partition by ' ~ change_tables.column_list(spec.key, 'met_events') ~ ')' -%}
 events_by_key as (
@@ -172,7 +162,6 @@ events_by_key as (
 ),
 
 given_events as (
-    {{ change_tables.kept_from_here() }}
     select
         {{ columns }},
         coalesce(
@@ -195,7 +184,7 @@ given_events as (
 
 
 {#-
-    The given events and all events of the keys that late ones reach, ending in `all_events`. Such a key is known by its hash: that
+    The given events and all events of the keys that late ones reach, ending in `all_events`. Such a key is named by its hash: that
     of a late event, and where partial images move, all that moves connect with these. Two keys of one hash are both replayed.
 -#}
 {% macro _replayed_event_steps(spec, run, columns, log) -%}
@@ -283,94 +272,5 @@ all_events as (
     select {{ columns }}
     from replayed_events
     {{ change_tables.read_to_here() }}
-)
-{%- endmacro %}
-
-
-{#-
-    The given events and, for every key that lived when the table was truncated or loaded again, its end by that: the first
-    of `floors` after an event and not after the next. `floors` has all truncates and loads in order, as one array.
--#}
-{% macro _ended_event_steps(spec, run, log) -%}
-{%- set of_floor = {
-    '_change_op': "'truncate'",
-    '_change_seq': "_ct_floor['_change_seq']",
-    '_changed_at': "_ct_floor['_changed_at']",
-    '_transaction_id': "_ct_floor['_transaction_id']",
-    '_change_id': "_ct_floor['_change_id']",
-    '_precedence': change_tables.precedence_of('truncate'),
-    '_is_deleted': 'true',
-    '_ct_enters': 'false',
-    '_form': run.form,
-    '_ct_is_known': 'false',
-} -%}
-truncates as (
-
-    select _change_seq, _changed_at, _transaction_id, _change_id
-    from {{ log }}
-    where
-        _mark is null
-        and _change_op = 'truncate'
-        {{- change_tables.until_mark(run) }}
-    {%- for load in run.mark.loads %}
-    union all
-    select
-        {{ change_tables.text_literal(load) }} as _change_seq,
-        cast(null as timestamp) as _changed_at,
-        cast(null as string) as _transaction_id,
-        cast(null as string) as _change_id
-    {%- endfor %}
-
-),
-
-floors as (
-
-    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _ct_floors
-    from truncates
-
-),
-
-spans as (
-
-    select
-        *,
-        lead(_change_seq) over (
-            partition by {{ change_tables.column_list(spec.key) }}
-            order by _change_seq, _precedence, _change_id
-        ) as _ct_next_in_span
-    from {{ change_tables.unended_events(run) }}
-
-),
-
-floored_events as (
-
-    select
-        spans.*,
-        {{ 'case when not _is_deleted then ' if spec.images == 'full' }}get(
-            filter(
-                floors._ct_floors,
-                floor -> floor._change_seq > spans._change_seq
-                and (spans._ct_next_in_span is null or floor._change_seq <= spans._ct_next_in_span)
-            ),
-            0
-        ){{ ' end' if spec.images == 'full' }} as _ct_floor
-    from spans
-    cross join floors
-
-),
-
-ended_events as (
-
-    select
-        {{ change_tables.column_list(spec.key) }},
-        {%- for name in spec.column_names if name not in spec.key %}
-        if(_ct_is_floor, null, {{ change_tables.quoted(name) }}) as {{ change_tables.quoted(name) }},
-        {%- endfor %}
-        {%- for name in change_tables.event_columns(spec, run) %}
-        if(_ct_is_floor, {{ of_floor.get(name, 'null') }}, {{ name }}) as {{ name }}{{ ',' if not loop.last }}
-        {%- endfor %}
-    from floored_events
-        lateral view explode(if(_ct_floor is null, array(false), array(false, true))) as _ct_is_floor
-
 )
 {%- endmacro %}

@@ -1,6 +1,7 @@
 {#-
-    Rows that move from key to key. The events of each key that moves touched are collected in one row, without their values, and
-    the function `rows_at_key` says whose row each of them is about: a row is known by the change that brought it to the key.
+    Rows that move from key to key. The events of a key are collected in one row, without their values, and the function
+    `rows_at_key` says whose row each of them is about: a row is named by the change that brought it to the key. With partial images,
+    these are the keys that moves touched; with full ones, those that one transaction both entered and ended.
 -#}
 
 {#- The keys that a move or a delete of the log is about, by their hashes, and whether a row has entered or left them by it. -#}
@@ -38,7 +39,7 @@ limit 1
     exchanged_only   only keys that one transaction both entered and ended: no other key has an end of a covered row
 -#}
 {% macro row_steps(spec, run, exchanged_only) -%}
-{%- set given = change_tables.unended_events(run) -%}
+{%- set given = change_tables.given_events(run) -%}
 touched_keys as (
 
     {% if exchanged_only -%}
@@ -149,12 +150,11 @@ rows_of_events as (
 
 
 {#-
-    The given events, ending in `followed_events`. Full images: without the ends of covered rows. Partial images: each with the row
-    that it is about, wherever that was before (`_ct_lineage`; none where no move touched the key): what a change lacks is at the
-    key where the row was. The stays of a row that moves join are named by the first of them.
+    The events of a step, ending in `followed_events`. Full images: without the ends of covered rows. Partial images: each with the row
+    that it is about, wherever that was before: what a change lacks is at the key where the row was. A row that moves has a name at
+    each key; `_ct_lineage` is the first of them, and none where no move touched the key.
 -#}
-{% macro followed_steps(spec, run) -%}
-{%- set given = change_tables.given_events(run) -%}
+{% macro followed_steps(spec, run, given) -%}
 {{ change_tables.row_steps(spec, run, exchanged_only=spec.images == 'full') }},
 
 {% if spec.images == 'full' -%}

@@ -4,7 +4,7 @@
     has settled of the raw table by which arrival and what had landed there (see `_landed_edge`), and the last run after which
     states must be built anew, because a change was withdrawn, or a key before was overruled, and with it the move. Then
     what was declared, and the form of the log (see `spec_in_form`). `extends` is the batch before the last one, where all that the
-    last one took in comes after all that was there: a state of that batch need not look for late events. `changes` is how many
+    last one took in comes after all that was there: a state of that batch has no late events, unless rows move. `changes` is how many
     changes it has taken in or revised, and `marks_rows` whether the table has deletion vectors since (see `mark_rows_of_large_table`).
 -#}
 {% macro log_mark(spec, run, batch, found, settled_at) %}

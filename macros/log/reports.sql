@@ -10,13 +10,16 @@
 {%- set run = change_tables.fold_run(keys, dict(mark, batch='', added={}), folds=true) -%}
 {%- set reports_orphans = spec.images == 'partial' and spec.orphans == 'report' -%}
 with {{ '' }}
-{%- if reports_orphans or run.moves -%}
-{{ change_tables.given_event_steps(keys, run, log, none) }},
-
-{% if reports_orphans and run.moves -%}
-{{ change_tables.followed_steps(keys, run) }},
+{%- if reports_orphans -%}
+{{ change_tables.row_event_steps(keys, run, log, none) }},
 
 {% elif run.moves -%}
+{{ change_tables.given_event_steps(keys, run, log, none) }},
+
+{% if run.has_floors -%}
+{{ change_tables.floor_steps(run, log) }},
+
+{% endif -%}
 {{ change_tables.row_steps(keys, run, exchanged_only=false) }},
 
 {% endif -%}
@@ -24,7 +27,6 @@ with {{ '' }}
 {{ change_tables.judged_steps(keys, run) }},
 
 {% endif -%}
-{%- endif -%}
 reports as (
 
     select

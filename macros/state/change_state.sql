@@ -149,7 +149,7 @@ select
 
 {#-
     Writes what a run has made of its events, in one statement with the mark. What was folded replaces what the state has of its
-    keys. Where nothing was, an event that is older than what the state has of its key changes nothing; the same event again
+    keys. Where nothing is folded, an event that is older than what the state has of its key changes nothing; the same event again
     replaces itself, so that its revision counts. Where a history has no key to replay, only the last version of a key can change:
     the row becomes the key's new last version, those that have ended are inserted, and the files of ended versions are not read.
 -#}

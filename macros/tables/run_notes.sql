@@ -1,6 +1,7 @@
 {#-
     dbt hands a materialization one text: the SQL of its model. What a model says besides is in comments of that text: the run that
-    the SQL is for, and where the steps begin and end that a run keeps in a table of its own. They are written and read here alone.
+    the SQL is for, and where the steps end that a run keeps in a table of its own. They are written and read here alone. What is done with
+    the SQL at these lines needs the names of three steps of `given_event_steps`: `given_events`, `replayed_events`, `all_events`.
 -#}
 
 {#-
@@ -17,13 +18,8 @@
 {% endmacro %}
 
 
-{% macro kept_from_here() -%}
-    -- change_tables: kept in a table of its own, from here
-{%- endmacro %}
-
-
 {% macro kept_to_here() -%}
-    -- change_tables: to here
+    -- change_tables: kept in a table of its own, to here
 {%- endmacro %}
 
 
@@ -34,10 +30,7 @@
 
 {#- The query for the events that a run keeps in the table `kept`. -#}
 {% macro kept_events(sql) %}
-    {% set before, rest = sql.split(change_tables.kept_from_here(), 1) %}
-    {% do return(
-        before ~ rest.split(change_tables.kept_to_here(), 1)[0] ~ '\n)\n\nselect *, false as _ct_is_replayed from given_events'
-    ) %}
+    {% do return(sql.split(change_tables.kept_to_here(), 1)[0] ~ '\n)\n\nselect *, false as _ct_is_replayed from given_events') %}
 {% endmacro %}
 
 

@@ -266,6 +266,14 @@ def truncate_before_an_exchange() -> list[RawRow]:
     return [replace(row, present=None) for row in [*rows, truncate]]
 
 
+def truncate_after_an_exchange() -> list[RawRow]:
+    """Of full images: an exchange and a truncate after it, in one batch, then another row a batch."""
+    rows = [_told(0, "I", 1, 1, "a"), _told(1, "I", 2, 1, "b"), *_exchange(10, 20, 1)]
+    truncate = replace(_told(25, "T", 0, 1, None), key=(None, None))
+    others = [_told(30, "I", 3, 2, "c"), _told(40, "I", 4, 3, "d")]
+    return [replace(row, present=None) for row in [*rows, truncate, *others]]
+
+
 def exchange_told_otherwise() -> list[RawRow]:
     """Of full images: an exchange, and two batches later its first half once more, greater and in no transaction."""
     taken, brought, *others = _exchange(50, 60, 1)

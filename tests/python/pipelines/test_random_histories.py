@@ -32,6 +32,7 @@ from .histories import (
     expected_state,
     expected_table,
     random_raw_rows,
+    truncate_after_an_exchange,
     truncate_before_an_exchange,
 )
 from .interpreter import Table
@@ -96,6 +97,10 @@ PROOFS = [
     Proof(
         Entry("truncated", SPEC, COLUMNS, MODELS),
         [*truncate_before_an_exchange(), *exchange_told_otherwise()],
+    ),
+    Proof(
+        Entry("emptied", SPEC, COLUMNS, MODELS),
+        truncate_after_an_exchange(),
     ),
 ]
 

@@ -1,4 +1,4 @@
--- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "history": false, "folds": true, "moves": true, "exchanges": true, "has_floors": true, "ends_older_keys": true, "in_time": false, "looks": true, "replays": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
+-- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "history": false, "folds": true, "moves": true, "exchanges": true, "has_floors": true, "ends_older_keys": true, "in_time": false, "looks": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
 with changes as (
 
     select *
@@ -121,12 +121,11 @@ events_by_key as (
 ),
 
 given_events as (
-    -- change_tables: kept in a table of its own, from here
     select
         `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _ct_is_known,
         coalesce(
             case
-                when _ct_is_known then _ct_is_entered and _change_seq >= (select min(_change_seq) from new_floors)
+                when _ct_is_known then _ct_is_entered and greatest(_change_seq, _ct_end_seq) >= (select min(_change_seq) from new_floors)
                 when _change_seq = _ct_known_seq then true
                 when _change_seq <= greatest(_ct_known_seq, _ct_end_seq) then _ct_is_entered
                 when _transaction_id = _ct_known_transaction then _ct_is_entered
@@ -134,7 +133,7 @@ given_events as (
             false
         ) as _ct_is_late
     from events_by_key
-    -- change_tables: to here
+    -- change_tables: kept in a table of its own, to here
 ),
 
 late_keys as (
@@ -229,56 +228,8 @@ truncates as (
 
 floors as (
 
-    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _ct_floors
+    select array_sort(collect_list(struct(_change_seq, _change_id, _changed_at, _transaction_id))) as _ct_floors
     from truncates
-
-),
-
-spans as (
-
-    select
-        *,
-        lead(_change_seq) over (
-            partition by `order`, `it's`
-            order by _change_seq, _precedence, _change_id
-        ) as _ct_next_in_span
-    from all_events
-
-),
-
-floored_events as (
-
-    select
-        spans.*,
-        case when not _is_deleted then get(
-            filter(
-                floors._ct_floors,
-                floor -> floor._change_seq > spans._change_seq
-                and (spans._ct_next_in_span is null or floor._change_seq <= spans._ct_next_in_span)
-            ),
-            0
-        ) end as _ct_floor
-    from spans
-    cross join floors
-
-),
-
-ended_events as (
-
-    select
-        `order`, `it's`,
-        if(_ct_is_floor, null, `name with spaces`) as `name with spaces`,
-        if(_ct_is_floor, 'truncate', _change_op) as _change_op,
-        if(_ct_is_floor, _ct_floor['_change_seq'], _change_seq) as _change_seq,
-        if(_ct_is_floor, _ct_floor['_changed_at'], _changed_at) as _changed_at,
-        if(_ct_is_floor, _ct_floor['_transaction_id'], _transaction_id) as _transaction_id,
-        if(_ct_is_floor, _ct_floor['_change_id'], _change_id) as _change_id,
-        if(_ct_is_floor, 1, _precedence) as _precedence,
-        if(_ct_is_floor, true, _is_deleted) as _is_deleted,
-        if(_ct_is_floor, false, _ct_enters) as _ct_enters,
-        if(_ct_is_floor, false, _ct_is_known) as _ct_is_known
-    from floored_events
-        lateral view explode(if(_ct_floor is null, array(false), array(false, true))) as _ct_is_floor
 
 ),
 
@@ -361,24 +312,70 @@ rows_of_events as (
 
 followed_events as (
 
-    select ended_events.*
-    from ended_events
+    select all_events.*
+    from all_events
     left anti join rows_of_events
         on
-            ended_events.`order` <=> rows_of_events.`order` and ended_events.`it's` <=> rows_of_events.`it's`
-            and ended_events._change_seq = rows_of_events._change_seq
-            and ended_events._precedence = rows_of_events._precedence
-            and ended_events._change_id <=> rows_of_events._change_id
+            all_events.`order` <=> rows_of_events.`order` and all_events.`it's` <=> rows_of_events.`it's`
+            and all_events._change_seq = rows_of_events._change_seq
+            and all_events._precedence = rows_of_events._precedence
+            and all_events._change_id <=> rows_of_events._change_id
             and rows_of_events._ct_takes_covered_row
 
 ),
 
-placed_events as (
+spans as (
+
+    select
+        *,
+        lead(_change_seq) over (
+            partition by `order`, `it's`
+            order by _change_seq, _precedence, _change_id
+        ) as _ct_next_in_span
+    from followed_events
+
+),
+
+floored_events as (
+
+    select
+        spans.*,
+        case when not _is_deleted then get(
+            filter(
+                floors._ct_floors,
+                floor -> floor._change_seq > spans._change_seq
+                and (spans._ct_next_in_span is null or floor._change_seq <= spans._ct_next_in_span)
+            ),
+            0
+        ) end as _ct_floor
+    from spans
+    cross join floors
+
+),
+
+ended_events as (
+
+    select
+        `order`, `it's`,
+        if(_ct_is_floor, null, `name with spaces`) as `name with spaces`,
+        if(_ct_is_floor, 'truncate', _change_op) as _change_op,
+        if(_ct_is_floor, _ct_floor['_change_seq'], _change_seq) as _change_seq,
+        if(_ct_is_floor, _ct_floor['_changed_at'], _changed_at) as _changed_at,
+        if(_ct_is_floor, _ct_floor['_transaction_id'], _transaction_id) as _transaction_id,
+        if(_ct_is_floor, _ct_floor['_change_id'], _change_id) as _change_id,
+        if(_ct_is_floor, 1, _precedence) as _precedence,
+        if(_ct_is_floor, true, _is_deleted) as _is_deleted,
+        if(_ct_is_floor, false, _ct_enters) as _ct_enters,
+        if(_ct_is_floor, false, _ct_is_known) as _ct_is_known
+    from floored_events
+        lateral view explode(if(_ct_floor is null, array(false), array(false, true))) as _ct_is_floor
+
+),placed_events as (
 
     select
         *,
         lead(_change_seq) over in_order as _ct_next_seq
-    from followed_events
+    from ended_events
     window in_order as (
         partition by `order`, `it's`
         order by _change_seq, _precedence, _change_id

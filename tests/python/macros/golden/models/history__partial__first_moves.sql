@@ -1,4 +1,4 @@
--- change_tables run: {"run": "first", "mark_before": null, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": true, "folds": true, "moves": true, "exchanges": true, "has_floors": true, "ends_older_keys": false, "in_time": false, "looks": false, "replays": false, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
+-- change_tables run: {"run": "first", "mark_before": null, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": true, "folds": true, "moves": true, "exchanges": true, "has_floors": true, "ends_older_keys": false, "in_time": false, "looks": false, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
 with changes as (
 
     select *
@@ -67,7 +67,7 @@ truncates as (
 
 floors as (
 
-    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _ct_floors
+    select array_sort(collect_list(struct(_change_seq, _change_id, _changed_at, _transaction_id))) as _ct_floors
     from truncates
 
 ),
@@ -253,9 +253,7 @@ followed_events as (
     left join lineages
         on rows_of_events._ct_row = lineages._ct_row
 
-),
-
-started_events as (
+),started_events as (
 
     select
         *,

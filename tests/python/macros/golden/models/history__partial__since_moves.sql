@@ -1,4 +1,4 @@
--- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": true, "folds": true, "moves": true, "exchanges": true, "has_floors": true, "ends_older_keys": true, "in_time": false, "looks": true, "replays": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
+-- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": true, "folds": true, "moves": true, "exchanges": true, "has_floors": true, "ends_older_keys": true, "in_time": false, "looks": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
 with changes as (
 
     select *
@@ -130,19 +130,18 @@ events_by_key as (
 ),
 
 given_events as (
-    -- change_tables: kept in a table of its own, from here
     select
         `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at, _ct_is_known,
         coalesce(
             case
-                when _ct_is_known then _change_seq >= (select min(_change_seq) from new_floors)
+                when _ct_is_known then greatest(_change_seq, _ct_end_seq) >= (select min(_change_seq) from new_floors)
                 when _change_seq <= greatest(_ct_known_seq, _ct_end_seq) then true
                 when _transaction_id = _ct_known_transaction then _ct_is_entered
             end,
             false
         ) as _ct_is_late
     from events_by_key
-    -- change_tables: to here
+    -- change_tables: kept in a table of its own, to here
 ),
 
 late_keys as (
@@ -273,7 +272,7 @@ truncates as (
 
 floors as (
 
-    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _ct_floors
+    select array_sort(collect_list(struct(_change_seq, _change_id, _changed_at, _transaction_id))) as _ct_floors
     from truncates
 
 ),
@@ -459,9 +458,7 @@ followed_events as (
     left join lineages
         on rows_of_events._ct_row = lineages._ct_row
 
-),
-
-started_events as (
+),started_events as (
 
     select
         *,

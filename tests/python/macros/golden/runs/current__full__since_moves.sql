@@ -4,7 +4,7 @@ select 0 as place, _mark from lake.dedup_feed__full__state where _mark is not nu
 create table lake.current_feed__full__batch_20260131t120000000000_00000000
     using parquet
     as
-    -- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "history": false, "folds": true, "moves": true, "exchanges": true, "has_floors": false, "ends_older_keys": false, "in_time": true, "looks": true, "replays": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
+    -- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "history": false, "folds": true, "moves": true, "exchanges": true, "has_floors": false, "ends_older_keys": false, "in_time": true, "looks": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
 with changes as (select * from the_model),
 
 events as (select * from the_model),
@@ -20,7 +20,6 @@ met_events as (select * from the_model),
 events_by_key as (select * from the_model),
 
 given_events as (
-    
     select
         `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _ct_is_known,
         coalesce(
@@ -46,7 +45,7 @@ merge into lake.current_feed__full__state as target
 using (
     with state_rows as (
 
--- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "history": false, "folds": true, "moves": true, "exchanges": true, "has_floors": false, "ends_older_keys": false, "in_time": true, "looks": true, "replays": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
+-- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "history": false, "folds": true, "moves": true, "exchanges": true, "has_floors": false, "ends_older_keys": false, "in_time": true, "looks": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
 with all_events as (
     select kept.* from lake.current_feed__full__batch_20260131t120000000000_00000000 as kept
 ),
@@ -61,9 +60,18 @@ events_with_rows as (select * from the_model),
 
 rows_of_events as (select * from the_model),
 
-followed_events as (select * from the_model),
+followed_events as (select * from the_model),placed_events as (
 
-placed_events as (select * from the_model),
+    select
+        *,
+        lead(_change_seq) over in_order as _ct_next_seq
+    from followed_events
+    window in_order as (
+        partition by `order`, `it's`
+        order by _change_seq, _precedence, _change_id
+    )
+
+),
 
 folded as (select * from the_model)
 

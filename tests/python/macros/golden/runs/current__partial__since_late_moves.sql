@@ -4,7 +4,7 @@ select 0 as place, _mark from lake.dedup_feed__partial__state where _mark is not
 create table lake.current_feed__partial__batch_20260131t120000000000_00000000
     using parquet
     as
-    -- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": false, "folds": true, "moves": true, "exchanges": true, "has_floors": false, "ends_older_keys": false, "in_time": false, "looks": true, "replays": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
+    -- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": false, "folds": true, "moves": true, "exchanges": true, "has_floors": false, "ends_older_keys": false, "in_time": false, "looks": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
 with changes as (select * from the_model),
 
 events as (select * from the_model),
@@ -20,7 +20,6 @@ met_events as (select * from the_model),
 events_by_key as (select * from the_model),
 
 given_events as (
-    
     select
         `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _ct_is_known,
         coalesce(
@@ -66,7 +65,7 @@ merge into lake.current_feed__partial__state as target
 using (
     with state_rows as (
 
--- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": false, "folds": true, "moves": true, "exchanges": true, "has_floors": false, "ends_older_keys": false, "in_time": false, "looks": true, "replays": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
+-- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": false, "folds": true, "moves": true, "exchanges": true, "has_floors": false, "ends_older_keys": false, "in_time": false, "looks": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
 with all_events as (
     select kept.* from lake.current_feed__partial__batch_20260131t120000000000_00000000 as kept
     left join (select distinct xxhash64(`order`, `it's`) as _ct_key from lake.current_feed__partial__batch_20260131t120000000000_00000000 where _ct_is_replayed) as replayed_keys
@@ -93,9 +92,15 @@ traced_links as (select * from the_model),
 
 lineages as (select * from the_model),
 
-followed_events as (select * from the_model),
+followed_events as (select * from the_model),started_events as (
 
-started_events as (select * from the_model),
+    select
+        *,
+        not _is_deleted
+        and (_ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _ct_can_start
+    from followed_events
+
+),
 
 judged_events as (select * from the_model),
 

@@ -4,7 +4,7 @@ select 0 as place, _mark from lake.dedup_feed__full__state where _mark is not nu
 create table lake.history_feed__full__batch_20260131t120000000000_00000000
     using parquet
     as
-    -- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "history": true, "folds": true, "moves": true, "exchanges": true, "has_floors": true, "ends_older_keys": true, "in_time": false, "looks": true, "replays": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
+    -- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "history": true, "folds": true, "moves": true, "exchanges": true, "has_floors": true, "ends_older_keys": true, "in_time": false, "looks": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
 with changes as (select * from the_model),
 
 events as (select * from the_model),
@@ -22,12 +22,11 @@ met_events as (select * from the_model),
 events_by_key as (select * from the_model),
 
 given_events as (
-    
     select
         `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _valid_from, _valid_from_seq, _latest_at, _ct_is_known,
         coalesce(
             case
-                when _ct_is_known then _change_seq >= (select min(_change_seq) from new_floors)
+                when _ct_is_known then greatest(_change_seq, _ct_end_seq) >= (select min(_change_seq) from new_floors)
                 when _change_seq <= greatest(_ct_known_seq, _ct_end_seq) then true
                 when _transaction_id = _ct_known_transaction then _ct_is_entered
             end,
@@ -65,7 +64,7 @@ merge into lake.history_feed__full__state as target
 using (
     with state_rows as (
 
--- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "history": true, "folds": true, "moves": true, "exchanges": true, "has_floors": true, "ends_older_keys": true, "in_time": false, "looks": true, "replays": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
+-- change_tables run: {"run": "since", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "mark": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "history": true, "folds": true, "moves": true, "exchanges": true, "has_floors": true, "ends_older_keys": true, "in_time": false, "looks": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
 with all_events as (
     select kept.* from lake.history_feed__full__batch_20260131t120000000000_00000000 as kept
     left join (select distinct xxhash64(`order`, `it's`) as _ct_key from lake.history_feed__full__batch_20260131t120000000000_00000000 where _ct_is_replayed) as replayed_keys
@@ -76,12 +75,6 @@ with all_events as (
 truncates as (select * from the_model),
 
 floors as (select * from the_model),
-
-spans as (select * from the_model),
-
-floored_events as (select * from the_model),
-
-ended_events as (select * from the_model),
 
 touched_keys as (select * from the_model),
 
@@ -95,7 +88,23 @@ rows_of_events as (select * from the_model),
 
 followed_events as (select * from the_model),
 
-placed_events as (select * from the_model),
+spans as (select * from the_model),
+
+floored_events as (select * from the_model),
+
+ended_events as (select * from the_model),placed_events as (
+
+    select
+        *,
+        max(coalesce(_latest_at, _changed_at)) over in_order as _ct_running_at,
+        lead(_change_seq) over in_order as _ct_next_seq
+    from ended_events
+    window in_order as (
+        partition by `order`, `it's`
+        order by _change_seq, _precedence, _change_id
+    )
+
+),
 
 folded as (select * from the_model),
 

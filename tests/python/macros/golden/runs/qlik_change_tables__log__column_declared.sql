@@ -274,55 +274,8 @@ truncates as (
 
 floors as (
 
-    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _ct_floors
+    select array_sort(collect_list(struct(_change_seq, _change_id, _changed_at, _transaction_id))) as _ct_floors
     from truncates
-
-),
-
-spans as (
-
-    select
-        *,
-        lead(_change_seq) over (
-            partition by `order`, `it's`
-            order by _change_seq, _precedence, _change_id
-        ) as _ct_next_in_span
-    from given_events
-
-),
-
-floored_events as (
-
-    select
-        spans.*,
-        case when not _is_deleted then get(
-            filter(
-                floors._ct_floors,
-                floor -> floor._change_seq > spans._change_seq
-                and (spans._ct_next_in_span is null or floor._change_seq <= spans._ct_next_in_span)
-            ),
-            0
-        ) end as _ct_floor
-    from spans
-    cross join floors
-
-),
-
-ended_events as (
-
-    select
-        `order`, `it's`,
-        if(_ct_is_floor, 'truncate', _change_op) as _change_op,
-        if(_ct_is_floor, _ct_floor['_change_seq'], _change_seq) as _change_seq,
-        if(_ct_is_floor, _ct_floor['_changed_at'], _changed_at) as _changed_at,
-        if(_ct_is_floor, _ct_floor['_transaction_id'], _transaction_id) as _transaction_id,
-        if(_ct_is_floor, _ct_floor['_change_id'], _change_id) as _change_id,
-        if(_ct_is_floor, 1, _precedence) as _precedence,
-        if(_ct_is_floor, true, _is_deleted) as _is_deleted,
-        if(_ct_is_floor, false, _ct_enters) as _ct_enters,
-        if(_ct_is_floor, false, _ct_is_known) as _ct_is_known
-    from floored_events
-        lateral view explode(if(_ct_floor is null, array(false), array(false, true))) as _ct_is_floor
 
 ),
 

@@ -248,7 +248,7 @@ truncates as (
 
 floors as (
 
-    select array_sort(collect_list(struct(_change_seq, _changed_at, _transaction_id, _change_id))) as _ct_floors
+    select array_sort(collect_list(struct(_change_seq, _change_id, _changed_at, _transaction_id))) as _ct_floors
     from truncates
 
 ),

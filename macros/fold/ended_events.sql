@@ -1,0 +1,91 @@
+{#- All truncates and loads of the table as one array, in the order of events. -#}
+{% macro floor_steps(run, log) -%}
+truncates as (
+
+    select _change_seq, _changed_at, _transaction_id, _change_id
+    from {{ log }}
+    where
+        _mark is null
+        and _change_op = 'truncate'
+        {{- change_tables.until_mark(run) }}
+    {%- for load in run.mark.loads %}
+    union all
+    select
+        {{ change_tables.text_literal(load) }} as _change_seq,
+        cast(null as timestamp) as _changed_at,
+        cast(null as string) as _transaction_id,
+        cast(null as string) as _change_id
+    {%- endfor %}
+
+),
+
+floors as (
+
+    select array_sort(collect_list(struct(_change_seq, _change_id, _changed_at, _transaction_id))) as _ct_floors
+    from truncates
+
+)
+{%- endmacro %}
+
+
+{#-
+    The events of a step and, for every key that lived when the table was truncated or loaded again, its end by that: the first
+    of `floors` after an event and not after the next.
+-#}
+{% macro ended_event_steps(spec, run, events) -%}
+{%- set of_floor = {
+    '_change_op': "'truncate'",
+    '_change_seq': "_ct_floor['_change_seq']",
+    '_changed_at': "_ct_floor['_changed_at']",
+    '_transaction_id': "_ct_floor['_transaction_id']",
+    '_change_id': "_ct_floor['_change_id']",
+    '_precedence': change_tables.precedence_of('truncate'),
+    '_is_deleted': 'true',
+    '_ct_enters': 'false',
+    '_form': run.form,
+    '_ct_is_known': 'false',
+} -%}
+spans as (
+
+    select
+        *,
+        lead(_change_seq) over (
+            partition by {{ change_tables.column_list(spec.key) }}
+            order by _change_seq, _precedence, _change_id
+        ) as _ct_next_in_span
+    from {{ events }}
+
+),
+
+floored_events as (
+
+    select
+        spans.*,
+        {{ 'case when not _is_deleted then ' if spec.images == 'full' }}get(
+            filter(
+                floors._ct_floors,
+                floor -> floor._change_seq > spans._change_seq
+                and (spans._ct_next_in_span is null or floor._change_seq <= spans._ct_next_in_span)
+            ),
+            0
+        ){{ ' end' if spec.images == 'full' }} as _ct_floor
+    from spans
+    cross join floors
+
+),
+
+ended_events as (
+
+    select
+        {{ change_tables.column_list(spec.key) }},
+        {%- for name in spec.column_names if name not in spec.key %}
+        if(_ct_is_floor, null, {{ change_tables.quoted(name) }}) as {{ change_tables.quoted(name) }},
+        {%- endfor %}
+        {%- for name in change_tables.event_columns(spec, run) %}
+        if(_ct_is_floor, {{ of_floor.get(name, 'null') }}, {{ name }}) as {{ name }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    from floored_events
+        lateral view explode(if(_ct_floor is null, array(false), array(false, true))) as _ct_is_floor
+
+)
+{%- endmacro %}
