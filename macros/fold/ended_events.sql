@@ -1,4 +1,4 @@
-{#- All truncates and loads of the table as one array, in the order of events. -#}
+{#- All truncates and loads of the table as one array, in the order of events: of one sequence, truncates come first. -#}
 {% macro floor_steps(run, log) -%}
 truncates as (
 
@@ -21,7 +21,9 @@ truncates as (
 
 floors as (
 
-    select array_sort(collect_list(struct(_change_seq, _change_id, _changed_at, _transaction_id))) as _ct_floors
+    select array_sort(collect_list(struct(
+        _change_seq, _change_id is null as _ct_is_load, _change_id, _changed_at, _transaction_id
+    ))) as _ct_floors
     from truncates
 
 )
