@@ -9,7 +9,7 @@
 {% macro folded_steps(spec, run, log, state) -%}
 {{ change_tables.row_event_steps(spec, run, log, state) }},
 
-{%- if spec.images == 'partial' -%}
+{% if spec.images == 'partial' -%}
 {{ change_tables._overlaid_steps(spec, run) }},
 
 {% endif -%}

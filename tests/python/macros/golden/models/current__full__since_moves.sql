@@ -265,7 +265,9 @@ followed_events as (
             and all_events._change_id <=> rows_of_events._change_id
             and rows_of_events._ct_takes_covered_row
 
-),placed_events as (
+),
+
+placed_events as (
 
     select
         *,

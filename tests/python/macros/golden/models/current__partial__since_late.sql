@@ -157,7 +157,9 @@ all_events as (
     select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_is_known
     from replayed_events
     -- change_tables: where events are kept, what is before this line is read from their table
-),started_events as (
+),
+
+started_events as (
 
     select
         *,

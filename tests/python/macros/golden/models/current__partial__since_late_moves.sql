@@ -338,7 +338,9 @@ followed_events as (
     left join lineages
         on rows_of_events._ct_row = lineages._ct_row
 
-),started_events as (
+),
+
+started_events as (
 
     select
         *,

@@ -36,7 +36,9 @@ given_events as (
     select `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _valid_from, _valid_from_seq, _latest_at, _ct_is_known
     from events
 
-),placed_events as (
+),
+
+placed_events as (
 
     select
         *,

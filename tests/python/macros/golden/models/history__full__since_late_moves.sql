@@ -236,9 +236,10 @@ truncates as (
 
 floors as (
 
-    select array_sort(collect_list(struct(
-        _change_seq, _change_id is null as _ct_is_load, _change_id, _changed_at, _transaction_id
-    ))) as _ct_floors
+    select
+        array_sort(collect_list(struct(
+            _change_seq, _change_id is null as _ct_is_load, _change_id, _changed_at, _transaction_id
+        ))) as _ct_floors
     from truncates
 
 ),
@@ -383,7 +384,9 @@ ended_events as (
     from floored_events
         lateral view explode(if(_ct_floor is null, array(false), array(false, true))) as _ct_is_floor
 
-),placed_events as (
+),
+
+placed_events as (
 
     select
         *,

@@ -67,9 +67,10 @@ truncates as (
 
 floors as (
 
-    select array_sort(collect_list(struct(
-        _change_seq, _change_id is null as _ct_is_load, _change_id, _changed_at, _transaction_id
-    ))) as _ct_floors
+    select
+        array_sort(collect_list(struct(
+            _change_seq, _change_id is null as _ct_is_load, _change_id, _changed_at, _transaction_id
+        ))) as _ct_floors
     from truncates
 
 ),
@@ -255,7 +256,9 @@ followed_events as (
     left join lineages
         on rows_of_events._ct_row = lineages._ct_row
 
-),started_events as (
+),
+
+started_events as (
 
     select
         *,

@@ -36,7 +36,9 @@ given_events as (
     select `order`, `it's`, `name with spaces`, amount, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_is_known
     from events
 
-),started_events as (
+),
+
+started_events as (
 
     select
         *,

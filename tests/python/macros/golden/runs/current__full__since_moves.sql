@@ -60,18 +60,9 @@ events_with_rows as (select * from the_model),
 
 rows_of_events as (select * from the_model),
 
-followed_events as (select * from the_model),placed_events as (
+followed_events as (select * from the_model),
 
-    select
-        *,
-        lead(_change_seq) over in_order as _ct_next_seq
-    from followed_events
-    window in_order as (
-        partition by `order`, `it's`
-        order by _change_seq, _precedence, _change_id
-    )
-
-),
+placed_events as (select * from the_model),
 
 folded as (select * from the_model)
 

@@ -65,15 +65,9 @@ with all_events as (
     left join (select distinct xxhash64(`order`, `it's`) as _ct_key from lake.current_feed__partial__batch_20260131t120000000000_00000000 where _ct_is_replayed) as replayed_keys
         on xxhash64(kept.`order`, kept.`it's`) = replayed_keys._ct_key
     where kept._ct_is_replayed or replayed_keys._ct_key is null
-),started_events as (
-
-    select
-        *,
-        not _is_deleted
-        and (_ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _ct_can_start
-    from all_events
-
 ),
+
+started_events as (select * from the_model),
 
 judged_events as (select * from the_model),
 

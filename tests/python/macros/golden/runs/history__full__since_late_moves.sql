@@ -92,19 +92,9 @@ spans as (select * from the_model),
 
 floored_events as (select * from the_model),
 
-ended_events as (select * from the_model),placed_events as (
+ended_events as (select * from the_model),
 
-    select
-        *,
-        max(coalesce(_latest_at, _changed_at)) over in_order as _ct_running_at,
-        lead(_change_seq) over in_order as _ct_next_seq
-    from ended_events
-    window in_order as (
-        partition by `order`, `it's`
-        order by _change_seq, _precedence, _change_id
-    )
-
-),
+placed_events as (select * from the_model),
 
 folded as (select * from the_model),
 

@@ -77,15 +77,9 @@ spans as (select * from the_model),
 
 floored_events as (select * from the_model),
 
-ended_events as (select * from the_model),started_events as (
+ended_events as (select * from the_model),
 
-    select
-        *,
-        not _is_deleted
-        and (_ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _ct_can_start
-    from ended_events
-
-),
+started_events as (select * from the_model),
 
 judged_events as (select * from the_model),
 

@@ -80,15 +80,9 @@ traced_links as (select * from the_model),
 
 lineages as (select * from the_model),
 
-followed_events as (select * from the_model),started_events as (
+followed_events as (select * from the_model),
 
-    select
-        *,
-        not _is_deleted
-        and (_ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _ct_can_start
-    from followed_events
-
-),
+started_events as (select * from the_model),
 
 judged_events as (select * from the_model),
 

@@ -248,9 +248,10 @@ truncates as (
 
 floors as (
 
-    select array_sort(collect_list(struct(
-        _change_seq, _change_id is null as _ct_is_load, _change_id, _changed_at, _transaction_id
-    ))) as _ct_floors
+    select
+        array_sort(collect_list(struct(
+            _change_seq, _change_id is null as _ct_is_load, _change_id, _changed_at, _transaction_id
+        ))) as _ct_floors
     from truncates
 
 ),
