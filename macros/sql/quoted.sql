@@ -60,7 +60,7 @@
 {%- endmacro %}
 
 
-{#- A number of 64 bits for a key, the same for the same key. Other keys may have it as well. -#}
+{#- A number of 64 bits for a key, the same for the same key. Other keys may have it as well. A struct of the key has the same one. -#}
 {% macro key_hash(names, prefix=none) -%}
     xxhash64({{ change_tables.column_list(names, prefix) }})
 {%- endmacro %}

@@ -89,7 +89,6 @@ versions as (
 
 )
 
-
 select *
 from versions
     {%- else -%}

@@ -186,7 +186,6 @@ SHAPES: Mapping[str, Shape] = {
     "current__partial__since_late": state_since("current", "partial", late=1),
     "current__partial__since_not_late": state_since("current", "partial", FLOOR, late=0),
     "current__partial__since_floor": state_since("current", "partial", BEFORE_FLOOR),
-    "current__partial__since_moves": state_since("current", "partial", MOVES),
     "current__partial__since_late_moves": state_since("current", "partial", MOVES, late=1),
     "current__partial__since_column_added": state_since("current", "partial", ADDED),
     "current__partial__orphans_start_rows": _state("current", "orphans_start_rows"),

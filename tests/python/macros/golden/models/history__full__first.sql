@@ -129,6 +129,5 @@ versions as (
 
 )
 
-
 select *
 from versions

@@ -306,6 +306,5 @@ versions as (
 
 )
 
-
 select *
 from versions

@@ -164,6 +164,5 @@ versions as (
 
 )
 
-
 select *
 from versions

@@ -236,6 +236,5 @@ versions as (
 
 )
 
-
 select *
 from versions

@@ -477,6 +477,5 @@ versions as (
 
 )
 
-
 select *
 from versions

@@ -222,6 +222,5 @@ versions as (
 
 )
 
-
 select *
 from versions

@@ -443,6 +443,5 @@ versions as (
 
 )
 
-
 select *
 from versions

@@ -261,6 +261,5 @@ versions as (
 
 )
 
-
 select *
 from versions

@@ -453,6 +453,5 @@ versions as (
 
 )
 
-
 select *
 from versions

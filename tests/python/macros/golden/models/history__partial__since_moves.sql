@@ -648,6 +648,5 @@ versions as (
 
 )
 
-
 select *
 from versions

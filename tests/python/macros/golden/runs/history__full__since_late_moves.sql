@@ -106,7 +106,6 @@ begun_events as (select * from the_model),
 
 versions as (select * from the_model)
 
-
 select *
 from versions
 

@@ -99,7 +99,6 @@ begun_events as (select * from the_model),
 
 versions as (select * from the_model)
 
-
 select *
 from versions
 

@@ -102,7 +102,6 @@ begun_events as (select * from the_model),
 
 versions as (select * from the_model)
 
-
 select *
 from versions
 
