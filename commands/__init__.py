@@ -1,0 +1,1 @@
+"""The command line `change-tables`: one file a command."""
