@@ -34,9 +34,9 @@ test: lint  ## all checks, and all tests but the slow ones
 test-slow: $(READY) jars $(PROFILES)  ## the slow tests: runs that are killed, specs that change, the pages of three feeds, the examples of docs/semantics.md
 	@$(PYTEST) -m slow
 
-test-all: lint  ## what CI runs: all tests, with the slow ones, and the real runs at the same time
+test-all: $(READY) jars $(PROFILES)  ## what CI runs: lint, all tests with the slow ones, and the real runs at the same time
 	@$(MAKE) --no-print-directory test-real > .build/test-real.log 2>&1 & real=$$!; \
-	code=0; $(PYTEST) || code=$$?; \
+	code=0; { $(MAKE) --no-print-directory lint && $(PYTEST); } || code=$$?; \
 	wait $$real || code=$$?; cat .build/test-real.log; exit $$code
 
 test-real: $(READY) jars $(PROFILES)  ## demo-kafka and demo-postgres, as tests: each passes, and says so, where what it runs cannot be had
