@@ -8,6 +8,7 @@ metadata message, whose ordinals run backwards.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -43,6 +44,16 @@ PARTITIONS = 2
 _SENT_AGAIN_IN_BATCH = 0.06
 _SENT_AGAIN_LATER = 0.04
 _LATE = 0.25
+_QLIK_TYPES = {
+    "bigint": "INT8",
+    "int": "INT4",
+    "string": "STRING",
+    "boolean": "BOOLEAN",
+    "double": "REAL8",
+    "binary": "BYTES",
+    "date": "DATE",
+    "timestamp": "DATETIME",
+}
 _OPERATIONS = {"insert": "INSERT", "update": "UPDATE", "delete": "DELETE"}
 
 
@@ -247,10 +258,7 @@ class QlikKafkaWriter(FeedWriter):
         columns = {
             column.name: {
                 "ordinal": topic_table.ordinal(column.name),
-                "type": "STRING",
-                "length": 0,
-                "precision": 0,
-                "scale": 0,
+                **qlik_type(column.data_type),
                 "primaryKeyPosition": (*topic_table.table.key, column.name).index(column.name) + 1
                 if column.name in topic_table.table.key
                 else 0,
@@ -474,6 +482,18 @@ class QlikKafkaWriter(FeedWriter):
         self._captured_at = max(self._captured_at, committed_at)
         self._change_number += 1
         return change_seq(self._captured_at, self._change_number)
+
+
+def qlik_type(data_type: str) -> Mapping[str, str | int]:
+    """A Spark type as metadata messages have it.
+
+    >>> qlik_type("decimal(18,4)"), qlik_type("bigint")["type"]
+    ({'type': 'NUMERIC', 'length': 0, 'precision': 18, 'scale': 4}, 'INT8')
+    """
+    said: dict[str, str | int] = {"type": "NUMERIC", "length": 0, "precision": 0, "scale": 0}
+    if digits := re.fullmatch(r"decimal\((\d+),(\d+)\)", data_type):
+        return {**said, "precision": int(digits[1]), "scale": int(digits[2])}
+    return {**said, "type": _QLIK_TYPES[data_type]}
 
 
 def _enveloped(body: Mapping[str, Any], schema_id: str | None, kind: str) -> dict[str, Any]:

@@ -1,0 +1,156 @@
+"""What readers of feeds share: which raw tables a feed has, queries over them, and the options that say so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from generator.found import Lake, LakeError, Trouble
+
+RAW_TABLES = "raw_tables"
+RAW_TABLES_MEANING = (
+    "the raw tables of the feed, joined by commas; left out: all tables of the schema that have its columns"
+)
+SAMPLE = "sample"
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """A raw table: its name, and its columns (name and Spark type), in order."""
+
+    name: str
+    columns: Sequence[tuple[str, str]]
+
+    def type_of(self, name: str) -> str:
+        """The type of a column, in lower case; the case of its name does not count. Empty: there is none."""
+        return next((kind.lower() for column, kind in self.columns if column.lower() == name.lower()), "")
+
+
+def quoted(name: str) -> str:
+    """A name in backticks.
+
+    >>> quoted("unit price"), quoted("a`b")
+    ('`unit price`', '`a``b`')
+    """
+    return "`" + name.replace("`", "``") + "`"
+
+
+def relation(schema: str, table: str) -> str:
+    """A table as a query names it.
+
+    >>> relation("raw", "orders__ct")
+    '`raw`.`orders__ct`'
+    """
+    return ".".join(quoted(part) for part in [*schema.split("."), table])
+
+
+def entry_name(table: str) -> str:
+    """A name for the entry of a source table: the last part of the table's own, in lower case.
+
+    >>> entry_name("SHOP.ORDERS"), entry_name("Unit Prices"), entry_name("$")
+    ('orders', 'unit_prices', 'table')
+    """
+    return re.sub(r"\W+", "_", table.rsplit(".", 1)[-1].lower()).strip("_") or "table"
+
+
+def sample_size(options: Mapping[str, str], default: int) -> tuple[int, list[Trouble]]:
+    """The option `sample`, a whole number of 1 or more, or the trouble with it.
+
+    >>> sample_size({"sample": "50"}, 200), sample_size({}, 200)
+    ((50, []), (200, []))
+    """
+    text = options.get(SAMPLE, str(default)).strip()
+    if re.fullmatch(r"[1-9]\d{0,8}", text, re.ASCII):
+        return int(text), []
+    return default, [Trouble(f"option {SAMPLE}", f"must be a whole number of 1 or more, got '{text}'")]
+
+
+def names_in(options: Mapping[str, str], name: str) -> list[str]:
+    """The names in an option, which are joined by commas.
+
+    >>> names_in({"raw_tables": "a, b,"}, "raw_tables"), names_in({}, "raw_tables")
+    (['a', 'b'], [])
+    """
+    return [part.strip() for part in options.get(name, "").split(",") if part.strip()]
+
+
+def raw_tables_of(lake: Lake, schema: str, options: Mapping[str, str]) -> tuple[list[RawTable], list[Trouble]]:
+    """The raw tables that the option `raw_tables` names, else all of the schema. What cannot be read is a trouble."""
+    troubles: list[Trouble] = []
+    try:
+        there = lake.tables(schema)
+    except LakeError as error:
+        return [], [Trouble(schema, str(error))]
+    wanted = names_in(options, RAW_TABLES)
+    found: list[RawTable] = []
+    by_name = {name.lower(): name for name in there}
+    for name in wanted or there:
+        if name.lower() not in by_name:
+            troubles.append(
+                Trouble(f"option {RAW_TABLES}", f"schema {schema} has no table '{name}'; it has: {shown(there)}")
+            )
+            continue
+        try:
+            found.append(RawTable(by_name[name.lower()], lake.columns(schema, by_name[name.lower()])))
+        except LakeError as error:
+            troubles.append(Trouble(f"{schema}.{name}", str(error)))
+    return found, troubles
+
+
+def raw_tables_with(
+    lake: Lake, schema: str, needed: Sequence[str], options: Mapping[str, str]
+) -> tuple[list[RawTable], list[Trouble]]:
+    """The raw tables of a feed: those that have these columns, in whatever case and order.
+
+    A table that is named in `raw_tables` and lacks one is a trouble, and so is a schema without any.
+    """
+    tables, troubles = raw_tables_of(lake, schema, options)
+    found: list[RawTable] = []
+    for table in tables:
+        missing = [name for name in needed if not table.type_of(name)]
+        if not missing:
+            found.append(table)
+        elif names_in(options, RAW_TABLES):
+            troubles.append(Trouble(f"{schema}.{table.name}", f"lacks the columns {', '.join(missing)}"))
+    if not found and not troubles:
+        troubles.append(Trouble(schema, f"no table has the columns of the feed: {', '.join(needed)}"))
+    return found, troubles
+
+
+def query_each(lake: Lake, schema: str, selects: Mapping[str, str]) -> tuple[list[tuple[Any, ...]], list[Trouble]]:
+    """The rows of a query for each raw table, by one statement.
+
+    Where that fails, each is asked alone, and those that cannot be read are troubles.
+
+    Args:
+        lake: the server
+        schema: of the raw tables
+        selects: the query by raw table; all of them give the same columns
+    """
+    if not selects:
+        return [], []
+    if len(selects) > 1:
+        try:
+            return lake.query("\nunion all\n".join(f"select * from (\n{select}\n)" for select in selects.values())), []
+        except LakeError:
+            pass
+    rows: list[tuple[Any, ...]] = []
+    troubles: list[Trouble] = []
+    for name, select in selects.items():
+        try:
+            rows += lake.query(select)
+        except LakeError as error:
+            troubles.append(Trouble(f"{schema}.{name}", str(error)))
+    return rows, troubles
+
+
+def shown(names: Sequence[str], most: int = 10) -> str:
+    """Names for a message: the first few.
+
+    >>> shown(["a", "b", "c"], most=2), shown([])
+    ('a, b and 1 more', 'none')
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return (", ".join(names[:most]) + more) or "none"
