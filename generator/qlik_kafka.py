@@ -20,6 +20,7 @@ from generator.raw_tables import (
     relation,
     sample_size,
     shown,
+    text_literal,
 )
 
 _SAMPLE = 1000
@@ -297,7 +298,7 @@ def _metadata_query(schema: str, table: RawTable) -> str:
         return f"coalesce(get_json_object(text, '$.message.{path}'), get_json_object(text, '$.{path}'))"
 
     return f"""select
-    {_text(table.name)} as raw_table,
+    {text_literal(table.name)} as raw_table,
     topic,
     schema_id,
     max_by({said("lineage.schema")}, place) as schema_name,
@@ -329,7 +330,7 @@ def _sample_query(schema: str, table: RawTable, size: int) -> str:
         "contains(cast(value as string), '\"tableStructure\"') and contains(cast(value as string), '\"lineage\"')"
     )
     return f"""select distinct
-    {_text(table.name)} as raw_table,
+    {text_literal(table.name)} as raw_table,
     topic,
     is_avro,
     coalesce(message['message']['headers']['schema'], message['headers']['schema']) as schema_name,
@@ -348,12 +349,6 @@ from (
     where place <= {size}
 )
 where coalesce(envelope_id, message['message']['headers']['operation'], message['headers']['operation']) is not null"""
-
-
-def _text(text: str) -> str:
-    """A name as a literal of Spark SQL."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\u0024")
-    return f"'{escaped}'"
 
 
 def _number(said: Any) -> int:

@@ -46,6 +46,16 @@ def relation(schema: str, table: str) -> str:
     return ".".join(quoted(part) for part in [*schema.split("."), table])
 
 
+def text_literal(text: str) -> str:
+    r"""A text as a literal of Spark SQL; `${…}` is replaced before a statement is parsed, so `$` is escaped, too.
+
+    >>> print(text_literal("it's"), text_literal("a\\b"), text_literal("${x}"))
+    'it\'s' 'a\\b' '\u0024{x}'
+    """
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\u0024")
+    return f"'{escaped}'"
+
+
 def entry_name(table: str) -> str:
     """A name for the entry of a source table: the last part of the table's own, in lower case.
 
