@@ -13,6 +13,7 @@ from generator.raw_tables import (
     RAW_TABLES,
     RAW_TABLES_MEANING,
     SAMPLE,
+    RawTable,
     entry_name,
     query_each,
     raw_tables_with,
@@ -20,6 +21,7 @@ from generator.raw_tables import (
     sample_size,
     shown,
     text_literal,
+    time_of,
 )
 from generator.types_of_feeds import guess_type
 
@@ -89,9 +91,10 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
     sampled: dict[tuple[str, str], list[Sequence[Any]]] = {}
     for raw_table, table_name, *record in rows:
         sampled.setdefault((raw_table, table_name), []).append(record)
+    by_name = {table.name: table for table in raw_tables}
     tables: list[FoundTable] = []
     for (raw_table, table_name), records in sorted(sampled.items()):
-        found = _table(raw_table, table_name, records, is_cut=len(records) >= size)
+        found = _table(by_name[raw_table], table_name, records, is_cut=len(records) >= size)
         if isinstance(found, Trouble):
             troubles.append(found)
         else:
@@ -101,7 +104,9 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
     return Found(tables, troubles=troubles)
 
 
-def _table(raw_table: str, table_name: str, rows: Iterable[Sequence[Any]], *, is_cut: bool) -> FoundTable | Trouble:
+def _table(
+    raw_table: RawTable, table_name: str, rows: Iterable[Sequence[Any]], *, is_cut: bool
+) -> FoundTable | Trouble:
     by_position = dict(map(_placed, rows))  # a record that landed twice counts once
     pieces = [piece for _, piece in sorted(by_position.items(), key=lambda item: item[0])]
     records = whole_records(pieces, is_cut=is_cut)
@@ -132,11 +137,11 @@ def _table(raw_table: str, table_name: str, rows: Iterable[Sequence[Any]], *, is
         columns.append(FoundColumn(spellings[name].most_common(1)[0][0], guess.data_type, "; ".join(notes)))
     return FoundTable(
         name=entry_name(table_name),
-        identifier=raw_table,
+        identifier=raw_table.name,
         settings=settings,
         columns=columns,
         key=[column.name for column in columns if column.name.lower() in key],
-        freshness_column="io_time",
+        freshness_column=time_of(raw_table, "io_time"),
     )
 
 

@@ -21,6 +21,7 @@ from generator.raw_tables import (
     sample_size,
     shown,
     text_literal,
+    time_of,
 )
 
 _SAMPLE = 1000
@@ -128,6 +129,7 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
         troubles.append(
             Trouble(schema, f"no metadata message is in {names}: let the task publish metadata, and land it")
         )
+    by_name = {table.name: table for table in raw_tables}
     tables: list[FoundTable] = []
     further: dict[str, FurtherEntry] = {}
     latest = _latest(versions)
@@ -152,7 +154,9 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
                     metadata, FurtherEntry(entry_name(metadata), metadata, "The metadata messages of Qlik's tasks.")
                 )
             entry = further[metadata].name if metadata else ""
-            tables.append(_found(latest[table][0], content.raw_table, topic, is_avro, len(named | told) > 1, entry))
+            tables.append(
+                _found(latest[table][0], by_name[content.raw_table], topic, is_avro, len(named | told) > 1, entry)
+            )
     seen = {table for content in topics.values() for table in content.tables}
     troubles += [
         Trouble(
@@ -166,7 +170,7 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
 
 
 def _found(
-    version: TableVersion, raw_table: str, topic: str, is_avro: bool, is_shared: bool, metadata: str
+    version: TableVersion, raw_table: RawTable, topic: str, is_avro: bool, is_shared: bool, metadata: str
 ) -> FoundTable:
     settings: dict[str, Any] = {"format": "qlik_kafka", "topic": topic}
     if is_shared:
@@ -185,12 +189,12 @@ def _found(
     places = {name: _number(said.get("primaryKeyPosition")) for name, said in version.columns.items()}
     return FoundTable(
         name=entry_name(version.table[1]),
-        identifier=raw_table,
+        identifier=raw_table.name,
         settings=settings,
         columns=typed,
         key=sorted((name for name, place in places.items() if place > 0), key=lambda name: places[name]),
         reads=[metadata] if metadata else [],
-        freshness_column="timestamp",
+        freshness_column=time_of(raw_table, "timestamp"),
     )
 
 

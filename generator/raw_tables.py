@@ -46,6 +46,20 @@ def relation(schema: str, table: str) -> str:
     return ".".join(quoted(part) for part in [*schema.split("."), table])
 
 
+def time_of(table: RawTable, name: str) -> str:
+    """SQL for a column as a time; empty where the table lacks it.
+
+    >>> table = RawTable("log", [("at", "timestamp"), ("_Time-Stamp", "string")])
+    >>> time_of(table, "at"), time_of(table, "_time-stamp"), time_of(table, "landed_at")
+    ('at', 'try_cast(`_Time-Stamp` as timestamp)', '')
+    """
+    landed, kind = next(((each, kind) for each, kind in table.columns if each.lower() == name.lower()), ("", ""))
+    if not landed:
+        return ""
+    written = landed if re.fullmatch(r"[A-Za-z]\w*", landed, re.ASCII) else quoted(landed)
+    return written if kind.lower().startswith("timestamp") else f"try_cast({written} as timestamp)"
+
+
 def text_literal(text: str) -> str:
     r"""A text as a literal of Spark SQL; `${…}` is replaced before a statement is parsed, so `$` is escaped, too.
 

@@ -12,7 +12,7 @@ from generator.found import Found, LakeError
 from generator.goldengate_trail import OPTIONS, RECORD, read
 from tests.python.generator.fake_lake import FakeLake
 
-RECORDS = dict.fromkeys(RECORD, "string")
+RECORDS = dict.fromkeys(RECORD, "string") | {"io_time": "timestamp"}
 Image = Mapping[str, str | None]
 
 
@@ -170,7 +170,7 @@ def test_a_query_that_fails_is_a_trouble_with_the_raw_table() -> None:
 
 
 def test_one_query_takes_no_more_of_a_table_than_the_sample() -> None:
-    lake = FakeLake({"one": RECORDS, "two": RECORDS}, {"": [record(1, {"a": "1"})]})
+    lake = FakeLake({"records": RECORDS, "two": RECORDS}, {"": [record(1, {"a": "1"})]})
     read(lake, "raw", {"sample": "77"})
     (statement,) = lake.asked
     assert statement.count("place <= 77") == 2

@@ -264,7 +264,7 @@ def test_a_schema_that_is_not_there_and_one_without_the_feed_are_troubles() -> N
 
 
 def test_two_queries_read_all_raw_tables_and_take_no_more_than_the_sample() -> None:
-    tables = {"one": RECORDS, "two": RECORDS}
+    tables = {"records": RECORDS, "two": RECORDS}
     lake = FakeLake(tables, {METADATA: [metadata()], MESSAGES: [message(schema_id="1")]})
     read(lake, "raw", {"sample": "77"})
     assert [statement.count("union all") for statement in lake.asked] == [1, 1]
