@@ -23,7 +23,7 @@ from generator.raw_tables import (
     text_literal,
     time_of,
 )
-from generator.types_of_feeds import guess_type
+from generator.types_of_feeds import declared_type, guess_type
 from udfs.table_keys import parse_table_key
 
 _SAMPLE = 100
@@ -176,7 +176,11 @@ def _columns(
         if kind.lower().startswith(("array", "map", "struct"))
     ]
     nested = {trouble.place for trouble in troubles}
-    columns = [FoundColumn(name, kind) for name, kind in replica.columns if f"{place}, column {name}" not in nested]
+    columns = [
+        FoundColumn(name, *declared_type(kind))
+        for name, kind in replica.columns
+        if f"{place}, column {name}" not in nested
+    ]
     by_name = {column.name.lower(): column.name for column in columns}
     spelt = [by_name.get(name) or by_name.get(_VIEW_OF_KEY + name) for name in key]
     missing = [name for name, found in zip(key, spelt, strict=True) if found is None]

@@ -18,6 +18,12 @@ _TIME = re.compile(
 )
 _HEX_DIGITS = re.compile(r"(?:[0-9A-F]{2})*|(?:[0-9a-f]{2})*")
 
+_DECLARABLE = re.compile(
+    r"(boolean|tinyint|smallint|int|bigint|float|double|date|timestamp(_ntz|_ltz)?|string|binary"
+    r"|decimal\(\d+,\s*\d+\)|(var)?char\(\d+\)|(array|map|struct)<.+>)",
+    re.IGNORECASE | re.DOTALL,
+)
+
 MOST_DIGITS = 38
 """Of a decimal."""
 _DIGITS_OF_A_BIGINT = 18
@@ -32,6 +38,19 @@ class GuessedType:
 
     data_type: str
     note: str
+
+
+def declared_type(landed: str) -> tuple[str, str]:
+    """The type that a column is declared with that lands in this one, and a note where it cannot be the same.
+
+    Source: docs/landed_types.md.
+
+    >>> declared_type("decimal(18,4)"), declared_type("void")
+    (('decimal(18,4)', ''), ('string', 'lands as void, which cannot be declared'))
+    """
+    if _DECLARABLE.fullmatch(landed.strip()):
+        return landed, ""
+    return "string", f"lands as {landed}, which cannot be declared"
 
 
 def guess_type(values: Iterable[str | None], *, of_a_trail: bool = False) -> GuessedType:
