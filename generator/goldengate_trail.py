@@ -51,6 +51,7 @@ RECORD = (
 _WITH_KEY_BEFORE = (3, 115, 117)
 """Codes of deletes and key updates: the image before has the key, by default nothing else."""
 _BEGINS = (0, 3)
+_POSITION = 3  # columns: trail, file, place
 _LONGEST_VALUE = 100  # characters: more than any number or time has
 
 Image: TypeAlias = Mapping[str, str | None]
@@ -107,7 +108,8 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
 def _table(
     raw_table: RawTable, table_name: str, rows: Iterable[Sequence[Any]], *, is_cut: bool
 ) -> FoundTable | Trouble:
-    by_position = dict(map(_placed, rows))  # a record that landed twice counts once
+    # a record that landed twice counts once, and one without a position cannot be read
+    by_position = dict(_placed(row) for row in rows if None not in row[:_POSITION])
     pieces = [piece for _, piece in sorted(by_position.items(), key=lambda item: item[0])]
     records = whole_records(pieces, is_cut=is_cut)
     images = [image for record in records for image in (record.before, record.after) if image]

@@ -16,6 +16,7 @@ from generator.raw_tables import (
     SAMPLE,
     RawTable,
     entry_name,
+    further_name,
     query_each,
     raw_tables_with,
     relation,
@@ -115,6 +116,7 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
     logged = _logged(rows, {table.name: table for table in raw_tables})
     if not logged and not troubles:
         troubles.append(Trouble(schema, "no event of a table has landed"))
+    names = {entry_name(table_name) for _, table_name in logged}
     tables: list[FoundTable] = []
     further: list[FurtherEntry] = []
     for (_, table_name), events in sorted(logged.items()):
@@ -135,7 +137,7 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
         settings = {"format": "idm_event_log", "table_name": table_name, "schema_name": schema_name}
         reads = []
         if replica:
-            reads = [entry_name(replica.name)]
+            reads = [further_name(replica.name, names, "replica")]
             settings["replica"] = reads[0]
             further.append(FurtherEntry(reads[0], replica.name, f"The rows of {table_name}, as a replica shows them."))
         if options.get("driver_user"):

@@ -17,6 +17,7 @@ from generator.raw_tables import (
     SAMPLE,
     RawTable,
     entry_name,
+    further_name,
     names_in,
     query_each,
     quoted,
@@ -126,7 +127,8 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
         sampled[raw_table].append(row)
     chosen, unknown = _numbers_of(changes, trackings, scores, given, sampled)
     troubles += unknown
-    entries = {read.raw_table.name: entry_name(read.raw_table.name) for read in trackings}
+    names = {read.raw_table.name: entry_name(_PREFIX.sub("", read.raw_table.name)) for read in changes}
+    entries = {read.raw_table.name: further_name(read.raw_table.name, names.values(), "tracking") for read in trackings}
     has_recid = {read.raw_table.name: "recid" in read.headers for read in trackings}
     tables: list[FoundTable] = []
     for change in changes:
@@ -146,7 +148,7 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
             settings["policy_level"] = 3
         tables.append(
             FoundTable(
-                name=entry_name(_PREFIX.sub("", change.raw_table.name)),
+                name=names[change.raw_table.name],
                 identifier=change.raw_table.name,
                 settings=settings,
                 columns=_columns(change, [json.loads(row[1]) for row in found]),

@@ -15,6 +15,7 @@ from generator.raw_tables import (
     SAMPLE,
     RawTable,
     entry_name,
+    further_name,
     query_each,
     raw_tables_with,
     relation,
@@ -133,6 +134,7 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
     tables: list[FoundTable] = []
     further: dict[str, FurtherEntry] = {}
     latest = _latest(versions)
+    table_names = {entry_name(table_name) for _, table_name in latest}
     for (topic, _), content in sorted(topics.items()):
         told = {
             version.table for version in versions if (version.topic, version.raw_table) == (topic, content.raw_table)
@@ -150,9 +152,8 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
                 continue
             metadata = _metadata_of(latest[table], content.raw_table)
             if metadata:
-                further.setdefault(
-                    metadata, FurtherEntry(entry_name(metadata), metadata, "The metadata messages of Qlik's tasks.")
-                )
+                name = further_name(metadata, table_names, "metadata")
+                further.setdefault(metadata, FurtherEntry(name, metadata, "The metadata messages of Qlik's tasks."))
             entry = further[metadata].name if metadata else ""
             tables.append(
                 _found(latest[table][0], by_name[content.raw_table], topic, is_avro, len(named | told) > 1, entry)
@@ -225,7 +226,13 @@ def _versions(rows: Iterable[Sequence[Any]]) -> tuple[list[TableVersion], list[T
             troubles.append(Trouble(place, "the metadata message cannot be read: it lacks schemaId, table or columns"))
             continue
         found[raw_table, schema_id] = TableVersion(
-            raw_table, topic, schema_id, (schema_name or "", table_name), _number(number), (time, offset), said
+            raw_table,
+            topic,
+            schema_id,
+            (schema_name or "", table_name),
+            _number(number),
+            (time or "", offset or 0),
+            said,
         )
     return list(found.values()), troubles
 
@@ -250,6 +257,8 @@ def _topics(rows: Iterable[Sequence[Any]], versions: Sequence[TableVersion]) -> 
     known = set(by_id.values())
     found: dict[tuple[str, str], _Topic] = {}
     for raw_table, topic, is_avro, schema_name, table_name, schema_id in rows:
+        if topic is None:
+            continue
         content = found.setdefault((topic, raw_table), _Topic(raw_table))
         table = _table_of(schema_name, table_name, by_id.get(schema_id), known)
         content.tables[table] = bool(is_avro) or content.tables.get(table, False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,6 +77,16 @@ def entry_name(table: str) -> str:
     ('orders', 'unit_prices', 'table')
     """
     return re.sub(r"\W+", "_", table.rsplit(".", 1)[-1].lower()).strip("_") or "table"
+
+
+def further_name(raw_table: str, tables: Collection[str], kind: str) -> str:
+    """A name for the entry of a raw table that entries of source tables read; `tables` are the names of those.
+
+    >>> further_name("Usr_rows", ["usr"], "replica"), further_name("usr", ["usr"], "replica")
+    ('usr_rows', 'usr_replica')
+    """
+    name = entry_name(raw_table)
+    return f"{name}_{kind}" if name in tables else name
 
 
 def sample_size(options: Mapping[str, str], default: int) -> tuple[int, list[Trouble]]:

@@ -28,6 +28,7 @@ LONGEST_FIRST = [
     "test_xds_documents",
     "test_qlik_kafka",
     "test_qlik_change_tables",
+    "test_readers_on_a_server",
     "test_run_counts",
     "test_layouts",
     "test_integration_project",

@@ -70,6 +70,11 @@ def test_a_record_that_landed_twice_counts_once() -> None:
     assert table.columns[0].note == "a guess from 1 value"
 
 
+def test_a_record_without_a_position_is_left_out() -> None:
+    nowhere = ("records", "SHOP.ORDERS", "et", None, 1, 5, 3, "N", None, '{"a": "x"}')
+    assert types(found(record(1, {"a": "1"}), nowhere, record(2, {"a": "2"}))) == {"a": "bigint"}
+
+
 def test_a_record_in_pieces_is_put_together_before_its_types_are_guessed() -> None:
     pieces = [
         record(1, {"a": "1", "at": "2026-0"}, continued="Y", trans_ind=0),

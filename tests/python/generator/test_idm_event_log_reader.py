@@ -120,6 +120,13 @@ def test_a_replica_is_found_under_the_name_of_the_table_or_view(logged: str, rep
     assert table.settings["replica"] == replica
 
 
+def test_a_replica_of_the_name_of_the_table_is_an_entry_of_another_name() -> None:
+    result = found([event(1, kind=6, key="idu=1")], {"usr": ROWS}, {"replica": "{table}"})
+    (table,) = result.tables
+    assert (table.name, table.settings["replica"], list(table.reads)) == ("usr", "usr_replica", ["usr_replica"])
+    assert [(entry.name, entry.identifier) for entry in result.further_entries] == [("usr_replica", "usr")]
+
+
 def test_a_column_of_a_replica_that_cannot_be_declared_is_left_out_with_a_trouble() -> None:
     result = found([event(1, kind=6, key="idu=1")], {"usr_rows": {**ROWS, "tags": "array<string>"}}, REPLICA)
     assert list(types(result)) == ["Idu", "fname"]

@@ -216,6 +216,18 @@ def test_metadata_that_cannot_be_read_is_a_trouble_with_its_offset(columns: str 
     assert [trouble.place for trouble in result.troubles] == ["records, topic shop, offset 42"]
 
 
+def test_records_without_a_topic_are_left_alone_and_metadata_without_a_time_is_read() -> None:
+    versions = [metadata(), ("records", "shop.orders", "2", "shop", "orders", "1", None, None, json.dumps(ORDERS))]
+    result = found(versions, [(*message()[:1], None, *message()[2:]), message(schema_id="1")])
+    assert [table.name for table in result.tables] == ["orders"]
+
+
+def test_the_entry_of_metadata_has_another_name_than_any_table() -> None:
+    result = found([metadata(raw_table="Orders", topic="meta")], [message(schema_id="1")], ["records", "Orders"])
+    assert [entry.name for entry in result.further_entries] == ["orders_metadata"]
+    assert [table.settings["metadata"] for table in result.tables] == ["orders_metadata"]
+
+
 def test_a_data_message_that_has_the_words_of_metadata_is_left_alone() -> None:
     no_metadata = ("records", "shop", None, None, None, None, "2026-01-05 08:00:00", 42, None)
     assert found([no_metadata, metadata()], [message(schema_id="1")]).troubles == []
