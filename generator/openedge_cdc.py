@@ -191,15 +191,12 @@ def headers_of(table: RawTable, known: Mapping[str, Sequence[str]]) -> dict[str,
     >>> headers_of(table, CHANGE_HEADERS)
     {'change_sequence': 'Change_Sequence', 'operation': '_operation'}
     """
-    reserved = {_near(spelling) for spellings in known.values() for spelling in spellings}
     taken: dict[str, str] = {}
     for header, spellings in known.items():
         for is_like in (
             lambda name, spelling: name.lower() == spelling.lower(),
             lambda name, spelling: _near(name) == _near(spelling),
-            lambda name, spelling: (
-                _near(name).lstrip("_") == _near(spelling).lstrip("_") and _near(name) not in reserved
-            ),
+            lambda name, spelling: _near(name).lstrip("_") == _near(spelling).lstrip("_"),
         ):
             free = [name for name, _ in table.columns if name not in taken.values()]
             match = next((name for spelling in spellings for name in free if is_like(name, spelling)), None)

@@ -95,13 +95,15 @@ def test_a_record_in_pieces_is_put_together_before_its_types_are_guessed() -> No
 @pytest.mark.parametrize(
     "following",
     [
-        pytest.param(record(2, {"a": "2", "b": "2"}, trans_ind=1), id="it shares more than the column at the cut"),
-        pytest.param(record(2, {"a": "2"}, trans_ind=0), id="it begins a transaction"),
+        pytest.param(
+            record(2, {"a": "2026-01-06", "b": "2"}, trans_ind=1), id="it has more than the column at the cut"
+        ),
+        pytest.param(record(2, {"a": "2026-01-06"}, trans_ind=0), id="it begins a transaction"),
     ],
 )
 def test_what_follows_a_piece_and_is_no_piece_is_not_joined_to_it(following: Sequence[Any]) -> None:
-    result = found(record(1, {"a": "1", "b": "1"}, continued="Y", trans_ind=0), following, record(3, {"a": "30"}))
-    assert types(result)["a"] == "bigint"
+    first = record(1, {"a": "2026-01-05", "b": "1"}, continued="Y", trans_ind=0)
+    assert types(found(first, following, record(3, {"a": "2026-01-07"})))["a"] == "date"
 
 
 def test_a_piece_that_nothing_follows_is_left_out() -> None:

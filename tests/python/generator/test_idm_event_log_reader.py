@@ -66,6 +66,7 @@ def test_values_before_and_after_an_update_count_and_the_value_before_an_insert_
         (["ID=1", "pk_id=2", " Id =3"], ["id"]),
         (["b=1+a=2", "b=1+a=3", "a=2+b=1"], ["b", "a"]),
         (["id=1", "id=2", "other=1"], ["id"]),
+        (["a=1+b=2", "b=1+a=2", "a=1+b=3", "b=1+a=3", "c=1", "c=2", "c=3"], ["b", "a"]),
         (["id=1", "id=2", "id=1+ID=2", "id=1+ID=3", "id=1+ID=4"], ["id"]),
         (["id=1", "id=1;2", 'id="1', None], ["id"]),
         (['id="1+b=2"'], ["id"]),
@@ -113,11 +114,22 @@ def test_a_replica_gives_columns_and_types_and_the_table_reads_it() -> None:
 
 @pytest.mark.parametrize(
     ("logged", "replica"),
-    [("usr", "usr_rows"), ("indirect.usr", "usr_rows"), ("view_usr", "usr_rows"), ("view_usr", "view_usr_rows")],
+    [
+        ("usr", "usr_rows"),
+        ("indirect.usr", "usr_rows"),
+        ("view_usr", "usr_rows"),
+        ("view_usr", "view_usr_rows"),
+        ("indirect.view_usr", "view_usr_rows"),
+    ],
 )
 def test_a_replica_is_found_under_the_name_of_the_table_or_view(logged: str, replica: str) -> None:
     (table,) = found([event(1, kind=6, key="idu=1", table=logged)], {replica: ROWS}, REPLICA).tables
     assert table.settings["replica"] == replica
+
+
+def test_a_replica_of_a_view_can_have_the_key_column_of_the_view() -> None:
+    (table,) = found([event(1, kind=6, key="idu=1")], {"usr_rows": {"PK_IDU": "bigint"}}, REPLICA).tables
+    assert table.key == ["PK_IDU"]
 
 
 def test_a_replica_of_the_name_of_the_table_is_an_entry_of_another_name() -> None:
@@ -137,6 +149,9 @@ def test_a_column_of_a_replica_that_cannot_be_declared_is_left_out_with_a_troubl
     ("events", "replicas", "word"),
     [
         pytest.param([event(1, kind=6)], {}, "`replica`", id="events without values, no replica"),
+        pytest.param(
+            [event(1, "a", "1"), event(2, kind=6), event(3, kind=5)], {}, "`replica`", id="most without values"
+        ),
         pytest.param([event(1, "a", kind=8)], {}, "`replica`", id="events of columns without values"),
         pytest.param([event(1, "a", "1", key="id")], {}, "key", id="no table key that can be read"),
         pytest.param([event(1, kind=6, key="no=1")], {"usr_rows": ROWS}, "lacks", id="a replica without the key"),

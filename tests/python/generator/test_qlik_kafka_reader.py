@@ -157,6 +157,13 @@ def test_headers_name_the_table(headers: tuple[str | None, str]) -> None:
     assert (table.name, table.settings["topic"]) == ("orders", "all")
 
 
+def test_a_header_without_schema_is_made_whole_by_the_metadata_that_the_message_refers_to() -> None:
+    other = ("records", "meta", "2", "archive", "orders", "1", "2026-01-05 08:00:00", 0, json.dumps(ORDERS))
+    result = found([metadata(topic="meta"), other], [message("all", headers=(None, "orders"), schema_id="2")])
+    assert [dict(table.settings) for table in result.tables] == [{"format": "qlik_kafka", "topic": "all"}]
+    assert [trouble.place for trouble in result.troubles] == ["shop.orders"]
+
+
 @pytest.mark.parametrize("topic", ["shop.orders", "orders"])
 def test_messages_that_name_no_table_are_of_that_with_the_name_of_their_topic(topic: str) -> None:
     versions = [metadata(topic="meta"), metadata(topic="meta", table="prices", schema_id="2")]
