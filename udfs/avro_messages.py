@@ -12,13 +12,12 @@ import json
 import math
 from collections.abc import Callable
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any
 
 import fastavro
 import pyarrow as pa
 
-from udfs.flat_bytes import require_type
+from .flat_bytes import require_type
 
 ENVELOPE_SCHEMA: dict[str, Any] = {
     "type": "record",
@@ -114,9 +113,20 @@ def _envelope(value: bytes) -> dict[str, Any]:
 Reader = Callable[[bytes], Any]
 
 
-@lru_cache(_KEPT_SCHEMAS)
+# a plain dict travels to the workers by value; what functools caches is pickled by its name, which they cannot import
+_readers: dict[str, Reader | str] = {}
+
+
 def _reader(text: str) -> Reader | str:
-    """What reads records of a schema, or what is wrong with the schema."""
+    """What reads records of a schema, or what is wrong with the schema; made once a schema."""
+    if text not in _readers:
+        if len(_readers) == _KEPT_SCHEMAS:
+            del _readers[next(iter(_readers))]
+        _readers[text] = _new_reader(text)
+    return _readers[text]
+
+
+def _new_reader(text: str) -> Reader | str:
     try:
         schema = fastavro.parse_schema(json.loads(text))
     except Exception as error:  # noqa: BLE001  a bad schema is reported in `error`, never raised

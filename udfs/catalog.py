@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from udfs.avro_messages import avro_to_json, read_avro_envelope
-from udfs.change_masks import decode_change_mask
-from udfs.change_sequences import split_change_seq
-from udfs.extents import split_extent
-from udfs.links import first_ancestors, reached_names
-from udfs.rows_at_key import rows_at_key
-from udfs.table_keys import parse_table_key
-from udfs.xds_documents import build_xds_document, format_association
+from .avro_messages import avro_to_json, read_avro_envelope
+from .change_masks import decode_change_mask
+from .change_sequences import split_change_seq
+from .extents import split_extent
+from .links import first_ancestors, reached_names
+from .rows_at_key import rows_at_key
+from .table_keys import parse_table_key
+from .xds_documents import build_xds_document, format_association
 
 
 @dataclass(frozen=True)

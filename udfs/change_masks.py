@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from udfs.flat_bytes import Bytes, Flags, FlatBytes, Integers, flatten, places_in_rows, require_type, starts_of
+from .flat_bytes import Bytes, Flags, FlatBytes, Integers, flatten, places_in_rows, require_type, starts_of
 
 MOST_SIGNIFICANT_FIRST = "most_significant_first"
 LEAST_SIGNIFICANT_FIRST = "least_significant_first"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from udfs.flat_bytes import flatten, require_type
+from .flat_bytes import flatten, require_type
 
 _TIME_DIGITS = 16
 _NUMBER_DIGITS = 19

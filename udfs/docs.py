@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from udfs import macro_pages
-from udfs.catalog import CATALOG, SqlFunction, sql_literal
+from . import macro_pages
+from .catalog import CATALOG, SqlFunction, sql_literal
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs"
 

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from udfs.flat_bytes import Flags, Integers, require_type
+from .flat_bytes import Flags, Integers, require_type
 
 UNKNOWN = "?"
 

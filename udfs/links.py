@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import pyarrow as pa
 
-from udfs.flat_bytes import require_type
+from .flat_bytes import require_type
 
 
 def first_ancestors(names: pa.Array, parents: pa.Array) -> pa.Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import zipimport
 from collections.abc import Callable
 from typing import Any
@@ -11,8 +12,14 @@ from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.functions import arrow_udf
 
-import udfs
-from udfs.catalog import CATALOG, SqlFunction
+from .catalog import CATALOG, SqlFunction, sql_literal
+from .version import __version__
+
+VERSION_FUNCTION = "change_tables_version"
+"""The SQL function without arguments that returns the version of the functions."""
+
+VERSION_SETTING = "spark.change_tables.version"
+"""The setting that every session has, with the same version: a run of dbt reads it among the other settings."""
 
 
 def register_catalog(spark: SparkSession) -> None:
@@ -25,10 +32,25 @@ def register_catalog(spark: SparkSession) -> None:
     `spark.udf.register` alone yields a temporary function, which other sessions do not see and views may not name. A
     session clones Spark's built-in registry when it is made, so the function goes there as well. Both registries are
     internal to Spark (seen to work on 4.1.4).
+
+    The version of the functions is registered, too: as a function, and as a setting of the sessions.
     """
     for entry in CATALOG:
         _register_in_session(spark, entry)
-        _register_as_built_in(spark, entry)
+        usage = f"{entry.signature}: {entry.description} {entry.null_behaviour}"
+        _register_as_built_in(spark, entry.name, usage)
+    _register_version(spark)
+
+
+def _register_version(spark: SparkSession) -> None:
+    internals: Any = spark  # what is Java's has no types
+    identifier = internals._jvm.org.apache.spark.sql.catalyst.FunctionIdentifier(VERSION_FUNCTION)
+    internals._jsparkSession.sessionState().functionRegistry().dropFunction(identifier)  # that of an earlier call
+    spark.sql(f"create temporary function {VERSION_FUNCTION}() returns string return {sql_literal(__version__)}")
+    usage = f"{VERSION_FUNCTION}() -> string: the version of change_tables that has registered the SQL functions."
+    _register_as_built_in(spark, VERSION_FUNCTION, usage)
+    internals._jsc.sc().conf().set(VERSION_SETTING, __version__)  # sessions made afterwards copy it from there
+    spark.conf.set(VERSION_SETTING, __version__)
 
 
 def _register_in_session(spark: SparkSession, entry: SqlFunction) -> None:
@@ -36,11 +58,12 @@ def _register_in_session(spark: SparkSession, entry: SqlFunction) -> None:
     # session was started from.
     pickler: Any = cloudpickle  # has no types
     vectorise: Any = arrow_udf  # its types want the kind of UDF, which is known from the function's own types
-    pickler.register_pickle_by_value(udfs)
+    package = sys.modules[__package__]
+    pickler.register_pickle_by_value(package)
     try:
         spark.udf.register(entry.name, vectorise(_in_patient_worker(entry.function), entry.return_type))
     finally:
-        pickler.unregister_pickle_by_value(udfs)
+        pickler.unregister_pickle_by_value(package)
 
 
 def _in_patient_worker(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -64,13 +87,12 @@ def _read_nothing(_: zipimport.zipimporter) -> None:
     return None
 
 
-def _register_as_built_in(spark: SparkSession, entry: SqlFunction) -> None:
+def _register_as_built_in(spark: SparkSession, name: str, usage: str) -> None:
     jvm: Any = spark._jvm
     catalyst = jvm.org.apache.spark.sql.catalyst
-    identifier = catalyst.FunctionIdentifier(entry.name)
+    identifier = catalyst.FunctionIdentifier(name)
     in_session = spark._jsparkSession.sessionState().functionRegistry()
     builder = in_session.lookupFunctionBuilder(identifier).get()
-    usage = f"{entry.signature}: {entry.description} {entry.null_behaviour}"
-    info = catalyst.expressions.ExpressionInfo("", None, entry.name, usage, "")
+    info = catalyst.expressions.ExpressionInfo("", None, name, usage, "")
     catalyst.analysis.FunctionRegistry.builtin().registerFunction(identifier, info, builder)
     in_session.registerFunction(identifier, info, builder)

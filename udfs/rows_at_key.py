@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from udfs.flat_bytes import require_type
+from .flat_bytes import require_type
 
 _ADDS, _TAKES, _EMPTIES = "adds", "takes", "empties"
 _ROW = pa.struct([("row_id", pa.string()), ("takes_covered_row", pa.bool_()), ("covered_by", pa.string())])

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 import pyarrow as pa
 
-from udfs.flat_bytes import Bytes, Flags, FlatBytes, Integers, flatten, require_type, starts_of
+from .flat_bytes import Bytes, Flags, FlatBytes, Integers, flatten, require_type, starts_of
 
 NEEDS_QUOTES = frozenset(",;'+\"=\\<>")
 

@@ -25,8 +25,8 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from udfs.jars import JarsError, check_java, resolved_jars
-from udfs.registration import register_catalog
+from .jars import JarsError, check_java, resolved_jars
+from .registration import register_catalog
 
 _PATIENCE = 60.0  # seconds for a JVM to go away
 _FUNCTIONS_ARE_LOADED = 2  # Hive.REG_FUNCS_DONE

@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 from lxml import etree
 
-from udfs.flat_bytes import require_type
-from udfs.table_keys import pairs_as_logged, quote_value
+from .flat_bytes import require_type
+from .table_keys import pairs_as_logged, quote_value
 
 DOCUMENT = pa.struct([pa.field("document", pa.string()), pa.field("error", pa.string())])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import importlib
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -20,7 +21,8 @@ from pyspark.sql import Row, SparkSession
 
 from udfs import docs
 from udfs.catalog import CATALOG, Argument, Example, SqlFunction, sql_literal
-from udfs.registration import _in_patient_worker, register_catalog
+from udfs.registration import VERSION_SETTING, _in_patient_worker, register_catalog
+from udfs.version import __version__
 
 ROOT = Path(__file__).resolve().parents[3]
 SETTINGS: dict[str, Any] = {
@@ -189,17 +191,21 @@ def test_describe_function_shows_what_the_catalogue_says(spark: SparkSession, en
     assert entry.null_behaviour in text
 
 
-def test_workers_need_not_find_the_package(tmp_path: Path) -> None:
+@pytest.mark.parametrize("package", ["udfs", "change_tables.udfs"])
+def test_workers_need_not_find_the_package_for_any_function(tmp_path: Path, package: str) -> None:
+    place = tmp_path / "place" / package.replace(".", "/")
+    shutil.copytree(ROOT / "udfs", place, ignore=shutil.ignore_patterns("__pycache__"))
     program = f"""
         import sys
-        sys.path.insert(0, {str(ROOT)!r})
+        sys.path.insert(0, {str(tmp_path / "place")!r})
         from pyspark.sql import SparkSession
-        from udfs.registration import register_catalog
+        from {package}.catalog import CATALOG
+        from {package}.registration import register_catalog
         settings = {SETTINGS!r}
         spark = SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
         register_catalog(spark)
-        row = spark.sql("select decode_change_mask('3', null, 1), parse_table_key('a=\\",\\"').pairs[0].value").head()
-        print(list(row))
+        row = spark.sql("select " + ", ".join(entry.call(entry.examples[-1]) for entry in CATALOG)).head()
+        print("called", len(row))
     """
     finished = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program)],
@@ -209,7 +215,16 @@ def test_workers_need_not_find_the_package(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert finished.stdout.strip() == "[[1, 2], ',']", finished.stderr[-3000:]
+    assert finished.stdout.strip() == f"called {len(CATALOG)}", finished.stderr[-3000:]
+
+
+def test_every_session_says_the_version_of_the_functions(spark: SparkSession) -> None:
+    spark.sql("create or replace view functions_are_of as select change_tables_version() as version")
+    for session in (spark, spark.newSession()):
+        assert session.sql("select change_tables_version()").head() == Row(__version__)
+        assert session.table("functions_are_of").head() == Row(version=__version__)
+        assert Row(key=VERSION_SETTING, value=__version__) in session.sql("set").collect()
+    spark.sql("drop view functions_are_of")
 
 
 def test_the_pages_that_code_makes_are_up_to_date() -> None:
