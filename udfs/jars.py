@@ -1,4 +1,4 @@
-"""The jars that Spark needs besides its own: Delta Lake, fetched once into a folder of the project.
+"""The jars that Spark needs besides its own: Delta Lake, fetched once: `change-tables jars`, `python -m udfs.jars`.
 
 Jars that a running session adds vanish when its first client leaves. So they are fetched beforehand and given to the
 server as a plain class path.
@@ -14,7 +14,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import click
 import pyspark
+
+from .command_line import run
+from .places import checkout, command_name, users_folder
 
 COORDINATES = ("io.delta:delta-spark_4.1_2.13:4.4.0",)
 """What is resolved, as `group:artifact:version`."""
@@ -22,6 +26,7 @@ COORDINATES = ("io.delta:delta-spark_4.1_2.13:4.4.0",)
 JAVA_VERSIONS = (17, 21)
 """The major versions of Java that Spark 4.1 runs on."""
 
+_NAME = command_name("udfs.jars", "jars")
 _RECORD = "resolved.txt"
 _RESOLVE = """
 from pyspark.sql import SparkSession
@@ -62,9 +67,16 @@ def check_java() -> None:
 
 
 def jars_folder() -> Path:
-    """The folder of the jars: `CHANGE_TABLES_JARS`, else `.build/jars` in the project."""
-    given = os.environ.get("CHANGE_TABLES_JARS")
-    return Path(given).resolve() if given else Path(__file__).resolve().parents[1] / ".build" / "jars"
+    """The folder of the jars.
+
+    `CHANGE_TABLES_JARS`; else `.build/jars` in a checkout; else one for these versions in the user's cache.
+    """
+    if given := os.environ.get("CHANGE_TABLES_JARS"):
+        return Path(given).resolve()
+    if root := checkout():
+        return root / ".build" / "jars"
+    versions = "+".join(each.split(":", 1)[1].replace(":", "-") for each in COORDINATES)
+    return users_folder("XDG_CACHE_HOME", ".cache") / "jars" / versions
 
 
 def resolved_jars(folder: Path | None = None) -> list[Path]:
@@ -75,9 +87,7 @@ def resolved_jars(folder: Path | None = None) -> list[Path]:
     """
     folder = folder or jars_folder()
     if not _is_complete(folder):
-        raise JarsError(
-            f"the jars of {', '.join(COORDINATES)} are not in {folder}: run `python -m udfs.jars` (or `make jars`)"
-        )
+        raise JarsError(f"the jars of {', '.join(COORDINATES)} are not in {folder}: run `{_NAME}`")
     return sorted(folder.glob("*.jar"))
 
 
@@ -154,17 +164,20 @@ def _last_words(text: str) -> str:
     return next((line for line in lines if line.startswith("Exception in thread")), lines[-1])
 
 
-def main() -> int:
-    """Resolve the jars; one line about it."""
+@click.command()
+@click.option("--quiet", is_flag=True, help="Say nothing where they are there already.")
+def jars(quiet: bool) -> None:
+    """Fetch Delta's jars, which the server needs; once for each version.
+
+    They go into the folder that CHANGE_TABLES_JARS names, else into the user's cache, or .build/jars of a checkout.
+    """
     try:
         done = resolve_jars()
     except JarsError as error:
-        print(f"change_tables: {error}", file=sys.stderr)
-        return 1
-    if done:
-        print(f"jars resolved into {jars_folder()}")
-    return 0
+        raise click.ClickException(str(error)) from None
+    if done or not quiet:
+        print(f"the jars are in {jars_folder()}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(jars, _NAME, prefix="CHANGE_TABLES_JARS"))

@@ -73,10 +73,11 @@ def local_server(
     Raises:
         LocalServerError: it does not start.
     """
-    command = [sys.executable, "-m", "udfs.thrift_server", "--port", "0", "--warehouse", str(folder.resolve())]
+    module = f"{'udfs' if checkout else __package__}.thrift_server"
+    command = [sys.executable, "-m", module, "--port", "0", "--warehouse", str(folder.resolve())]
     for key, value in conf.items():
         command += ["--conf", f"{key}={value}"]
-    root = checkout or Path(__file__).resolve().parents[1]
+    root = checkout or Path(__file__).resolve().parents[__package__.count(".") + 1]
     environment = os.environ | {"PYTHONPATH": f"{root}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
     process = subprocess.Popen(
         command,

@@ -1,4 +1,4 @@
-"""A Spark Thrift server with the functions of the catalogue: `python -m udfs.thrift_server`.
+"""A Spark Thrift server with the functions of the catalogue: `change-tables server`, `python -m udfs.thrift_server`.
 
 The server runs inside this process's JVM, so that the functions can be registered as built-in before the first client
 comes: every isolated session has them, and persistent views may use them. Metastore, warehouse, log and all temporary
@@ -7,7 +7,6 @@ files live in one folder.
 
 from __future__ import annotations
 
-import argparse
 import fcntl
 import os
 import shutil
@@ -18,14 +17,18 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+import click
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from .command_line import run
 from .jars import JarsError, check_java, resolved_jars
+from .places import checkout, command_name, users_folder
 from .registration import register_catalog
 
 _PATIENCE = 60.0  # seconds for a JVM to go away
@@ -37,30 +40,44 @@ class ServerError(Exception):
     """The server cannot start; the message is one line that says what to do."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until SIGTERM or SIGINT; the exit code."""
-    options = _parser().parse_args(arguments)
+@dataclass(frozen=True)
+class Options:
+    """What a server is started with; see the options of the command."""
+
+    master: str
+    host: str
+    port: int
+    warehouse: Path
+    conf: Sequence[str]
+
+
+def _default_folder() -> Path:
+    return Path(".build/server") if checkout() else users_folder("XDG_DATA_HOME", ".local/share") / "server"
+
+
+@click.command(context_settings={"show_default": True})
+@click.option("--master", default="local[*]", help="Spark master.")
+@click.option("--host", default="127.0.0.1", help="Address to listen on.")
+@click.option("--port", default=10000, type=click.IntRange(0, 65535), help="Port to listen on, 0 for a free one.")
+@click.option(
+    "--warehouse",
+    default=_default_folder(),
+    type=click.Path(path_type=Path),
+    help="Folder of metastore, tables, log.",
+)
+@click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A Spark setting; any number.")
+def server(**options: Any) -> None:
+    """Serve tables and the SQL functions over Thrift, until SIGTERM or Ctrl-C."""
     try:
-        return _serve(options)
+        _serve(Options(**options))
     except (ServerError, JarsError) as error:
-        print(f"change_tables: {error}", file=sys.stderr)
-        return 1
+        raise click.ClickException(str(error)) from None
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m udfs.thrift_server", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--master", default="local[*]", help="Spark master, default local[*]")
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on, default 127.0.0.1")
-    parser.add_argument("--port", type=int, default=10000, help="port to listen on, 0 for a free one, default 10000")
-    parser.add_argument("--warehouse", default=".build/server", type=Path, help="folder of metastore, tables and log")
-    parser.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="a Spark setting; any number")
-    return parser
-
-
-def _serve(options: argparse.Namespace) -> int:
+def _serve(options: Options) -> None:
     check_java()
     jars = resolved_jars()
-    folder: Path = options.warehouse.resolve()
+    folder = options.warehouse.resolve()
     port = _usable_port(options.host, options.port)
     settings = _settings(options, folder, port, jars)
     lock = _claim(folder)
@@ -85,7 +102,6 @@ def _serve(options: argparse.Namespace) -> int:
             if jvm.poll() is not None:
                 raise ServerError(f"the JVM has died with exit code {jvm.returncode}: see {folder / 'server.log'}")
         spark.stop()
-        return 0
     except (Py4JError, PySparkException) as error:
         raise ServerError(f"Spark did not start: {_cause(error)}; see {folder / 'server.log'}") from None
     finally:
@@ -119,7 +135,7 @@ def _usable_port(host: str, port: int) -> int:
         return int(probe.getsockname()[1])
 
 
-def _settings(options: argparse.Namespace, folder: Path, port: int, jars: Sequence[Path]) -> dict[str, str]:
+def _settings(options: Options, folder: Path, port: int, jars: Sequence[Path]) -> dict[str, str]:
     tmp, metastore = folder / "tmp", folder / "metastore"
     connection = _metastore_url(folder)
     settings = {
@@ -305,4 +321,4 @@ def _end(jvm: Any) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(server, command_name("udfs.thrift_server", "server"), prefix="CHANGE_TABLES_SERVER"))

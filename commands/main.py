@@ -1,0 +1,106 @@
+"""The command line `change-tables`: which commands there are, and where their options come from.
+
+Each option is looked for on the command line, in the environment, and in a TOML file, in this order. A command is in a
+file of its own, which is read when the command is asked for.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING or __package__ == "commands":  # a checkout, where the folders are packages at the top
+    from udfs.command_line import run
+    from udfs.places import command_name
+    from udfs.version import __version__
+else:
+    from ..udfs.command_line import run
+    from ..udfs.places import command_name
+    from ..udfs.version import __version__
+
+COMMANDS: Mapping[str, str] = {
+    "server": "udfs.thrift_server",
+    "jars": "udfs.jars",
+    "doctor": "commands.doctor",
+    "init": "commands.init",
+    "diff": "commands.init",
+}
+"""The module of each command. It has the command under the same name."""
+
+CONFIG = Path("change_tables.toml")
+"""The file with options that is read where it is there."""
+
+_TOP = __package__.removesuffix("commands")  # empty in a checkout, else the name of the package and a dot
+
+
+class _Commands(click.Group):
+    """The commands by name, each imported when it is asked for. One whose file is not there is none."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for name in COMMANDS if self.get_command(ctx, name)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  # the signature is click's
+        if cmd_name not in COMMANDS:
+            return None
+        module = f"{_TOP}{COMMANDS[cmd_name]}"
+        try:
+            command: click.Command = getattr(import_module(module), cmd_name)
+        except ModuleNotFoundError as error:
+            if error.name != module:
+                raise
+            return None
+        return command
+
+
+@click.group(cls=_Commands, context_settings={"max_content_width": 100})
+@click.version_option(__version__, message="%(version)s")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    help=f"TOML file with options, in sections by command; {CONFIG} of the working directory, where it is there.",
+)
+@click.pass_context
+def change_tables(context: click.Context, config: Path | None) -> None:
+    """Raw change tables of replication products as current and history models on Spark: what is around the dbt package.
+
+    Each option of a command can be given as a variable, CHANGE_TABLES_<COMMAND>_<OPTION>, or in a TOML file.
+    """
+    if config or CONFIG.exists():
+        context.default_map = _options_in(config or CONFIG, context)
+
+
+def _options_in(file: Path, context: click.Context) -> dict[str, Any]:
+    """The options in a file, by command.
+
+    Raises:
+        click.ClickException: the file cannot be read, or has a command or an option that is not there.
+    """
+    try:
+        found = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise click.ClickException(f"cannot read {file}: {error.strerror}; correct --config") from None
+    except ValueError as error:  # no TOML, or no UTF-8
+        raise click.ClickException(f"{file} is not valid TOML: {error}") from None
+    for section, options in found.items():
+        command = change_tables.get_command(context, section)
+        if not command or not isinstance(options, dict):
+            sections = ", ".join(f"[{name}]" for name in change_tables.list_commands(context))
+            raise click.ClickException(f"{file}: '{section}' must be a section of a command: {sections}")
+        allowed = {option.name: option for option in command.params if isinstance(option, click.Option)}
+        for name, value in options.items():
+            if name not in allowed:
+                raise click.ClickException(f"{file}: [{section}] has no option '{name}', only {', '.join(allowed)}")
+            if isinstance(value, dict) or isinstance(value, list) != allowed[name].multiple:
+                kind = "a list" if allowed[name].multiple else "one value"
+                raise click.ClickException(f"{file}: [{section}] {name} must be {kind}, got {value!r}")
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code."""
+    return run(change_tables, command_name("commands", "").strip(), arguments)
