@@ -31,7 +31,7 @@ demo-postgres: $(READY) jars $(PROFILES)  ## the event log out of a real Postgre
 test: lint  ## all checks, and all tests but the slow ones
 	@$(PYTEST) -m "not slow"
 
-test-slow: $(READY) jars $(PROFILES)  ## the slow tests: runs that are killed, specs that change, the pages of three feeds, the examples of docs/semantics.md
+test-slow: $(READY) jars $(PROFILES)  ## the slow tests: runs that are killed, specs that change, the pages of three feeds, the examples of docs/semantics.md, the wheel
 	@$(PYTEST) -m slow
 
 test-all: $(READY) jars $(PROFILES)  ## what CI runs: lint, all tests with the slow ones, and the real runs at the same time

@@ -1,6 +1,6 @@
 {#-
-    Checks every table spec of the project before a run, and the session where there is one, and names all mistakes of all of
-    them at once.
+    Checks every table spec of the project before a run, and server and session where there are any, and names all mistakes of
+    all of them at once.
 -#}
 {% macro check_table_specs() %}
     {% if execute %}

@@ -10,8 +10,38 @@
 {% endmacro %}
 
 
+{#- The version of this package: that of `dbt_project.yml`, which macros cannot read, and of `udfs/version.py`. -#}
+{% macro _package_version() %}
+    {% do return('0.1.0') %}
+{% endmacro %}
+
+
+{#- What the versions of package and server must have in common: the major number, and before 1.0 the minor one, too. -#}
+{% macro _compatible_part(version) %}
+    {% set numbers = version.split('.') %}
+    {% do return(numbers[:2] | join('.') if numbers[0] == '0' else numbers[0]) %}
+{% endmacro %}
+
+
 {#-
-    The wrong settings of dbt's sessions, as a list of one text. One statement returns what somebody has set. What nobody has set is
+    The version of the server's functions, where it does not fit the package, as a list of one text. The server of this package has
+    it among its settings. A server that says none has registered the functions by itself, and is not asked for more.
+-#}
+{% macro _version_mistakes(found) %}
+    {% set package, server = change_tables._package_version(), found.get('spark.change_tables.version') %}
+    {% if server and change_tables._compatible_part(server) != change_tables._compatible_part(package) %}
+        {% do return([
+            "change_tables: the package is version " ~ package ~ ", and the server has the functions of version " ~ server
+            ~ ": take version " ~ server ~ " of the package in packages.yml and run `dbt deps`, or install version " ~ package
+            ~ " where the server starts, and start it anew"
+        ]) %}
+    {% endif %}
+    {% do return([]) %}
+{% endmacro %}
+
+
+{#-
+    What is wrong with the server or with dbt's sessions there, as a list of texts. One statement returns what somebody has set. What nobody has set is
     right, apart from the time zone: its default depends on the machine. The package does not set them right itself: a view keeps
     the settings of the session that made it, and dbt makes staging views in sessions of its own.
 -#}
@@ -29,11 +59,12 @@
             {% do mistakes.append("`" ~ name ~ "` must be " ~ right[0] ~ ", got '" ~ found[name] ~ "'") %}
         {% endif %}
     {% endfor %}
+    {% set versions = change_tables._version_mistakes(found) %}
     {% if mistakes %}
-        {% do return([
+        {% do return(versions + [
             "change_tables: the sessions that dbt opens at the server would make other rows: " ~ mistakes | join('; ')
             ~ "; set it where the server starts, or under `server_side_parameters` in the profile, as `set:<name>: <value>`"
         ]) %}
     {% endif %}
-    {% do return([]) %}
+    {% do return(versions) %}
 {% endmacro %}

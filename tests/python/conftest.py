@@ -30,9 +30,11 @@ LONGEST_FIRST = [
     "test_qlik_change_tables",
     "test_readers_on_a_server",
     "test_run_counts",
+    "test_wheel",
     "test_layouts",
     "test_integration_project",
     "test_thrift_server",
+    "test_doctor",
 ]
 """Modules that need a server, the longest first: so that two processes end at about the same time."""
 

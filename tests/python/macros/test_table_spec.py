@@ -6,10 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+import yaml
 from dbt.adapters.factory import reset_adapters
 from dbt_common.exceptions import CompilationError
 
-from tests.python.pipelines.consumer import Consumer, Entry
+from tests.python.pipelines.consumer import REPOSITORY, Consumer, Entry
+from udfs.registration import VERSION_SETTING
+from udfs.version import __version__, compatible_part
 
 from .rendering import Lake, Project
 
@@ -581,6 +584,37 @@ def test_a_session_whose_settings_are_right_however_they_are_spelt_is_not_refuse
     project: Project, session: Mapping[str, str]
 ) -> None:
     assert "the sessions that dbt opens" not in _said(project, session)
+
+
+def test_package_server_and_commands_have_one_version(project: Project) -> None:
+    declared = yaml.safe_load((REPOSITORY / "dbt_project.yml").read_text())["version"]
+    assert declared == __version__
+    assert project.macros("stg_feed__right")("_package_version") == __version__
+
+
+@pytest.mark.parametrize("version", ["0.0.9", "0.1.0", "0.1.9", "0.2.0", "1.0.0", "1.4.2", "2.0.0", "10.1.0"])
+def test_macro_and_command_line_agree_which_part_of_a_version_counts(project: Project, version: str) -> None:
+    assert project.macros("stg_feed__right")("_compatible_part", version) == compatible_part(version)
+
+
+@pytest.mark.parametrize("version", ["0.99.0", "99.1.0"])
+def test_a_server_of_another_version_is_refused_with_both_versions_and_what_to_do(
+    project: Project, version: str
+) -> None:
+    assert (
+        f"change_tables: the package is version {__version__}, and the server has the functions of version {version}:"
+        f" take version {version} of the package in packages.yml and run `dbt deps`, or install version {__version__}"
+        " where the server starts, and start it anew"
+    ) in _said(project, {VERSION_SETTING: version})
+
+
+@pytest.mark.parametrize(
+    "session", [{}, {VERSION_SETTING: __version__}, {VERSION_SETTING: f"{compatible_part(__version__)}.99"}]
+)
+def test_a_server_that_fits_and_one_that_says_no_version_are_not_refused(
+    project: Project, session: Mapping[str, str]
+) -> None:
+    assert "the functions of version" not in _said(project, session)
 
 
 @pytest.mark.parametrize("name", MISFITS)

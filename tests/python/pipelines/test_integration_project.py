@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,32 +16,9 @@ from dbt.cli.main import dbtRunner
 from demo.landing import literal
 from udfs.local_server import LocalServer
 
-from .consumer import REPOSITORY
+from . import integration_project
 from .landing import Raw
-from .qlik_cases import COLUMNS, HEADERS, full
 
-ROWS = [
-    full(10, "I", 7, "new"),
-    full(20, "B", 7, "new"),
-    full(20, "U", 7, "paid"),
-    full(20, "U", 7, "paid"),
-    full(30, "X", 7, "what is this"),
-]
-AUDIT = {"audit_id": "bigint", "action": "string", "item": "string", "pieces": "string"}
-AUDIT_ROWS = [
-    (1, "I", "bolt", "10"),
-    (2, "U", "bolt", "7"),
-    (3, "I", "nut", "4"),
-    (3, "I", "nut", "4"),
-    (4, "D", "nut", "4"),
-    (5, "U", "bolt", "many"),
-    (None, "U", "bolt", "8"),
-    (-6, "U", "bolt", "9"),
-    (7, "X", "bolt", "10"),
-    (8, "I", None, "11"),
-    (9, "I", "pin", "3"),
-    (10, "D", "pin", "none left"),
-]
 SOURCE, STAGING, LOG = "source('shop', 'orders')", "ref('stg_shop__orders')", "ref('dedup_shop__orders')"
 ACCOUNTED = "raw_rows_accounted_for_stg_shop__orders"
 COUNTED, CODES, CHANGES = "counted_alone", "codes_alone", "changes_alone"
@@ -79,9 +55,7 @@ STANDS_ON: Mapping[str, list[Any]] = {
 @pytest.fixture(scope="module")
 def built(server: LocalServer, raw: Raw, tmp_path_factory: pytest.TempPathFactory) -> RunExecutionResult:
     """The result of `dbt build`, which passes."""
-    project = tmp_path_factory.mktemp("integration") / "integration_tests"
-    shutil.copytree(REPOSITORY / "integration_tests", project, ignore=shutil.ignore_patterns("dbt_packages", "target"))
-    (project / "packages.yml").write_text(f"packages: [{{local: {REPOSITORY}}}]\n")
+    project = integration_project.copied(tmp_path_factory.mktemp("integration"))
     described = yaml.safe_load((project / "models/shop__models.yml").read_text())
     models = {model["name"]: model for model in described["models"]}
     for name, tests in STANDS_ON.items():
@@ -89,16 +63,7 @@ def built(server: LocalServer, raw: Raw, tmp_path_factory: pytest.TempPathFactor
             described["models"].append(models.setdefault(name, {"name": name}))
         models[name].setdefault("data_tests", []).extend(tests)
     (project / "models/shop__models.yml").write_text(yaml.safe_dump(described))
-    for schema in ("integration_tests", "integration_tests_raw"):
-        raw.query(f"drop schema if exists {schema} cascade")
-    names = dict(zip(COLUMNS, ("order_id", "status", "amount"), strict=True))
-    columns = {names[name]: data_type for name, data_type in COLUMNS.items()}
-    raw.create(
-        "integration_tests_raw.orders__ct", {f"header__{name}": kind for name, kind in HEADERS.items()} | columns
-    )
-    raw.insert("integration_tests_raw.orders__ct", ROWS)
-    raw.create("integration_tests_raw.stock_audit", AUDIT)
-    raw.insert("integration_tests_raw.stock_audit", AUDIT_ROWS)
+    integration_project.land(raw)
     folders = ["--project-dir", str(project), "--profiles-dir", str(project)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CHANGE_TABLES_HOST", server.host)

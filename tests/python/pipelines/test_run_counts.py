@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from benchmarks.plans import DELTA_LOG, event_log, read_executed, steps_of
-from udfs.local_server import SHORT_LIVED, local_server
+from tests.python.small_server import SMALL
+from udfs.local_server import local_server
 
 from .consumer import Consumer, Entry
 from .landing import Raw
@@ -36,11 +37,6 @@ SHAPES: Mapping[str, Sequence[Sequence[Any]]] = {
 """The rows that land before each run, one run after the other."""
 
 Counts = dict[str, dict[str, dict[str, int]]]
-_OPTIONS = "spark.driver.defaultJavaOptions"
-_SMALL = SHORT_LIVED | {
-    "spark.driver.memory": "2g",  # a third server beside those of two test processes
-    _OPTIONS: SHORT_LIVED[_OPTIONS].replace("-Xms3g -Xmn1200m", "-Xms2g -Xmn900m"),
-}
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +45,7 @@ def counted(tmp_path_factory: pytest.TempPathFactory) -> Counts:
     folder = tmp_path_factory.mktemp("counts")
     (folder / "events").mkdir()
     sent: dict[str, list[str]] = {shape: [] for shape in SHAPES}
-    with local_server(folder / "server", _SMALL | event_log(folder / "events")) as server:
+    with local_server(folder / "server", SMALL | event_log(folder / "events")) as server:
         connection = server.connect()
         raw = Raw(connection)
         raw.create(TABLE, {f"header__{name}": kind for name, kind in HEADERS.items()} | COLUMNS | {"batch": "int"})

@@ -1,0 +1,148 @@
+"""The command line: where options come from, and what is said about mistakes."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from commands import main as module
+from commands.main import change_tables, main
+from udfs import places, thrift_server
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[thrift_server.Options]:
+    """What servers would be started with, in an empty folder and without variables."""
+    started: list[thrift_server.Options] = []
+    monkeypatch.chdir(tmp_path)
+    for name in ("HOST", "PORT", "CONFIG", "SERVER_HOST", "SERVER_PORT"):
+        monkeypatch.delenv(f"CHANGE_TABLES_{name}", raising=False)
+    monkeypatch.setattr(thrift_server, "_serve", started.append)
+    return started
+
+
+def test_an_option_is_taken_from_the_command_line_then_the_environment_then_the_file(
+    served: list[thrift_server.Options], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["server"]) == 0
+    Path("change_tables.toml").write_text('[server]\nport = 1\nconf = ["a=1", "b=2"]\nwarehouse = "lake"\n')
+    assert main(["server"]) == 0
+    monkeypatch.setenv("CHANGE_TABLES_SERVER_PORT", "2")
+    assert main(["server"]) == 0
+    assert main(["server", "--port", "3", "--conf", "c=3"]) == 0
+    assert [options.port for options in served] == [10000, 1, 2, 3]
+    assert [tuple(options.conf) for options in served] == [(), ("a=1", "b=2"), ("a=1", "b=2"), ("c=3",)]
+    assert served[1].warehouse == Path("lake")
+
+
+def test_where_clients_find_a_server_does_not_say_where_one_listens(
+    served: list[thrift_server.Options], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHANGE_TABLES_HOST", "spark.example.org")
+    monkeypatch.setenv("CHANGE_TABLES_PORT", "443")
+    assert main(["server"]) == 0
+    assert (served[0].host, served[0].port) == ("127.0.0.1", 10000)
+
+
+def test_a_file_may_have_another_name(served: list[thrift_server.Options], monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("change_tables.toml").write_text("[server]\nport = 1\n")
+    Path("other.toml").write_text("[server]\nport = 2\n")
+    assert main(["--config", "other.toml", "server"]) == 0
+    monkeypatch.setenv("CHANGE_TABLES_CONFIG", "other.toml")
+    assert main(["server"]) == 0
+    assert [options.port for options in served] == [2, 2]
+
+
+COMMAND_NAMES = ", ".join(f"[{name}]" for name in change_tables.list_commands(click.Context(change_tables)))
+
+MISTAKES = {
+    "no file": (None, "cannot read a.toml: No such file or directory; correct --config"),
+    "no TOML": ("[server\n", "a.toml is not valid TOML: "),
+    "no UTF-8": (b"port = '\xff'", "a.toml is not valid TOML: "),
+    "no command": ("[sever]\nport = 1\n", f"a.toml: 'sever' must be a section of a command: {COMMAND_NAMES}"),
+    "no section": ("port = 1\n", f"a.toml: 'port' must be a section of a command: {COMMAND_NAMES}"),
+    "no option": (
+        "[server]\nprot = 1\n",
+        "a.toml: [server] has no option 'prot', only master, host, port, warehouse, conf",
+    ),
+    "no option of another command": ("[doctor]\ncolour = 1\n", "a.toml: [doctor] has no option 'colour', only host, "),
+    "a list": ("[server]\nport = [1]\n", "a.toml: [server] port must be one value, got [1]"),
+    "no list": ('[server]\nconf = "a=1"\n', "a.toml: [server] conf must be a list, got 'a=1'"),
+    "no number": ('[server]\nport = "x"\n', "Invalid value for '--port': 'x' is not a valid integer range."),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_in_the_file_is_one_line(
+    served: list[thrift_server.Options], capsys: pytest.CaptureFixture[str], mistake: str
+) -> None:
+    text, said = MISTAKES[mistake]
+    if text is not None:
+        Path("a.toml").write_bytes(text if isinstance(text, bytes) else text.encode())
+    assert main(["--config", "a.toml", "server"]) != 0
+    printed = capsys.readouterr().err
+    assert printed.startswith(f"change_tables: {said}")
+    assert len(printed.splitlines()) == 1
+    assert served == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nonsense"], "No such command 'nonsense'."),
+        (["server", "--nonsense"], "No such option '--nonsense'."),
+        (["server", "--port", "x"], "Invalid value for '--port': 'x' is not a valid integer range."),
+        (["server", "more"], "Got unexpected extra argument (more)"),
+    ],
+)
+def test_a_mistake_on_the_command_line_is_one_line(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    assert main(arguments) == 2
+    assert capsys.readouterr().err == f"change_tables: {said}\n"
+
+
+def test_without_a_command_it_lists_those_that_are_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    printed = capsys.readouterr()
+    assert all(f"\n  {name} " in printed.out + printed.err for name in ("server", "jars", "doctor"))
+
+
+def test_a_command_whose_file_is_not_there_is_none_and_one_that_lacks_a_library_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "lacks_a_library.py").write_text("import no_such_library\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    context = click.Context(change_tables)
+    monkeypatch.setattr(module, "COMMANDS", {"gone": "no_such_file", "broken": "lacks_a_library"})
+    assert change_tables.get_command(context, "gone") is None
+    with pytest.raises(ModuleNotFoundError, match="no_such_library"):
+        change_tables.get_command(context, "broken")
+
+
+def test_installed_things_are_in_the_user_s_folders_and_those_of_a_checkout_in_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert places.checkout() == Path(__file__).resolve().parents[3]
+    monkeypatch.setattr(places, "__file__", str(tmp_path / "site-packages" / "change_tables" / "udfs" / "places.py"))
+    assert places.checkout() is None
+    assert places.command_name("udfs.jars", "jars") == "change-tables jars"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for given, expected in (
+        ("", tmp_path / ".cache" / "change_tables"),
+        ("relative", tmp_path / ".cache" / "change_tables"),
+        ("/elsewhere", Path("/elsewhere/change_tables")),
+    ):
+        monkeypatch.setenv("XDG_CACHE_HOME", given)
+        assert places.users_folder("XDG_CACHE_HOME", ".cache") == expected
+
+
+def test_the_wheel_s_command_is_this_one_and_its_dependencies_are_not_pinned() -> None:
+    project: dict[str, Any] = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
+    assert project["scripts"] == {"change-tables": "change_tables.commands.main:main"}
+    needed = [*project["dependencies"], *project["optional-dependencies"]["dbt"]]
+    assert [each for each in needed if "==" in each] == []
