@@ -22,6 +22,9 @@ _HEAD = """<!-- Written by `python -m udfs.docs` from `udfs/catalog.py`; change 
 Every session of the Thrift server has these functions, and views may use them. They take columns and literals. They
 never fail on a value: the result is null, or its `error` says what cannot be read. They cannot be used inside a lambda
 (`transform(x -> …)`).
+
+`change_tables_version()` is one more, without arguments: the version of change_tables that has registered them, as a
+text. See [whether server and package fit](install.md#do-the-two-fit).
 """
 
 
