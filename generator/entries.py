@@ -1,0 +1,282 @@
+"""Entries of a sources file: what they say of tables, and what of it has changed at the source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+
+from generator.data_types import canonical_type, is_text, widens
+from generator.formats import FORMATS, own_key, shown_settings_of
+from generator.found import FoundColumn, FoundTable, FurtherEntry, Lake, LakeError, Trouble
+from generator.keys import key_of
+from generator.names import needs_quotes
+from generator.plan import Plan, Wish
+from generator.yaml_files import YamlFile, in_one_line, insert, names, prose, scalar, value
+
+NO_KEY = "which columns identify a row? dbt refuses the project until they are named here"
+"""The comment at a key that is not known."""
+FRESHNESS = {"warn_after": {"count": 1, "period": "day"}}
+"""When `dbt source freshness` warns: it looks only at entries that say when."""
+
+_PLAIN_COLUMN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class Entries:
+    """The entries of one source, as a file has them."""
+
+    def __init__(self, file: YamlFile, listed: CommentedSeq, lake: Lake, wish: Wish, plan: Plan) -> None:
+        """Take the list of entries out of a file; what is found goes into the plan."""
+        self._file, self._listed, self._lake, self._wish, self._plan = file, listed, lake, wish, plan
+        self._format = FORMATS[wish.format]
+
+    def by_name(self) -> dict[str, CommentedMap]:
+        """Name in small letters -> entry."""
+        return {str(entry["name"]).lower(): entry for entry in self._listed}
+
+    # entries that are there
+
+    def compare(self, entry: CommentedMap, table: FoundTable) -> None:
+        """What differs between an entry and its table: what can follow is changed, the rest is listed."""
+        name = str(entry["name"])
+        place = f"{self._wish.source}.{name}"
+        spec = spec_of(entry)
+        assert spec is not None
+        if spec.get("format") != self._wish.format:
+            self._plan.troubles.append(
+                Trouble(place, f"has the format {spec.get('format')}, not {self._wish.format}; left as it is")
+            )
+            return
+        changes = self._follow_columns(entry, table, place)
+        self._compare_settings(spec, table, place)
+        changes += self._follow_key(spec, table, place)
+        changes += self._follow_wishes(entry, table, place)
+        if changes:
+            self._plan.changed[name] = changes
+        else:
+            self._plan.unchanged.append(name)
+
+    def _follow_columns(self, entry: CommentedMap, table: FoundTable, place: str) -> list[str]:
+        changes: list[str] = []
+        rebuilds = self._plan.rebuilds
+        if not entry.get("columns"):
+            entry["columns"] = CommentedSeq()
+        columns = entry["columns"]
+        declared = {str(column["name"]).lower(): column for column in columns}
+        found = {column.name.lower(): column for column in table.columns}
+        key = [str(name).lower() for name in settings_of(entry).get("key") or ()]
+        for name, column in declared.items():
+            if name not in found:
+                rebuilds.append(Trouble(place, f"column {column['name']} is declared, and is no longer there"))
+            elif column["name"] != found[name].name:
+                rebuilds.append(Trouble(place, f"column {found[name].name} is declared as {column['name']}"))
+        order = [name for name in declared if name in found]
+        if self._format.order_counts and order != [name for name in found if name in declared]:
+            rebuilds.append(
+                Trouble(place, f"the order of the columns is {', '.join(name for name in found if name in declared)}")
+            )
+        previous: str | None = None
+        for name, column in found.items():
+            if name not in declared:
+                at = [str(other["name"]).lower() for other in columns].index(previous) + 1 if previous else 0
+                insert(columns, at, _column(column, columns))
+                _note(columns, at, column.note)
+                changes.append(f"column {column.name} {column.data_type} is new")
+            else:
+                changes += self._follow_type(declared[name], column, place, name in key)
+            previous = name
+        if changes:
+            self._file.is_changed = True
+        return changes
+
+    def _follow_type(self, declared: CommentedMap, column: FoundColumn, place: str, is_key: bool) -> list[str]:
+        was = str(declared.get("data_type") or "")
+        if canonical_type(was) == canonical_type(column.data_type):
+            return []
+        if was and widens(was, column.data_type, is_key):
+            declared["data_type"] = scalar(column.data_type)
+            return [f"column {column.name} is {column.data_type}, was {was}"]
+        if is_text(column.data_type):
+            self._plan.kept_types += 1  # what a text is read as is a person's choice
+            return []
+        self._plan.rebuilds.append(
+            Trouble(place, f"column {column.name} is {column.data_type}, is declared as {was or 'no type'}")
+        )
+        return []
+
+    def _compare_settings(self, spec: CommentedMap, table: FoundTable, place: str) -> None:
+        for name in shown_settings_of(self._wish.format):
+            if spec.get(name) != table.settings.get(name):
+                shown, was = (_shown(given.get(name)) for given in (table.settings, spec))
+                self._plan.rebuilds.append(Trouble(place, f"{name} is {shown}, is declared as {was}"))
+
+    def _follow_key(self, spec: CommentedMap, table: FoundTable, place: str) -> list[str]:
+        name = place.partition(".")[2]
+        if own_key(self._wish.format, spec):
+            return []
+        key = key_of(table, self._wish.keys)
+        if key.mistake:
+            self._plan.troubles.append(Trouble(place, key.mistake))
+        declared = [str(column) for column in spec.get("key") or ()]
+        if not declared and key.columns:
+            _set_key(spec, key.columns)
+            self._file.is_changed = True
+            return [f"key is {', '.join(key.columns)}"]
+        if not declared:
+            self._plan.without_key.append(name)
+        elif (
+            key.columns
+            and key.is_certain
+            and [column.lower() for column in key.columns] != [column.lower() for column in declared]
+        ):
+            self._plan.rebuilds.append(
+                Trouble(place, f"key is {', '.join(key.columns)}, is declared as {', '.join(declared)}")
+            )
+        return []
+
+    def _follow_wishes(self, entry: CommentedMap, table: FoundTable, place: str) -> list[str]:
+        """What the user asks for that an entry has not."""
+        if not self._wish.freshness_column:
+            return []
+        config = entry.get("config") or {}
+        if any("loaded_at" in name or name == "freshness" for given in (entry, config) for name in given):
+            return []
+        column = self._freshness_column(table, place)
+        if not column:
+            return []
+        entry.setdefault("config", CommentedMap()).update(_freshness(column))
+        self._file.is_changed = True
+        return [f"freshness by {column}"]
+
+    # new entries
+
+    def add(self, tables: Sequence[FoundTable], further: Sequence[FurtherEntry], read: Collection[str]) -> None:
+        """Add the entries of tables, each with the further ones that it reads.
+
+        `read` are the names, in small letters, of all further entries that any table reads, also one that was there.
+        """
+        by_name = {entry.name.lower(): entry for entry in further}
+        for table in tables:
+            self._append(self._entry(table))
+            self._plan.new.append(table.name)
+            for name in table.reads:
+                if name.lower() in by_name:
+                    self._append_further(by_name[name.lower()])
+        for name, entry in by_name.items():
+            if name not in read:
+                self._append_further(entry)
+
+    def _append_further(self, entry: FurtherEntry) -> None:
+        if entry.name.lower() in self.by_name():
+            return
+        written = CommentedMap(name=scalar(entry.name), identifier=scalar(entry.identifier))
+        _quote_identifier(written, entry.identifier)
+        if entry.description:
+            written["description"] = prose(entry.description)
+        self._append(written)
+
+    def _append(self, entry: CommentedMap) -> None:
+        insert(self._listed, len(self._listed), entry, apart=True)
+        self._file.is_changed = True
+
+    def _entry(self, table: FoundTable) -> CommentedMap:
+        place = f"{self._wish.source}.{table.name}"
+        spec = CommentedMap(format=self._wish.format)
+        if not own_key(self._wish.format, table.settings):
+            key = key_of(table, self._wish.keys)
+            if key.mistake:
+                self._plan.troubles.append(Trouble(place, f"{key.mistake}; it is written without a key"))
+            if not key.columns:
+                self._plan.without_key.append(table.name)
+            _set_key(spec, key.columns)
+        for name, setting in table.settings.items():
+            if name not in spec:
+                spec[name] = value(setting)
+        entry = CommentedMap(name=scalar(table.name), identifier=scalar(table.identifier))
+        _quote_identifier(entry, table.identifier)
+        config = CommentedMap(meta=CommentedMap(change_table=spec))
+        column = self._freshness_column(table, place)
+        if column:
+            config.update(_freshness(column))
+        entry["config"] = config
+        columns = CommentedSeq(_column(found) for found in table.columns)
+        for at, found in enumerate(table.columns):
+            _note(columns, at, found.note)
+        if table.columns:
+            entry["columns"] = columns
+        return entry
+
+    def _freshness_column(self, table: FoundTable, place: str) -> str:
+        wished = self._wish.freshness_column
+        if not wished or not _PLAIN_COLUMN.fullmatch(wished):
+            return wished or table.freshness_column
+        try:
+            there = {name.lower() for name, _ in self._lake.columns(self._wish.raw_schema, table.identifier)}
+        except LakeError as error:
+            there = set()
+            self._plan.troubles.append(Trouble(place, str(error)))
+        if wished.lower() not in there:
+            self._plan.notes.append(f"{place} has no column {wished}: it is written without freshness")
+            return ""
+        return wished
+
+
+def spec_of(entry: CommentedMap) -> CommentedMap | None:
+    """The mapping `change_table` of an entry; of an entry that is no table of its own, null."""
+    meta = (entry.get("config") or {}).get("meta") or {}
+    spec = meta.get("change_table")
+    return spec if isinstance(spec, CommentedMap) else None
+
+
+def settings_of(entry: CommentedMap) -> Mapping[str, Any]:
+    """The settings of an entry; empty where it has none."""
+    return spec_of(entry) or {}
+
+
+def identifier_of(entry: CommentedMap) -> str:
+    """The raw table of an entry."""
+    return str(entry.get("identifier") or entry["name"])
+
+
+def _quote_identifier(entry: CommentedMap, identifier: str) -> None:
+    if needs_quotes(identifier):
+        entry["quoting"] = in_one_line({"identifier": True})
+
+
+def _column(column: FoundColumn, beside: CommentedSeq | None = None) -> CommentedMap:
+    """A declared column, in one line unless the others of the entry take several."""
+    declared: dict[str, Any] = {"name": column.name, "data_type": column.data_type}
+    if column.meta:
+        declared["config"] = {"meta": dict(column.meta)}
+    written = in_one_line(declared)
+    if beside and isinstance(beside[0], CommentedMap) and not beside[0].fa.flow_style():
+        written.fa.set_block_style()
+    return written
+
+
+def _note(columns: CommentedSeq, at: int, note: str) -> None:
+    if note:
+        columns.yaml_add_eol_comment(note, at)
+
+
+def _set_key(spec: CommentedMap, columns: Sequence[str]) -> None:
+    was = spec.get("key")
+    if isinstance(was, CommentedSeq) and was.ca.comment:
+        was.ca.comment = None
+    spec["key"] = names(columns)
+    if not columns:
+        spec.yaml_add_eol_comment(NO_KEY, "key")
+    elif "key" in spec.ca.items and NO_KEY in str(spec.ca.items["key"]):
+        del spec.ca.items["key"]
+
+
+def _freshness(column: str) -> CommentedMap:
+    return CommentedMap(loaded_at_field=scalar(column), freshness=in_one_line(FRESHNESS))
+
+
+def _shown(setting: Any) -> str:
+    if setting is None:
+        return "the default"
+    return ", ".join(map(str, setting)) if isinstance(setting, list | tuple) else str(setting)

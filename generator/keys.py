@@ -1,0 +1,140 @@
+"""The key of each table: from a rule, a file, or what the feed says."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from generator.data_types import is_nested
+from generator.found import FoundTable
+from generator.names import matches
+
+
+class KeysError(Exception):
+    """A rule or a file of keys cannot be read; the message says where, and what it must be."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Tables whose name is of a pattern have these key columns."""
+
+    pattern: str
+    columns: Sequence[str]
+
+    @property
+    def names_one_table(self) -> bool:
+        """Whether the pattern is a name."""
+        return not re.search(r"[*?\[]", self.pattern)
+
+    @property
+    def exactness(self) -> int:
+        """How many characters of a name the pattern says."""
+        return len(re.sub(r"\[[^]]*\]|[*?]", "", self.pattern))
+
+
+@dataclass(frozen=True)
+class Keys:
+    """All that says what keys tables have."""
+
+    rules: Sequence[Rule] = ()
+    by_table: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Of the file: the name of a table in small letters -> its key columns."""
+    file: str = ""
+    """The file's name, for messages."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """The key of one table."""
+
+    columns: Sequence[str] = ()
+    """Empty: it is not known."""
+    mistake: str = ""
+    """Why what was given for this very table cannot be its key."""
+    is_certain: bool = False
+    """Whether it was said of this very table."""
+
+
+def parse_rule(text: str) -> Rule:
+    """A rule as `--key` has it: `pattern:column,column`.
+
+    Raises:
+        KeysError: it is none.
+
+    >>> parse_rule("order_lines:order_id, line_no")
+    Rule(pattern='order_lines', columns=['order_id', 'line_no'])
+    """
+    pattern, colon, listed = text.rpartition(":")
+    columns = [name.strip() for name in listed.split(",")]
+    if not colon or not pattern.strip() or not all(columns):
+        raise KeysError(f"--key must be pattern:column or pattern:column,column, got '{text}'")
+    return Rule(pattern.strip(), columns)
+
+
+def read_keys(file: Path) -> Mapping[str, Sequence[str]]:
+    """The keys of a CSV file with the columns `table` and `key`: name of a table in small letters -> key columns.
+
+    In `key`, columns are separated by `;`, or by blanks where there is none. A table that has several rows has the
+    columns of all of them, in their order, as lists of key columns in databases are.
+
+    Raises:
+        KeysError: the file cannot be read, or lacks a column.
+    """
+    keys: dict[str, list[str]] = {}
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as lines:
+            rows = csv.DictReader(lines)
+            header = {(name or "").strip().lower(): name for name in rows.fieldnames or ()}
+            if not {"table", "key"} <= header.keys():
+                raise KeysError(f"{file}: must have the columns table and key, has {', '.join(header) or 'none'}")
+            for row in rows:
+                table, listed = (row[header["table"]] or "").strip(), (row[header["key"]] or "").strip()
+                columns = [name.strip() for name in (listed.split(";") if ";" in listed else listed.split())]
+                columns = [name for name in columns if name]
+                if not table or not columns:
+                    raise KeysError(f"{file}, line {rows.line_num}: must have a table and its key columns")
+                keys.setdefault(table.lower(), []).extend(columns)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise KeysError(f"{file}: cannot be read: {reason}") from error
+    return keys
+
+
+def key_of(table: FoundTable, keys: Keys) -> Key:
+    """The key of a table. The more exact word counts.
+
+    In this order: a rule that names the table; the file; what the feed says; the rule whose pattern says most of the
+    name. A rule by a pattern counts only where the table has all its columns.
+    """
+    exact = [rule for rule in keys.rules if rule.names_one_table and matches(table.name, rule.pattern)]
+    if exact:
+        return replace(_named(table, exact[0].columns, "--key"), is_certain=True)
+    for name in (table.name.lower(), table.identifier.lower()):
+        if name in keys.by_table:
+            return replace(_named(table, keys.by_table[name], keys.file), is_certain=True)
+    if table.key:
+        return Key(tuple(table.key), is_certain=True)
+    by_pattern = [rule for rule in keys.rules if not rule.names_one_table and matches(table.name, rule.pattern)]
+    for rule in sorted(by_pattern, key=lambda rule: -rule.exactness):
+        key = _named(table, rule.columns, "--key")
+        if key.columns:
+            return key
+    return Key()
+
+
+def _named(table: FoundTable, columns: Sequence[str], where: str) -> Key:
+    """The columns as the table spells them."""
+    by_name = {column.name.lower(): column for column in table.columns}
+    missing = [name for name in columns if name.lower() not in by_name]
+    if missing:
+        return Key(mistake=f"{where} names the key column {', '.join(missing)}, which the table does not have")
+    found = [by_name[name.lower()] for name in columns]
+    if len({column.name for column in found}) < len(found):
+        return Key(mistake=f"{where} names a key column twice: {', '.join(columns)}")
+    nested = [f"{column.name} is {column.data_type}" for column in found if is_nested(column.data_type)]
+    if nested:
+        return Key(mistake=f"{where} names a key column that is of no simple type: {', '.join(nested)}")
+    return Key(tuple(column.name for column in found))

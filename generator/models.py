@@ -1,0 +1,308 @@
+"""Models of entries, their descriptions and tests, and the models that list what all tables have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+
+from generator.entries import identifier_of, settings_of, spec_of
+from generator.formats import FORMATS, RAW_TABLE, own_key
+from generator.found import FoundTable, Trouble
+from generator.names import KINDS, literal, matches, model_name, safe_name
+from generator.plan import Plan, Wish
+from generator.project_files import Project
+from generator.yaml_files import YamlFile, in_one_line, insert, names, prose, scalar
+
+FOLDERS = {"stg": "staging", "dedup": "deduplicated", "current": "current", "history": "history"}
+"""Kind of model -> its folder."""
+
+
+class Models:
+    """The models of one source, and the file that describes them."""
+
+    def __init__(self, project: Project, folder: Path, file: YamlFile, wish: Wish, plan: Plan) -> None:
+        """Models are written into folders of `folder`; the properties file is changed, and what is found is planned."""
+        self._project, self._folder, self._models = project, folder, file
+        self._wish, self._plan, self._format = wish, plan, FORMATS[wish.format]
+        self.sql: dict[Path, str] = {}
+        """The text of each model that is new or changes."""
+
+    def write(self, entries: Sequence[CommentedMap], added: Sequence[FoundTable]) -> None:
+        """The models of entries that were added, those that the user asks for, and the models about all tables."""
+        self._write_models(entries, added)
+        self._write_health(entries, added)
+
+    def _write_models(self, entries: Sequence[CommentedMap], added: Sequence[FoundTable]) -> None:
+        wish = self._wish
+        new = {table.name for table in added}
+        reads = {table.name: table.reads for table in added}
+        for entry in entries:
+            spec, name = spec_of(entry), str(entry["name"])
+            if spec is None or spec.get("format") != wish.format:
+                continue
+            is_new = name in new
+            for kind in KINDS if is_new else []:
+                if kind != "history":
+                    self._write_model(kind, entry, reads[name])
+            if any(matches(name, pattern) for pattern in wish.history):
+                is_there = model_name("history", wish.source, name) in self._project.models
+                if is_new or not (is_there or wish.leaves_out(name, identifier_of(entry))):
+                    self._write_model("history", entry, ())
+                    if not is_new:
+                        self._note_change(name, "a history is new")
+            if not is_new and spec.get("key"):
+                self._test_key(entry)
+
+    def _note_change(self, name: str, what: str) -> None:
+        self._plan.changed.setdefault(name, []).append(what)
+        if name in self._plan.unchanged:
+            self._plan.unchanged.remove(name)
+
+    def _write_model(self, kind: str, entry: CommentedMap, reads: Sequence[str]) -> None:
+        model = self._named(kind, entry)
+        if model in self._project.models:
+            self._plan.notes.append(f"{self._project.models[model]} is there: left as it is")
+        else:
+            sql = self._call(kind, str(entry["name"]), reads)
+            self.sql[self._folder / FOLDERS[kind] / f"{model}.sql"] = f"{sql}\n"
+        self._describe(model, self._properties_of(kind, model, entry))
+
+    def _call(self, kind: str, name: str, reads: Sequence[str]) -> str:
+        source = self._wish.source
+        if kind == "stg":
+            further = f", reads=[{', '.join(map(literal, reads))}]" if reads else ""
+            return f"{{{{ change_tables.staged_changes({literal(source)}, {literal(name)}{further}) }}}}"
+        macro = {"dedup": "deduplicated_changes", "current": "current_state", "history": "history"}[kind]
+        read = model_name("stg" if kind == "dedup" else "dedup", source, name)
+        return f"{{{{ change_tables.{macro}(ref({literal(read)})) }}}}"
+
+    def _properties_of(self, kind: str, model: str, entry: CommentedMap) -> CommentedMap:
+        name = str(entry["name"])
+        spec = spec_of(entry) or CommentedMap()
+        load = ", and per row of its full load" if spec.get("snapshot") else ""
+        description = {
+            "stg": f"One row per {self._format.rows.format(table=name)}{load}; `_status` says what became of it.",
+            "dedup": f"One row per change of {name}, however often it was delivered.",
+            "current": f"One row per living key of {name}; keys that have ended are not in it.",
+            "history": f"One row per version of a key of {name}, with when and at which sequence it began and ended.",
+        }[kind]
+        properties = CommentedMap(name=model, description=prose(description))
+        key = own_key(self._wish.format, spec) or spec.get("key")
+        if kind == "current" and key:
+            properties["data_tests"] = CommentedSeq([_key_test(key)])
+        return properties
+
+    def _describe(self, model: str, properties: CommentedMap) -> None:
+        if self._project.describes(model):
+            return
+        models = self._model_list()
+        insert(models, len(models), properties, apart=True)
+        self._models.is_changed = True
+
+    def _model_list(self) -> CommentedSeq:
+        if not self._models.data.get("models"):
+            self._models.data["models"] = CommentedSeq()
+        listed = self._models.data["models"]
+        assert isinstance(listed, CommentedSeq)
+        return listed
+
+    def _model(self, name: str) -> CommentedMap | None:
+        return next((model for model in self._models.data.get("models") or () if model.get("name") == name), None)
+
+    def _test_key(self, entry: CommentedMap) -> None:
+        """A test for a key that was not known when the model was described; one that a person took out stays out."""
+        properties = self._model(self._named("current", entry))
+        if properties is not None and "data_tests" not in properties:
+            properties["data_tests"] = CommentedSeq([_key_test(settings_of(entry)["key"])])
+            self._models.is_changed = True
+            self._note_change(str(entry["name"]), "the test of its key is new")
+
+    def _write_health(self, entries: Sequence[CommentedMap], added: Sequence[FoundTable]) -> None:
+        source = self._wish.source
+        new = {table.name for table in added}
+        of_format = [
+            entry
+            for entry in entries
+            if (spec := spec_of(entry)) is not None and spec.get("format") == self._wish.format
+        ]
+        groups: dict[str, list[CommentedMap]] = {}
+        by_name = {str(entry["name"]): entry for entry in entries}
+        for entry in of_format:
+            groups.setdefault(self._shared_table(entry, by_name), []).append(entry)
+        for shared, group in groups.items():
+            unclaimed = ""
+            new_here = [entry for entry in group if str(entry["name"]) in new]
+            if shared and new_here and self._has_unclaimed(group):
+                unclaimed = f"unclaimed_{safe_name(source)}__{safe_name(shared)}"
+                self._list_in_model(
+                    unclaimed,
+                    f"change_tables.unclaimed_rows({literal(source)}, [",
+                    [literal(str(entry["name"])) for entry in group],
+                    [literal(str(entry["name"])) for entry in new_here],
+                    f"One row per row of {shared} that no entry of {source} stages, with the reason.",
+                )
+            self._test_accounts(group, new_here, unclaimed)
+        for health, macro, kind, description in (
+            (
+                "rejected_changes",
+                "rejected_changes",
+                "stg",
+                "One row per raw row that could not be used, of every table, with the place and the reason.",
+            ),
+            (
+                "reported_changes",
+                "reported_changes",
+                "dedup",
+                "One row per accepted change and code that still needs a look, of every table.",
+            ),
+        ):
+            refs = [f"ref({literal(model_name(kind, source, table.name))})" for table in added]
+            if refs:
+                self._list_in_model(health, f"change_tables.{macro}([", refs, refs, description)
+
+    def _shared_table(self, entry: CommentedMap, by_name: Mapping[str, CommentedMap]) -> str:
+        """The raw table that an entry shares with others; empty where entries of the format share none."""
+        if not self._format.shared_by:
+            return ""
+        if self._format.shared_by == RAW_TABLE:
+            return identifier_of(entry)
+        read = str(settings_of(entry).get(self._format.shared_by) or "")
+        return identifier_of(by_name[read]) if read in by_name else read or identifier_of(entry)
+
+    def _has_unclaimed(self, group: Sequence[CommentedMap]) -> bool:
+        choices = self._format.needs_a_choice
+        return len(group) > 1 or not choices or any(settings_of(group[0]).get(name) for name in choices)
+
+    def _list_in_model(
+        self, model: str, begin: str, items: Sequence[str], new_items: Sequence[str], description: str
+    ) -> None:
+        """Write a model that lists something, or add to its list what is missing there."""
+        path = self._project.models.get(model)
+        if path is None:
+            listed = "".join(f"    {item},\n" for item in items)
+            self.sql[self._folder / "health" / f"{model}.sql"] = f"{{{{ {begin}\n{listed}]) }}}}\n"
+            self._describe(model, CommentedMap(name=model, description=prose(description)))
+            return
+        text = self.sql.get(path) or path.read_text(encoding="utf-8")
+        extended = extend_list(text, begin, [item for item in new_items if not _is_listed(text, item)])
+        if extended is None:
+            self._plan.troubles.append(
+                Trouble(str(path), f"does not call {begin}…]), so that {', '.join(new_items)} must be added by hand")
+            )
+        elif extended != text:
+            self.sql[path] = extended
+
+    def _test_accounts(
+        self,
+        group: Sequence[CommentedMap],
+        new: Sequence[CommentedMap],
+        unclaimed: str,
+    ) -> None:
+        """The test that each raw row is accounted for: one an entry, or one for all entries of a shared raw table."""
+        for entry in self._tested_alone(group, new):
+            spec = spec_of(entry) or CommentedMap()
+            counted = self._format.counted if spec.get(self._format.shared_by) else ""
+            self._put_account(entry, [], counted, spec)
+        together = [entry for entry in group if self._is_tested_with_others(entry)]
+        if not together or not [entry for entry in together if entry in new]:
+            return
+        tested = next((entry for entry in together if self._account_of(entry) is not None), together[0])
+        beside: list[Any] = [
+            CommentedMap(
+                staging=f"ref({literal(self._named('stg', entry))})", log=f"ref({literal(self._named('dedup', entry))})"
+            )
+            for entry in together
+            if entry is not tested and (entry in new or self._account_of(tested) is None)
+        ]
+        if unclaimed:
+            beside.append(f"ref({literal(unclaimed)})")
+        self._put_account(tested, beside, "", spec_of(tested) or CommentedMap())
+
+    def _is_tested_with_others(self, entry: CommentedMap) -> bool:
+        shared = self._format.shared_by
+        return bool(shared) and (shared == RAW_TABLE or not settings_of(entry).get(shared))
+
+    def _tested_alone(self, group: Sequence[CommentedMap], new: Sequence[CommentedMap]) -> list[CommentedMap]:
+        return [entry for entry in group if not self._is_tested_with_others(entry) and (entry in new)] if group else []
+
+    def _named(self, kind: str, entry: CommentedMap) -> str:
+        return model_name(kind, self._wish.source, str(entry["name"]))
+
+    def _account_of(self, entry: CommentedMap) -> CommentedMap | None:
+        """The arguments of the test on an entry's staging model."""
+        properties: Mapping[str, Any] = self._model(self._named("stg", entry)) or {}
+        for test in properties.get("data_tests") or ():
+            if isinstance(test, CommentedMap) and "change_tables.raw_rows_accounted_for" in test:
+                arguments = test["change_tables.raw_rows_accounted_for"].get("arguments")
+                return arguments if isinstance(arguments, CommentedMap) else None
+        return None
+
+    def _put_account(self, entry: CommentedMap, beside: Sequence[Any], counted: str, spec: CommentedMap) -> None:
+        source = literal(self._wish.source)
+        arguments = self._account_of(entry)
+        properties = self._model(self._named("stg", entry))
+        if properties is None:
+            return  # it is described elsewhere, by a person
+        if arguments is None:
+            if "data_tests" in properties:
+                return
+            raw = [str(entry["name"]), *([str(spec["snapshot"])] if spec.get("snapshot") else [])]
+            arguments = CommentedMap(
+                raw=names(f"source({source}, {literal(name)})" for name in raw),
+                log=f"ref({literal(self._named('dedup', entry))})",
+            )
+            if counted:
+                arguments["counted"] = scalar(counted)
+            test = CommentedMap(arguments=arguments)
+            properties["data_tests"] = CommentedSeq([CommentedMap({"change_tables.raw_rows_accounted_for": test})])
+        there = [_as_text(item) for item in arguments.get("beside") or ()]
+        missing = [item for item in beside if _as_text(item) not in there]
+        if missing:
+            listed = arguments.setdefault("beside", CommentedSeq())
+            for item in missing:
+                insert(listed, len(listed), item)
+        self._models.is_changed = True
+
+
+def extend_list(text: str, begin: str, items: Sequence[str]) -> str | None:
+    """The text of a model with further items at the end of the list of its call; null where there is no such call.
+
+    >>> print(extend_list("{{ health([ref('a')]) }}", "health([", ["ref('b')"]))
+    {{ health([ref('a'), ref('b')]) }}
+    """
+    start = text.find(begin)
+    end = text.find("]", start + len(begin))
+    if start < 0 or end < 0:
+        return None if items else text
+    if not items:
+        return text
+    listed = text[start + len(begin) : end]
+    kept = listed.rstrip()
+    comma = "" if not kept or kept.endswith(",") else ","
+    if "\n" not in listed:
+        blank = " " if kept else ""
+        return f"{text[: start + len(begin)]}{kept}{comma}{blank}{', '.join(items)}{text[end:]}"
+    indent = re.match(r"\s*?\n([ \t]*)", listed)
+    before = indent[1] if indent else "    "
+    added = "".join(f"\n{before}{item}," for item in items)
+    return f"{text[: start + len(begin)]}{kept}{comma}{added}{listed[len(kept) :]}{text[end:]}"
+
+
+def _is_listed(text: str, item: str) -> bool:
+    return item in text or item.replace("'", '"') in text
+
+
+def _key_test(key: Sequence[str]) -> CommentedMap:
+    return CommentedMap({"change_tables.one_row_per_key": CommentedMap(arguments=in_one_line({"key": list(key)}))})
+
+
+def _as_text(item: Any) -> str:
+    return (
+        str(item["staging"] if isinstance(item, Mapping) and "staging" in item else item)
+        .replace('"', "'")
+        .replace(" ", "")
+    )

@@ -1,0 +1,194 @@
+"""Compares what a feed has with what a project has of it. What a person has changed stays."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+
+from generator.data_types import can_be_declared
+from generator.entries import Entries, identifier_of, spec_of
+from generator.formats import FORMATS, RAW_TABLE, WORKING_PREFIX, own_key, taken_names
+from generator.found import Found, FoundTable, Lake, Trouble
+from generator.models import Models
+from generator.names import model_name, safe_name
+from generator.plan import Plan, Wish
+from generator.project_files import Project, ProjectError, source_of
+from generator.yaml_files import insert, read_yaml, scalar
+
+_JINJA = re.compile(r"\{\{|\{%|\{#")
+
+
+def make_plan(project: Project, found: Found, lake: Lake, wish: Wish) -> Plan:
+    """Compare what a feed has with what a project has of it.
+
+    Raises:
+        ProjectError, YamlFileError: the project cannot be read.
+        LakeError: the server cannot be asked.
+    """
+    return _Planner(project, found, lake, wish).plan()
+
+
+class _Planner:
+    def __init__(self, project: Project, found: Found, lake: Lake, wish: Wish) -> None:
+        self._found, self._wish, self._plan = found, wish, Plan()
+        self._format = FORMATS[wish.format]
+        path = project.file_of_source(wish.source) or wish.folder / f"_{safe_name(wish.source)}__sources.yml"
+        project.refuse_folder(path.parent)
+        self._sources = read_yaml(path)
+        self._models_file = read_yaml(path.parent / f"_{safe_name(wish.source)}__models.yml")
+        self._listed: CommentedSeq = self._source()["tables"]
+        self._entries = Entries(self._sources, self._listed, lake, wish, self._plan)
+        self._models = Models(project, path.parent, self._models_file, wish, self._plan)
+        self._there = {table.lower() for table in lake.tables(wish.raw_schema)}
+
+    def plan(self) -> Plan:
+        """All that is to be done."""
+        wish, found = self._wish, self._found
+        self._plan.troubles += [
+            trouble
+            for trouble in found.troubles
+            if not wish.leaves_out(trouble.place, trouble.place.rpartition(".")[2])
+        ]
+        added, matched = self._match()
+        self._list_gone(matched)
+        self._entries.add(
+            added, found.further_entries, {name.lower() for table in found.tables for name in table.reads}
+        )
+        self._models.write(self._listed, added)
+        self._collect()
+        return self._plan
+
+    def _match(self) -> tuple[list[FoundTable], set[str]]:
+        """Compare tables with their entries: those that have none, and the names of all that were looked at."""
+        wish = self._wish
+        by_name = self._entries.by_name()
+        owners = {
+            model_name("stg", wish.source, str(entry["name"])): f"the entry {entry['name']}"
+            for entry in self._listed
+            if spec_of(entry) is not None
+        }
+        added: list[FoundTable] = []
+        raw_tables: dict[str, str] = {}
+        looked_at: set[str] = set()
+        for table in self._found.tables:
+            if not wish.is_for(table.name, table.identifier):
+                continue
+            entry = self._entry_of(table, by_name)
+            name = table.name if entry is None else str(entry["name"])
+            place = f"{wish.raw_schema}.{table.identifier}"
+            model = model_name("stg", wish.source, name)
+            mistakes = self._mistakes(table)
+            if name.lower() in raw_tables:
+                mistakes.append(f"gives the entry {name}, as {raw_tables[name.lower()]} does")
+            elif entry is None and name.lower() in by_name:
+                mistakes.append(f"gives the entry {name}, which is there for {identifier_of(by_name[name.lower()])}")
+            elif entry is None and model in owners:
+                mistakes.append(f"gives the model {model}, as {owners[model]} does")
+            looked_at.add(name.lower())
+            if mistakes:
+                self._plan.troubles += [Trouble(place, f"{mistake}; left out") for mistake in mistakes]
+                continue
+            raw_tables[name.lower()] = place if table.name == name else f"{place} ({table.name})"
+            if entry is None:
+                owners[model] = f"the table {table.name}"
+                added.append(table)
+            else:
+                self._entries.compare(entry, table)
+        return added, looked_at
+
+    def _source(self) -> CommentedMap:
+        source = source_of(self._sources, self._wish.source)
+        if source is None:
+            source = CommentedMap(
+                name=scalar(self._wish.source), schema=scalar(self._wish.raw_schema), tables=CommentedSeq()
+            )
+            self._sources.data.setdefault("sources", CommentedSeq())
+            if self._sources.data["sources"] is None:
+                self._sources.data["sources"] = CommentedSeq()
+            insert(self._sources.data["sources"], len(self._sources.data["sources"]), source)
+        schema = str(source.get("schema") or source["name"])
+        if not _JINJA.search(schema) and schema.lower() != self._wish.raw_schema.lower():
+            raise ProjectError(
+                f"{self._sources.path}: source '{self._wish.source}' must have the schema that is read,"
+                f" {self._wish.raw_schema}, has {schema}"
+            )
+        if not source.get("tables"):
+            source["tables"] = CommentedSeq()
+        return source
+
+    def _entry_of(self, table: FoundTable, by_name: Mapping[str, CommentedMap]) -> CommentedMap | None:
+        """The entry of a table: of its name and raw table; else the only one of a raw table that has one table."""
+        raw_table = table.identifier.lower()
+        of_raw = [
+            entry for entry in self._listed if spec_of(entry) is not None and identifier_of(entry).lower() == raw_table
+        ]
+        entry = by_name.get(table.name.lower())
+        if entry in of_raw:
+            return entry
+        alone = sum(other.identifier.lower() == raw_table for other in self._found.tables) == 1
+        return of_raw[0] if alone and len(of_raw) == 1 and self._format.shared_by != RAW_TABLE else None
+
+    # what cannot be written
+
+    def _mistakes(self, table: FoundTable) -> list[str]:
+        """Why a table cannot be declared as it is."""
+        found: list[str] = []
+        every_name = [table.name, table.identifier, *(column.name for column in table.columns)]
+        found += [
+            f"has the name '{name}', which dbt would take for Jinja" for name in every_name if _JINJA.search(name)
+        ]
+        if not table.columns and not own_key(self._wish.format, table.settings):
+            found.append("has no columns")
+        seen: set[str] = set()
+        taken = taken_names(self._wish.format)
+        for column in table.columns:
+            if column.name.lower() in seen:
+                found.append(f"has the column '{column.name}' twice (case does not count)")
+            seen.add(column.name.lower())
+            if column.name.lower() in taken:
+                found.append(f"has the column '{column.name}', a name that the models add")
+            elif column.name.lower().startswith(WORKING_PREFIX):
+                found.append(
+                    f"has the column '{column.name}': names with {WORKING_PREFIX} are those of the models' steps"
+                )
+            if not can_be_declared(column.data_type):
+                found.append(
+                    f"has the column '{column.name}' of type {column.data_type}, which none can be declared with:"
+                    " let it land as text"
+                )
+        return found
+
+    def _list_gone(self, looked_at: set[str]) -> None:
+        """Entries whose table is not there any more: they are named, never removed."""
+        unread = {trouble.place.rpartition(".")[2].lower() for trouble in self._found.troubles}
+        for entry in self._listed:
+            name, identifier = str(entry["name"]), identifier_of(entry)
+            is_compared = self._wish.is_for(name, identifier) and not _JINJA.search(identifier)
+            if not is_compared or name.lower() in looked_at or identifier.lower() in unread:
+                continue
+            spec = spec_of(entry)
+            if identifier.lower() not in self._there:
+                text = "is not there: it was dropped or renamed at the source"
+            elif spec is None or spec.get("format") != self._wish.format:
+                continue
+            elif self._format.shared_by == RAW_TABLE:
+                text = "has no rows of it: it was dropped or renamed at the source, or its rows are gone"
+            else:
+                text = "is there, and is none that the reader looks for"
+            self._plan.gone.append(
+                Trouble(f"{self._wish.source}.{name}", f"{self._wish.raw_schema}.{identifier} {text}")
+            )
+
+    def _collect(self) -> None:
+        plan = self._plan
+        plan.files.update(self._models.sql)
+        for file in (self._models_file, self._sources):
+            if not file.is_changed:
+                continue
+            if not file.keeps_its_form:
+                plan.notes.append(f"{file.path}: its blanks are written anew, since an entry in it changes")
+            plan.files[file.path] = file.text
+        if plan.kept_types:
+            plan.notes.append(f"{plan.kept_types} columns land as text and are declared otherwise: left as they are")

@@ -1,0 +1,165 @@
+"""Change tables of Qlik Replicate: each table of a schema that is named so and has the header columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from generator.data_types import better_type, can_be_declared, is_text
+from generator.found import Found, FoundColumn, FoundTable, FurtherEntry, Lake, LakeError, Trouble
+from generator.names import matches
+
+OPTIONS: Mapping[str, str] = {
+    "change_tables": "how change tables are named; * is the name of the source table (default: *__ct)",
+    "load": "how full loads are named, or none; * is the name of the source table (default: *)",
+    "ignore": "columns that are not the source table's, as patterns with commas between, such as landed_at,_etl*",
+}
+
+SHOWN_BY_RAW_TABLE = ("headers", "header_prefix", "mask_type")
+
+HEADERS = (
+    "change_seq",
+    "change_oper",
+    "change_mask",
+    "stream_position",
+    "operation",
+    "transaction_id",
+    "timestamp",
+    "partition_name",
+)
+"""The header columns that docs/feeds/qlik_change_tables.md names."""
+_DEFAULT_HEADERS = HEADERS[:-1]
+_DEFAULT_PREFIX = "header__"
+_NEEDED = ("change_seq", "change_oper")
+
+
+def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
+    """The tables whose change tables a schema has.
+
+    Raises:
+        LakeError: the schema cannot be read.
+        ValueError: an option cannot be used; the message says why.
+    """
+    named = options.get("change_tables", "*__ct")
+    load = options.get("load", "*")
+    ignored = [pattern.strip() for pattern in options.get("ignore", "").split(",") if pattern.strip()]
+    if named.count("*") != 1:
+        raise ValueError(f"option change_tables must have one *, the name of the source table, got '{named}'")
+    if load != "none" and load.count("*") != 1:
+        raise ValueError(f"option load must be none or have one *, the name of the source table, got '{load}'")
+    there = lake.tables(schema)
+    by_name = {table.lower(): table for table in there}
+    before, after = (re.escape(part) for part in named.split("*"))
+    is_change_table = re.compile(f"{before}(.+){after}", re.IGNORECASE)
+    names = {table: match[1] for table in there if (match := is_change_table.fullmatch(table))}
+    taken = {name.lower() for name in names.values()}
+    tables: list[FoundTable] = []
+    loads: list[FurtherEntry] = []
+    troubles: list[Trouble] = []
+    for identifier, name in names.items():
+        loaded = None if load == "none" else by_name.get(load.replace("*", name).lower())
+        if loaded in names:
+            loaded = None
+        try:
+            settings, columns = _change_table(lake.columns(schema, identifier), ignored)
+            if loaded:
+                types = {name.lower(): data_type for name, data_type in lake.columns(schema, loaded)}
+        except (LakeError, ValueError) as error:
+            troubles.append(Trouble(f"{schema}.{identifier}", f"{error}; left out"))
+            continue
+        reads: Sequence[str] = ()
+        if loaded:
+            missing = [column for column, _ in columns if column.lower() not in types]
+            if missing:
+                troubles.append(
+                    Trouble(
+                        f"{schema}.{loaded}",
+                        f"lacks {', '.join(missing)}, which {identifier} has; {name} is written without its load",
+                    )
+                )
+            else:
+                entry = _free(f"{name}_full", taken)
+                loads.append(FurtherEntry(entry, loaded, f"The full load of {name}."))
+                settings = {"snapshot": entry, **settings}
+                reads = (entry,)
+                columns = [(column, better_type(landed, types[column.lower()])) for column, landed in columns]
+        tables.append(
+            FoundTable(name, identifier, settings, [_declared(column, landed) for column, landed in columns], (), reads)
+        )
+    return Found(tables, loads, troubles)
+
+
+def _change_table(
+    landed: Sequence[tuple[str, str]], ignored: Sequence[str]
+) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """The settings of a change table, and the source's columns.
+
+    Raises:
+        ValueError: it is no change table that can be read; the message says why.
+    """
+    prefix = _prefix(landed)
+    headers: list[str] = []
+    types: dict[str, str] = {}
+    columns: list[tuple[str, str]] = []
+    for name, data_type in landed:
+        header = name.lower().removeprefix(prefix.lower())
+        if (
+            name.lower().startswith(prefix.lower())
+            and header in HEADERS
+            and header not in headers
+            and (prefix or not columns)
+        ):
+            headers.append(header)
+            types[header] = data_type
+        elif not any(matches(name, pattern) for pattern in ignored):
+            columns.append((name, data_type))
+    if not is_text(types["change_seq"]):
+        raise ValueError(
+            f"{prefix}change_seq must land as text, lands as {types['change_seq']}: a number cannot hold it"
+        )
+    unknown = [name for name, _ in columns if prefix and name.lower().startswith(prefix.lower())]
+    if unknown:
+        raise ValueError(
+            f"{', '.join(unknown)} begins as header columns do, and is none that is known;"
+            " a mask counts it: land the change table without it, or give it to option ignore where there is no mask"
+        )
+    settings: dict[str, Any] = {}
+    if tuple(headers) != _DEFAULT_HEADERS:
+        settings["headers"] = headers
+    if prefix != _DEFAULT_PREFIX:
+        settings["header_prefix"] = prefix
+    mask = types.get("change_mask", "binary")
+    if is_text(mask):
+        settings["mask_type"] = "string"
+    elif mask != "binary":
+        raise ValueError(f"{prefix}change_mask must land as binary or text, lands as {mask}")
+    return settings, columns
+
+
+def _prefix(landed: Sequence[tuple[str, str]]) -> str:
+    """What the names of the header columns begin with."""
+    names = {name.lower() for name, _ in landed}
+    for name, _ in landed:
+        prefix = name[: len(name) - len("change_seq")]
+        if name.lower().endswith("change_seq") and all(f"{prefix}{header}".lower() in names for header in _NEEDED):
+            return prefix
+    raise ValueError("has no columns …change_seq and …change_oper, so it is no change table")
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name.lower() in taken:
+        name += "_"
+    return name
+
+
+def _declared(name: str, landed: str) -> FoundColumn:
+    """A column as it is declared: some types land that none can be declared with, and are read as text."""
+    kind = landed.lower()
+    if can_be_declared(landed):
+        return FoundColumn(name, landed)
+    if kind == "void":
+        return FoundColumn(name, "string", "lands without a type")
+    if kind.startswith(("interval", "string collate")):
+        return FoundColumn(name, "string")
+    return FoundColumn(name, landed)
