@@ -14,7 +14,7 @@
         ) %}
     {% else %}
         {% set settings = change_tables.format_settings(given.format) %}
-        {% do found.extend(change_tables._setting_mistakes(given, settings)) %}
+        {% do found.extend(change_tables._setting_mistakes(given, settings, change_tables.declared_columns(node))) %}
         {% do found.extend(change_tables._column_mistakes(node, given.format)) %}
         {% if not found %}
             {% do found.extend(change_tables._reference_mistakes(node, given)) %}
@@ -45,7 +45,7 @@
 
 
 {#- Each setting by itself: known, given where required, of its type, one of its values. -#}
-{% macro _setting_mistakes(given, settings) %}
+{% macro _setting_mistakes(given, settings, columns) %}
     {% set found = [] %}
     {% for name in given.keys() if name not in settings %}
         {% do found.append(
@@ -64,6 +64,9 @@
             {% do found.append("`" ~ name ~ "` must be true or false, got " ~ change_tables.shown_value(value)) %}
         {% elif value is not none and setting.type == 'number' and (value is not number or value is boolean or value < 0) %}
             {% do found.append("`" ~ name ~ "` must be a number of 0 or more, got " ~ change_tables.shown_value(value)) %}
+        {% elif name == 'key' and value == [] %}
+            {#- as the generator writes a table whose key it cannot tell -#}
+            {% do found.append("`key` must name the columns that identify a row, got []; declared: " ~ columns | map(attribute='name') | join(', ')) %}
         {% elif value is not none and setting.type == 'names' and not change_tables._is_list_of_names(value) %}
             {% do found.append("`" ~ name ~ "` must be a list of names, each once, got " ~ change_tables.shown_value(value)) %}
         {% elif value is not none and 'values' in setting %}

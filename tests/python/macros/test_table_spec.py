@@ -53,7 +53,11 @@ MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
     "no_key": ({"format": "qlik_change_tables"}, COLUMNS, "`key` must be given"),
     "null_key": (FORMAT | {"key": None}, COLUMNS, "`key` must be given"),
     "key_is_text": (FORMAT | {"key": "id"}, COLUMNS, "`key` must be a list of names, each once, got 'id'"),
-    "empty_key": (FORMAT | {"key": []}, COLUMNS, "`key` must be a list of names, each once, got []"),
+    "empty_key": (
+        FORMAT | {"key": []},
+        COLUMNS,
+        "`key` must name the columns that identify a row, got []; declared: id, name",
+    ),
     "key_twice": (
         FORMAT | {"key": ["id", "ID"]},
         COLUMNS,
