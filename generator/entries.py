@@ -9,7 +9,7 @@ from typing import Any
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from generator.data_types import canonical_type, is_text, widens
-from generator.formats import FORMATS, own_key, shown_settings_of
+from generator.formats import FORMATS, own_key
 from generator.found import FoundColumn, FoundTable, FurtherEntry, Lake, LakeError, Trouble
 from generator.keys import key_of
 from generator.names import needs_quotes
@@ -68,8 +68,10 @@ class Entries:
         found = {column.name.lower(): column for column in table.columns}
         key = [str(name).lower() for name in settings_of(entry).get("key") or ()]
         for name, column in declared.items():
-            if name not in found:
+            if name not in found and self._format.columns_are_seen:
                 rebuilds.append(Trouble(place, f"column {column['name']} is declared, and is no longer there"))
+            elif name not in found:
+                self._plan.notes.append(f"{place}: column {column['name']} is in no row that was looked at")
             elif column["name"] != found[name].name:
                 rebuilds.append(Trouble(place, f"column {found[name].name} is declared as {column['name']}"))
         order = [name for name in declared if name in found]
@@ -81,7 +83,7 @@ class Entries:
         for name, column in found.items():
             if name not in declared:
                 at = [str(other["name"]).lower() for other in columns].index(previous) + 1 if previous else 0
-                insert(columns, at, _column(column, columns))
+                insert(columns, at, _column(column, columns[max(at - 1, 0)] if columns else None))
                 _note(columns, at, column.note)
                 changes.append(f"column {column.name} {column.data_type} is new")
             else:
@@ -98,8 +100,10 @@ class Entries:
         if was and widens(was, column.data_type, is_key):
             declared["data_type"] = scalar(column.data_type)
             return [f"column {column.name} is {column.data_type}, was {was}"]
-        if is_text(column.data_type):
-            self._plan.kept_types += 1  # what a text is read as is a person's choice
+        if is_text(column.data_type) or column.note:
+            self._plan.kept_types += (
+                1  # what a text is read as is a person's choice, and a note says that it is a guess
+            )
             return []
         self._plan.rebuilds.append(
             Trouble(place, f"column {column.name} is {column.data_type}, is declared as {was or 'no type'}")
@@ -107,7 +111,7 @@ class Entries:
         return []
 
     def _compare_settings(self, spec: CommentedMap, table: FoundTable, place: str) -> None:
-        for name in shown_settings_of(self._wish.format):
+        for name in self._format.shown:
             if spec.get(name) != table.settings.get(name):
                 shown, was = (_shown(given.get(name)) for given in (table.settings, spec))
                 self._plan.rebuilds.append(Trouble(place, f"{name} is {shown}, is declared as {was}"))
@@ -245,13 +249,13 @@ def _quote_identifier(entry: CommentedMap, identifier: str) -> None:
         entry["quoting"] = in_one_line({"identifier": True})
 
 
-def _column(column: FoundColumn, beside: CommentedSeq | None = None) -> CommentedMap:
-    """A declared column, in one line unless the others of the entry take several."""
+def _column(column: FoundColumn, beside: CommentedMap | None = None) -> CommentedMap:
+    """A declared column, in one line unless the one beside it takes several."""
     declared: dict[str, Any] = {"name": column.name, "data_type": column.data_type}
     if column.meta:
         declared["config"] = {"meta": dict(column.meta)}
     written = in_one_line(declared)
-    if beside and isinstance(beside[0], CommentedMap) and not beside[0].fa.flow_style():
+    if beside is not None and not beside.fa.flow_style():
         written.fa.set_block_style()
     return written
 

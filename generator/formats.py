@@ -25,8 +25,12 @@ class Format:
     """SQL for the staged rows that are rows of the raw table, where there are others: `raw_rows_accounted_for`."""
     rows: str = "raw row of {table}"
     """What a staging model has a row for."""
+    columns_are_seen: bool = True
+    """Whether the raw table has the source's columns: else a reader knows those that some rows have."""
     order_counts: bool = False
     """Whether masks count the declared columns by their order."""
+    shown: Sequence[str] = ()
+    """Settings that say how the raw table is made: where that has changed, an entry is wrong."""
     own_columns: Sequence[str] = ()
     """Columns that the models add for this format alone: no declared column can have their name."""
     own_keys: Mapping[tuple[str, Any], Sequence[str]] | None = None
@@ -37,10 +41,14 @@ RAW_TABLE = "raw table"
 
 FORMATS: Mapping[str, Format] = {
     "goldengate_trail": Format(
-        shared_by=RAW_TABLE, rows="record of {table}", own_columns=("_csn", "_format_type", "_audit_rba", "_audit_pos")
+        shared_by=RAW_TABLE,
+        columns_are_seen=False,
+        rows="record of {table}",
+        own_columns=("_csn", "_format_type", "_audit_rba", "_audit_pos"),
     ),
     "idm_event_log": Format(
         shared_by=RAW_TABLE,
+        columns_are_seen=False,
         rows="event of {table}",
         own_columns=("_event_type", "_column_name", "_old_value", "_new_value", "_table_key"),
     ),
@@ -51,9 +59,14 @@ FORMATS: Mapping[str, Format] = {
         own_columns=("_parts", "_has_tracking"),
         own_keys={("key_from", "recid"): ("_partition_id", "_recid")},
     ),
-    "qlik_change_tables": Format(rows="row of the change table of {table}", order_counts=True),
+    "qlik_change_tables": Format(
+        rows="row of the change table of {table}", order_counts=True, shown=("headers", "header_prefix", "mask_type")
+    ),
     "qlik_kafka": Format(
-        shared_by=RAW_TABLE, needs_a_choice=("topic", "table", "table_column"), rows="message of {table}"
+        shared_by=RAW_TABLE,
+        needs_a_choice=("topic", "table", "table_column"),
+        columns_are_seen=False,
+        rows="message of {table}",
     ),
 }
 
@@ -98,11 +111,6 @@ def reader_of(name: str) -> tuple[Reader, Mapping[str, str]]:
     """The reader of a format, and the meaning of its options."""
     module = import_module(f"generator.{name}")
     return module.read, module.OPTIONS
-
-
-def shown_settings_of(name: str) -> Sequence[str]:
-    """Settings that say how the raw table is made: where it has changed, the entry is wrong."""
-    return getattr(import_module(f"generator.{name}"), "SHOWN_BY_RAW_TABLE", ())
 
 
 def taken_names(name: str) -> frozenset[str]:

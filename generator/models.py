@@ -15,7 +15,7 @@ from generator.found import FoundTable, Trouble
 from generator.names import KINDS, literal, matches, model_name, safe_name
 from generator.plan import Plan, Wish
 from generator.project_files import Project
-from generator.yaml_files import YamlFile, in_one_line, insert, names, prose, scalar
+from generator.yaml_files import YamlFile, in_one_line, insert, list_of, names, prose, scalar
 
 FOLDERS = {"stg": "staging", "dedup": "deduplicated", "current": "current", "history": "history"}
 """Kind of model -> its folder."""
@@ -99,16 +99,9 @@ class Models:
     def _describe(self, model: str, properties: CommentedMap) -> None:
         if self._project.describes(model):
             return
-        models = self._model_list()
+        models = list_of(self._models, "models")
         insert(models, len(models), properties, apart=True)
         self._models.is_changed = True
-
-    def _model_list(self) -> CommentedSeq:
-        if not self._models.data.get("models"):
-            self._models.data["models"] = CommentedSeq()
-        listed = self._models.data["models"]
-        assert isinstance(listed, CommentedSeq)
-        return listed
 
     def _model(self, name: str) -> CommentedMap | None:
         return next((model for model in self._models.data.get("models") or () if model.get("name") == name), None)

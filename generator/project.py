@@ -15,7 +15,7 @@ from generator.models import Models
 from generator.names import model_name, safe_name
 from generator.plan import Plan, Wish
 from generator.project_files import Project, ProjectError, source_of
-from generator.yaml_files import insert, read_yaml, scalar
+from generator.yaml_files import insert, list_of, read_yaml, scalar
 
 _JINJA = re.compile(r"\{\{|\{%|\{#")
 
@@ -90,7 +90,7 @@ class _Planner:
             if mistakes:
                 self._plan.troubles += [Trouble(place, f"{mistake}; left out") for mistake in mistakes]
                 continue
-            raw_tables[name.lower()] = place if table.name == name else f"{place} ({table.name})"
+            raw_tables[name.lower()] = place
             if entry is None:
                 owners[model] = f"the table {table.name}"
                 added.append(table)
@@ -104,10 +104,8 @@ class _Planner:
             source = CommentedMap(
                 name=scalar(self._wish.source), schema=scalar(self._wish.raw_schema), tables=CommentedSeq()
             )
-            self._sources.data.setdefault("sources", CommentedSeq())
-            if self._sources.data["sources"] is None:
-                self._sources.data["sources"] = CommentedSeq()
-            insert(self._sources.data["sources"], len(self._sources.data["sources"]), source)
+            listed = list_of(self._sources, "sources")
+            insert(listed, len(listed), source, apart=True)
         schema = str(source.get("schema") or source["name"])
         if not _JINJA.search(schema) and schema.lower() != self._wish.raw_schema.lower():
             raise ProjectError(
@@ -191,4 +189,6 @@ class _Planner:
                 plan.notes.append(f"{file.path}: its blanks are written anew, since an entry in it changes")
             plan.files[file.path] = file.text
         if plan.kept_types:
-            plan.notes.append(f"{plan.kept_types} columns land as text and are declared otherwise: left as they are")
+            plan.notes.append(
+                f"{plan.kept_types} columns land as text, or as what is a guess, and are declared otherwise: left"
+            )

@@ -16,8 +16,6 @@ OPTIONS: Mapping[str, str] = {
     "ignore": "columns that are not the source table's, as patterns with commas between, such as landed_at,_etl*",
 }
 
-SHOWN_BY_RAW_TABLE = ("headers", "header_prefix", "mask_type")
-
 HEADERS = (
     "change_seq",
     "change_oper",
@@ -63,21 +61,15 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
             loaded = None
         try:
             settings, columns = _change_table(lake.columns(schema, identifier), ignored)
-            if loaded:
-                types = {name.lower(): data_type for name, data_type in lake.columns(schema, loaded)}
         except (LakeError, ValueError) as error:
             troubles.append(Trouble(f"{schema}.{identifier}", f"{error}; left out"))
             continue
         reads: Sequence[str] = ()
         if loaded:
-            missing = [column for column, _ in columns if column.lower() not in types]
-            if missing:
-                troubles.append(
-                    Trouble(
-                        f"{schema}.{loaded}",
-                        f"lacks {', '.join(missing)}, which {identifier} has; {name} is written without its load",
-                    )
-                )
+            try:
+                types = _types_of_load(lake.columns(schema, loaded), columns, identifier)
+            except (LakeError, ValueError) as error:
+                troubles.append(Trouble(f"{schema}.{loaded}", f"{error}; {name} is written without its load"))
             else:
                 entry = _free(f"{name}_full", taken)
                 loads.append(FurtherEntry(entry, loaded, f"The full load of {name}."))
@@ -135,6 +127,21 @@ def _change_table(
     elif mask != "binary":
         raise ValueError(f"{prefix}change_mask must land as binary or text, lands as {mask}")
     return settings, columns
+
+
+def _types_of_load(
+    landed: Sequence[tuple[str, str]], columns: Sequence[tuple[str, str]], change_table: str
+) -> dict[str, str]:
+    """Name in small letters -> type.
+
+    Raises:
+        ValueError: the load lacks columns of the change table.
+    """
+    types = {name.lower(): data_type for name, data_type in landed}
+    missing = [name for name, _ in columns if name.lower() not in types]
+    if missing:
+        raise ValueError(f"lacks {', '.join(missing)}, which {change_table} has")
+    return types
 
 
 def _prefix(landed: Sequence[tuple[str, str]]) -> str:

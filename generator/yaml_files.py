@@ -73,6 +73,16 @@ def read_yaml(path: Path) -> YamlFile:
     return YamlFile(path, data, text)
 
 
+def list_of(file: YamlFile, name: str) -> CommentedSeq:
+    """A list at the top of a file; an empty one is made where there is none."""
+    if not file.data.get(name):
+        file.data[name] = CommentedSeq()
+        if next(iter(file.data)) != name and not file.before:
+            file.data.yaml_set_comment_before_after_key(name, before="\n")
+    listed: CommentedSeq = file.data[name]
+    return listed
+
+
 def _yaml(text: str) -> YAML:
     """A reader and writer that indents as the text does."""
     offsets = [
