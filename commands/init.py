@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import click
 from rich.console import Console
@@ -23,6 +23,14 @@ from generator.yaml_files import YamlFileError
 
 _SHOWN = 20
 """How many lines of a kind are shown; of those that need a hand, all are."""
+
+
+class _Refused(click.ClickException):
+    """What cannot be done; said as every error of the package is."""
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """One line."""
+        click.echo(f"change_tables: {self.message}", file=file or sys.stderr)
 
 
 def _options(command: Callable[..., None]) -> Callable[..., None]:
@@ -94,7 +102,7 @@ def init(dry_run: bool, **given: Any) -> None:
         try:
             plan.write()
         except OSError as error:
-            raise click.ClickException(f"{error.filename}: cannot be written: {error.strerror}") from error
+            raise _Refused(f"{error.filename}: cannot be written: {error.strerror}") from error
     _report(plan, "would be written" if dry_run else "written")
     if plan.troubles:
         sys.exit(1)
@@ -129,7 +137,7 @@ def _plan(given: Mapping[str, Any]) -> Plan:
             finally:
                 lake.close()
     except (LakeError, KeysError, ProjectError, YamlFileError, ValueError) as error:
-        raise click.ClickException(str(error)) from error
+        raise _Refused(str(error)) from error
 
 
 def _wish(given: Mapping[str, Any]) -> Wish:
