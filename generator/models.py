@@ -196,12 +196,14 @@ class Models:
         unclaimed: str,
     ) -> None:
         """The test that each raw row is accounted for: one an entry, or one for all entries of a shared raw table."""
-        for entry in self._tested_alone(group, new):
+        for entry in [entry for entry in new if not self._is_tested_with_others(entry)]:
             spec = spec_of(entry) or CommentedMap()
             counted = self._format.counted if spec.get(self._format.shared_by) else ""
             self._put_account(entry, [], counted, spec)
         together = [entry for entry in group if self._is_tested_with_others(entry)]
-        if not together or not [entry for entry in together if entry in new]:
+        if len(together) < len(group):
+            return  # raw rows of the others are in no model of these
+        if not [entry for entry in together if entry in new]:
             return
         tested = next((entry for entry in together if self._account_of(entry) is not None), together[0])
         beside: list[Any] = [
@@ -218,9 +220,6 @@ class Models:
     def _is_tested_with_others(self, entry: CommentedMap) -> bool:
         shared = self._format.shared_by
         return bool(shared) and (shared == RAW_TABLE or not settings_of(entry).get(shared))
-
-    def _tested_alone(self, group: Sequence[CommentedMap], new: Sequence[CommentedMap]) -> list[CommentedMap]:
-        return [entry for entry in group if not self._is_tested_with_others(entry) and (entry in new)] if group else []
 
     def _named(self, kind: str, entry: CommentedMap) -> str:
         return model_name(kind, self._wish.source, str(entry["name"]))
