@@ -36,6 +36,7 @@ _VALUES = ("name", "note")
 class RawRow:
     """One row of the change table, the key as (history, place), and the batch in which it lands.
 
+    With `oper` "S", it is a row of the load that is taken again in that batch, at its sequence.
     `present` names the columns besides the key that an update has; None: all of them.
     """
 
@@ -266,12 +267,23 @@ def truncate_before_an_exchange() -> list[RawRow]:
     return [replace(row, present=None) for row in [*rows, truncate]]
 
 
-def truncate_after_an_exchange() -> list[RawRow]:
-    """Of full images: an exchange and a truncate after it, in one batch, then another row a batch."""
-    rows = [_told(0, "I", 1, 1, "a"), _told(1, "I", 2, 1, "b"), *_exchange(10, 20, 1)]
-    truncate = replace(_told(25, "T", 0, 1, None), key=(None, None))
-    others = [_told(30, "I", 3, 2, "c"), _told(40, "I", 4, 3, "d")]
-    return [replace(row, present=None) for row in [*rows, truncate, *others]]
+def floors_beside_exchanges() -> list[RawRow]:
+    """Of two histories, an exchange in the first batch, and what ends keys beside it, then another row a batch.
+
+    After the first exchange, a truncate in its batch; after the second, in the next batch a truncate and a load at one
+    sequence; in the last batch a truncate between its halves.
+    """
+    first = [_told(0, "I", 1, 1, "a"), _told(1, "I", 2, 1, "b"), *_exchange(10, 20, 1)]
+    second = [_told(100, "I", 1, 1, "a"), _told(101, "I", 2, 1, "b"), *_exchange(110, 120, 1)]
+    others = [_told(130, "I", 3, 1, "c"), _told(140, "I", 3, 2, "d"), _told(150, "I", 4, 3, "e")]
+    truncates = [_told(25, "T", 0, 1, None), _told(125, "T", 0, 2, None), _told(115, "T", 0, 3, None)]
+    return [
+        *first,
+        *(replace(row, key=(2, row.key[1])) for row in second),
+        *(replace(truncate, key=(None, None)) for truncate in truncates),
+        replace(_told(125, "S", 2, 2, "loaded"), key=(2, 2), changed_at=None),
+        *others,
+    ]
 
 
 def exchange_told_otherwise() -> list[RawRow]:
@@ -358,8 +370,10 @@ HISTORY_QUERY = (
 
 def _changes(landed: Sequence[RawRow]) -> list[Change]:
     befores = {row.seq: row.key for row in landed if row.oper == "B"}
-    operations = {"I": "insert", "U": "update", "D": "delete", "T": "truncate"}
-    changes = []
+    operations = {"I": "insert", "U": "update", "D": "delete", "T": "truncate", "S": "snapshot"}
+    # a load ends what is there, after the truncates of its sequence, and has no time
+    loads = {row.seq for row in landed if row.oper == "S"}
+    changes = [Change(f"{seq}:~", seq, "truncate", {}, (None, None)) for seq in loads]
     for row in landed:
         if row.oper == "B":
             continue

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -31,8 +32,8 @@ from .histories import (
     expected_rows_at_bounds,
     expected_state,
     expected_table,
+    floors_beside_exchanges,
     random_raw_rows,
-    truncate_after_an_exchange,
     truncate_before_an_exchange,
 )
 from .interpreter import Table
@@ -77,6 +78,7 @@ def _rows(seed: int, order: Order, *, partial: bool = False) -> list[RawRow]:
 
 
 PARTIAL = SPEC | {"images": "partial"}
+LOADED = {"snapshot": "loaded", "snapshot_seq": "{{ var('loaded_at', '') }}"}
 PROOFS = [
     Proof(
         Entry("full", SPEC | {"arrival": "batch"}, COLUMNS, MODELS),
@@ -99,8 +101,12 @@ PROOFS = [
         [*truncate_before_an_exchange(), *exchange_told_otherwise()],
     ),
     Proof(
-        Entry("emptied", SPEC, COLUMNS, MODELS),
-        truncate_after_an_exchange(),
+        Entry("emptied", SPEC | LOADED, COLUMNS, MODELS),
+        [replace(row, present=None) for row in floors_beside_exchanges()],
+    ),
+    Proof(
+        Entry("emptied_partial", PARTIAL | LOADED, COLUMNS, MODELS),
+        floors_beside_exchanges(),
     ),
 ]
 
@@ -109,7 +115,7 @@ PROOFS = [
 def project(consumer: Callable[[str], Consumer]) -> Consumer:
     """The tables: of one the log reads what has arrived since its last run, of the other everything."""
     project = consumer("random_histories")
-    project.write([proof.entry for proof in PROOFS])
+    project.write([proof.entry for proof in PROOFS], further_sources=["loaded"])
     for name, moment in (("then", THEN), ("now", datetime.now(UTC))):
         query = f"{{{{ change_tables.as_of(ref('history_feed__partial_in_time'), \"timestamp'{moment}'\") }}}}\n"
         (project.folder / f"models/as_of_{name}.sql").write_text(query)
@@ -126,7 +132,14 @@ KINDS: dict[str, tuple[str, Callable[[Table], set[tuple[Any, ...]]]]] = {
 
 
 def _land(raw: Raw, schema: str, name: str, rows: Sequence[RawRow], batch: int) -> None:
-    raw.insert(f"{schema}_raw.{name}", [row.values for row in rows if row.batch == batch])
+    raw.insert(f"{schema}_raw.{name}", [row.values for row in rows if row.batch == batch and row.oper != "S"])
+
+
+def _load(project: Consumer, raw: Raw, batch: int) -> list[str]:
+    """Land the load of a batch; the options of a run that say at which sequence it was taken."""
+    loads = [row for row in floors_beside_exchanges() if row.oper == "S"]
+    raw.insert(f"{project.schema}_raw.loaded", [list(row.row.values()) for row in loads if row.batch == batch])
+    return ["--vars", json.dumps({"loaded_at": max((row.seq for row in loads if row.batch <= batch), default="")})]
 
 
 def _assert_rows(
@@ -152,8 +165,10 @@ def _differences(expected: set[tuple[Any, ...]], found: Sequence[tuple[Any, ...]
 def _smallest_history(
     raw: Raw, proof: Proof, kind: str, last_batch: int, histories: set[int], scratch: Consumer
 ) -> str:
-    """The fewest raw rows of one of these histories, with all truncates, that still come out wrong."""
+    """The fewest raw rows of one of these histories, with all truncates, that still come out wrong; of a load, all."""
     landed = [row for row in proof.rows if row.batch <= last_batch]
+    if any(row.oper == "S" for row in landed):
+        return "\n".join(map(str, landed))
     of_history = [[row for row in landed if row.key[0] == history] for history in histories]
     truncates = [row for row in landed if row.oper == "T"]
 
@@ -195,7 +210,7 @@ def _assert_models(project: Consumer, raw: Raw, last_batch: int, moment: str, sc
             f" where table_name = '{name}' and code in {FOLDED_REPORTS}"
         )
         expected = expected_reports(expected_table(row for row in proof.rows if row.batch <= last_batch))
-        assert expected or last_batch == BATCHES or name in ("truncated", "emptied"), (
+        assert expected or last_batch == BATCHES or name in ("truncated", "emptied", "emptied_partial"), (
             "rows and bases are missing while halves of the history are"
         )
         assert sorted(reported) == sorted(expected), f"reports {name} {moment}: {_differences(expected, reported)}"
@@ -207,10 +222,12 @@ def test_state_and_history_are_functions_of_the_set_of_changes(
     scratch = consumer("smallest_history")
     for proof in PROOFS:
         raw.create(f"{project.schema}_raw.{proof.entry.name}", RAW_COLUMNS)
+    raw.create(f"{project.schema}_raw.loaded", COLUMNS)
     for batch in range(1, BATCHES + 1):
         for proof in PROOFS:
             _land(raw, project.schema, proof.entry.name, proof.rows, batch)
-        project.dbt("build")
+        loaded = _load(project, raw, batch)
+        project.dbt("build", *loaded)
         _assert_models(project, raw, batch, f"after batch {batch}", scratch)
         if batch == 2:
             assert '"run": "since"' in project.compiled("history_feed__exchanged")
@@ -222,7 +239,7 @@ def test_state_and_history_are_functions_of_the_set_of_changes(
     states = [f"{project.schema}.{kind}_feed__{name}__state" for kind in kinds for name in names]
     versions = [raw.version(table) for table in states]
     logged = [raw.query(LOG.format(project.schema, name)) for name in names]
-    project.dbt("build")
+    project.dbt("build", *loaded)
     assert [raw.version(table) for table in states] == versions, "a build with nothing new has written"
 
     table = expected_table(PROOFS[2].rows)
@@ -238,7 +255,7 @@ def test_state_and_history_are_functions_of_the_set_of_changes(
         assert len(found) == len(expected) > 0, name
         assert set(found) == expected, f"at the bounds of {name}: {_differences(expected, found)}"
 
-    project.dbt("build", "--full-refresh")
+    project.dbt("build", "--full-refresh", *loaded)
     _assert_models(project, raw, BATCHES, "after a full refresh", scratch)
     for name, before in zip(names, logged, strict=True):
         after = raw.query(LOG.format(project.schema, name))
