@@ -64,14 +64,14 @@ floored_events as (
 
     select
         spans.*,
-        {{ 'case when not _is_deleted then ' if spec.images == 'full' }}get(
+        case when not _is_deleted then get(
             filter(
                 floors._ct_floors,
                 floor -> floor._change_seq > spans._change_seq
                 and (spans._ct_next_in_span is null or floor._change_seq <= spans._ct_next_in_span)
             ),
             0
-        ){{ ' end' if spec.images == 'full' }} as _ct_floor
+        ) end as _ct_floor
     from spans
     cross join floors
 
@@ -84,6 +84,9 @@ ended_events as (
         {%- for name in spec.column_names if name not in spec.key %}
         if(_ct_is_floor, null, {{ change_tables.quoted(name) }}) as {{ change_tables.quoted(name) }},
         {%- endfor %}
+        {%- if spec.images == 'partial' and run.exchanges %}
+        _ct_lineage,
+        {%- endif %}
         {%- for name in change_tables.event_columns(spec, run) %}
         if(_ct_is_floor, {{ of_floor.get(name, 'null') }}, {{ name }}) as {{ name }}{{ ',' if not loop.last }}
         {%- endfor %}

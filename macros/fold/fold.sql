@@ -21,9 +21,9 @@ placed_events as (
         max(coalesce(_latest_at, _changed_at)) over in_order as _ct_running_at,
         {%- endif %}
         lead(_change_seq) over in_order as _ct_next_seq
-    from {{ 'overlaid_events' if spec.images == 'partial' else change_tables._row_events(spec, run) }}
+    from {{ 'overlaid_events' if spec.images == 'partial' else change_tables._row_events(run) }}
     {%- if spec.images == 'partial' %}
-    where {{ 'not _ct_takes_covered_row and ' if run.moves }}(_ct_has_lived or _ct_is_known or _change_op <> 'truncate')
+    where _ct_has_lived or _ct_is_known or _change_op <> 'truncate'
     {%- endif %}
     window in_order as (
         partition by {{ change_tables.column_list(spec.key) }}
@@ -43,9 +43,8 @@ folded as (
 
 
 {#-
-    The given events with what truncates and loads ended, and with the row that each is about, or without the ends of covered rows,
-    where that matters. The end of a covered row is no end of its key. So of full images, it is left out before it is seen what a
-    truncate ends. Partial images need it: what it took is at another key.
+    The given events without the ends of covered rows, which are no ends of their keys, where rows may have covered others; then
+    also with what truncates and loads ended.
 -#}
 {% macro row_event_steps(spec, run, log, state) -%}
 {%- set steps = [change_tables.given_event_steps(spec, run, log, state)] -%}
@@ -53,29 +52,19 @@ folded as (
 {%- if run.has_floors -%}
     {%- do steps.append(change_tables.floor_steps(run, log)) -%}
 {%- endif -%}
-{%- if spec.images == 'full' and run.exchanges -%}
-    {%- do steps.append(change_tables.followed_steps(spec, run, events)) -%}
+{%- if run.exchanges -%}
+    {%- do steps.append(change_tables.followed_steps(spec, run)) -%}
     {%- set events = 'followed_events' -%}
 {%- endif -%}
 {%- if run.has_floors -%}
     {%- do steps.append(change_tables.ended_event_steps(spec, run, events)) -%}
-    {%- set events = 'ended_events' -%}
-{%- endif -%}
-{%- if spec.images == 'partial' and run.moves -%}
-    {%- do steps.append(change_tables.followed_steps(spec, run, events)) -%}
 {%- endif -%}
 {{ steps | join(',\n\n') }}
 {%- endmacro %}
 
 
-{% macro _row_events(spec, run) -%}
-    {%- if spec.images == 'partial' and run.moves -%}
-        followed_events
-    {%- elif run.has_floors -%}
-        ended_events
-    {%- else -%}
-        {{ 'followed_events' if spec.images == 'full' and run.exchanges else change_tables.given_events(run) }}
-    {%- endif -%}
+{% macro _row_events(run) -%}
+    {{- 'ended_events' if run.has_floors else 'followed_events' if run.exchanges else change_tables.given_events(run) -}}
 {%- endmacro %}
 
 
@@ -94,7 +83,7 @@ started_events as (
         {%- if spec.orphans != 'insert' %}
         and (_ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert'))
         {%- endif %} as _ct_can_start
-    from {{ change_tables._row_events(spec, run) }}
+    from {{ change_tables._row_events(run) }}
 
 ),
 
@@ -165,9 +154,6 @@ overlaid_events as (
         {{ name }},
         {%- endfor %}
         not _ct_lives as _is_deleted,
-        {%- if run.moves %}
-        _ct_takes_covered_row,
-        {%- endif %}
         _ct_has_lived
     from decided_events
     window in_order as (

@@ -140,35 +140,16 @@ rows_of_events as (
 {%- endmacro %}
 
 
-{#- Whether an event of a step is the one that `rows_of_events` says something of. -#}
-{% macro _is_event(spec, events) -%}
-{{ change_tables.same_key(spec.key, events, 'rows_of_events') }}
-            and {{ events }}._change_seq = rows_of_events._change_seq
-            and {{ events }}._precedence = rows_of_events._precedence
-            and {{ events }}._change_id <=> rows_of_events._change_id
-{%- endmacro %}
-
-
 {#-
-    The events of a step, ending in `followed_events`. Full images: without the ends of covered rows. Partial images: each with the row
-    that it is about, wherever that was before: what a change lacks is at the key where the row was. A row that moves has a name at
-    each key; `_ct_lineage` is the first of them, and none where no move touched the key.
+    The given events without the ends of covered rows, ending in `followed_events`. Partial images also get the row that each is
+    about, wherever that was before: what a change lacks is at the key where the row was. A row that moves has a name at each key;
+    `_ct_lineage` is the first of them, and none where no move touched the key.
 -#}
-{% macro followed_steps(spec, run, given) -%}
+{% macro followed_steps(spec, run) -%}
+{%- set given = change_tables.given_events(run) -%}
 {{ change_tables.row_steps(spec, run, exchanged_only=spec.images == 'full') }},
 
-{% if spec.images == 'full' -%}
-followed_events as (
-
-    select {{ given }}.*
-    from {{ given }}
-    left anti join rows_of_events
-        on
-            {{ change_tables._is_event(spec, given) }}
-            and rows_of_events._ct_takes_covered_row
-
-)
-{%- else -%}
+{% if spec.images == 'partial' -%}
 links as (
 
     select
@@ -206,19 +187,26 @@ lineages as (
 
 ),
 
+{% endif -%}
 followed_events as (
 
     select
-        {{ given }}.*,
-        coalesce(lineages._ct_first_row, rows_of_events._ct_row) as _ct_lineage,
-        coalesce(rows_of_events._ct_takes_covered_row, false) as _ct_takes_covered_row
+        {{ given }}.*
+        {%- if spec.images == 'partial' %},
+        coalesce(lineages._ct_first_row, rows_of_events._ct_row) as _ct_lineage
+        {%- endif %}
     from {{ given }}
     left join rows_of_events
         on
-            {{ change_tables._is_event(spec, given) }}
+            {{ change_tables.same_key(spec.key, given, 'rows_of_events') }}
+            and {{ given }}._change_seq = rows_of_events._change_seq
+            and {{ given }}._precedence = rows_of_events._precedence
+            and {{ given }}._change_id <=> rows_of_events._change_id
+    {%- if spec.images == 'partial' %}
     left join lineages
         on rows_of_events._ct_row = lineages._ct_row
+    {%- endif %}
+    where not coalesce(rows_of_events._ct_takes_covered_row, false)
 
 )
-{%- endif -%}
 {%- endmacro %}

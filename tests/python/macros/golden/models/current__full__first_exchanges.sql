@@ -149,15 +149,16 @@ rows_of_events as (
 
 followed_events as (
 
-    select given_events.*
+    select
+        given_events.*
     from given_events
-    left anti join rows_of_events
+    left join rows_of_events
         on
             given_events.`order` <=> rows_of_events.`order` and given_events.`it's` <=> rows_of_events.`it's`
             and given_events._change_seq = rows_of_events._change_seq
             and given_events._precedence = rows_of_events._precedence
             and given_events._change_id <=> rows_of_events._change_id
-            and rows_of_events._ct_takes_covered_row
+    where not coalesce(rows_of_events._ct_takes_covered_row, false)
 
 ),
 

@@ -326,8 +326,7 @@ followed_events as (
 
     select
         all_events.*,
-        coalesce(lineages._ct_first_row, rows_of_events._ct_row) as _ct_lineage,
-        coalesce(rows_of_events._ct_takes_covered_row, false) as _ct_takes_covered_row
+        coalesce(lineages._ct_first_row, rows_of_events._ct_row) as _ct_lineage
     from all_events
     left join rows_of_events
         on
@@ -337,6 +336,7 @@ followed_events as (
             and all_events._change_id <=> rows_of_events._change_id
     left join lineages
         on rows_of_events._ct_row = lineages._ct_row
+    where not coalesce(rows_of_events._ct_takes_covered_row, false)
 
 ),
 
@@ -420,7 +420,6 @@ overlaid_events as (
         _ct_enters,
         _ct_is_known,
         not _ct_lives as _is_deleted,
-        _ct_takes_covered_row,
         _ct_has_lived
     from decided_events
     window in_order as (
@@ -436,7 +435,7 @@ placed_events as (
         *,
         lead(_change_seq) over in_order as _ct_next_seq
     from overlaid_events
-    where not _ct_takes_covered_row and (_ct_has_lived or _ct_is_known or _change_op <> 'truncate')
+    where _ct_has_lived or _ct_is_known or _change_op <> 'truncate'
     window in_order as (
         partition by `order`, `it's`
         order by _change_seq, _precedence, _change_id

@@ -323,15 +323,16 @@ rows_of_events as (
 
 followed_events as (
 
-    select all_events.*
+    select
+        all_events.*
     from all_events
-    left anti join rows_of_events
+    left join rows_of_events
         on
             all_events.`order` <=> rows_of_events.`order` and all_events.`it's` <=> rows_of_events.`it's`
             and all_events._change_seq = rows_of_events._change_seq
             and all_events._precedence = rows_of_events._precedence
             and all_events._change_id <=> rows_of_events._change_id
-            and rows_of_events._ct_takes_covered_row
+    where not coalesce(rows_of_events._ct_takes_covered_row, false)
 
 ),
 

@@ -137,7 +137,7 @@ placed_events as (
         max(coalesce(_latest_at, _changed_at)) over in_order as _ct_running_at,
         lead(_change_seq) over in_order as _ct_next_seq
     from overlaid_events
-    where (_ct_has_lived or _ct_is_known or _change_op <> 'truncate')
+    where _ct_has_lived or _ct_is_known or _change_op <> 'truncate'
     window in_order as (
         partition by `order`, `it's`
         order by _change_seq, _precedence, _change_id

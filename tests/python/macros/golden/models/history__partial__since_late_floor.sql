@@ -235,14 +235,14 @@ floored_events as (
 
     select
         spans.*,
-        get(
+        case when not _is_deleted then get(
             filter(
                 floors._ct_floors,
                 floor -> floor._change_seq > spans._change_seq
                 and (spans._ct_next_in_span is null or floor._change_seq <= spans._ct_next_in_span)
             ),
             0
-        ) as _ct_floor
+        ) end as _ct_floor
     from spans
     cross join floors
 
@@ -368,7 +368,7 @@ placed_events as (
         max(coalesce(_latest_at, _changed_at)) over in_order as _ct_running_at,
         lead(_change_seq) over in_order as _ct_next_seq
     from overlaid_events
-    where (_ct_has_lived or _ct_is_known or _change_op <> 'truncate')
+    where _ct_has_lived or _ct_is_known or _change_op <> 'truncate'
     window in_order as (
         partition by `order`, `it's`
         order by _change_seq, _precedence, _change_id

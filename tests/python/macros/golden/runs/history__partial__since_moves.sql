@@ -55,12 +55,6 @@ truncates as (select * from the_model),
 
 floors as (select * from the_model),
 
-spans as (select * from the_model),
-
-floored_events as (select * from the_model),
-
-ended_events as (select * from the_model),
-
 touched_keys as (select * from the_model),
 
 touched_events as (select * from the_model),
@@ -81,6 +75,12 @@ traced_links as (select * from the_model),
 lineages as (select * from the_model),
 
 followed_events as (select * from the_model),
+
+spans as (select * from the_model),
+
+floored_events as (select * from the_model),
+
+ended_events as (select * from the_model),
 
 started_events as (select * from the_model),
 

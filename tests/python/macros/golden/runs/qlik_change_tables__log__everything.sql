@@ -256,54 +256,6 @@ floors as (
 
 ),
 
-spans as (
-
-    select
-        *,
-        lead(_change_seq) over (
-            partition by `order`, `it's`
-            order by _change_seq, _precedence, _change_id
-        ) as _ct_next_in_span
-    from given_events
-
-),
-
-floored_events as (
-
-    select
-        spans.*,
-        get(
-            filter(
-                floors._ct_floors,
-                floor -> floor._change_seq > spans._change_seq
-                and (spans._ct_next_in_span is null or floor._change_seq <= spans._ct_next_in_span)
-            ),
-            0
-        ) as _ct_floor
-    from spans
-    cross join floors
-
-),
-
-ended_events as (
-
-    select
-        `order`, `it's`,
-        if(_ct_is_floor, 'truncate', _change_op) as _change_op,
-        if(_ct_is_floor, _ct_floor['_change_seq'], _change_seq) as _change_seq,
-        if(_ct_is_floor, _ct_floor['_changed_at'], _changed_at) as _changed_at,
-        if(_ct_is_floor, _ct_floor['_transaction_id'], _transaction_id) as _transaction_id,
-        if(_ct_is_floor, _ct_floor['_change_id'], _change_id) as _change_id,
-        if(_ct_is_floor, null, _present_columns) as _present_columns,
-        if(_ct_is_floor, 1, _precedence) as _precedence,
-        if(_ct_is_floor, true, _is_deleted) as _is_deleted,
-        if(_ct_is_floor, false, _ct_enters) as _ct_enters,
-        if(_ct_is_floor, false, _ct_is_known) as _ct_is_known
-    from floored_events
-        lateral view explode(if(_ct_floor is null, array(false), array(false, true))) as _ct_is_floor
-
-),
-
 touched_keys as (
 
     select distinct `order`, `it's`
@@ -419,18 +371,67 @@ lineages as (
 followed_events as (
 
     select
-        ended_events.*,
-        coalesce(lineages._ct_first_row, rows_of_events._ct_row) as _ct_lineage,
-        coalesce(rows_of_events._ct_takes_covered_row, false) as _ct_takes_covered_row
-    from ended_events
+        given_events.*,
+        coalesce(lineages._ct_first_row, rows_of_events._ct_row) as _ct_lineage
+    from given_events
     left join rows_of_events
         on
-            ended_events.`order` <=> rows_of_events.`order` and ended_events.`it's` <=> rows_of_events.`it's`
-            and ended_events._change_seq = rows_of_events._change_seq
-            and ended_events._precedence = rows_of_events._precedence
-            and ended_events._change_id <=> rows_of_events._change_id
+            given_events.`order` <=> rows_of_events.`order` and given_events.`it's` <=> rows_of_events.`it's`
+            and given_events._change_seq = rows_of_events._change_seq
+            and given_events._precedence = rows_of_events._precedence
+            and given_events._change_id <=> rows_of_events._change_id
     left join lineages
         on rows_of_events._ct_row = lineages._ct_row
+    where not coalesce(rows_of_events._ct_takes_covered_row, false)
+
+),
+
+spans as (
+
+    select
+        *,
+        lead(_change_seq) over (
+            partition by `order`, `it's`
+            order by _change_seq, _precedence, _change_id
+        ) as _ct_next_in_span
+    from followed_events
+
+),
+
+floored_events as (
+
+    select
+        spans.*,
+        case when not _is_deleted then get(
+            filter(
+                floors._ct_floors,
+                floor -> floor._change_seq > spans._change_seq
+                and (spans._ct_next_in_span is null or floor._change_seq <= spans._ct_next_in_span)
+            ),
+            0
+        ) end as _ct_floor
+    from spans
+    cross join floors
+
+),
+
+ended_events as (
+
+    select
+        `order`, `it's`,
+        _ct_lineage,
+        if(_ct_is_floor, 'truncate', _change_op) as _change_op,
+        if(_ct_is_floor, _ct_floor['_change_seq'], _change_seq) as _change_seq,
+        if(_ct_is_floor, _ct_floor['_changed_at'], _changed_at) as _changed_at,
+        if(_ct_is_floor, _ct_floor['_transaction_id'], _transaction_id) as _transaction_id,
+        if(_ct_is_floor, _ct_floor['_change_id'], _change_id) as _change_id,
+        if(_ct_is_floor, null, _present_columns) as _present_columns,
+        if(_ct_is_floor, 1, _precedence) as _precedence,
+        if(_ct_is_floor, true, _is_deleted) as _is_deleted,
+        if(_ct_is_floor, false, _ct_enters) as _ct_enters,
+        if(_ct_is_floor, false, _ct_is_known) as _ct_is_known
+    from floored_events
+        lateral view explode(if(_ct_floor is null, array(false), array(false, true))) as _ct_is_floor
 
 ),
 
@@ -440,7 +441,7 @@ started_events as (
         *,
         not _is_deleted
         and (_ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _ct_can_start
-    from followed_events
+    from ended_events
 
 ),
 
