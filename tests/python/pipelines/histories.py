@@ -294,6 +294,14 @@ def exchange_told_otherwise() -> list[RawRow]:
     return [replace(row, present=None, key=(2, row.key[1])) for row in [*rows, again]]
 
 
+def changes_before_others() -> list[RawRow]:
+    """A row, and in each later batch an update with another column, which is before its last one, and another row."""
+    rows = [_told(0, "I", 1, 1, "a"), _told(30, "U", 1, 1, "b")]
+    late = [_told(20, "U", 1, 2, None), _told(10, "U", 1, 3, None)]
+    others = [_told(40, "I", 2, 2, "c"), _told(50, "I", 3, 3, "d")]
+    return [*rows, *(replace(row, note=row.seq[-2:], present=frozenset({"note"})) for row in late), *others]
+
+
 def expected_table(landed: Iterable[RawRow]) -> Table:
     """What the models must show after these raw rows."""
     return Table(_changes(list(landed)))

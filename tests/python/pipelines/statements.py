@@ -21,6 +21,7 @@ _AN_HOUR = 3_600_000  # milliseconds, longer than any test waits
 _MARK = re.compile(r"('\{.*\}') as _mark")
 _NODE = re.compile(r'"node_id": "[^".]+\.[^".]+\.([^".]+)')
 _NO_MARK = re.compile(r"(cast\(null as string\)) as _mark")
+_REPLAYED = re.compile(r"(true|false) as _ct_is_replayed")
 
 
 @contextmanager
@@ -50,9 +51,8 @@ def hanging(statement: str, milliseconds: int = _AN_HOUR) -> Rule:
             f"concat(reflect('java.lang.System', 'setProperty', '{statement}', 'hangs'),"
             f" reflect('java.lang.Thread', 'sleep', {milliseconds}L))"
         )
-        held, times = (_MARK if _MARK.search(sql) else _NO_MARK).subn(
-            lambda found: f"if({hang} is null, null, {found[1]}) as _mark", sql
-        )
+        told = next((told for told in (_MARK, _NO_MARK) if told.search(sql)), _REPLAYED)
+        held, times = told.subn(lambda found: f"if({hang} is null, null, {found[1]}){found[0][len(found[1]) :]}", sql)
         assert times == 1, sql
         return held
 

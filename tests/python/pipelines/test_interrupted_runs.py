@@ -22,13 +22,14 @@ import pytest
 from udfs.local_server import local_server
 from udfs.thrift_server import jvms_of
 
-from .consumer import Consumer, Entry
+from .consumer import CALLS, Consumer, Entry
 from .histories import (
     COLUMNS,
     HEADERS,
     HISTORY_QUERY,
     KEY,
     RAW_COLUMNS,
+    changes_before_others,
     expected_history,
     expected_state,
     expected_table,
@@ -44,30 +45,35 @@ pytestmark = pytest.mark.slow
 SCHEMA = "interrupted"
 SPEC = {"format": "qlik_change_tables", "key": KEY, "headers": list(HEADERS), "mask_type": "string"}
 BATCHES = 3
-MANY_CORES = {"spark.master": "local[8]"}  # a statement that hangs keeps a core
+MANY_CORES = {"spark.master": "local[12]"}  # a statement that hangs keeps a core
 
 
 # rows land in the order of change, so that purged rows have no halves that land later
 LANDED = {
     "full": random_raw_rows(seed=3, histories=12, changes=240, batches=BATCHES, order="timely"),
     "partial": random_raw_rows(seed=4, histories=12, changes=240, batches=BATCHES, order="timely", partial=True),
+    "late": changes_before_others(),
 }
 NEW = ("new_log", "new_state")
 LEFT = ("left_log", "left_batch", "left_merge", "left_insert")
 ENTRIES = [
     Entry("full", SPEC | {"arrival": "batch"}, COLUMNS),
     Entry("partial", SPEC | {"images": "partial"}, COLUMNS, WITH_HISTORY),
+    Entry("late", SPEC | {"images": "partial"}, COLUMNS, WITH_HISTORY),
     Entry("busy", TWO_HEADERS | {"arrival": "batch"}, BUSY_COLUMNS),
     *(Entry(name, TWO_HEADERS | {"arrival": "batch"}, BUSY_COLUMNS) for name in (*NEW, *LEFT)),
 ]
 BUSY = f"{SCHEMA}_raw.busy"
 BUSY_RAW = {"header__change_seq": "string", "header__change_oper": "string"} | BUSY_COLUMNS | {"batch": "int"}
+REPLAYING = ["current_feed__late", "history_feed__late", "history_again_feed__late"]
 MODELS = [
     "dedup_feed__full",
     "current_feed__full",
     "dedup_feed__partial",
     "current_feed__partial",
     "history_feed__partial",
+    "dedup_feed__late",
+    *REPLAYING,
 ]
 
 
@@ -93,6 +99,8 @@ class Lake:
             self.project.write_profile()
         else:
             self.project.write(ENTRIES)
+            again = CALLS["history"].format(source="feed", table="late")
+            (self.project.folder / "models/history_again_feed__late.sql").write_text(again)
 
     def land(self, batch: int) -> None:
         """Land a batch of the tables of random rows."""
@@ -136,9 +144,10 @@ class Lake:
         """The folder of a model's table."""
         return self.folder / f"server/warehouse/{SCHEMA}.db/{model}__state"
 
-    def batch_tables(self) -> list[str]:
-        """The tables of new changes that are there."""
-        return [name for _, name, _ in self.raw.query(f"show tables in {SCHEMA} like '*__batch_*'")]
+    def batch_tables(self) -> set[str]:
+        """The models whose tables of new changes or kept events are there."""
+        names = [name for _, name, _ in self.raw.query(f"show tables in {SCHEMA} like '*__batch_*'")]
+        return {name.split("__batch_")[0] for name in names}
 
     def run(self, *options: str, must_succeed: bool = True) -> Any:
         """Build the models, but for the health models, which are views."""
@@ -231,6 +240,7 @@ def test_builds_that_are_killed_are_made_good_by_the_next(lake: Lake) -> None:
         lake.assert_models(1, untouched)
 
     untouched = ["dedup_feed__partial", "current_feed__partial", "history_feed__partial", "current_feed__full"]
+    untouched += REPLAYING
     lake.run_and_kill(
         [
             f"insert into {SCHEMA}.dedup_feed__busy__state",
@@ -238,6 +248,9 @@ def test_builds_that_are_killed_are_made_good_by_the_next(lake: Lake) -> None:
             f"create or replace table {SCHEMA}.current_feed__new_state__state",
             f"insert into {SCHEMA}.dedup_feed__partial__state",
             f"merge into {SCHEMA}.current_feed__full__state",
+            f"create table {SCHEMA}.current_feed__late__batch_",
+            f"insert into {SCHEMA}.history_feed__late__batch_",
+            f"merge into {SCHEMA}.history_again_feed__late__state",
         ],
         when_hanging=wait_for_files,
     )
@@ -245,10 +258,11 @@ def test_builds_that_are_killed_are_made_good_by_the_next(lake: Lake) -> None:
 
     lake.serve()
     lake.assert_models(1, untouched)
-    lake.assert_models(2, ["dedup_feed__full"])
+    lake.assert_models(2, ["dedup_feed__full", "dedup_feed__late"])
+    assert lake.batch_tables() == {"dedup_feed__partial", "current_feed__full", *REPLAYING[1:]}
     lake.run()
     lake.assert_models(2)
-    assert lake.batch_tables() == []
+    assert lake.batch_tables() == set()
     assert lake.busy() == ({10, 50}, {(1, "a"), (2, "b")})
     for name in NEW:
         assert lake.raw.query(f"select id, name from {SCHEMA}.current_feed__{name}") == [(1, "a")]
@@ -324,7 +338,7 @@ def test_of_two_runs_at_once_the_second_to_write_a_table_fails_and_leaves_it_as_
     versions = lake.versions([*MODELS, "dedup_feed__busy", "current_feed__busy"])
     lake.run()
     assert lake.versions([*MODELS, "dedup_feed__busy", "current_feed__busy"]) == versions
-    assert lake.batch_tables() == []
+    assert lake.batch_tables() == set()
 
 
 def test_of_two_statements_at_once_that_add_to_a_log_the_second_to_commit_fails(lake: Lake) -> None:
