@@ -111,10 +111,7 @@ staged_rows as (
         if(_ct_rejection is null, 'accepted', 'rejected') as _status,
         _ct_rejection as _status_reason,
         cast(null as string) as _report,
-        {{ change_tables.place_of_row() }}
-        {%- if bound.arrival %},
-        _ct_arrival
-        {%- endif %}
+        {{ change_tables.place_of_row(bound) }}
     from judged
 
 ),

@@ -13,9 +13,5 @@
 
 
 {% macro precedence(change_op) -%}
-    array_position(array(
-    {%- for name in change_tables._precedences() -%}
-        '{{ name }}'{{ ', ' if not loop.last }}
-    {%- endfor -%}
-    ), {{ change_op }})
+    array_position({{ change_tables.names_array(change_tables._precedences()) }}, {{ change_op }})
 {%- endmacro %}

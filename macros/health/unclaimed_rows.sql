@@ -20,7 +20,7 @@ with {{ change_tables.format_of(specs[0].format).unclaimed_steps(specs) | trim }
 
 select
     _raw_id,
-    _status,
+    if(startswith(_status_reason, 'table_unknown'), 'rejected', 'ignored') as _status,
     _status_reason,
     raw_row
 from unclaimed

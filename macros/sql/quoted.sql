@@ -40,6 +40,18 @@
 {%- endmacro %}
 
 
+{% macro text_literals(texts) -%}
+    {%- for text in texts -%}
+        {{ change_tables.text_literal(text) }}{{ ', ' if not loop.last }}
+    {%- endfor -%}
+{%- endmacro %}
+
+
+{% macro names_array(names) -%}
+    array({{ change_tables.text_literals(names) }})
+{%- endmacro %}
+
+
 {#- A field of a struct. Written with a dot it would look like a column of a table. -#}
 {% macro field_of(value, name) -%}
     {{- value ~ '[' ~ change_tables.text_literal(name) ~ ']' -}}

@@ -2,10 +2,6 @@
 {% macro names_of_ordinals(spec, ordinals) -%}
     transform(
                     filter({{ ordinals }}, ordinal -> ordinal <= {{ spec.column_names | length }}),
-                    ordinal -> element_at(array(
-                    {%- for name in spec.column_names -%}
-                        {{- change_tables.text_literal(name) -}}{{- ', ' if not loop.last -}}
-                    {%- endfor -%}
-                    ), ordinal)
+                    ordinal -> element_at({{ change_tables.names_array(spec.column_names) }}, ordinal)
                 )
 {%- endmacro %}

@@ -7,16 +7,16 @@
     A column is null where its text is null, and missing where its name is not in the map.
 -#}
 
-{#- The types of a table's columns before they are typed: texts, and hex digits for bytes. -#}
-{% macro texts_of_rows(spec) %}
+{#- The types of a table's columns before they are typed: texts, and for bytes hex digits or base64. -#}
+{% macro texts_of_rows(spec, bytes_as='hex') %}
     {% set texts = {} %}
     {% for column in spec.columns %}
         {% set is_binary = change_tables.canonical_type(column.data_type) == 'binary' %}
-        {% do texts.update({column.name | lower: {'name': column.name, 'data_type': 'hex' if is_binary else 'string'}}) %}
+        {% do texts.update({column.name | lower: {'name': column.name, 'data_type': bytes_as if is_binary else 'string'}}) %}
     {% endfor %}
     {% for name in spec.key %}
         {% set is_binary = change_tables.canonical_type(change_tables.column_of(spec, name).data_type) == 'binary' %}
-        {% do texts.update({'_ct_before_' ~ loop.index: {'data_type': 'hex' if is_binary else 'string'}}) %}
+        {% do texts.update({'_ct_before_' ~ loop.index: {'data_type': bytes_as if is_binary else 'string'}}) %}
     {% endfor %}
     {% do return(texts) %}
 {% endmacro %}
@@ -85,6 +85,38 @@
 {%- endmacro %}
 
 
+{#- The step `typed`: of the step `unpacked` the texts of columns as what they are declared, what does not fit, and all else. -#}
+{% macro typed_step(spec, texts) -%}
+typed as (
+
+    select
+    {{- change_tables.typed_columns(spec, texts) }}
+    {%- for name in spec.key %}
+        {{ change_tables.typed_value(change_tables.column_before(spec, name, loop.index), texts) }},
+    {%- endfor %}
+        {{ change_tables.misfit(spec, spec.key, texts) }} as _ct_key_misfit,
+        {{ change_tables.misfit_before(spec, texts) }} as _ct_key_before_misfit,
+        {{ change_tables.misfit(spec, spec.column_names | reject('in', spec.key) | list, texts) }} as _ct_column_misfit,
+        * except ({{ change_tables.column_list(spec.column_names) }}{% for name in spec.key %}, _ct_before_{{ loop.index }}{% endfor %})
+    from unpacked
+
+)
+{%- endmacro %}
+
+
+{#- SQL for `_present_columns`: these `names` where a row is a change that can lack columns. Full images lack none. -#}
+{% macro present_where(spec, is_change, names) -%}
+    {%- if spec.images == 'partial' -%}
+        case
+            when {{ is_change }}
+                then {{ names }}
+        end
+    {%- else -%}
+        cast(null as array<string>)
+    {%- endif -%}
+{%- endmacro %}
+
+
 {#- The declared columns among `names` (SQL for an array), and the key. Null where these are all columns. -#}
 {% macro present_columns(spec, names) -%}
     nullif(
@@ -97,9 +129,4 @@
                     ),
                     {{ change_tables.names_array(spec.key + (spec.column_names | reject('in', spec.key) | list)) }}
                 )
-{%- endmacro %}
-
-
-{% macro names_array(names) -%}
-    array({% for name in names %}{{ change_tables.text_literal(name) }}{{ ', ' if not loop.last }}{% endfor %})
 {%- endmacro %}

@@ -5,7 +5,6 @@
 {% macro stage_goldengate_trail(spec, bound) %}
     {%- set texts = change_tables.texts_of_rows(spec) -%}
     {%- set key = 'struct(' ~ change_tables.column_list(spec.key) ~ ')' -%}
-    {%- set others = spec.column_names | reject('in', spec.key) | list -%}
 {{ change_tables.trail_record_steps(spec, bound) }},
 
 unpacked as (
@@ -18,27 +17,13 @@ unpacked as (
         {{ change_tables._trail_text(change_tables.column_of(spec, name), change_tables.text_before(spec, name)) }} as {{ change_tables.quoted('_ct_before_' ~ loop.index) }},
     {%- endfor %}
         {{ change_tables.missing_key_column(spec) }} as _ct_missing_key,
+        {{ change_tables._names_collide(spec) }} as _ct_names_collide,
         *
     from records
 
 ),
 
-typed as (
-
-    select
-    {{- change_tables.typed_columns(spec, texts) }}
-    {%- for name in spec.key %}
-        {{ change_tables.typed_value(change_tables.column_before(spec, name, loop.index), texts) }},
-    {%- endfor %}
-        {{ change_tables.misfit(spec, spec.key, texts) }} as _ct_key_misfit,
-        {{ change_tables.misfit_before(spec, texts) }} as _ct_key_before_misfit,
-        {{ change_tables.misfit(spec, others, texts) }} as _ct_column_misfit,
-        _ct_missing_key,
-        {{ change_tables._names_collide(spec) }} as _ct_names_collide,
-        * except (_ct_missing_key{% for column in spec.columns %}, {{ change_tables.quoted(column.name) }}{% endfor %}{% for name in spec.key %}, _ct_before_{{ loop.index }}{% endfor %})
-    from unpacked
-
-),
+{{ change_tables.typed_step(spec, texts) }},
 
 judged as (
 
@@ -106,14 +91,7 @@ staged_rows as (
         _ct_io_time as _changed_at,
         _transaction_id,
         case when _ct_rejection is null and _ct_other_status is null then _ct_first_position end as _change_id,
-        {%- if spec.images == 'partial' %}
-        case
-            when _ct_rejection is null and _ct_other_status is null and _ct_kind not in ('delete', 'truncate')
-                then {{ change_tables.present_columns(spec, change_tables._names_borne(spec)) }}
-        end as _present_columns,
-        {%- else %}
-        cast(null as array<string>) as _present_columns,
-        {%- endif %}
+        {{ change_tables.present_where(spec, "_ct_rejection is null and _ct_other_status is null and _ct_kind not in ('delete', 'truncate')", change_tables.present_columns(spec, change_tables._names_borne(spec))) }} as _present_columns,
         cast(null as array<string>) as _changed_columns,
         case
             when
@@ -147,11 +125,7 @@ staged_rows as (
             when _ct_rejection is null and _ct_other_status is null and _ct_is_key_update and _ct_row_before is null
                 then 'key_move_without_before: the record says that the key changed, and has no key before'
         end as _report,
-        {{ change_tables.place_of_row() }}
-        {%- if bound.arrival %},
-        _ct_arrival,
-        coalesce(_ct_transaction = 'open', false) as _ct_holds_back
-        {%- endif %}
+        {{ change_tables.place_of_row(bound, holds_back="coalesce(_ct_transaction = 'open', false) as _ct_holds_back") }}
     from judged
 
 ),
@@ -225,7 +199,7 @@ staged_rows as (
         specs[0], specs[0].relation, change_tables.trail_columns(),
         "trails land one row a record, with the fields of its header and its two images as maps"
     ) -%}
-others as (
+unclaimed as (
 
     select /*+ broadcast(io_types) */
         coalesce(
@@ -244,22 +218,9 @@ others as (
         on landed.io_type = io_types.code
     where
         not coalesce(
-            table_name in (
-            {%- for spec in specs -%}
-                {{ change_tables.text_literal(spec.settings.table_name) }}{{ ', ' if not loop.last }}
-            {%- endfor -%}
-            ),
+            table_name in ({{ change_tables.text_literals(specs | map(attribute='settings') | map(attribute='table_name')) }}),
             false
         )
-
-),
-
-unclaimed as (
-
-    select
-        *,
-        if(startswith(_status_reason, 'table_unknown'), 'rejected', 'ignored') as _status
-    from others
 
 )
 {%- endmacro %}

@@ -6,11 +6,7 @@
     {%- set reads = spec.replica is not none -%}
     {%- set others = spec.column_names | reject('in', spec.key) | list -%}
     {%- set names = change_tables._names_as_logged(spec) -%}
-    {%- set texts = {} -%}
-    {%- for column in spec.columns -%}
-        {%- set is_binary = change_tables.canonical_type(column.data_type) == 'binary' -%}
-        {%- do texts.update({column.name | lower: {'name': column.name, 'data_type': 'base64' if is_binary else 'string'}}) -%}
-    {%- endfor -%}
+    {%- set texts = change_tables.texts_of_rows(spec, bytes_as='base64') -%}
     {%- do change_tables.landed_columns(spec, spec.relation, change_tables._event_log_columns(), "event logs land by the names of their columns") -%}
 landed as (
 
@@ -222,10 +218,7 @@ staged_rows as (
         _new_value,
         _table_key,
         cast(null as string) as _report,
-        {{ change_tables.place_of_row() }}
-        {%- if bound.arrival %},
-        _ct_arrival
-        {%- endif %}
+        {{ change_tables.place_of_row(bound) }}
     from decided
     {%- if reads and bound.predicate is not none %}
     where _ct_is_wanted
@@ -476,13 +469,6 @@ answered as (
 {%- endmacro %}
 
 
-{% macro text_literals(names) -%}
-    {%- for name in names -%}
-        {{ change_tables.text_literal(name) }}{{ ', ' if not loop.last }}
-    {%- endfor -%}
-{%- endmacro %}
-
-
 {#- The names of the binary columns, which the log has in Base64. -#}
 {% macro binary_columns(columns) %}
     {% set names = [] %}
@@ -649,7 +635,6 @@ unclaimed as (
 
     select
         coalesce(cast(_ct_landed_row['record_id'] as string), lower(hex(xxhash64(to_json(_ct_landed_row))))) as _raw_id,
-        if(table_name <> '', 'ignored', 'rejected') as _status,
         if(table_name <> '', concat('table_not_declared: ', table_name), 'table_unknown: table_name is null or empty') as _status_reason,
         to_json(_ct_landed_row, {{ change_tables.json_options() }}) as raw_row
     from others

@@ -152,14 +152,7 @@ judged as (
         coalesce(_ct_time, _ct_tracking['_ct_time']) as _changed_at,
         coalesce(_ct_landed_transaction_id, _ct_tracking['_transaction_id']) as _transaction_id,
         case when _ct_rejection is not null or _ct_other_status is null then _change_seq end as _change_id,
-        {%- if spec.images == 'partial' %}
-        case
-            when {{ is_accepted }} and _ct_kind = 'update'
-                then {{ change_tables.present_columns(spec, change_tables._openedge_present_names(spec)) }}
-        end as _present_columns,
-        {%- else %}
-        cast(null as array<string>) as _present_columns,
-        {%- endif %}
+        {{ change_tables.present_where(spec, is_accepted ~ " and _ct_kind = 'update'", change_tables.present_columns(spec, change_tables._openedge_present_names(spec))) }} as _present_columns,
         case when {{ is_accepted }} and _ct_kind <> 'delete' then _ct_named_columns end as _changed_columns,
         {%- if own_key %}
         cast(null as {{ change_tables.key_type(spec) }}) as _key_before,
@@ -192,10 +185,7 @@ judged as (
                 then concat('unknown_field: the field map names ', {{ change_tables._openedge_unknown_fields(change) }}, ', and neither the change table nor the sources file has a column of that name')
             {%- endif %}
         end as _report,
-        {{ change_tables.place_of_row() }}
-        {%- if bound.arrival %},
-        _ct_arrival
-        {%- endif %}
+        {{ change_tables.place_of_row(bound) }}
     from judged
 {%- endmacro %}
 
@@ -293,10 +283,7 @@ judged_tracking_rows as (
         {{ '1' if has_changes else 'cast(null as int)' }} as _parts,
         {{ 'true' if has_changes else 'cast(null as boolean)' }} as _has_tracking,
         cast(null as string) as _report,
-        {{ change_tables.place_of_row() }}
-        {%- if bound.arrival %},
-        {{ '_ct_arrival' if has_changes else 'null as _ct_arrival' }}
-        {%- endif %}
+        {{ change_tables.place_of_row(bound, '_ct_arrival' if has_changes else 'null as _ct_arrival') }}
     from judged_tracking_rows
 {%- endmacro %}
 
@@ -519,7 +506,6 @@ unclaimed as (
 
     select
         {{ change_tables.openedge_tracking_id("coalesce(_ct_landed_table_number, 'null')") }} as _raw_id,
-        if(startswith(_status_reason, 'table_unknown'), 'rejected', 'ignored') as _status,
         _status_reason,
         to_json(_ct_landed_row, {{ change_tables.json_options() }}) as raw_row
     from others

@@ -182,14 +182,7 @@ staged_rows as (
             when _ct_rejection is null and _ct_operation_code <> 'B'
                 then concat_ws(':', _change_seq, _ct_operation_code, {{ change_tables.key_text(spec) }})
         end as _change_id,
-        {%- if spec.images == 'partial' %}
-        case
-            when _ct_operation_code = 'U' and _ct_rejection is null
-                then {{ change_tables._sparse_columns(spec) }}
-        end as _present_columns,
-        {%- else %}
-        cast(null as array<string>) as _present_columns,
-        {%- endif %}
+        {{ change_tables.present_where(spec, "_ct_operation_code = 'U' and _ct_rejection is null", change_tables._sparse_columns(spec)) }} as _present_columns,
         case
             when _ct_operation_code in ('I', 'U') and _ct_rejection is null
                 then {{ change_tables.names_of_ordinals(spec, '_ct_mask_ordinals') }}
@@ -235,10 +228,7 @@ staged_rows as (
                     to_json(_ct_lowest_update_key), ' and ', to_json(_ct_highest_update_key)
                 )
         end as _report,
-        {{ change_tables.place_of_row() }}
-        {%- if bound.arrival %},
-        _ct_arrival
-        {%- endif %}
+        {{ change_tables.place_of_row(bound) }}
     from paired
 
 ),
@@ -317,7 +307,7 @@ staged_rows as (
                     {{- ',' if not loop.last -}}
                     {%- endfor %}
                     )),
-                    array({% for name in spec.column_names %}{{ change_tables.text_literal(name) }}{{ ', ' if not loop.last }}{% endfor %})
+                    {{ change_tables.names_array(spec.column_names) }}
                 )
 {%- endmacro %}
 

@@ -5,11 +5,7 @@
 {% macro stage_qlik_kafka(spec, bound) %}
     {%- set texts = change_tables.texts_of_rows(spec) -%}
     {%- set key = 'struct(' ~ change_tables.column_list(spec.key) ~ ')' -%}
-    {%- set others = spec.column_names | reject('in', spec.key) | list -%}
-    {%- set key_names = [] -%}
-    {%- for name in spec.key -%}
-        {%- do key_names.append(change_tables.text_literal(name)) -%}
-    {%- endfor -%}
+    {%- set names = 'coalesce(_ct_column_names, ' ~ change_tables._declared_ordinals(spec) ~ ')' -%}
 {{ change_tables.kafka_message_steps(spec, bound) }},
 {%- if spec.hold_open_transactions %}
 
@@ -83,10 +79,9 @@ unpacked as (
         try_cast(nullif(_ct_headers['timestamp'], '') as timestamp) as _changed_at,
         _transaction_id,
         _ct_headers['changeMask'] as _ct_landed_mask,
-        decode_change_mask(_ct_headers['changeMask'], 'most_significant_first', 1) as _ct_mask_ordinals,
+        transform(decode_change_mask(_ct_headers['changeMask'], 'most_significant_first', 1), ordinal -> {{ names }}[ordinal]) as _ct_masked_names,
         _ct_headers['columnMask'] as _ct_landed_column_mask,
-        decode_change_mask(_ct_headers['columnMask'], 'most_significant_first', 1) as _ct_column_ordinals,
-        coalesce(_ct_column_names, {{ change_tables._declared_ordinals(spec) }}) as _ct_column_names,
+        transform(decode_change_mask(_ct_headers['columnMask'], 'most_significant_first', 1), ordinal -> {{ names }}[ordinal]) as _ct_present_names,
         _ct_row,
         _ct_row_before is not null as _ct_has_before,
         _raw_id,
@@ -100,42 +95,7 @@ unpacked as (
 
 ),
 
-typed as (
-
-    select
-    {{- change_tables.typed_columns(spec, texts) }}
-    {%- for name in spec.key %}
-        {{ change_tables.typed_value(change_tables.column_before(spec, name, loop.index), texts) }},
-    {%- endfor %}
-        {{ change_tables.misfit(spec, spec.key, texts) }} as _ct_key_misfit,
-        {{ change_tables.misfit_before(spec, texts) }} as _ct_key_before_misfit,
-        {{ change_tables.misfit(spec, others, texts) }} as _ct_column_misfit,
-        _ct_missing_key,
-        _ct_kind,
-        _ct_error,
-        _ct_is_own,
-        _ct_holds_back,
-        _ct_is_open,
-        _ct_operation_code,
-        _ct_landed_code,
-        _change_seq,
-        _ct_landed_time,
-        _changed_at,
-        _transaction_id,
-        _ct_landed_mask,
-        transform(_ct_mask_ordinals, ordinal -> _ct_column_names[ordinal]) as _ct_masked_names,
-        _ct_landed_column_mask,
-        transform(_ct_column_ordinals, ordinal -> _ct_column_names[ordinal]) as _ct_present_names,
-        _ct_row,
-        _ct_has_before,
-        _raw_id,
-        {%- if bound.arrival %}
-        _ct_arrival,
-        {%- endif %}
-        _ct_landed_row
-    from unpacked
-
-),
+{{ change_tables.typed_step(spec, texts) }},
 
 judged as (
 
@@ -196,14 +156,7 @@ staged_rows as (
             when _ct_operation_code = 'R' then concat_ws(':', _change_seq, 'R', _raw_id)
             else concat_ws(':', _change_seq, _ct_operation_code, {{ change_tables.key_text(spec) }})
         end as _change_id,
-        {%- if spec.images == 'partial' %}
-        case
-            when _ct_rejection is null and _ct_operation_code <> 'D'
-                then {{ change_tables._kafka_present_columns(spec) }}
-        end as _present_columns,
-        {%- else %}
-        cast(null as array<string>) as _present_columns,
-        {%- endif %}
+        {{ change_tables.present_where(spec, "_ct_rejection is null and _ct_operation_code <> 'D'", change_tables._kafka_present_columns(spec)) }} as _present_columns,
         case
             when _ct_rejection is null and _ct_operation_code in ('I', 'U')
                 then array_intersect({{ change_tables.names_array(spec.column_names) }}, _ct_masked_names)
@@ -234,14 +187,10 @@ staged_rows as (
         case
             when
                 _ct_rejection is null and _ct_operation_code = 'U' and not _ct_has_before
-                and arrays_overlap(_ct_masked_names, array({{ key_names | join(', ') }}))
+                and arrays_overlap(_ct_masked_names, {{ change_tables.names_array(spec.key) }})
                 then 'key_move_without_before: the mask says that the key changed, and no beforeData has the key before'
         end as _report,
-        {{ change_tables.place_of_row() }}
-        {%- if bound.arrival %},
-        _ct_arrival,
-        _ct_holds_back
-        {%- endif %}
+        {{ change_tables.place_of_row(bound, holds_back='_ct_holds_back') }}
     from judged
 
 ),
@@ -422,7 +371,7 @@ judged as (
             when _ct_reason is not null then _ct_reason
             when _ct_table is not null then concat('table_not_declared: ', _ct_table)
             {%- if none not in topics %}
-            when topic not in ({% for topic in topics | unique(case_sensitive=true) %}{{ change_tables.text_literal(topic) }}{{ ', ' if not loop.last }}{% endfor %})
+            when topic not in ({{ change_tables.text_literals(topics | unique(case_sensitive=true)) }})
                 then concat('table_not_declared: topic ', topic)
             {%- endif %}
             else 'table_unknown: neither headers nor metadata name the table of the message'
@@ -435,7 +384,6 @@ unclaimed as (
 
     select
         _raw_id,
-        if(startswith(_status_reason, 'table_unknown'), 'rejected', 'ignored') as _status,
         _status_reason,
         to_json(_ct_landed_row, {{ change_tables.json_options() }}) as raw_row
     from judged

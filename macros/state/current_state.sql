@@ -18,40 +18,24 @@
         {%- if run.folds %}
 with {{ change_tables.folded_steps(spec, run, log, state) }}
 
-select
-    _change_seq,
-    _change_op,
-    _change_id,
-    _precedence,
-    _is_deleted,
-    _changed_at,
-    _transaction_id,
-    {{ change_tables.column_list(spec.column_names) }}
+select {{ change_tables.column_list(change_tables.state_columns(spec)) }}
 from folded
 where _ct_next_seq is null{{ ' and not _ct_is_known' if spec.images == 'full' }}
         {%- else %}
+            {%- set floor = change_tables.text_literal(run.mark.floor) -%}
+            {%- set columns = change_tables.column_list(change_tables.state_columns(spec)) %}
 with {{ change_tables.new_event_steps(spec, run, log) }},
 
 {% if run.ends_older_keys -%}
--- keys that live and are older than the latest truncate or load
-ended_keys as (
-
-    select
-        {{ change_tables.column_list(spec.column_names) }},
-        {{ change_tables.column_list(change_tables.event_columns(spec, run) | reject('equalto', '_is_deleted') | list) }},
-        true as _is_deleted
-    from {{ state }}
-    where _mark is null and not _is_deleted and _change_seq < {{ change_tables.text_literal(run.mark.floor) }}
-
-),
-
+-- also keys that live and are older than the latest truncate or load
 all_events as (
 
-    select *
+    select {{ columns }}
     from events
     union all
-    select *
-    from ended_keys
+    select {{ columns }}
+    from {{ state }}
+    where _mark is null and not _is_deleted and _change_seq < {{ floor }}
 
 ),
 
@@ -70,18 +54,8 @@ ranked as (
 )
 
 select
-    _change_seq,
-    _change_op,
-    _change_id,
-    _precedence,
-    {% if run.mark.floor -%}
-    _is_deleted or _change_seq < {{ change_tables.text_literal(run.mark.floor) }} as _is_deleted,
-    {%- else -%}
-    _is_deleted,
-    {%- endif %}
-    _changed_at,
-    _transaction_id,
-    {{ change_tables.column_list(spec.column_names) }}
+    {{ '_is_deleted or _change_seq < ' ~ floor ~ ' as ' if run.mark.floor }}_is_deleted,
+    {{ change_tables.column_list(change_tables.state_columns(spec) | reject('equalto', '_is_deleted') | list) }}
 from ranked
 where _ct_rank = 1
         {%- endif -%}

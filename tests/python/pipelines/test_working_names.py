@@ -37,10 +37,10 @@ OF_FORMAT = {
         _sequence _timestamp_misfit
     """,
     "qlik_kafka": """
-        _before_1 _before_2 _body _present_names _column_names _column_ordinals _columns _copy _corrupt _data_schema
+        _before_1 _before_2 _body _present_names _column_names _columns _copy _corrupt _data_schema
         _decoding_error _envelope _error _event_counter _first _has_before _hash _headers _holds_back _is_own
         _is_settled _key_before_misfit _kind _lacks_schema _landed_code _landed_column_mask _landed_events _landed_mask
-        _landed_place _landed_time _last _last_counter _latest _lowest_seq _mask_ordinals _masked_names _may_belong
+        _landed_place _landed_time _last _last_counter _latest _lowest_seq _masked_names _may_belong
         _message _message_schema_name _message_table_name _metadata _metadata_raw_id _missing_key _offset
         _operation_code _position _read_key_before _reason _record _record_text _row _row_before _rows _schema
         _schema_id _schema_name _sequence _server _table _table_name _table_version _task _text _unplaced _version

@@ -231,14 +231,6 @@ folded as (
 
 )
 
-select
-    _change_seq,
-    _change_op,
-    _change_id,
-    _precedence,
-    _is_deleted,
-    _changed_at,
-    _transaction_id,
-    `order`, `it's`, `name with spaces`
+select _change_seq, _change_op, _change_id, _precedence, _is_deleted, _changed_at, _transaction_id, `order`, `it's`, `name with spaces`
 from folded
 where _ct_next_seq is null and not _ct_is_known

@@ -42,13 +42,7 @@ ranked as (
 )
 
 select
-    _change_seq,
-    _change_op,
-    _change_id,
-    _precedence,
     _is_deleted,
-    _changed_at,
-    _transaction_id,
-    `order`, `it's`, `name with spaces`
+    _change_seq, _change_op, _change_id, _precedence, _changed_at, _transaction_id, `order`, `it's`, `name with spaces`
 from ranked
 where _ct_rank = 1

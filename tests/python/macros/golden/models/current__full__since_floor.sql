@@ -28,25 +28,15 @@ events as (
 
 ),
 
--- keys that live and are older than the latest truncate or load
-ended_keys as (
-
-    select
-        `order`, `it's`, `name with spaces`,
-        _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence,
-        true as _is_deleted
-    from lake.current_feed__full__state
-    where _mark is null and not _is_deleted and _change_seq < '20260131120000250000000000000000015'
-
-),
-
+-- also keys that live and are older than the latest truncate or load
 all_events as (
 
-    select *
+    select _change_seq, _change_op, _change_id, _precedence, _is_deleted, _changed_at, _transaction_id, `order`, `it's`, `name with spaces`
     from events
     union all
-    select *
-    from ended_keys
+    select _change_seq, _change_op, _change_id, _precedence, _is_deleted, _changed_at, _transaction_id, `order`, `it's`, `name with spaces`
+    from lake.current_feed__full__state
+    where _mark is null and not _is_deleted and _change_seq < '20260131120000250000000000000000015'
 
 ),
 
@@ -64,13 +54,7 @@ ranked as (
 )
 
 select
-    _change_seq,
-    _change_op,
-    _change_id,
-    _precedence,
     _is_deleted or _change_seq < '20260131120000250000000000000000015' as _is_deleted,
-    _changed_at,
-    _transaction_id,
-    `order`, `it's`, `name with spaces`
+    _change_seq, _change_op, _change_id, _precedence, _changed_at, _transaction_id, `order`, `it's`, `name with spaces`
 from ranked
 where _ct_rank = 1

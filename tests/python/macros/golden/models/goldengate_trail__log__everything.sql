@@ -421,6 +421,7 @@ unpacked as (
                 and not coalesce(map_contains_key(_ct_row_before, 'it\'s'), false)
                 then 'it\'s'
         end as _ct_missing_key,
+        false as _ct_names_collide,
         *
     from records
 
@@ -447,9 +448,7 @@ typed as (
             case when amount is not null and (try_cast(amount as decimal(12, 2)) is null or case when cast(amount as string) rlike '[eE]' then try_cast(amount as double) <> cast(try_cast(amount as decimal(12, 2)) as double) else cast(amount as string) rlike '[.][0-9]{2}[0-9]*[1-9]' end) then concat('column amount: \'', cast(amount as string), '\' is not decimal(12, 2)') end,
             null
         ) as _ct_column_misfit,
-        _ct_missing_key,
-        false as _ct_names_collide,
-        * except (_ct_missing_key, `order`, `it's`, `name with spaces`, amount, _ct_before_1, _ct_before_2)
+        * except (`order`, `it's`, `name with spaces`, amount, _ct_before_1, _ct_before_2)
     from unpacked
 
 ),

@@ -442,6 +442,7 @@ unpacked as (
                 and not coalesce(map_contains_key(_ct_row_before, 'it\'s'), false)
                 then 'it\'s'
         end as _ct_missing_key,
+        false as _ct_names_collide,
         *
     from records
 
@@ -482,9 +483,7 @@ typed as (
             case when bytes rlike '[^0-9A-Fa-f]' or length(bytes) % 2 = 1 then concat('column bytes: \'', cast(bytes as string), '\' is not binary') end,
             null
         ) as _ct_column_misfit,
-        _ct_missing_key,
-        false as _ct_names_collide,
-        * except (_ct_missing_key, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _ct_before_1, _ct_before_2)
+        * except (`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _ct_before_1, _ct_before_2)
     from unpacked
 
 ),

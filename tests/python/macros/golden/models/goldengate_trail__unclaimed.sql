@@ -1,4 +1,4 @@
-with others as (
+with unclaimed as (
 
     select /*+ broadcast(io_types) */
         coalesce(
@@ -21,20 +21,11 @@ with others as (
             false
         )
 
-),
-
-unclaimed as (
-
-    select
-        *,
-        if(startswith(_status_reason, 'table_unknown'), 'rejected', 'ignored') as _status
-    from others
-
 )
 
 select
     _raw_id,
-    _status,
+    if(startswith(_status_reason, 'table_unknown'), 'rejected', 'ignored') as _status,
     _status_reason,
     raw_row
 from unclaimed

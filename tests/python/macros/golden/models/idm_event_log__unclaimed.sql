@@ -16,7 +16,6 @@ unclaimed as (
 
     select
         coalesce(cast(_ct_landed_row['record_id'] as string), lower(hex(xxhash64(to_json(_ct_landed_row))))) as _raw_id,
-        if(table_name <> '', 'ignored', 'rejected') as _status,
         if(table_name <> '', concat('table_not_declared: ', table_name), 'table_unknown: table_name is null or empty') as _status_reason,
         to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) as raw_row
     from others
@@ -25,7 +24,7 @@ unclaimed as (
 
 select
     _raw_id,
-    _status,
+    if(startswith(_status_reason, 'table_unknown'), 'rejected', 'ignored') as _status,
     _status_reason,
     raw_row
 from unclaimed

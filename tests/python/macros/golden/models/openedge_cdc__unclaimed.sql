@@ -31,7 +31,6 @@ unclaimed as (
 
     select
         concat_ws('/', 'tracking', coalesce(_ct_landed_table_number, 'null'), coalesce(case when _ct_sequence >= 0 then lpad(cast(_ct_sequence as string), 19, '0') end, _ct_landed_sequence, 'null'), coalesce(_ct_landed_operation, 'null')) as _raw_id,
-        if(startswith(_status_reason, 'table_unknown'), 'rejected', 'ignored') as _status,
         _status_reason,
         to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) as raw_row
     from others
@@ -40,7 +39,7 @@ unclaimed as (
 
 select
     _raw_id,
-    _status,
+    if(startswith(_status_reason, 'table_unknown'), 'rejected', 'ignored') as _status,
     _status_reason,
     raw_row
 from unclaimed

@@ -218,7 +218,6 @@ unclaimed as (
 
     select
         _raw_id,
-        if(startswith(_status_reason, 'table_unknown'), 'rejected', 'ignored') as _status,
         _status_reason,
         to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) as raw_row
     from judged
@@ -227,7 +226,7 @@ unclaimed as (
 
 select
     _raw_id,
-    _status,
+    if(startswith(_status_reason, 'table_unknown'), 'rejected', 'ignored') as _status,
     _status_reason,
     raw_row
 from unclaimed

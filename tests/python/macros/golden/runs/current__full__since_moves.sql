@@ -66,15 +66,7 @@ placed_events as (select * from the_model),
 
 folded as (select * from the_model)
 
-select
-    _change_seq,
-    _change_op,
-    _change_id,
-    _precedence,
-    _is_deleted,
-    _changed_at,
-    _transaction_id,
-    `order`, `it's`, `name with spaces`
+select _change_seq, _change_op, _change_id, _precedence, _is_deleted, _changed_at, _transaction_id, `order`, `it's`, `name with spaces`
 from folded
 where _ct_next_seq is null and not _ct_is_known
 
