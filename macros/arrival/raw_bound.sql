@@ -58,6 +58,7 @@
     {% endif %}
     {% set knows_lowest_seq = reads_on and 'lowest_seq' in landed %}
     {% set lowest_seq = (landed.lowest_seq_above if skips_settled else landed.lowest_seq) if knows_lowest_seq else none %}
+    {% set others = spec.items() | selectattr(0, 'in', change_tables.format_of(spec.format).other_tables) | selectattr(1) | list %}
     {% set bound = {
         'predicate': predicate,
         'snapshot': snapshot,
@@ -68,7 +69,7 @@
         'highest_seq': highest_seq,
         'is_late': (lowest_seq is not none and lowest_seq <= highest_seq) if knows_lowest_seq else mark is not none,
         'lowest_seq': lowest_seq,
-        'is_read': not has_landed and change_tables._reads_one_table(spec, snapshot),
+        'is_read': not (has_landed or snapshot or others),
         'settled_before': settled_before,
         'log': change_tables.state_relation(this) if mark is not none else none,
         'read_at': run_started_at.strftime('%Y%m%d%H%M%S%f'),
@@ -80,16 +81,6 @@
         {% endif %}
     {% endif %}
     {% do return(bound) %}
-{% endmacro %}
-
-
-{#- Whether a run reads no other table than the raw one: neither a load, nor another entry of the source. -#}
-{% macro _reads_one_table(spec, snapshot) %}
-    {% set others = [] %}
-    {% for setting in change_tables.format_of(spec.format).other_tables if spec[setting] %}
-        {% do others.append(setting) %}
-    {% endfor %}
-    {% do return(not (snapshot or others)) %}
 {% endmacro %}
 
 
@@ -116,7 +107,10 @@
         {% do return({'edge': none}) %}
     {% endif %}
     {% set name = change_tables.quoted(arrival.name) %}
-    {% set from = settled if settled is not none else change_tables._highest_arrival(spec, arrival) %}
+    {#- without the condition Spark cannot answer for dates of a Delta table -#}
+    {% set from = settled if settled is not none else run_query(
+        "select " ~ change_tables.arrival_as_text("max(" ~ name ~ ")", arrival) ~ " from " ~ spec.relation ~ " where " ~ name ~ " is not null"
+    ).rows[0][0] %}
     {% if from is none %}
         {% do return({'edge': none}) %}
     {% endif %}
@@ -141,15 +135,6 @@
         {% do landed.update({'lowest_seq': row['lowest_seq'], 'lowest_seq_above': row['lowest_seq_above']}) %}
     {% endif %}
     {% do return(landed) %}
-{% endmacro %}
-
-
-{#- The highest arrival that has landed, as text. Without the condition Spark cannot answer for dates of a Delta table. -#}
-{% macro _highest_arrival(spec, arrival) %}
-    {% set name = change_tables.quoted(arrival.name) %}
-    {% do return(run_query(
-        "select " ~ change_tables.arrival_as_text("max(" ~ name ~ ")", arrival) ~ " from " ~ spec.relation ~ " where " ~ name ~ " is not null"
-    ).rows[0][0]) %}
 {% endmacro %}
 
 

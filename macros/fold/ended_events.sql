@@ -35,7 +35,7 @@ floors as (
     The events of a step and, for every key that lived when the table was truncated or loaded again, its end by that: the first
     of `floors` after an event and not after the next.
 -#}
-{% macro ended_event_steps(spec, run, events) -%}
+{% macro ended_event_steps(spec, run) -%}
 {%- set of_floor = {
     '_change_op': "'truncate'",
     '_change_seq': "_ct_floor['_change_seq']",
@@ -56,7 +56,7 @@ spans as (
             partition by {{ change_tables.column_list(spec.key) }}
             order by _change_seq, _precedence, _change_id
         ) as _ct_next_in_span
-    from {{ events }}
+    from {{ 'followed_events' if run.exchanges else 'all_events' }}
 
 ),
 

@@ -30,10 +30,10 @@
 
 
 {#-
-    What changes do to keys, as a step of that name: a change sets the row of its key or ends it; one that moved its key
-    has ended the key before as well, by a departure.
+    What changes do to keys: a change sets the row of its key or ends it; one that moved its key has ended the key before as well,
+    by a departure. The last step is `events`, those that the run adds to a state; with `logged_` before, all that the log has.
 -#}
-{% macro event_steps(spec, run, name, changes) -%}
+{% macro event_steps(spec, run, log, prefix='') -%}
 {%- set made = {
     '_precedence': change_tables.precedence('_change_op'), '_is_deleted': "_change_op = 'delete'", '_ct_is_known': 'false',
 } -%}
@@ -47,7 +47,22 @@
 {%- for column, type in change_tables._columns_of_version().items() -%}
     {%- do made.update({column: 'cast(null as ' ~ type ~ ')'}) -%}
 {%- endfor -%}
-{{ name }} as (
+{{ prefix }}changes as (
+
+    select *
+    from {{ log }}
+    where
+        _mark is null
+        and _change_op <> 'truncate'
+        {{- change_tables.touches_row(spec) }}
+        {%- if run.run == 'since' and not prefix %}
+        and _batch_id > '{{ run.mark_before.batch }}'
+        {%- endif %}
+        {{- change_tables.until_mark(run) }}
+
+),
+
+{{ prefix }}events as (
 
     select
     {%- for column in spec.column_names %}
@@ -61,7 +76,7 @@
     {%- for column in change_tables.event_columns(spec, run) %}
         {{ made[column] ~ ' as ' ~ column if column in made else column }}{{ ',' if not loop.last }}
     {%- endfor %}
-    from {{ changes }}
+    from {{ prefix }}changes
     {%- if run.moves %}
         lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
     {%- endif %}
@@ -83,25 +98,4 @@
     {%- if spec.multi_valued %}
         and not coalesce(size(_present_columns) = 0, false)
     {%- endif -%}
-{%- endmacro %}
-
-
-{#- The events that a run adds to a state, ending in `events`. -#}
-{% macro new_event_steps(spec, run, log) -%}
-changes as (
-
-    select *
-    from {{ log }}
-    where
-        _mark is null
-        and _change_op <> 'truncate'
-        {{- change_tables.touches_row(spec) }}
-        {%- if run.run == 'since' %}
-        and _batch_id > '{{ run.mark_before.batch }}'
-        {%- endif %}
-        {{- change_tables.until_mark(run) }}
-
-),
-
-{{ change_tables.event_steps(spec, run, 'events', 'changes') }}
 {%- endmacro %}

@@ -48,23 +48,21 @@ folded as (
 -#}
 {% macro row_event_steps(spec, run, log, state) -%}
 {%- set steps = [change_tables.given_event_steps(spec, run, log, state)] -%}
-{%- set events = change_tables.given_events(run) -%}
 {%- if run.has_floors -%}
     {%- do steps.append(change_tables.floor_steps(run, log)) -%}
 {%- endif -%}
 {%- if run.exchanges -%}
     {%- do steps.append(change_tables.followed_steps(spec, run)) -%}
-    {%- set events = 'followed_events' -%}
 {%- endif -%}
 {%- if run.has_floors -%}
-    {%- do steps.append(change_tables.ended_event_steps(spec, run, events)) -%}
+    {%- do steps.append(change_tables.ended_event_steps(spec, run)) -%}
 {%- endif -%}
 {{ steps | join(',\n\n') }}
 {%- endmacro %}
 
 
 {% macro _row_events(run) -%}
-    {{- 'ended_events' if run.has_floors else 'followed_events' if run.exchanges else change_tables.given_events(run) -}}
+    {{- 'ended_events' if run.has_floors else 'followed_events' if run.exchanges else 'all_events' -}}
 {%- endmacro %}
 
 

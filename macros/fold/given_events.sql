@@ -1,6 +1,6 @@
 {#-
-    All events that the fold of a run takes, ending in the step that `given_events` names: the new ones, and of a run that adds
-    also the last one that the state has folded of each of their keys (`_ct_is_known`).
+    All events that the fold of a run takes, ending in `all_events`: the new ones, and of a run that adds also the last one that
+    the state has folded of each of their keys (`_ct_is_known`).
 
     Where an event may have come late (`run.looks`), the run keeps these events in a table of its own and looks there for such
     (`_ct_is_late`). Where there are any, the keys that they reach are replayed: all that the log has of them is added to that
@@ -8,13 +8,13 @@
 -#}
 {% macro given_event_steps(spec, run, log, state) -%}
 {%- set columns = change_tables.column_list(spec.column_names + change_tables.event_columns(spec, run)) -%}
-{{ change_tables.new_event_steps(spec, run, log) }},
+{{ change_tables.event_steps(spec, run, log) }},
 
 {% if run.run == 'since' -%}
 {{ change_tables._known_event_steps(spec, run, log, state) }},
 
 {% endif -%}
-{{ 'met_events' if run.looks else 'given_events' }} as (
+{{ 'met_events' if run.looks else 'all_events' }} as (
 
     select {{ columns }}
     from events
@@ -32,11 +32,6 @@
 
 {{ change_tables._replayed_event_steps(spec, run, columns, log) }}
 {%- endif -%}
-{%- endmacro %}
-
-
-{% macro given_events(run) -%}
-    {{- 'all_events' if run.looks else 'given_events' -}}
 {%- endmacro %}
 
 
@@ -239,19 +234,7 @@ replayed_keys as (
 
 ),
 
-logged_changes as (
-
-    select *
-    from {{ log }}
-    where
-        _mark is null
-        and _change_op <> 'truncate'
-        {{- change_tables.touches_row(spec) }}
-        {{- change_tables.until_mark(run) }}
-
-),
-
-{{ change_tables.event_steps(spec, run, 'logged_events', 'logged_changes') }},
+{{ change_tables.event_steps(spec, run, log, 'logged_') }},
 
 replayed_events as (
 

@@ -34,23 +34,23 @@ limit 1
 
 {#-
     The steps that end in `rows_of_events`: for the events of the keys that matter, the change that brought their row to the key
-    (`_ct_row`), whether they ended a row that another had covered, and for the event that brought a row, what covered it.
+    (`_ct_row`), whether they ended a row that another had covered, and for the event that brought a row, what covered it. A row
+    whose base is not known does not live, and is there all the same.
 
     exchanged_only   only keys that one transaction both entered and ended: no other key has an end of a covered row
 -#}
 {% macro row_steps(spec, run, exchanged_only) -%}
-{%- set given = change_tables.given_events(run) -%}
 touched_keys as (
 
     {% if exchanged_only -%}
     select {{ change_tables.column_list(spec.key) }}
-    from {{ given }}
+    from all_events
     where _transaction_id is not null and (_ct_enters or _is_deleted)
     group by {{ change_tables.column_list(spec.key) }}, _transaction_id
     having bool_or(_ct_enters) and bool_or(_is_deleted)
     {%- else -%}
     select distinct {{ change_tables.column_list(spec.key) }}
-    from {{ given }}
+    from all_events
     where _ct_enters or _precedence = {{ change_tables.precedence_of('departure') }}
     {%- endif %}
 
@@ -65,9 +65,14 @@ touched_events as (
             given._precedence,
             given._change_id,
             given._transaction_id,
-            {{ change_tables._effect(spec) }} as _ct_effect
+            case
+                when given._precedence = {{ change_tables.precedence_of('truncate') }} then 'empties'
+                when given._precedence in ({{ change_tables.precedence_of('departure') }}, {{ change_tables.precedence_of('delete') }}) then 'takes'
+                when given._ct_enters then 'adds'
+                else 'sets'
+            end as _ct_effect
         )) as _ct_events
-    from {{ given }} as given
+    from all_events as given
     left semi join touched_keys
         on {{ change_tables.same_key(spec.key, 'given', 'touched_keys') }}
     group by {{ change_tables.column_list(spec.key, 'given') }}
@@ -125,28 +130,12 @@ rows_of_events as (
 {%- endmacro %}
 
 
-{#- What an event does to the rows at its key. A row whose base is not known does not live, and is there all the same. -#}
-{% macro _effect(spec) -%}
-    case
-                when given._precedence = {{ change_tables.precedence_of('truncate') }} then 'empties'
-                {%- if spec.images == 'full' %}
-                when given._is_deleted then 'takes'
-                {%- else %}
-                when given._precedence in ({{ change_tables.precedence_of('departure') }}, {{ change_tables.precedence_of('delete') }}) then 'takes'
-                {%- endif %}
-                when given._ct_enters then 'adds'
-                else 'sets'
-            end
-{%- endmacro %}
-
-
 {#-
     The given events without the ends of covered rows, ending in `followed_events`. Partial images also get the row that each is
     about, wherever that was before: what a change lacks is at the key where the row was. A row that moves has a name at each key;
     `_ct_lineage` is the first of them, and none where no move touched the key.
 -#}
 {% macro followed_steps(spec, run) -%}
-{%- set given = change_tables.given_events(run) -%}
 {{ change_tables.row_steps(spec, run, exchanged_only=spec.images == 'full') }},
 
 {% if spec.images == 'partial' -%}
@@ -191,17 +180,17 @@ lineages as (
 followed_events as (
 
     select
-        {{ given }}.*
+        all_events.*
         {%- if spec.images == 'partial' %},
         coalesce(lineages._ct_first_row, rows_of_events._ct_row) as _ct_lineage
         {%- endif %}
-    from {{ given }}
+    from all_events
     left join rows_of_events
         on
-            {{ change_tables.same_key(spec.key, given, 'rows_of_events') }}
-            and {{ given }}._change_seq = rows_of_events._change_seq
-            and {{ given }}._precedence = rows_of_events._precedence
-            and {{ given }}._change_id <=> rows_of_events._change_id
+            {{ change_tables.same_key(spec.key, 'all_events', 'rows_of_events') }}
+            and all_events._change_seq = rows_of_events._change_seq
+            and all_events._precedence = rows_of_events._precedence
+            and all_events._change_id <=> rows_of_events._change_id
     {%- if spec.images == 'partial' %}
     left join lineages
         on rows_of_events._ct_row = lineages._ct_row

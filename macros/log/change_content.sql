@@ -66,14 +66,6 @@
 {%- endmacro %}
 
 
-{#-
-    A hash of the content of a change: of a delete or a truncate, whose other columns do not count, that it is one.
--#}
-{% macro content_hash(spec) -%}
-    if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), {{ change_tables.hash_of([{'name': '_change_op', 'data_type': 'string'}] + change_tables.content_columns(spec)) }})
-{%- endmacro %}
-
-
 {#- Whether the key before that a delivery has replaces the known one: the greater does, or that of the more complete. -#}
 {% macro key_before_wins(spec, one='source', other='target') -%}
     {%- set is_greater -%}

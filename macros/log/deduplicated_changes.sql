@@ -52,7 +52,8 @@ with {{ change_tables.staging_steps(spec, bound) }},
     select
         *,
         {{ change_tables.hash_of(change_tables.delivery_columns(spec)) }} as _row_hash,
-        {{ change_tables.content_hash(spec) }} as _ct_content_hash
+        {#- of a delete or a truncate the other columns do not count #}
+        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), {{ change_tables.hash_of([{'name': '_change_op', 'data_type': 'string'}] + change_tables.content_columns(spec)) }}) as _ct_content_hash
     from staged
     where {{ is_taken }}
 

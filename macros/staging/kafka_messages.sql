@@ -17,13 +17,8 @@
         "messages land one row a Kafka record, as Spark's Kafka source reads them"
     ) -%}
     {%- do change_tables._refuse_avro_as_text(spec, landed) -%}
-    {%- set conditions = [] -%}
-    {%- if spec.topic is not none and not spec.hold_open_transactions -%}
-        {%- do conditions.append('topic = ' ~ change_tables.text_literal(spec.topic)) -%}
-    {%- endif -%}
-    {%- for condition in [bound.predicate, bound.get('until')] if condition is not none -%}
-        {%- do conditions.append(condition) -%}
-    {%- endfor %}
+    {%- set of_topic = 'topic = ' ~ change_tables.text_literal(spec.topic) if spec.topic is not none and not spec.hold_open_transactions else none -%}
+    {%- set conditions = [of_topic, bound.predicate, bound.get('until')] | select | list %}
 landed as (
 
     select

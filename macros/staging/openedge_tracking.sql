@@ -68,25 +68,6 @@
 {%- endmacro %}
 
 
-{#- What is wrong with a tracking row: lines of a `case`. -#}
-{% macro openedge_tracking_rejection() -%}
-{{ change_tables.openedge_sequence_fault() }}
-            when _ct_operation_code = 3
-                then 'unknown_operation: operation 3, a before image, is never in a tracking table'
-            when coalesce(_ct_operation_code, 0) not between 1 and 12
-                then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_landed_operation, '\''), 'null'))
-{%- endmacro %}
-
-
-{#- Why a tracking row is no change of one row: lines of a `case`. -#}
-{% macro openedge_event_reason() -%}
-when _ct_operation_code in (5, 12)
-                then concat('schema_event: ', {{ change_tables.openedge_event('_ct_operation_code') }})
-            when _ct_operation_code between 6 and 11
-                then concat('partition_event: ', {{ change_tables.openedge_event('_ct_operation_code') }}, ', partition ', coalesce(cast(_partition_id as string), 'null'))
-{%- endmacro %}
-
-
 {#- The name of a schema or partition event. -#}
 {% macro openedge_event(operation) -%}
     element_at(map(5, 'field_deleted', 6, 'partition_dropped', 7, 'partition_truncated', 8, 'partition_deallocated', 9, 'tenant_partition_deallocated', 10, 'tenant_partition_dropped', 11, 'merged_partition_dropped', 12, 'field_added'), cast({{ operation }} as int))

@@ -45,7 +45,7 @@ keyed as (
         {%- for name in spec.key %}
         {{ change_tables._text_of_key_column(spec, name) }} as _ct_key_{{ loop.index }},
         {%- endfor %}
-        transform(_ct_parsed_key['pairs'], pair -> {{ change_tables._name_of_column(change_tables._names_of_key(spec, names), "pair['name']") }}) as _ct_named_keys
+        transform(_ct_parsed_key['pairs'], pair -> {{ change_tables._name_of_column(dict(names.items() | selectattr(1, 'in', spec.key)), "pair['name']") }}) as _ct_named_keys
     from landed
 
 ),
@@ -449,16 +449,6 @@ answered as (
 {% endmacro %}
 
 
-{#- Of these names, those of key columns. -#}
-{% macro _names_of_key(spec, names) %}
-    {% set of_key = {} %}
-    {% for logged, name in names.items() if name in spec.key %}
-        {% do of_key.update({logged: name}) %}
-    {% endfor %}
-    {% do return(of_key) %}
-{% endmacro %}
-
-
 {#- The declared column that a logged name means; null where it is none. -#}
 {% macro _name_of_column(names, logged) -%}
     map(
@@ -481,10 +471,7 @@ answered as (
 
 {#- The text of a key column in `table_key`: of a number without the blanks around it. -#}
 {% macro _text_of_key_column(spec, name) -%}
-    {%- set of_column = {} -%}
-    {%- for logged, of in change_tables._names_as_logged(spec).items() if of == name -%}
-        {%- do of_column.update({logged: of}) -%}
-    {%- endfor -%}
+    {%- set of_column = change_tables._names_as_logged(spec).items() | selectattr(1, 'equalto', name) | map(attribute=0) -%}
     {{- change_tables._unpadded(
         spec, name,
         "get(filter(_ct_parsed_key['pairs'], pair -> lower(trim(pair['name'])) in (" ~ change_tables.text_literals(of_column) ~ ")), 0)['value']"

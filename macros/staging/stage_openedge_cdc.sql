@@ -214,7 +214,11 @@ judged_tracking_rows as (
     select
         *,
         case
-            {{ change_tables.openedge_tracking_rejection() }}
+            {{ change_tables.openedge_sequence_fault() }}
+            when _ct_operation_code = 3
+                then 'unknown_operation: operation 3, a before image, is never in a tracking table'
+            when coalesce(_ct_operation_code, 0) not between 1 and 12
+                then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_landed_operation, '\''), 'null'))
             {%- if has_changes %}
             when _ct_timestamp_misfit is not null
                 then concat('value_does_not_fit: ', _ct_timestamp_misfit)
@@ -275,7 +279,10 @@ judged_tracking_rows as (
         end as _status,
         case
             when _ct_rejection is not null then _ct_rejection
-            {{ change_tables.openedge_event_reason() }}
+            when _ct_operation_code in (5, 12)
+                then concat('schema_event: ', {{ change_tables.openedge_event('_ct_operation_code') }})
+            when _ct_operation_code between 6 and 11
+                then concat('partition_event: ', {{ change_tables.openedge_event('_ct_operation_code') }}, ', partition ', coalesce(cast(_partition_id as string), 'null'))
             {%- if not has_changes %}
             else 'change_row_missing: no change row of this sequence has landed'
             {%- endif %}

@@ -26,35 +26,19 @@
     {%- for name in spec.key -%}
         {%- do key_ordinals.append(spec.column_names.index(name) + 1) -%}
     {%- endfor -%}
-{%- if bound.predicate is none %}
-landed as (
+    {%- set is_late = bound.predicate is not none and bound.is_late %}
+{{ 'landed_since' if is_late else 'landed' }} as (
 
     select
         *,
         struct(*) as _ct_landed_row
     from {{ spec.relation }}
-
-),
-{%- elif not bound.is_late %}
-landed as (
-
-    select
-        *,
-        struct(*) as _ct_landed_row
-    from {{ spec.relation }}
+    {%- if bound.predicate is not none %}
     where {{ bound.predicate }}
+    {%- endif %}
 
 ),
-{%- else %}
-landed_since as (
-
-    select
-        *,
-        struct(*) as _ct_landed_row
-    from {{ spec.relation }}
-    where {{ bound.predicate }}
-
-),
+{%- if is_late %}
 
 -- sequences up to the highest of the log: other rows of theirs may have landed before
 late_sequences as (
@@ -103,7 +87,7 @@ typed as (
         cast({{ header.transaction_id or 'null' }} as string) as _transaction_id,
         {{ header.change_mask or 'null' }} as _ct_landed_mask,
         {%- if header.change_mask %}
-        decode_change_mask({{ header.change_mask }}, '{{ change_tables._mask_order(spec) }}', {{ spec.headers | length + 1 }}) as _ct_mask_ordinals,
+        decode_change_mask({{ header.change_mask }}, '{{ spec.mask_order or ('most_significant_first' if spec.mask_type == 'string' else 'least_significant_first') }}', {{ spec.headers | length + 1 }}) as _ct_mask_ordinals,
         {%- else %}
         cast(null as array<int>) as _ct_mask_ordinals,
         {%- endif %}
@@ -185,7 +169,10 @@ staged_rows as (
         {{ change_tables.present_where(spec, "_ct_operation_code = 'U' and _ct_rejection is null", change_tables._sparse_columns(spec)) }} as _present_columns,
         case
             when _ct_operation_code in ('I', 'U') and _ct_rejection is null
-                then {{ change_tables.names_of_ordinals(spec, '_ct_mask_ordinals') }}
+                then transform(
+                    filter(_ct_mask_ordinals, ordinal -> ordinal <= {{ spec.column_names | length }}),
+                    ordinal -> element_at({{ change_tables.names_array(spec.column_names) }}, ordinal)
+                )
         end as _changed_columns,
         case
             when _ct_operation_code <> 'U' or _ct_rejection is not null then null
@@ -272,11 +259,6 @@ staged_rows as (
 {% macro qlik_change_tables_counts_columns(spec) %}
     {% do return('change_mask' in spec.headers) %}
 {% endmacro %}
-
-
-{% macro _mask_order(spec) -%}
-    {{- spec.mask_order or ('most_significant_first' if spec.mask_type == 'string' else 'least_significant_first') -}}
-{%- endmacro %}
 
 
 {% macro _check_mask_type(spec, landed) %}

@@ -58,10 +58,10 @@ unpacked as (
 
     select
     {%- for column in spec.columns %}
-        {{ change_tables._kafka_text(spec, column) }} as {{ change_tables.quoted(column.name) }},
+        {{ change_tables._kafka_exact_text(spec, column, change_tables.text_of_column(spec, column), ['data', 'beforeData']) }} as {{ change_tables.quoted(column.name) }},
     {%- endfor %}
     {%- for name in spec.key %}
-        {{ change_tables._kafka_text_before(spec, name) }} as {{ change_tables.quoted('_ct_before_' ~ loop.index) }},
+        {{ change_tables._kafka_exact_text(spec, change_tables.column_of(spec, name), change_tables.text_before(spec, name), ['beforeData', 'data']) }} as {{ change_tables.quoted('_ct_before_' ~ loop.index) }},
     {%- endfor %}
         {{ change_tables.missing_key_column(spec) }} as _ct_missing_key,
         _ct_kind,
@@ -250,40 +250,21 @@ staged_rows as (
 {% endmacro %}
 
 
-{#- The text of a column in a message. -#}
-{% macro _kafka_text(spec, column) -%}
-    {{- change_tables._kafka_exact_text(spec, column, change_tables.text_of_column(spec, column), ['data', 'beforeData']) -}}
-{%- endmacro %}
-
-
-{#- The text of a key column before. -#}
-{% macro _kafka_text_before(spec, name) -%}
-    {{- change_tables._kafka_exact_text(
-        spec, change_tables.column_of(spec, name), change_tables.text_before(spec, name), ['beforeData', 'data']
-    ) -}}
-{%- endmacro %}
-
-
 {#-
     A text out of a message. Spark's JSON reader makes a double of a long number, which loses digits. So a number for a decimal is
-    read again, digit by digit, from the message itself: in the first of `places` that has it and is not null.
+    read again, digit by digit, from the message itself: in the first of `places` that has it and is not null. A long number
+    is one of more digits than a double keeps.
 -#}
 {% macro _kafka_exact_text(spec, column, text, places) -%}
     {%- if spec.serialization == 'json' and change_tables.canonical_type(column.data_type).startswith('decimal') -%}
         case
-            when {{ text }} is not null and ({{ text }} rlike 'E' or _ct_text rlike {{ change_tables._long_number_pattern(column.name) }})
+            when {{ text }} is not null and ({{ text }} rlike 'E' or _ct_text rlike {{ change_tables.text_literal('"\\Q' ~ column.name ~ '\\E"\\s*:\\s*[-0-9.]{16}') }})
                 then coalesce({{ change_tables._exact_texts(column.name, places) | join(', ') }}, {{ text }})
             else {{ text }}
         end
     {%- else -%}
         {{ text }}
     {%- endif -%}
-{%- endmacro %}
-
-
-{#- A number in a JSON text, under this name, of more digits than a double keeps. -#}
-{% macro _long_number_pattern(name) -%}
-    {{- change_tables.text_literal('"\\Q' ~ name ~ '\\E"\\s*:\\s*[-0-9.]{16}') -}}
 {%- endmacro %}
 
 

@@ -328,10 +328,7 @@ records as (
 
 {#- The records by their headers: of what kind they are, and whether a transaction begins or ends. The last step is `headers`. -#}
 {% macro trail_header_steps(spec, bound) -%}
-{%- set conditions = [] -%}
-{%- for condition in [bound.predicate, bound.get('until')] if condition is not none -%}
-    {%- do conditions.append(condition) -%}
-{%- endfor -%}
+{%- set conditions = [bound.predicate, bound.get('until')] | select | list -%}
 landed as (
 
     select

@@ -24,7 +24,7 @@ where _ct_next_seq is null{{ ' and not _ct_is_known' if spec.images == 'full' }}
         {%- else %}
             {%- set floor = change_tables.text_literal(run.mark.floor) -%}
             {%- set columns = change_tables.column_list(change_tables.state_columns(spec)) %}
-with {{ change_tables.new_event_steps(spec, run, log) }},
+with {{ change_tables.event_steps(spec, run, log) }},
 
 {% if run.ends_older_keys -%}
 -- also keys that live and are older than the latest truncate or load

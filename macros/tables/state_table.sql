@@ -53,11 +53,7 @@
     {%- set file_format = change_tables.state_file_format() -%}
     create {{ 'or replace table' if over else 'table if not exists' }} {{ state }}
     using {{ file_format }}
-    tblproperties (
-    {%- for name, value in change_tables._state_table_properties(file_format, marks_rows).items() -%}
-        '{{ name }}' = '{{ value }}'{{ ', ' if not loop.last }}
-    {%- endfor -%}
-    )
+    tblproperties ({{ change_tables.property_list(change_tables._state_table_properties(file_format, marks_rows)) }})
     {%- if partitioned_by %}
     partitioned by ({{ change_tables.column_list(partitioned_by) }})
     {%- endif %}

@@ -22,7 +22,7 @@
         {% call statement('view') %}
 create or replace view {{ view }}
 {{ described }}
-tblproperties ({{ change_tables._property_list(wanted) }})
+tblproperties ({{ change_tables.property_list(wanted) }})
 as
 {{ query }}
         {% endcall %}
@@ -87,7 +87,7 @@ as
 
 {% macro set_properties_of_view(view, properties) %}
     {% call statement('properties') %}
-        alter view {{ view }} set tblproperties ({{ change_tables._property_list(properties) }})
+        alter view {{ view }} set tblproperties ({{ change_tables.property_list(properties) }})
     {% endcall %}
     {% set all = change_tables.properties_of_view(load_cached_relation(view)) %}
     {% do all.update(properties) %}
@@ -106,7 +106,7 @@ as
 {% endmacro %}
 
 
-{% macro _property_list(properties) -%}
+{% macro property_list(properties) -%}
     {%- for name, text in properties.items() -%}
         '{{ name }}' = '{{ text }}'{{ ', ' if not loop.last }}
     {%- endfor -%}

@@ -30,7 +30,7 @@ events as (
 
 ),
 
-given_events as (
+all_events as (
 
     select `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _ct_is_known
     from events
@@ -73,7 +73,7 @@ floors as (
 touched_keys as (
 
     select `order`, `it's`
-    from given_events
+    from all_events
     where _transaction_id is not null and (_ct_enters or _is_deleted)
     group by `order`, `it's`, _transaction_id
     having bool_or(_ct_enters) and bool_or(_is_deleted)
@@ -91,12 +91,12 @@ touched_events as (
             given._transaction_id,
             case
                 when given._precedence = 1 then 'empties'
-                when given._is_deleted then 'takes'
+                when given._precedence in (3, 7) then 'takes'
                 when given._ct_enters then 'adds'
                 else 'sets'
             end as _ct_effect
         )) as _ct_events
-    from given_events as given
+    from all_events as given
     left semi join touched_keys
         on given.`order` <=> touched_keys.`order` and given.`it's` <=> touched_keys.`it's`
     group by given.`order`, given.`it's`
@@ -150,14 +150,14 @@ rows_of_events as (
 followed_events as (
 
     select
-        given_events.*
-    from given_events
+        all_events.*
+    from all_events
     left join rows_of_events
         on
-            given_events.`order` <=> rows_of_events.`order` and given_events.`it's` <=> rows_of_events.`it's`
-            and given_events._change_seq = rows_of_events._change_seq
-            and given_events._precedence = rows_of_events._precedence
-            and given_events._change_id <=> rows_of_events._change_id
+            all_events.`order` <=> rows_of_events.`order` and all_events.`it's` <=> rows_of_events.`it's`
+            and all_events._change_seq = rows_of_events._change_seq
+            and all_events._precedence = rows_of_events._precedence
+            and all_events._change_id <=> rows_of_events._change_id
     where not coalesce(rows_of_events._ct_takes_covered_row, false)
 
 ),

@@ -29,7 +29,7 @@ events as (
 
 ),
 
-given_events as (
+all_events as (
 
     select `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_is_known
     from events
@@ -41,7 +41,7 @@ started_events as (
     select
         *,
         not _is_deleted as _ct_can_start
-    from given_events
+    from all_events
 
 ),
 

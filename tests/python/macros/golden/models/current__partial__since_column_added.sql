@@ -61,7 +61,7 @@ known_events as (
 
 ),
 
-given_events as (
+all_events as (
 
     select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _form, _precedence, _is_deleted, _ct_is_known
     from events
@@ -77,7 +77,7 @@ started_events as (
         *,
         not _is_deleted
         and (_ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _ct_can_start
-    from given_events
+    from all_events
 
 ),
 

@@ -31,7 +31,7 @@ events as (
 
 ),
 
-given_events as (
+all_events as (
 
     select `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _valid_from, _valid_from_seq, _latest_at, _ct_is_known
     from events
@@ -44,7 +44,7 @@ placed_events as (
         *,
         max(coalesce(_latest_at, _changed_at)) over in_order as _ct_running_at,
         lead(_change_seq) over in_order as _ct_next_seq
-    from given_events
+    from all_events
     window in_order as (
         partition by `order`, `it's`
         order by _change_seq, _precedence, _change_id

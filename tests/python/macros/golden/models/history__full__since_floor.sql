@@ -64,7 +64,7 @@ known_events as (
 
 ),
 
-given_events as (
+all_events as (
 
     select `order`, `it's`, `name with spaces`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _valid_from, _valid_from_seq, _latest_at, _ct_is_known
     from events
@@ -103,7 +103,7 @@ spans as (
             partition by `order`, `it's`
             order by _change_seq, _precedence, _change_id
         ) as _ct_next_in_span
-    from given_events
+    from all_events
 
 ),
 

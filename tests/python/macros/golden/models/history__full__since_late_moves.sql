@@ -265,7 +265,7 @@ touched_events as (
             given._transaction_id,
             case
                 when given._precedence = 1 then 'empties'
-                when given._is_deleted then 'takes'
+                when given._precedence in (3, 7) then 'takes'
                 when given._ct_enters then 'adds'
                 else 'sets'
             end as _ct_effect

@@ -252,7 +252,7 @@ events as (
 
 ),
 
-given_events as (
+all_events as (
 
     select `order`, `it's`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _ct_is_known
     from events
@@ -282,7 +282,7 @@ floors as (
 touched_keys as (
 
     select distinct `order`, `it's`
-    from given_events
+    from all_events
     where _ct_enters or _precedence = 3
 
 ),
@@ -303,7 +303,7 @@ touched_events as (
                 else 'sets'
             end as _ct_effect
         )) as _ct_events
-    from given_events as given
+    from all_events as given
     left semi join touched_keys
         on given.`order` <=> touched_keys.`order` and given.`it's` <=> touched_keys.`it's`
     group by given.`order`, given.`it's`
@@ -394,15 +394,15 @@ lineages as (
 followed_events as (
 
     select
-        given_events.*,
+        all_events.*,
         coalesce(lineages._ct_first_row, rows_of_events._ct_row) as _ct_lineage
-    from given_events
+    from all_events
     left join rows_of_events
         on
-            given_events.`order` <=> rows_of_events.`order` and given_events.`it's` <=> rows_of_events.`it's`
-            and given_events._change_seq = rows_of_events._change_seq
-            and given_events._precedence = rows_of_events._precedence
-            and given_events._change_id <=> rows_of_events._change_id
+            all_events.`order` <=> rows_of_events.`order` and all_events.`it's` <=> rows_of_events.`it's`
+            and all_events._change_seq = rows_of_events._change_seq
+            and all_events._precedence = rows_of_events._precedence
+            and all_events._change_id <=> rows_of_events._change_id
     left join lineages
         on rows_of_events._ct_row = lineages._ct_row
     where not coalesce(rows_of_events._ct_takes_covered_row, false)

@@ -255,7 +255,7 @@ events as (
 
 ),
 
-given_events as (
+all_events as (
 
     select `order`, `it's`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _precedence, _is_deleted, _ct_enters, _ct_is_known
     from events
@@ -285,7 +285,7 @@ floors as (
 touched_keys as (
 
     select distinct `order`, `it's`
-    from given_events
+    from all_events
     where _ct_enters or _precedence = 3
 
 ),
@@ -301,12 +301,12 @@ touched_events as (
             given._transaction_id,
             case
                 when given._precedence = 1 then 'empties'
-                when given._is_deleted then 'takes'
+                when given._precedence in (3, 7) then 'takes'
                 when given._ct_enters then 'adds'
                 else 'sets'
             end as _ct_effect
         )) as _ct_events
-    from given_events as given
+    from all_events as given
     left semi join touched_keys
         on given.`order` <=> touched_keys.`order` and given.`it's` <=> touched_keys.`it's`
     group by given.`order`, given.`it's`

@@ -142,7 +142,7 @@ events as (
 
 ),
 
-given_events as (
+all_events as (
 
     select `order`, `it's`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_is_known
     from events
@@ -155,7 +155,7 @@ started_events as (
         *,
         not _is_deleted
         and (_ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _ct_can_start
-    from given_events
+    from all_events
 
 ),
 
