@@ -27,8 +27,8 @@ COMMANDS: Mapping[str, str] = {
     "server": "udfs.thrift_server",
     "jars": "udfs.jars",
     "doctor": "commands.doctor",
-    "init": "commands.init",
-    "diff": "commands.init",
+    "init": "generator.commands",
+    "diff": "generator.commands",
 }
 """The module of each command. It has the command under the same name."""
 

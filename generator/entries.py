@@ -8,13 +8,13 @@ from typing import Any
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
-from generator.data_types import canonical_type, is_text, widens
-from generator.formats import FORMATS, own_key
-from generator.found import FoundColumn, FoundTable, FurtherEntry, Lake, LakeError, Trouble
-from generator.keys import key_of
-from generator.names import needs_quotes
-from generator.plan import Plan, Wish
-from generator.yaml_files import YamlFile, in_one_line, insert, names, prose, scalar, value
+from .data_types import canonical_type, is_text, widens
+from .formats import FORMATS, own_key
+from .found import FoundColumn, FoundTable, FurtherEntry, Lake, LakeError, Trouble
+from .keys import key_of
+from .names import needs_quotes
+from .plan import Plan, Wish
+from .yaml_files import YamlFile, in_one_line, insert, names, prose, scalar, value
 
 NO_KEY = "which columns identify a row? dbt refuses the project until they are named here"
 """The comment at a key that is not known."""

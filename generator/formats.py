@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from generator.found import Found, Lake
+from .found import Found, Lake
 
 Reader = Callable[[Lake, str, Mapping[str, str]], Found]
 
@@ -109,7 +109,7 @@ WORKING_PREFIX = "_ct_"
 
 def reader_of(name: str) -> tuple[Reader, Mapping[str, str]]:
     """The reader of a format, and the meaning of its options."""
-    module = import_module(f"generator.{name}")
+    module = import_module(f".{name}", __package__)
     return module.read, module.OPTIONS
 
 

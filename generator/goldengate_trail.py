@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from generator.found import Found, FoundColumn, FoundTable, Lake, Trouble
-from generator.raw_tables import (
+from .found import Found, FoundColumn, FoundTable, Lake, Trouble
+from .raw_tables import (
     RAW_TABLES,
     RAW_TABLES_MEANING,
     SAMPLE,
@@ -23,7 +23,7 @@ from generator.raw_tables import (
     text_literal,
     time_of,
 )
-from generator.types_of_feeds import guess_type
+from .types_of_feeds import guess_type
 
 _SAMPLE = 500
 OPTIONS: Mapping[str, str] = {

@@ -9,8 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from generator.found import Found, FoundColumn, FoundTable, FurtherEntry, Lake, LakeError, Trouble
-from generator.raw_tables import (
+from udfs.table_keys import parse_table_key
+
+from .found import Found, FoundColumn, FoundTable, FurtherEntry, Lake, LakeError, Trouble
+from .raw_tables import (
     RAW_TABLES,
     RAW_TABLES_MEANING,
     SAMPLE,
@@ -24,8 +26,7 @@ from generator.raw_tables import (
     text_literal,
     time_of,
 )
-from generator.types_of_feeds import declared_type, guess_type
-from udfs.table_keys import parse_table_key
+from .types_of_feeds import declared_type, guess_type
 
 _SAMPLE = 100
 _TABLE = "{table}"

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from generator.data_types import is_nested
-from generator.found import FoundTable
-from generator.names import matches
+from .data_types import is_nested
+from .found import FoundTable
+from .names import matches
 
 
 class KeysError(Exception):

@@ -6,10 +6,10 @@ import re
 from typing import Any
 
 from pyhive import exc, hive
-from thrift.transport.TTransport import TTransportException  # type: ignore[import-untyped]  # it has no types
+from thrift.transport.TTransport import TTransportException
 
-from generator.found import LakeError
-from generator.names import quoted
+from .found import LakeError
+from .names import quoted
 
 _CUT = re.compile(r"[.]{3} [0-9]+ more fields")
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
-from generator.entries import identifier_of, settings_of, spec_of
-from generator.formats import FORMATS, RAW_TABLE, own_key
-from generator.found import FoundTable, Trouble
-from generator.names import KINDS, literal, matches, model_name, safe_name
-from generator.plan import Plan, Wish
-from generator.project_files import Project
-from generator.yaml_files import YamlFile, in_one_line, insert, list_of, names, prose, scalar
+from .entries import identifier_of, settings_of, spec_of
+from .formats import FORMATS, RAW_TABLE, own_key
+from .found import FoundTable, Trouble
+from .names import KINDS, literal, matches, model_name, safe_name
+from .plan import Plan, Wish
+from .project_files import Project
+from .yaml_files import YamlFile, in_one_line, insert, list_of, names, prose, scalar
 
 FOLDERS = {"stg": "staging", "dedup": "deduplicated", "current": "current", "history": "history"}
 """Kind of model -> its folder."""

@@ -10,8 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from generator.found import Found, FoundColumn, FoundTable, FurtherEntry, Lake, Trouble
-from generator.raw_tables import (
+from udfs.extents import UNKNOWN, split_extent
+
+from .found import Found, FoundColumn, FoundTable, FurtherEntry, Lake, Trouble
+from .raw_tables import (
     RAW_TABLES,
     RAW_TABLES_MEANING,
     SAMPLE,
@@ -28,8 +30,7 @@ from generator.raw_tables import (
     text_literal,
     time_of,
 )
-from generator.types_of_feeds import declared_type, guess_type
-from udfs.extents import UNKNOWN, split_extent
+from .types_of_feeds import declared_type, guess_type
 
 _SAMPLE = 200
 OPTIONS: Mapping[str, str] = {

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from generator.found import Trouble
-from generator.keys import Keys
-from generator.names import matches
+from .found import Trouble
+from .keys import Keys
+from .names import matches
 
 
 @dataclass(frozen=True)

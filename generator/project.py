@@ -7,15 +7,15 @@ from collections.abc import Mapping
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
-from generator.data_types import can_be_declared
-from generator.entries import Entries, identifier_of, spec_of
-from generator.formats import FORMATS, RAW_TABLE, WORKING_PREFIX, own_key, taken_names
-from generator.found import Found, FoundTable, Lake, Trouble
-from generator.models import Models
-from generator.names import model_name, safe_name
-from generator.plan import Plan, Wish
-from generator.project_files import Project, ProjectError, source_of
-from generator.yaml_files import insert, list_of, read_yaml, scalar
+from .data_types import can_be_declared
+from .entries import Entries, identifier_of, spec_of
+from .formats import FORMATS, RAW_TABLE, WORKING_PREFIX, own_key, taken_names
+from .found import Found, FoundTable, Lake, Trouble
+from .models import Models
+from .names import model_name, safe_name
+from .plan import Plan, Wish
+from .project_files import Project, ProjectError, source_of
+from .yaml_files import insert, list_of, read_yaml, scalar
 
 _JINJA = re.compile(r"\{\{|\{%|\{#")
 

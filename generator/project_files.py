@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 from ruamel.yaml.comments import CommentedMap
 
-from generator.yaml_files import YamlFile, read_yaml
+from .yaml_files import YamlFile, read_yaml
 
 
 class ProjectError(Exception):

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from generator.data_types import better_type, can_be_declared, is_text
-from generator.found import Found, FoundColumn, FoundTable, FurtherEntry, Lake, LakeError, Trouble
-from generator.names import matches
+from .data_types import better_type, can_be_declared, is_text
+from .found import Found, FoundColumn, FoundTable, FurtherEntry, Lake, LakeError, Trouble
+from .names import matches
 
 OPTIONS: Mapping[str, str] = {
     "change_tables": "how change tables are named; * is the name of the source table (default: *__ct)",

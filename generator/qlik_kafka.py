@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from generator.found import Found, FoundColumn, FoundTable, FurtherEntry, Lake, Trouble
-from generator.raw_tables import (
+from .found import Found, FoundColumn, FoundTable, FurtherEntry, Lake, Trouble
+from .raw_tables import (
     RAW_TABLES,
     RAW_TABLES_MEANING,
     SAMPLE,

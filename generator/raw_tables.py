@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from generator.found import Lake, LakeError, Trouble
+from .found import Lake, LakeError, Trouble
 
 RAW_TABLES = "raw_tables"
 RAW_TABLES_MEANING = (

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from commands.init import diff, init
+from generator.commands import diff, init
 from generator.found import LakeError
 from generator.lake import ThriftLake
 from tests.python.generator.change_tables import HEADERS, new_project

@@ -578,7 +578,7 @@ def test_a_tracking_table_that_has_changes_of_its_own_beside_change_tables_is_no
         FoundTable("a", "cdc_a", {"tracking": "log"}, columns, ("id",), ("log",)),
         FoundTable("b", "tracking", {"key_from": "recid", "policy_level": 0}, [], ()),
     ]
-    lake = {"cdc_a": {}, "tracking": {}}
+    lake: dict[str, dict[str, str]] = {"cdc_a": {}, "tracking": {}}
     plan = plan_of_found(project, Found(tables, [FurtherEntry("log", "tracking")]), "openedge_cdc", lake)
     assert (plan.new, list(accounts_of(project))) == (["a", "b"], ["stg_shop__a"])
     assert "    'a',\n    'b',\n" in texts(project)["shop/health/unclaimed_shop__tracking.sql"]

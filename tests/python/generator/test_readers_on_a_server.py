@@ -9,9 +9,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from demo.database import TABLES, Column
 from demo.landing import create_table, execute, fetch, insert_rows
@@ -22,9 +24,10 @@ from demo.writers.goldengate_trail import trail_name
 from demo.writers.idm_event_log import DRIVER_USER, LOGGED_TABLES, SCHEMA
 from demo.writers.openedge_cdc import CAPTURED
 from generator import goldengate_trail, idm_event_log, openedge_cdc, qlik_kafka
+from generator.commands import diff, init
 from generator.found import Found, FoundTable
+from generator.lake import ThriftLake
 from generator.raw_tables import relation
-from tests.python.generator.server_lake import ServerLake
 from tests.python.pipelines.consumer import Consumer, Entry
 from udfs.local_server import LocalServer
 
@@ -47,6 +50,21 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
     },
 }
 """The samples are everything, so that a guess is of every value."""
+
+
+class Asked(ThriftLake):
+    """A server that keeps the queries over raw rows."""
+
+    def __init__(self, server: LocalServer) -> None:
+        """Connect."""
+        super().__init__(server.host, server.port)
+        self.asked: list[str] = []
+
+    def query(self, statement: str) -> list[tuple[Any, ...]]:
+        """The rows of a query."""
+        if not statement.startswith(("show", "describe")):
+            self.asked.append(statement)
+        return super().query(statement)
 
 
 @dataclass(frozen=True)
@@ -83,9 +101,10 @@ def fed(server: LocalServer) -> Iterator[Fed]:
     found: dict[str, Found] = {}
     asked: dict[str, Sequence[str]] = {}
     for feed, read in READERS.items():
-        lake = ServerLake(connection)
+        lake = Asked(server)
         found[feed] = read(lake, RAW, OPTIONS.get(feed, {}))
         asked[feed] = lake.asked
+        lake.close()
     yield Fed(connection, server, writers, found, asked)
     connection.close()
 
@@ -305,7 +324,7 @@ def test_the_smallest_feeds_can_be_asked_for_as_well(server: LocalServer) -> Non
         create_table(connection, relation(schema, table), [Column(*item) for item in columns.items()])
         insert_rows(connection, relation(schema, table), rows)
 
-    lake = ServerLake(connection)
+    lake = Asked(server)
     tracking = {"_Source-Table-Number": "string", "_Change-Sequence": "string", "_Operation": "string"}
     land("tracking", tracking, ("7", "1", "1"), ("x", "2", "1"))
     assert [trouble.place for trouble in openedge_cdc.read(lake, schema, {}).troubles] == [f"{schema}.tracking"]
@@ -343,4 +362,34 @@ def test_the_smallest_feeds_can_be_asked_for_as_well(server: LocalServer) -> Non
     land("trail", {**dict.fromkeys(goldengate_trail.RECORD, "string"), "before_data": _MAP, "after_data": _MAP})
     for read in (idm_event_log.read, goldengate_trail.read):
         assert [trouble.place for trouble in read(lake, schema, {}).troubles] == [schema]
+    lake.close()
     connection.close()
+
+
+def test_the_command_writes_projects_of_these_feeds_that_dbt_builds_and_that_are_in_step(
+    fed: Fed, tmp_path: Path
+) -> None:
+    consumer = Consumer(tmp_path / "project", fed.server.port, f"{PROJECT}_init")
+    consumer.write([])
+    for file in (consumer.folder / "models").iterdir():
+        file.unlink()
+    told = {
+        feed: [
+            *("--format", feed, "--source", feed, "--raw-schema", RAW, "--project-dir", str(consumer.folder)),
+            *("--port", str(fed.server.port), "--exclude", "*audit", "--exclude", "table_99"),
+            *(text for name, table in TABLES.items() for text in ("--key", f"{name}:{','.join(table.key)}")),
+            *(text for option in OPTIONS.get(feed, {}).items() for text in ("--option", "=".join(option))),
+        ]
+        for feed in READERS
+    }
+    for arguments in told.values():
+        written = CliRunner().invoke(init, arguments, catch_exceptions=False)
+        assert written.exit_code == 0, written.output
+    consumer.dbt("parse", "--warn-error", "--no-partial-parse")
+    models = [f"+current_{feed}__orders" for feed in READERS]
+    consumer.dbt("build", "--indirect-selection", "buildable", "--select", *models)
+    for feed, arguments in told.items():
+        ((rows,),) = fetch(fed.connection, f"select count(*) from {PROJECT}_init.current_{feed}__orders")
+        assert rows > 0, feed
+        in_step = CliRunner().invoke(diff, arguments, catch_exceptions=False)
+        assert in_step.exit_code == 0, in_step.output

@@ -12,14 +12,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from generator.formats import FORMATS, reader_of
-from generator.found import Found, LakeError
-from generator.keys import Keys, KeysError, parse_rule, read_keys
-from generator.lake import ThriftLake
-from generator.plan import Plan, Wish
-from generator.project import make_plan
-from generator.project_files import Project, ProjectError
-from generator.yaml_files import YamlFileError
+from .formats import FORMATS, reader_of
+from .found import Found, LakeError
+from .keys import Keys, KeysError, parse_rule, read_keys
+from .lake import ThriftLake
+from .plan import Plan, Wish
+from .project import make_plan
+from .project_files import Project, ProjectError
+from .yaml_files import YamlFileError
 
 _SHOWN = 20
 """How many lines of a kind are shown; of those that need a hand, all are."""
