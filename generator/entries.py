@@ -262,7 +262,7 @@ def _column(column: FoundColumn, beside: CommentedMap | None = None) -> Commente
 
 def _note(columns: CommentedSeq, at: int, note: str) -> None:
     if note:
-        columns.yaml_add_eol_comment(note, at)
+        columns.yaml_add_eol_comment(note, at, column=0)
 
 
 def _set_key(spec: CommentedMap, columns: Sequence[str]) -> None:

@@ -501,7 +501,7 @@ def test_entries_of_one_raw_table_have_one_test_together_and_a_model_of_unclaime
     unclaimed = texts(project)["shop/health/unclaimed_shop__trail.sql"]
     assert unclaimed == "{{ change_tables.unclaimed_rows('shop', [\n    'A',\n    'B',\n]) }}\n"
     sources = texts(project)["shop/_shop__sources.yml"]
-    assert "          - {name: id, data_type: bigint}  # a guess\n" in sources
+    assert "          - {name: id, data_type: bigint} # a guess\n" in sources
     assert "          - {name: name, data_type: string, config: {meta: {multi_valued: true}}}\n" in sources
     before = texts(project)
     plan = plan_of_found(project, found_of("A", "B", "C"), "goldengate_trail")
