@@ -79,10 +79,7 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
 def _epilog() -> str:
     lines = ["\b", "Options of the formats:"]
     for name in sorted(FORMATS):
-        try:
-            options = reader_of(name)[1]
-        except ModuleNotFoundError:
-            continue
+        options = reader_of(name)[1]
         lines += [f"  {name}", *(f"    {option}: {meaning}" for option, meaning in options.items())]
     return "\n".join(lines)
 

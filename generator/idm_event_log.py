@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-
-from udfs.table_keys import parse_table_key
 
 from .found import Found, FoundColumn, FoundTable, FurtherEntry, Lake, LakeError, Trouble
 from .raw_tables import (
@@ -27,6 +25,11 @@ from .raw_tables import (
     time_of,
 )
 from .types_of_feeds import declared_type, guess_type
+
+if TYPE_CHECKING or __package__ == "generator":  # a checkout, where the folders are packages at the top
+    from udfs.table_keys import parse_table_key
+else:
+    from ..udfs.table_keys import parse_table_key
 
 _SAMPLE = 100
 _TABLE = "{table}"

@@ -6,11 +6,9 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-
-from udfs.extents import UNKNOWN, split_extent
 
 from .found import Found, FoundColumn, FoundTable, FurtherEntry, Lake, Trouble
 from .raw_tables import (
@@ -31,6 +29,11 @@ from .raw_tables import (
     time_of,
 )
 from .types_of_feeds import declared_type, guess_type
+
+if TYPE_CHECKING or __package__ == "generator":  # a checkout, where the folders are packages at the top
+    from udfs.extents import UNKNOWN, split_extent
+else:
+    from ..udfs.extents import UNKNOWN, split_extent
 
 _SAMPLE = 200
 OPTIONS: Mapping[str, str] = {
