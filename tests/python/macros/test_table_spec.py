@@ -596,7 +596,9 @@ def test_package_server_and_commands_have_one_version(project: Project) -> None:
     assert project.macros("stg_feed__right")("_package_version") == __version__
 
 
-@pytest.mark.parametrize("version", ["0.0.9", "0.1.0", "0.1.9", "0.2.0", "1.0.0", "1.4.2", "2.0.0", "10.1.0"])
+@pytest.mark.parametrize(
+    "version", ["0.0.9", "0.1.0", "0.1.9", "0.2.0", "1.0.0", "1.4.2", "2.0.0", "10.1.0", "0", "1", "dev"]
+)
 def test_macro_and_command_line_agree_which_part_of_a_version_counts(project: Project, version: str) -> None:
     assert project.macros("stg_feed__right")("_compatible_part", version) == compatible_part(version)
 
