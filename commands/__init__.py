@@ -1,1 +1,1 @@
-"""The command line `change-tables`: one file a command."""
+"""The command line `change-tables`: its options, and `doctor`. `main.COMMANDS` says where each command is."""

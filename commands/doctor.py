@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,24 +11,20 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import click
-from pyhive import hive
-from pyhive.exc import Error as HiveError
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
-from thrift.Thrift import TException
-from thrift.transport.TSocket import TSocket
-from thrift.transport.TTransport import TBufferedTransport
-from thrift_sasl import TSaslClientTransport
 
 if TYPE_CHECKING or __package__ == "commands":  # a checkout, where the folders are packages at the top
     from udfs.catalog import CATALOG
+    from udfs.connection import UNREADABLE, Address, NoSessionError, address_options, close_quietly, words_of
     from udfs.jars import JarsError, check_java, jars_folder, java_command, resolved_jars
     from udfs.places import command_name
     from udfs.registration import VERSION_SETTING
     from udfs.version import __version__, compatible_part
 else:
     from ..udfs.catalog import CATALOG
+    from ..udfs.connection import UNREADABLE, Address, NoSessionError, address_options, close_quietly, words_of
     from ..udfs.jars import JarsError, check_java, jars_folder, java_command, resolved_jars
     from ..udfs.places import command_name
     from ..udfs.registration import VERSION_SETTING
@@ -51,8 +46,6 @@ OK, FAULT, NOT_CHECKED = "ok", "fault", "not checked"
 _COLOURS = {OK: "green", FAULT: "bold red", NOT_CHECKED: "dim"}
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 _SERVER = command_name("udfs.thrift_server", "server")
-_UNREADABLE = (HiveError, TException, OSError, ValueError, AssertionError, EOFError)
-"""What PyHive raises, for a server that cannot be read or one that does not speak Thrift."""
 
 
 @dataclass(frozen=True)
@@ -67,57 +60,27 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Target:
-    """Where the server is, and as whom to go there; as in dbt's profile."""
+class Target(Address):
+    """Where the server is, and the schema to write a table in; as in dbt's profile."""
 
-    host: str
-    port: int
-    schema: str
-    auth: str
-    user: str
-    password: str
-    timeout: int
-
-    @property
-    def address(self) -> str:
-        """Host and port."""
-        return f"{self.host}:{self.port}"
-
-    def connect(self) -> Any:
-        """A session, which gives up where the server is silent for longer than the timeout.
-
-        Raises one of `_UNREADABLE`.
-        """
-        wire = TSocket(self.host, self.port)
-        wire.setTimeout(1000 * self.timeout)
-        user, password = self.user or "change_tables", self.password or "none"  # of no password nothing is asked
-        if self.auth == "NOSASL":
-            return hive.connect(thrift_transport=TBufferedTransport(wire), username=user)
-
-        def sasl() -> Any:
-            return hive.get_installed_sasl(self.host, "PLAIN", username=user, password=password)
-
-        return hive.connect(thrift_transport=TSaslClientTransport(sasl, "PLAIN", wire), username=user)
+    schema: str = "change_tables"
 
 
 @click.command(context_settings={"show_default": True})
-@click.option("--host", default="127.0.0.1", envvar="CHANGE_TABLES_HOST", help="Where the server is.")
-@click.option("--port", default=10000, type=click.IntRange(1, 65535), envvar="CHANGE_TABLES_PORT", help="Its port.")
-@click.option("--schema", default="change_tables", envvar="CHANGE_TABLES_SCHEMA", help="Schema to write a table in.")
+@address_options("doctor")
 @click.option(
-    "--auth",
-    default="NONE",
-    type=click.Choice(["NONE", "NOSASL", "LDAP", "CUSTOM"]),
-    envvar="CHANGE_TABLES_AUTH",
-    help="How the server knows its users.",
+    "--schema",
+    default="change_tables",
+    envvar=["CHANGE_TABLES_DOCTOR_SCHEMA", "CHANGE_TABLES_SCHEMA"],
+    help="Schema to write a table in.",
 )
-@click.option("--user", default="", envvar="CHANGE_TABLES_USER", help="User, where the server asks for one.")
-@click.option("--password", default="", envvar="CHANGE_TABLES_PASSWORD", help="Password; better given as a variable.")
 @click.option("--timeout", default=120, type=click.IntRange(1), help="Seconds to wait for an answer of the server.")
-def doctor(**options: Any) -> int:
+@click.help_option(allow_from_autoenv=False)
+@click.pass_context
+def doctor(context: click.Context, **options: Any) -> None:
     """Check this machine and the server, and say for each fault what to do. Ends with 1 where there is one."""
     findings = show(found(Target(**options)), Console(highlight=False))
-    return 1 if any(finding.status == FAULT for finding in findings) else 0
+    context.exit(1 if any(finding.status == FAULT for finding in findings) else 0)
 
 
 def found(target: Target) -> Iterator[Finding]:
@@ -139,11 +102,11 @@ def found(target: Target) -> Iterator[Finding]:
             continue
         try:
             detail, remedy = look(connection.cursor(), target)
-        except _UNREADABLE as error:
-            detail, remedy = _words_of(error), REMEDIES[check]
+        except UNREADABLE as error:
+            detail, remedy = words_of(error), REMEDIES[check]
         yield Finding(check, FAULT if remedy else OK, detail, remedy)
     if connection is not None:
-        _close(connection)
+        close_quietly(connection)
 
 
 def show(findings: Iterable[Finding], console: Console) -> list[Finding]:
@@ -199,22 +162,9 @@ def _cause_and_remedy(error: JarsError) -> tuple[str, str]:
 
 def _connection(target: Target) -> tuple[Any, Finding]:
     try:
-        socket.create_connection((target.host, target.port), timeout=target.timeout).close()
-    except OSError as error:
-        remedy = f"start it with `{_SERVER}`, or correct --host and --port"
-        return None, Finding("server", FAULT, f"nothing answers on {target.address}: {_words_of(error)}", remedy)
-    try:
         return target.connect(), Finding("server", OK, target.address)
-    except _UNREADABLE as error:
-        remedy = "correct --auth, --user and --password, or --port if another program listens there"
-        return None, Finding("server", FAULT, f"no session on {target.address}: {_words_of(error)}", remedy)
-
-
-def _close(connection: Any) -> None:
-    try:
-        connection.close()
-    except _UNREADABLE:
-        return  # what it could say is said
+    except NoSessionError as error:
+        return None, Finding("server", FAULT, error.cause, error.remedy)
 
 
 Found = tuple[str, str]
@@ -306,11 +256,3 @@ def _rows(cursor: Any, statement: str) -> list[tuple[Any, ...]]:
 
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
-
-
-def _words_of(error: BaseException) -> str:
-    """What the server or the system says, on one line of bearable length."""
-    status = getattr(error.args[0], "status", None) if error.args else None
-    said = getattr(status, "errorMessage", None) or getattr(error, "strerror", None) or str(error)
-    line = " ".join((said.strip() or type(error).__name__).splitlines()[0].split())
-    return re.sub(r"^(org\.apache\.hive\.service\.cli\.HiveSQLException: )?(Error running query: )?", "", line)[:300]

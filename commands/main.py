@@ -58,12 +58,13 @@ class _Commands(click.Group):
 
 
 @click.group(cls=_Commands, context_settings={"max_content_width": 100})
-@click.version_option(__version__, message="%(version)s")
+@click.version_option(__version__, message="%(version)s", allow_from_autoenv=False)
 @click.option(
     "--config",
     type=click.Path(path_type=Path),
     help=f"TOML file with options, in sections by command; {CONFIG} of the working directory, where it is there.",
 )
+@click.help_option(allow_from_autoenv=False)
 @click.pass_context
 def change_tables(context: click.Context, config: Path | None) -> None:
     """Raw change tables of replication products as current and history models on Spark: what is around the dbt package.
@@ -81,7 +82,7 @@ def _options_in(file: Path, context: click.Context) -> dict[str, Any]:
         click.ClickException: the file cannot be read, or has a command or an option that is not there.
     """
     try:
-        found = tomllib.loads(file.read_text(encoding="utf-8"))
+        found = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise click.ClickException(f"cannot read {file}: {error.strerror}; correct --config") from None
     except ValueError as error:  # no TOML, or no UTF-8
@@ -91,14 +92,36 @@ def _options_in(file: Path, context: click.Context) -> dict[str, Any]:
         if not command or not isinstance(options, dict):
             sections = ", ".join(f"[{name}]" for name in change_tables.list_commands(context))
             raise click.ClickException(f"{file}: '{section}' must be a section of a command: {sections}")
-        allowed = {option.name: option for option in command.params if isinstance(option, click.Option)}
+        allowed = {
+            option.name: option for option in command.params if isinstance(option, click.Option) and option.expose_value
+        }
         for name, value in options.items():
             if name not in allowed:
                 raise click.ClickException(f"{file}: [{section}] has no option '{name}', only {', '.join(allowed)}")
-            if isinstance(value, dict) or isinstance(value, list) != allowed[name].multiple:
-                kind = "a list" if allowed[name].multiple else "one value"
-                raise click.ClickException(f"{file}: [{section}] {name} must be {kind}, got {value!r}")
+            if must_be := _mistake_in(value, allowed[name]):
+                raise click.ClickException(f"{file}: [{section}] {name} must be {must_be}, got {_in_toml(value)}")
     return found
+
+
+def _mistake_in(value: Any, option: click.Option) -> str:
+    """What a value of a TOML file must be to be one of this option; empty if it is."""
+    if option.multiple:
+        right = isinstance(value, list) and all(isinstance(each, str) for each in value)
+        return "" if right else "a list of texts"
+    if option.is_flag:
+        return "" if isinstance(value, bool) else "true or false"
+    if isinstance(value, str):
+        return ""  # as on the command line: the option says what is wrong with it
+    if isinstance(option.type, click.types.IntParamType):
+        return "" if type(value) is int else "a whole number"
+    return "a text"
+
+
+def _in_toml(value: Any) -> str:
+    """A value as the file has it, or nearly so: dates are shown without quotes, and flags in lower case."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(value) if isinstance(value, str | list | dict) else str(value)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -21,6 +21,11 @@ from .project import make_plan
 from .project_files import Project, ProjectError
 from .yaml_files import YamlFileError
 
+if TYPE_CHECKING or __package__ == "generator":  # a checkout, where the folders are packages at the top
+    from udfs.connection import address_options
+else:
+    from ..udfs.connection import address_options
+
 _SHOWN = 20
 """How many lines of a kind are shown; of those that need a hand, all are."""
 
@@ -34,11 +39,11 @@ class _Refused(click.ClickException):
 
 
 def _options(command: Callable[..., None]) -> Callable[..., None]:
-    """What both commands take."""
+    """What both commands take. The variables and the TOML file have the names of the options."""
     folder = click.Path(file_okay=False, path_type=Path)
     for option in reversed(
         (
-            click.option("--format", "feed", required=True, type=click.Choice(sorted(FORMATS)), help="The feed."),
+            click.option("--format", required=True, type=click.Choice(sorted(FORMATS)), help="The feed."),
             click.option("--source", required=True, help="The name of the source in the sources file."),
             click.option("--raw-schema", required=True, help="The schema of the raw tables."),
             click.option("--project-dir", type=folder, default=Path(), help="The dbt project (default: this folder)."),
@@ -47,14 +52,12 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
             ),
             click.option(
                 "--key",
-                "rules",
                 multiple=True,
                 metavar="PATTERN:COLUMNS",
                 help="Key columns, as in '*:id'; repeatable.",
             ),
             click.option(
                 "--keys",
-                "keys_file",
                 type=click.Path(dir_okay=False, path_type=Path),
                 help="A CSV file with the columns table and key.",
             ),
@@ -62,18 +65,21 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
             click.option("--exclude", multiple=True, metavar="PATTERN", help="Not these tables; repeatable."),
             click.option("--history", multiple=True, metavar="PATTERN", help="Histories of these tables; repeatable."),
             click.option("--freshness-column", default="", help="A raw column, or SQL, that says when a row landed."),
-            click.option(
-                "--option", "given", multiple=True, metavar="NAME=VALUE", help="An option of the format; repeatable."
-            ),
-            click.option("--host", default="127.0.0.1", envvar="CHANGE_TABLES_HOST", show_default=True),
-            click.option("--port", default=10000, type=int, envvar="CHANGE_TABLES_PORT", show_default=True),
-            click.option("--auth", default="NONE", envvar="CHANGE_TABLES_AUTH", show_default=True, help="As in dbt."),
-            click.option("--user", envvar="CHANGE_TABLES_USER", help="The user at the server."),
-            click.option("--password", envvar="CHANGE_TABLES_PASSWORD", help="Better given by CHANGE_TABLES_PASSWORD."),
+            click.option("--option", multiple=True, metavar="NAME=VALUE", help="An option of the format; repeatable."),
         )
     ):
         command = option(command)
     return command
+
+
+def _timeout(command: Callable[..., None]) -> Callable[..., None]:
+    return click.option(
+        "--timeout",
+        default=120,
+        show_default=True,
+        type=click.IntRange(1),
+        help="Seconds to wait for a session; statements may take longer.",
+    )(command)
 
 
 def _epilog() -> str:
@@ -86,8 +92,12 @@ def _epilog() -> str:
 
 @click.command("init", short_help="Write a project's part for a feed: sources, models, descriptions, tests.")
 @_options
+@address_options("init")
+@_timeout
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
-def init(dry_run: bool, **given: Any) -> None:
+@click.help_option(allow_from_autoenv=False)
+@click.pass_context
+def init(context: click.Context, dry_run: bool, **given: Any) -> None:
     """Write a dbt project's part for a feed, or bring it up to date.
 
     Reads which tables a schema has, and writes their entries of a sources file, their models, descriptions and tests.
@@ -101,32 +111,33 @@ def init(dry_run: bool, **given: Any) -> None:
         except OSError as error:
             raise _Refused(f"{error.filename}: cannot be written: {error.strerror}") from error
     _report(plan, "would be written" if dry_run else "written")
-    if plan.troubles:
-        sys.exit(1)
+    context.exit(1 if plan.troubles else 0)
 
 
 @click.command("diff", short_help="Say where a project is out of step with a feed.")
 @_options
-def diff(**given: Any) -> None:
+@address_options("diff")
+@_timeout
+@click.help_option(allow_from_autoenv=False)
+@click.pass_context
+def diff(context: click.Context, **given: Any) -> None:
     """Say what `init` would write, and write nothing. Exits with 1 where the project is out of step with the feed."""
     plan = _plan(given)
     _report(plan, "would be written")
-    if not plan.is_in_step:
-        sys.exit(1)
+    context.exit(0 if plan.is_in_step else 1)
 
 
 def _plan(given: Mapping[str, Any]) -> Plan:
-    feed: str = given["feed"]
+    feed: str = given["format"]
     try:
         wish = _wish(given)
         project = Project(given["project_dir"])
         read, known = reader_of(feed)
-        options = _format_options(given["given"], known, feed)
+        options = _format_options(given["option"], known, feed)
         with _Bar() as bar:
             bar.say("connecting")
-            lake = _Watched(
-                ThriftLake(given["host"], given["port"], given["auth"], given["user"], given["password"]), bar
-            )
+            names = ("host", "port", "auth", "user", "password", "timeout")
+            lake = _Watched(ThriftLake(**{name: given[name] for name in names}), bar)
             try:
                 found: Found = read(lake, wish.raw_schema, options)
                 bar.say("comparing with the project")
@@ -139,13 +150,13 @@ def _plan(given: Mapping[str, Any]) -> Plan:
 
 def _wish(given: Mapping[str, Any]) -> Wish:
     project_dir: Path = given["project_dir"]
-    file: Path | None = given["keys_file"]
+    file: Path | None = given["keys"]
     return Wish(
-        format=given["feed"],
+        format=given["format"],
         source=given["source"],
         raw_schema=given["raw_schema"],
         folder=project_dir / (given["folder"] or Path("models") / given["source"]),
-        keys=Keys([parse_rule(rule) for rule in given["rules"]], read_keys(file) if file else {}, str(file or "")),
+        keys=Keys([parse_rule(rule) for rule in given["key"]], read_keys(file) if file else {}, str(file or "")),
         include=given["include"],
         exclude=given["exclude"],
         history=given["history"],

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any
-
-from pyhive import exc, hive
-from thrift.transport.TTransport import TTransportException
+from typing import TYPE_CHECKING, Any
 
 from .found import LakeError
 from .names import quoted
+
+if TYPE_CHECKING or __package__ == "generator":  # a checkout, where the folders are packages at the top
+    from udfs.connection import UNREADABLE, Address, NoSessionError, close_quietly
+else:
+    from ..udfs.connection import UNREADABLE, Address, NoSessionError, close_quietly
 
 _CUT = re.compile(r"[.]{3} [0-9]+ more fields")
 
@@ -22,22 +24,22 @@ class ThriftLake:
     """
 
     def __init__(
-        self, host: str, port: int, auth: str = "NONE", user: str | None = None, password: str | None = None
+        self, host: str, port: int, auth: str = "NONE", user: str = "", password: str = "", timeout: int = 120
     ) -> None:
-        """Connect.
+        """Connect, within `timeout` seconds. Statements may take longer.
 
         Raises:
             LakeError: there is no server, or it refuses.
         """
         self._columns: dict[tuple[str, str], list[tuple[str, str]]] = {}
         try:
-            self._connection = hive.connect(host=host, port=port, auth=auth, username=user, password=password)
-        except (OSError, TTransportException, exc.Error, ValueError) as error:
-            raise LakeError(f"no server at {host}:{port}: {_said(error)}") from error
+            self._connection = Address(host, port, auth, user, password, timeout).connect(statements_may_last=True)
+        except NoSessionError as error:
+            raise LakeError(str(error)) from error
 
     def close(self) -> None:
-        """End the session."""
-        self._connection.close()
+        """End the session, also where the server is gone."""
+        close_quietly(self._connection)
 
     def tables(self, schema: str) -> list[str]:
         """The names of the tables and views of a schema, sorted.
@@ -67,10 +69,10 @@ class ThriftLake:
         try:
             cursor.execute(statement)
             return [tuple(row) for row in cursor.fetchall()] if cursor.description else []
-        except (OSError, TTransportException, exc.Error) as error:
+        except UNREADABLE as error:
             raise LakeError(_said(error)) from error
         finally:
-            cursor.close()
+            close_quietly(cursor)
 
     def _described(self, relation: str) -> list[tuple[str, str]]:
         columns: list[tuple[str, str]] = []

@@ -166,6 +166,7 @@ def _last_words(text: str) -> str:
 
 @click.command()
 @click.option("--quiet", is_flag=True, help="Say nothing where they are there already.")
+@click.help_option(allow_from_autoenv=False)
 def jars(quiet: bool) -> None:
     """Fetch Delta's jars, which the server needs; once for each version.
 

@@ -66,6 +66,7 @@ def _default_folder() -> Path:
     help="Folder of metastore, tables, log.",
 )
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A Spark setting; any number.")
+@click.help_option(allow_from_autoenv=False)
 def server(**options: Any) -> None:
     """Serve tables and the SQL functions over Thrift, until SIGTERM or Ctrl-C."""
     try:

@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 from pyhive.exc import OperationalError
 from rich.console import Console
+from thrift.Thrift import TApplicationException
+from thrift.transport.TTransport import TTransportException
 
 from commands import doctor
 from commands.doctor import (
@@ -32,7 +34,10 @@ from commands.doctor import (
     show,
 )
 from commands.main import main
+from generator.found import LakeError
+from generator.lake import ThriftLake
 from udfs.catalog import CATALOG
+from udfs.connection import Address
 from udfs.local_server import LocalServer
 from udfs.macro_pages import Macros
 from udfs.registration import VERSION_SETTING
@@ -42,7 +47,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "operations.md"
 
 
 def target(port: int, host: str = "127.0.0.1", schema: str = "doctor", timeout: int = 120) -> Target:
-    return Target(host, port, schema, "NONE", "", "", timeout)
+    return Target(host, port, schema=schema, timeout=timeout)
 
 
 def test_the_settings_are_those_that_a_run_refuses_and_those_of_the_page() -> None:
@@ -105,7 +110,99 @@ def other_program(answer: bytes) -> Iterator[int]:
         connection.close()
 
 
-@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\xff" * 64, b"\x05\0\0\0\0"])
+OTHERS = [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\xff" * 64, b"\x05\0\0\0\0"]
+REFUSES = b"\x80\x01\x00\x03" + b"\x00\x00\x00\x0bOpenSession" + b"\x00\x00\x00\x00\x00"
+"""What a Thrift server of something else says: an exception of an unknown kind."""
+
+
+def init_on(port: int, *arguments: str) -> int:
+    feed = ["--format", "qlik_change_tables", "--source", "shop", "--raw-schema", "raw"]
+    return main(["init", *feed, "--port", str(port), "--timeout", "1", *arguments])
+
+
+@pytest.mark.parametrize("auth", ["NONE", "NOSASL"])
+@pytest.mark.parametrize("answer", [*OTHERS, REFUSES])
+def test_init_says_in_one_line_that_there_is_no_session_and_what_to_do(
+    project: Path, capsys: pytest.CaptureFixture[str], answer: bytes, auth: str
+) -> None:
+    with other_program(answer) as port:
+        assert init_on(port, "--project-dir", str(project), "--auth", auth) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"change_tables: no session on 127.0.0.1:{port}: ")
+    assert line.endswith("; correct --auth, --user and --password, or --port if another program listens there")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "dbt_project.yml").write_text("name: shop\n")
+    return tmp_path
+
+
+def test_without_a_server_init_says_in_one_line_how_to_start_one(
+    project: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    assert init_on(port, "--project-dir", str(project)) == 1
+    assert capsys.readouterr().err == (
+        f"change_tables: nothing answers on 127.0.0.1:{port}: Connection refused; start it with"
+        " `python -m udfs.thrift_server`, or correct --host and --port\n"
+    )
+    assert caplog.records == []  # the library would say it once more
+
+
+@pytest.mark.parametrize("command", ["doctor", "init"])
+def test_a_host_that_cannot_be_one_is_a_fault(project: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
+    if command == "init":
+        assert init_on(1, "--project-dir", str(project), "--host", "a..b") == 1
+    else:
+        assert main(["doctor", "--port", "1", "--host", "a..b"]) == 1
+    printed = capsys.readouterr()
+    (line,) = [line for line in (printed.out + printed.err).splitlines() if "nothing answers on a..b:1: " in line]
+    assert line.endswith("or correct --host and --port")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--auth", "foo"], "Invalid value for '--auth': 'foo' is not one of 'NONE', 'NOSASL', 'LDAP', 'CUSTOM'."),
+        (["--port", "0"], "Invalid value for '--port': 0 is not in the range 1<=x<=65535."),
+    ],
+)
+@pytest.mark.parametrize("command", ["doctor", "init", "diff"])
+def test_an_auth_or_a_port_that_is_none_is_refused(
+    capsys: pytest.CaptureFixture[str], command: str, arguments: list[str], said: str
+) -> None:
+    assert main([command, *arguments]) == 2
+    assert capsys.readouterr().err == f"change_tables: {said}\n"
+
+
+def test_a_server_that_dies_midway_is_one_error_that_no_closing_hides(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Dead(Answering):
+        """A server that has died: closing fails, too."""
+
+        def cursor(self) -> Dead:
+            return self
+
+        def close(self) -> None:
+            raise TTransportException(message="TSocket read 0 bytes")
+
+    dead = Dead({"show tables": TApplicationException(message="it has died")})
+    monkeypatch.setattr(Address, "connect", lambda *_, **__: dead)
+    lake = ThriftLake("127.0.0.1", 1)
+    with pytest.raises(LakeError, match="it has died"):
+        lake.tables("raw")
+    lake.close()
+
+
+@pytest.mark.parametrize("version", ["1", "dev", "0"])
+def test_a_server_whose_version_has_no_parts_is_a_fault(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    findings = findings_on(monkeypatch, Answering({**RIGHT, "set": [(VERSION_SETTING, version)]}))
+    assert findings["version"].detail == f"{version} on the server, {__version__} here"
+
+
+@pytest.mark.parametrize("answer", OTHERS)
 def test_a_program_that_is_no_spark_server_is_a_fault_and_no_wait_without_end(answer: bytes) -> None:
     with other_program(answer) as port:
         (finding,) = [each for each in found(target(port, timeout=1)) if each.check == "server"]

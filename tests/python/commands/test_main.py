@@ -9,8 +9,11 @@ from typing import Any
 import click
 import pytest
 
+import generator.commands
+from commands import doctor
 from commands import main as module
 from commands.main import change_tables, main
+from generator.plan import Plan
 from udfs import places, thrift_server
 
 
@@ -57,6 +60,112 @@ def test_a_file_may_have_another_name(served: list[thrift_server.Options], monke
     assert [options.port for options in served] == [2, 2]
 
 
+def test_a_file_with_a_byte_order_mark_is_read(served: list[thrift_server.Options]) -> None:
+    Path("change_tables.toml").write_bytes(b"\xef\xbb\xbf[server]\nport = 1\n")
+    assert main(["server"]) == 0
+    assert served[0].port == 1
+
+
+@pytest.mark.parametrize(
+    "variable", ["VERSION", "HELP", "SERVER_HELP", "JARS_HELP", "DOCTOR_HELP", "INIT_HELP", "DIFF_HELP"]
+)
+def test_a_variable_does_not_ask_for_the_version_or_the_help(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    variable: str,
+) -> None:
+    monkeypatch.setenv(f"CHANGE_TABLES_{variable}", "1")
+    command = variable.partition("_")[0].lower() if "_" in variable else "server"
+    main([command, "--colour"])
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", "change_tables: No such option '--colour'.\n")
+    assert main([command, "--help"]) == 0
+    assert f"{command} [OPTIONS]" in capsys.readouterr().out
+
+
+@pytest.fixture
+def asked(served: list[thrift_server.Options], monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:  # noqa: ARG001
+    """What `init` and `diff` would be asked."""
+    asked: list[dict[str, Any]] = []
+
+    def plan(given: dict[str, Any]) -> Plan:
+        asked.append(dict(given))
+        return Plan()
+
+    monkeypatch.setattr(generator.commands, "_plan", plan)
+    monkeypatch.setattr(generator.commands, "_report", lambda *_: None)
+    return asked
+
+
+GIVEN: dict[str, Any] = {
+    "format": "qlik_change_tables",
+    "source": "shop",
+    "raw_schema": "raw",
+    "key": ("*:id", "lines:order,line"),
+    "keys": Path("keys.csv"),
+    "option": ("ignore=landed_at",),
+    "history": ("order*",),
+    "port": 10017,
+}
+
+
+@pytest.mark.parametrize("command", ["init", "diff"])
+def test_all_options_of_init_and_diff_are_named_alike_in_the_file_and_in_variables(
+    asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    def in_toml(value: Any) -> str:
+        if isinstance(value, tuple):
+            return f"[{', '.join(map(in_toml, value))}]"
+        return str(value) if isinstance(value, int) else f'"{value}"'
+
+    lines = [f"{name} = {in_toml(value)}\n" for name, value in GIVEN.items()]
+    Path("change_tables.toml").write_text("".join([f"[{command}]\n", *lines]))
+    assert main([command]) == 0
+    Path("change_tables.toml").unlink()
+    for name, value in GIVEN.items():
+        text = " ".join(value) if isinstance(value, tuple) else str(value)
+        monkeypatch.setenv(f"CHANGE_TABLES_{command.upper()}_{name.upper()}", text)
+    assert main([command]) == 0
+    assert [{name: given[name] for name in GIVEN} for given in asked] == [GIVEN, GIVEN]
+
+
+def test_the_variable_of_a_command_counts_more_than_that_of_all_clients(
+    asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    targets: list[doctor.Target] = []
+    monkeypatch.setattr(doctor, "found", lambda target: iter(targets.append(target) or ()))
+    names = {"HOST": "host", "PORT": "1", "AUTH": "LDAP", "USER": "user", "PASSWORD": "word", "SCHEMA": "schema"}
+    for command in ("", "INIT_", "DIFF_", "DOCTOR_"):
+        for name, value in names.items():
+            other = {"PORT": "2", "AUTH": "CUSTOM"}.get(name, f"{value}_2")
+            monkeypatch.setenv(f"CHANGE_TABLES_{command}{name}", other if command else value)
+    for command in ("init", "diff"):
+        assert main([command, "--format", "qlik_change_tables", "--source", "s", "--raw-schema", "r"]) == 0
+    assert main(["doctor"]) == 0
+    expected = {"host": "host_2", "port": 2, "auth": "CUSTOM", "user": "user_2", "password": "word_2"}
+    assert [{name: given[name] for name in expected} for given in asked] == [expected, expected]
+    assert targets == [doctor.Target(**expected, timeout=120, schema="schema_2")]
+
+
+def test_an_error_that_nobody_has_foreseen_is_a_line_that_says_how_to_see_its_trace(
+    served: list[thrift_server.Options], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(_: thrift_server.Options) -> None:
+        raise KeyError("no\nsuch thing")
+
+    monkeypatch.setattr(thrift_server, "_serve", fails)
+    monkeypatch.delenv("CHANGE_TABLES_DEBUG", raising=False)
+    line = "change_tables: an error that is not foreseen, KeyError: 'no\\nsuch thing'; "
+    assert main(["server"]) == 1
+    assert capsys.readouterr().err == f"{line}to see where, set CHANGE_TABLES_DEBUG=1\n"
+    monkeypatch.setenv("CHANGE_TABLES_DEBUG", "1")
+    assert main(["server"]) == 1
+    printed = capsys.readouterr().err
+    assert printed.startswith("Traceback (most recent call last):\n")
+    assert printed.endswith(f"\n{line}where is said above\n")
+    assert served == []
+
+
 COMMAND_NAMES = ", ".join(f"[{name}]" for name in change_tables.list_commands(click.Context(change_tables)))
 
 MISTAKES = {
@@ -70,8 +179,17 @@ MISTAKES = {
         "a.toml: [server] has no option 'prot', only master, host, port, warehouse, conf",
     ),
     "no option of another command": ("[doctor]\ncolour = 1\n", "a.toml: [doctor] has no option 'colour', only host, "),
-    "a list": ("[server]\nport = [1]\n", "a.toml: [server] port must be one value, got [1]"),
-    "no list": ('[server]\nconf = "a=1"\n', "a.toml: [server] conf must be a list, got 'a=1'"),
+    "a list": ("[server]\nport = [1]\n", "a.toml: [server] port must be a whole number, got [1]"),
+    "no list": ('[server]\nconf = "a=1"\n', "a.toml: [server] conf must be a list of texts, got 'a=1'"),
+    "a list of numbers": ("[server]\nconf = [1]\n", "a.toml: [server] conf must be a list of texts, got [1]"),
+    "a fraction": ("[server]\nport = 1.9\n", "a.toml: [server] port must be a whole number, got 1.9"),
+    "a flag as number": ("[server]\nport = true\n", "a.toml: [server] port must be a whole number, got true"),
+    "a number as folder": ("[server]\nwarehouse = 5\n", "a.toml: [server] warehouse must be a text, got 5"),
+    "a date": ("[server]\nhost = 2026-01-02\n", "a.toml: [server] host must be a text, got 2026-01-02"),
+    "a number as flag": ("[init]\ndry_run = 5\n", "a.toml: [init] dry_run must be true or false, got 5"),
+    "a number as file": ("[init]\nkeys = 5\n", "a.toml: [init] keys must be a text, got 5"),
+    "a number as project": ("[diff]\nproject_dir = 5\n", "a.toml: [diff] project_dir must be a text, got 5"),
+    "help": ("[server]\nhelp = true\n", "a.toml: [server] has no option 'help', only master, host, port, "),
     "no number": ('[server]\nport = "x"\n', "Invalid value for '--port': 'x' is not a valid integer range."),
 }
 
