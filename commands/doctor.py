@@ -77,7 +77,7 @@ class Target(Address):
 @click.option("--timeout", default=120, type=click.IntRange(1), help="Seconds to wait for an answer of the server.")
 @click.help_option(allow_from_autoenv=False)
 @click.pass_context
-def doctor(context: click.Context, **options: Any) -> None:
+def doctor(context: click.Context, /, **options: Any) -> None:
     """Check this machine and the server, and say for each fault what to do. Ends with 1 where there is one."""
     findings = show(found(Target(**options)), Console(highlight=False))
     context.exit(1 if any(finding.status == FAULT for finding in findings) else 0)

@@ -97,7 +97,7 @@ def _epilog() -> str:
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
 @click.help_option(allow_from_autoenv=False)
 @click.pass_context
-def init(context: click.Context, dry_run: bool, **given: Any) -> None:
+def init(context: click.Context, /, dry_run: bool, **given: Any) -> None:
     """Write a dbt project's part for a feed, or bring it up to date.
 
     Reads which tables a schema has, and writes their entries of a sources file, their models, descriptions and tests.
@@ -120,7 +120,7 @@ def init(context: click.Context, dry_run: bool, **given: Any) -> None:
 @_timeout
 @click.help_option(allow_from_autoenv=False)
 @click.pass_context
-def diff(context: click.Context, **given: Any) -> None:
+def diff(context: click.Context, /, **given: Any) -> None:
     """Say what `init` would write, and write nothing. Exits with 1 where the project is out of step with the feed."""
     plan = _plan(given)
     _report(plan, "would be written")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -76,9 +77,9 @@ def test_a_variable_does_not_ask_for_the_version_or_the_help(
 ) -> None:
     monkeypatch.setenv(f"CHANGE_TABLES_{variable}", "1")
     command = variable.partition("_")[0].lower() if "_" in variable else "server"
-    main([command, "--colour"])
+    main([command, "--qqqq"])
     printed = capsys.readouterr()
-    assert (printed.out, printed.err) == ("", "change_tables: No such option '--colour'.\n")
+    assert (printed.out, printed.err) == ("", "change_tables: No such option '--qqqq'.\n")
     assert main([command, "--help"]) == 0
     assert f"{command} [OPTIONS]" in capsys.readouterr().out
 
@@ -133,7 +134,12 @@ def test_the_variable_of_a_command_counts_more_than_that_of_all_clients(
     asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     targets: list[doctor.Target] = []
-    monkeypatch.setattr(doctor, "found", lambda target: iter(targets.append(target) or ()))
+
+    def found(target: doctor.Target) -> Iterator[doctor.Finding]:
+        targets.append(target)
+        return iter(())
+
+    monkeypatch.setattr(doctor, "found", found)
     names = {"HOST": "host", "PORT": "1", "AUTH": "LDAP", "USER": "user", "PASSWORD": "word", "SCHEMA": "schema"}
     for command in ("", "INIT_", "DIFF_", "DOCTOR_"):
         for name, value in names.items():
@@ -142,7 +148,7 @@ def test_the_variable_of_a_command_counts_more_than_that_of_all_clients(
     for command in ("init", "diff"):
         assert main([command, "--format", "qlik_change_tables", "--source", "s", "--raw-schema", "r"]) == 0
     assert main(["doctor"]) == 0
-    expected = {"host": "host_2", "port": 2, "auth": "CUSTOM", "user": "user_2", "password": "word_2"}
+    expected: dict[str, Any] = {"host": "host_2", "port": 2, "auth": "CUSTOM", "user": "user_2", "password": "word_2"}
     assert [{name: given[name] for name in expected} for given in asked] == [expected, expected]
     assert targets == [doctor.Target(**expected, timeout=120, schema="schema_2")]
 
