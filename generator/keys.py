@@ -91,6 +91,12 @@ def read_keys(file: Path) -> Mapping[str, Sequence[str]]:
             if not {"table", "key"} <= header.keys():
                 raise KeysError(f"{file}: must have the columns table and key, has {', '.join(header) or 'none'}")
             for row in rows:
+                if None in row:
+                    raise KeysError(
+                        f"{file}, line {rows.line_num}: must have {len(rows.fieldnames or ())} fields as the header"
+                        f" has, has more: key columns are separated by ; or by blanks, as in"
+                        f" {row[header['key']]};{';'.join(row[None])}"
+                    )
                 table, listed = (row[header["table"]] or "").strip(), (row[header["key"]] or "").strip()
                 columns = [name.strip() for name in (listed.split(";") if ";" in listed else listed.split())]
                 columns = [name for name in columns if name]

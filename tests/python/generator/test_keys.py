@@ -93,6 +93,11 @@ def test_a_file_of_keys_has_columns_by_blanks_or_semicolons_or_rows(tmp_path: Pa
         (b"table;key\n", "must have the columns table and key, has table;key"),
         (b"table,key\norders,\n", "line 2: must have a table and its key columns"),
         (b"table,key\n,id\n", "line 2: must have a table and its key columns"),
+        (
+            b"table,key\norders,order_id,line_no\n",
+            "line 2: must have 2 fields as the header has, has more:"
+            " key columns are separated by ; or by blanks, as in order_id;line_no",
+        ),
         (b"table,key\norders\n", "line 2: must have a table and its key columns"),
         (b"table,key\n\xff,id\n", "cannot be read: 'utf-8' codec"),
     ],
