@@ -215,7 +215,7 @@ class Entries:
     def _freshness_column(self, table: FoundTable, place: str) -> str:
         wished = self._wish.freshness_column
         if not wished or not _PLAIN_COLUMN.fullmatch(wished):
-            return wished or table.freshness_column
+            return wished
         try:
             there = {name.lower() for name, _ in self._lake.columns(self._wish.raw_schema, table.identifier)}
         except LakeError as error:

@@ -21,6 +21,8 @@ class Format:
     needs_a_choice: Sequence[str] = ()
     """Settings by which an entry takes some rows only. An entry alone in its raw table, without any, takes all. Empty:
     it never does."""
+    chosen_by: Sequence[str] = ()
+    """Settings that say which rows of a raw table are an entry's: two entries that differ in one are of two tables."""
     counted: str = ""
     """SQL for the staged rows that are rows of the raw table, where there are others: `raw_rows_accounted_for`."""
     rows: str = "raw row of {table}"
@@ -42,18 +44,21 @@ RAW_TABLE = "raw table"
 FORMATS: Mapping[str, Format] = {
     "goldengate_trail": Format(
         shared_by=RAW_TABLE,
+        chosen_by=("table_name",),
         columns_are_seen=False,
         rows="record of {table}",
         own_columns=("_csn", "_format_type", "_audit_rba", "_audit_pos"),
     ),
     "idm_event_log": Format(
         shared_by=RAW_TABLE,
+        chosen_by=("table_name",),
         columns_are_seen=False,
         rows="event of {table}",
         own_columns=("_event_type", "_column_name", "_old_value", "_new_value", "_table_key"),
     ),
     "openedge_cdc": Format(
         shared_by="tracking",
+        chosen_by=("source_table_number",),
         counted="not startswith(_raw_id, 'tracking/')",
         rows="change row of {table}, and per tracking row that has none",
         own_columns=("_parts", "_has_tracking"),
@@ -65,6 +70,7 @@ FORMATS: Mapping[str, Format] = {
     "qlik_kafka": Format(
         shared_by=RAW_TABLE,
         needs_a_choice=("topic", "table", "table_column"),
+        chosen_by=("topic", "table"),
         columns_are_seen=False,
         rows="message of {table}",
     ),

@@ -36,8 +36,8 @@ class FoundTable:
     """The key columns, where the feed says them. Empty: it does not, and the user must."""
     reads: Sequence[str] = ()
     """Further entries that the table reads: its load, its tracking table."""
-    freshness_column: str = ""
-    """A raw column, or SQL over raw columns, that says when a row landed or was written. Empty: the feed has none."""
+    chosen: Mapping[str, Any] = field(default_factory=dict)
+    """What chooses its rows, where that is no setting because the raw table has no others."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,8 @@ class Trouble:
 
     place: str
     text: str
+    names: Sequence[str] = field(default=(), compare=False)
+    """Of the one table that it is about, and of its raw table where that has no other. Empty: it is about more."""
 
 
 @dataclass(frozen=True)

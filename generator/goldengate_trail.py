@@ -21,7 +21,6 @@ from .raw_tables import (
     sample_size,
     shown,
     text_literal,
-    time_of,
 )
 from .types_of_feeds import guess_type
 
@@ -114,7 +113,11 @@ def _table(
     records = whole_records(pieces, is_cut=is_cut)
     images = [image for record in records for image in (record.before, record.after) if image]
     if not images:
-        return Trouble(f"table {table_name}", f"no record of it in the sample is whole: raise `{SAMPLE}`")
+        return Trouble(
+            f"table {table_name}",
+            f"no record of it in the sample is whole: raise `{SAMPLE}`",
+            (entry_name(table_name), table_name),
+        )
     values: dict[str, list[str | None]] = {}
     spellings: dict[str, Counter[str]] = {}
     for name in [*max(images, key=len), *(name for image in images for name in image)]:
@@ -126,7 +129,9 @@ def _table(
         if len(_names(image)) < len(image):
             alike = [name for name in image if len(spellings[name.lower()]) > 1]
             return Trouble(
-                f"table {table_name}", f"columns that differ only in case cannot be declared: {shown(alike)}"
+                f"table {table_name}",
+                f"columns that differ only in case cannot be declared: {shown(alike)}",
+                (entry_name(table_name), table_name),
             )
     key = _key(records, len(values))
     settings = {"format": "goldengate_trail", "table_name": table_name}
@@ -143,7 +148,6 @@ def _table(
         settings=settings,
         columns=columns,
         key=[column.name for column in columns if column.name.lower() in key],
-        freshness_column=time_of(raw_table, "io_time"),
     )
 
 
@@ -196,10 +200,14 @@ def _names(image: Image) -> set[str]:
 def _placed(row: Sequence[Any]) -> tuple[tuple[str, int, int], Piece]:
     """The position of a record in its trail, and the record."""
     trail_name, seqno, rba, io_type, trans_ind, continued, before, after = row
-    piece = Piece(
-        io_type, trans_ind in _BEGINS, continued == "Y", json.loads(before or "{}"), json.loads(after or "{}")
-    )
+    piece = Piece(io_type, trans_ind in _BEGINS, continued == "Y", _image(before), _image(after))
     return (trail_name, seqno, rba), piece
+
+
+def _image(text: str | None) -> Image:
+    """An image; empty where it is none, as a list is none."""
+    image = json.loads(text or "{}")
+    return image if isinstance(image, dict) else {}
 
 
 def _sample_query(schema: str, raw_table: str, size: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -22,7 +22,6 @@ from .raw_tables import (
     relation,
     sample_size,
     text_literal,
-    time_of,
 )
 from .types_of_feeds import declared_type, guess_type
 
@@ -124,18 +123,18 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
     tables: list[FoundTable] = []
     further: list[FurtherEntry] = []
     for (_, table_name), events in sorted(logged.items()):
-        place = f"table {table_name}"
+        place, of_table = f"table {table_name}", (entry_name(table_name), table_name)
         schema_name = options.get("schema_name", "").strip() or table_name.rpartition(".")[0]
         if not schema_name:
-            troubles.append(Trouble(place, "its schema is not known: give the option `schema_name`"))
+            troubles.append(Trouble(place, "its schema is not known: give the option `schema_name`", of_table))
             continue
         try:
             replica = _replica(lake, schema, table_name, options)
         except LakeError as error:
-            troubles.append(Trouble(place, f"its replica: {error}"))
+            troubles.append(Trouble(place, f"its replica: {error}", of_table))
             continue
         columns, key, found = _columns(place, events, replica)
-        troubles += found
+        troubles += [replace(trouble, names=of_table) for trouble in found]
         if not columns or not key:
             continue
         settings = {"format": "idm_event_log", "table_name": table_name, "schema_name": schema_name}
@@ -154,7 +153,6 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
                 columns=columns,
                 key=key,
                 reads=reads,
-                freshness_column=time_of(events.raw_table, "event_time"),
             )
         )
     return Found(tables, further, troubles)

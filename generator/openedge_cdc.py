@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from .found import Found, FoundColumn, FoundTable, FurtherEntry, Lake, Trouble
+from .names import quoted
 from .raw_tables import (
     RAW_TABLES,
     RAW_TABLES_MEANING,
@@ -20,13 +21,11 @@ from .raw_tables import (
     further_name,
     names_in,
     query_each,
-    quoted,
     raw_tables_of,
     relation,
     sample_size,
     shown,
     text_literal,
-    time_of,
 )
 from .types_of_feeds import declared_type, guess_type
 
@@ -141,7 +140,8 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
         tracking, number = chosen[change.raw_table.name]
         if key_from == "recid" and not has_recid[tracking]:
             text = f"`key_from` recid needs _Recid in the tracking table {tracking}"
-            troubles.append(Trouble(f"{schema}.{change.raw_table.name}", text))
+            name = change.raw_table.name
+            troubles.append(Trouble(f"{schema}.{name}", text, (names[name], name)))
             continue
         found = sampled[change.raw_table.name]
         settings: dict[str, Any] = {"format": "openedge_cdc"}
@@ -157,7 +157,6 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
                 settings=settings,
                 columns=_columns(change, [json.loads(row[1]) for row in found]),
                 reads=[entries[tracking]],
-                freshness_column=time_of(change.raw_table, change.headers.get("time_stamp", "")),
             )
         )
     if not unknown:
@@ -285,12 +284,12 @@ def _numbers_of(
             )
             why = found if sampled[name] else "it has no rows"
             text = f"the table's number is not known, {why}: give the option `table_numbers`"
-            troubles.append(Trouble(f"table {name}", text))
+            troubles.append(Trouble(f"table {name}", text, (entry_name(_PREFIX.sub("", name)), name)))
     for place in set(chosen.values()):
         alike = [name for name in chosen if chosen[name] == place]
         if len(alike) > 1:
             text = f"rows of {' and '.join(alike)} both agree with number {place[1]}: give the option `table_numbers`"
-            troubles += [Trouble(f"table {name}", text) for name in alike]
+            troubles += [Trouble(f"table {name}", text, (entry_name(_PREFIX.sub("", name)), name)) for name in alike]
             for name in alike:
                 del chosen[name]
     return chosen, troubles
@@ -309,7 +308,7 @@ def _without_change_tables(
         tracking = reads[each.tracking]
         if "recid" not in tracking.headers:
             text = f"table number {each.number} has tracking rows alone, and they have no _Recid that could be its key"
-            troubles.append(Trouble(f"{schema}.{each.tracking}", text))
+            troubles.append(Trouble(f"{schema}.{each.tracking}", text, (f"table_{each.number}",)))
             continue
         settings = {
             "format": "openedge_cdc",
@@ -323,7 +322,6 @@ def _without_change_tables(
                 identifier=each.tracking,
                 settings=settings,
                 columns=[],
-                freshness_column=time_of(tracking.raw_table, tracking.headers.get("time_stamp", "")),
             )
         )
     return tables, troubles

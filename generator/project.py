@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from .data_types import can_be_declared
-from .entries import Entries, identifier_of, spec_of
+from .entries import Entries, identifier_of, settings_of, spec_of
 from .formats import FORMATS, RAW_TABLE, WORKING_PREFIX, own_key, taken_names
 from .found import Found, FoundTable, Lake, Trouble
 from .models import Models
@@ -50,6 +51,7 @@ class _Planner:
             trouble
             for trouble in found.troubles
             if not wish.leaves_out(trouble.place, trouble.place.rpartition(".")[2])
+            and (not trouble.names or wish.is_for(*trouble.names))
         ]
         added, matched = self._match()
         self._list_gone(matched)
@@ -78,12 +80,19 @@ class _Planner:
             entry = self._entry_of(table, by_name)
             name = table.name if entry is None else str(entry["name"])
             place = f"{wish.raw_schema}.{table.identifier}"
+            if choice := self._choice({**table.chosen, **table.settings}):
+                place += f", {choice}"
             model = model_name("stg", wish.source, name)
             mistakes = self._mistakes(table)
             if name.lower() in raw_tables:
-                mistakes.append(f"gives the entry {name}, as {raw_tables[name.lower()]} does")
+                mistakes.append(f"gives the entry {name}, as {raw_tables[name.lower()]} does; {self._remedy(table)}")
             elif entry is None and name.lower() in by_name:
-                mistakes.append(f"gives the entry {name}, which is there for {identifier_of(by_name[name.lower()])}")
+                other = by_name[name.lower()]
+                mistakes.append(
+                    f"gives the entry {name}, which is there for"
+                    f" {', '.join(filter(None, (identifier_of(other), self._choice(settings_of(other)))))};"
+                    f" {self._remedy(table)}"
+                )
             elif entry is None and model in owners:
                 mistakes.append(f"gives the model {model}, as {owners[model]} does")
             looked_at.add(name.lower())
@@ -117,16 +126,47 @@ class _Planner:
         return source
 
     def _entry_of(self, table: FoundTable, by_name: Mapping[str, CommentedMap]) -> CommentedMap | None:
-        """The entry of a table: of its name and raw table; else the only one of a raw table that has one table."""
-        raw_table = table.identifier.lower()
-        of_raw = [
-            entry for entry in self._listed if spec_of(entry) is not None and identifier_of(entry).lower() == raw_table
+        """The entry of a table, by the rows that both are of: its raw table, and the settings that choose rows of it.
+
+        Of several the one with the table's name counts. One that leaves a setting open, and has another name, is that
+        of a table only where no other table can be its.
+        """
+        named = by_name.get(table.name.lower())
+        candidates = [entry for entry in self._listed if self._can_be_of(entry, table)]
+        says_all = [
+            entry
+            for entry in candidates
+            if all(
+                settings_of(entry).get(name) is not None for name in self._format.chosen_by if name in table.settings
+            )
         ]
-        entry = by_name.get(table.name.lower())
-        if entry in of_raw:
-            return entry
-        alone = sum(other.identifier.lower() == raw_table for other in self._found.tables) == 1
-        return of_raw[0] if alone and len(of_raw) == 1 and self._format.shared_by != RAW_TABLE else None
+        for entries in (says_all if self._format.chosen_by else [], candidates):
+            if any(entry is named for entry in entries):
+                return named
+            if entries is not candidates and entries:
+                return entries[0]
+        alone = sum(self._can_be_of(candidates[0], other) for other in self._found.tables) == 1 if candidates else False
+        return candidates[0] if alone and len(candidates) == 1 else None
+
+    def _can_be_of(self, entry: CommentedMap, table: FoundTable) -> bool:
+        """Whether the rows of an entry can be those of a table."""
+        if spec_of(entry) is None or identifier_of(entry).lower() != table.identifier.lower():
+            return False
+        return all(
+            _agree(name, settings_of(entry).get(name), {**table.chosen, **table.settings}.get(name))
+            for name in self._format.chosen_by
+        )
+
+    def _choice(self, settings: Mapping[str, Any]) -> str:
+        """The settings that choose rows, for a message."""
+        chosen = [name for name in self._format.chosen_by if settings.get(name) is not None]
+        return ", ".join(f"{name} {settings[name]}" for name in chosen)
+
+    def _remedy(self, table: FoundTable) -> str:
+        settings = {**table.chosen, **table.settings}
+        given = {"identifier": table.identifier, **{name: settings.get(name) for name in self._format.chosen_by}}
+        said = ", ".join(f"`{name}: {value}`" for name, value in given.items() if value is not None)
+        return f"write an entry of another name by hand, with {said}"
 
     # what cannot be written
 
@@ -166,6 +206,8 @@ class _Planner:
             is_compared = self._wish.is_for(name, identifier) and not _JINJA.search(identifier)
             if not is_compared or name.lower() in looked_at or identifier.lower() in unread:
                 continue
+            if any(self._can_be_of(entry, table) for table in self._found.tables):
+                continue
             spec = spec_of(entry)
             if identifier.lower() not in self._there:
                 text = "is not there: it was dropped or renamed at the source"
@@ -192,3 +234,15 @@ class _Planner:
             plan.notes.append(
                 f"{plan.kept_types} columns land as text, or as what is a guess, and are declared otherwise: left"
             )
+
+
+def _agree(name: str, given: Any, found: Any) -> bool:
+    """Whether a setting that chooses rows can be that of a table. One that is not given chooses all.
+
+    Kafka's `table` may be without its schema.
+    """
+    if given is None or found is None:
+        return True
+    one, other = str(given), str(found)
+    bare = {text.partition(".")[2] for text in (one, other) if name == "table" and "." in text}
+    return one == other or bool(bare & {one, other})

@@ -62,14 +62,15 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
         try:
             settings, columns = _change_table(lake.columns(schema, identifier), ignored)
         except (LakeError, ValueError) as error:
-            troubles.append(Trouble(f"{schema}.{identifier}", f"{error}; left out"))
+            troubles.append(Trouble(f"{schema}.{identifier}", f"{error}; left out", (name, identifier)))
             continue
         reads: Sequence[str] = ()
         if loaded:
             try:
                 types = _types_of_load(lake.columns(schema, loaded), columns, identifier)
             except (LakeError, ValueError) as error:
-                troubles.append(Trouble(f"{schema}.{loaded}", f"{error}; {name} is written without its load"))
+                text = f"{error}; {name} is written without its load"
+                troubles.append(Trouble(f"{schema}.{loaded}", text, (name, identifier)))
             else:
                 entry = _free(f"{name}_full", taken)
                 loads.append(FurtherEntry(entry, loaded, f"The full load of {name}."))
@@ -79,6 +80,8 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
         tables.append(
             FoundTable(name, identifier, settings, [_declared(column, landed) for column, landed in columns], (), reads)
         )
+    if not tables and not troubles:
+        troubles.append(Trouble(schema, f"no table is named {named}: give option change_tables"))
     return Found(tables, loads, troubles)
 
 

@@ -22,7 +22,6 @@ from .raw_tables import (
     sample_size,
     shown,
     text_literal,
-    time_of,
 )
 
 _SAMPLE = 1000
@@ -146,7 +145,9 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
             if table not in latest:
                 troubles.append(
                     Trouble(
-                        _shown_table(table), f"topic {topic} has messages of it, and no metadata message has landed"
+                        _shown_table(table),
+                        f"topic {topic} has messages of it, and no metadata message has landed",
+                        (entry_name(table[1]), _shown_table(table)),
                     )
                 )
                 continue
@@ -163,6 +164,7 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
         Trouble(
             _shown_table(table),
             f"metadata of it has landed, and none of the latest {size} messages of a topic is of it: raise `{SAMPLE}`",
+            (entry_name(table[1]), _shown_table(table)),
         )
         for table in sorted(latest)
         if table not in seen
@@ -195,7 +197,7 @@ def _found(
         columns=typed,
         key=sorted((name for name, place in places.items() if place > 0), key=lambda name: places[name]),
         reads=[metadata] if metadata else [],
-        freshness_column=time_of(raw_table, "timestamp"),
+        chosen={"table": _shown_table(version.table)},
     )
 
 
@@ -368,7 +370,7 @@ def _number(said: Any) -> int:
     """A whole number in a message, as number or text; 0 where it is none."""
     try:
         return int(said)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return 0
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .found import Lake, LakeError, Trouble
+from .names import quoted
 
 RAW_TABLES = "raw_tables"
 RAW_TABLES_MEANING = (
@@ -28,15 +29,6 @@ class RawTable:
         return next((kind.lower() for column, kind in self.columns if column.lower() == name.lower()), "")
 
 
-def quoted(name: str) -> str:
-    """A name in backticks.
-
-    >>> quoted("unit price"), quoted("a`b")
-    ('`unit price`', '`a``b`')
-    """
-    return "`" + name.replace("`", "``") + "`"
-
-
 def relation(schema: str, table: str) -> str:
     """A table as a query names it.
 
@@ -44,20 +36,6 @@ def relation(schema: str, table: str) -> str:
     '`raw`.`orders__ct`'
     """
     return ".".join(quoted(part) for part in [*schema.split("."), table])
-
-
-def time_of(table: RawTable, name: str) -> str:
-    """SQL for a column as a time; empty where the table lacks it.
-
-    >>> table = RawTable("log", [("at", "timestamp"), ("_Time-Stamp", "string")])
-    >>> time_of(table, "at"), time_of(table, "_time-stamp"), time_of(table, "landed_at")
-    ('at', 'try_cast(`_Time-Stamp` as timestamp)', '')
-    """
-    landed, kind = next(((each, kind) for each, kind in table.columns if each.lower() == name.lower()), ("", ""))
-    if not landed:
-        return ""
-    written = landed if re.fullmatch(r"[A-Za-z]\w*", landed, re.ASCII) else quoted(landed)
-    return written if kind.lower().startswith("timestamp") else f"try_cast({written} as timestamp)"
 
 
 def text_literal(text: str) -> str:

@@ -169,3 +169,8 @@ def test_a_header_column_of_another_kind_can_be_left_out() -> None:
     found = read(ChangeTables({"orders__ct": landed}), "raw", {"ignore": "header__user"})
     assert [column.name for column in found.tables[0].columns] == list(COLUMNS)
     assert found.troubles == []
+
+
+def test_a_schema_without_any_change_table_is_a_trouble() -> None:
+    found = read(ChangeTables({"orders": COLUMNS}), "raw", {})
+    assert found.troubles == [Trouble("raw", "no table is named *__ct: give option change_tables")]

@@ -49,7 +49,7 @@ def test_a_table_has_the_columns_and_the_types_of_its_images() -> None:
     assert types(result) == {"id": "bigint", "amount": "decimal(38,2)", "at": "timestamp"}
     assert all("guess" in column.note for column in table.columns)
     assert dict(table.settings) == {"format": "goldengate_trail", "table_name": "SHOP.ORDERS"}
-    assert (table.name, table.identifier, table.freshness_column) == ("orders", "records", "io_time")
+    assert (table.name, table.identifier) == ("orders", "records")
     assert list(result.troubles) == []
 
 

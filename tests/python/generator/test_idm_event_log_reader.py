@@ -50,7 +50,7 @@ def test_a_table_has_the_columns_of_its_events_and_the_key_of_its_table_keys() -
     assert all("guess" in column.note for column in table.columns)
     assert table.key == ["id"]
     assert dict(table.settings) == {"format": "idm_event_log", "table_name": "usr", "schema_name": "indirect"}
-    assert (table.name, table.identifier, table.freshness_column) == ("usr", "event_log", "event_time")
+    assert (table.name, table.identifier) == ("usr", "event_log")
     assert list(result.troubles) == []
 
 

@@ -323,7 +323,11 @@ def test_tables_are_chosen_by_patterns(project: Path, include: list[str], exclud
 
 # what lands beside stock -> what is said of it
 LEFT_OUT = [
-    ({"Stock__CT": STOCK}, "raw.stock__ct: gives the entry stock, as raw.Stock__CT does; left out"),
+    (
+        {"Stock__CT": STOCK},
+        "raw.stock__ct: gives the entry stock, as raw.Stock__CT does;"
+        " write an entry of another name by hand, with `identifier: stock__ct`; left out",
+    ),
     (
         {"a b__ct": STOCK, "a_b__ct": STOCK},
         "raw.a_b__ct: gives the model stg_shop__a_b, as the table a b does; left out",
@@ -460,6 +464,11 @@ def test_freshness_can_be_sql(project: Path) -> None:
     assert source["tables"][0]["config"]["loaded_at_field"] == "to_timestamp(`landed at`)"
 
 
+def test_freshness_is_written_only_where_it_is_asked_for(project: Path) -> None:
+    plan_of_found(project, found_of("A"), "goldengate_trail")
+    assert "loaded_at_field" not in texts(project)["shop/_shop__sources.yml"]
+
+
 # feeds whose entries share a raw table
 
 
@@ -514,6 +523,90 @@ def test_entries_of_one_raw_table_have_one_test_together_and_a_model_of_unclaime
     assert plan_of_found(project, found_of("A", "C"), "goldengate_trail").gone == [
         Trouble("shop.B", "raw.trail has no rows of it: it was dropped or renamed at the source, or its rows are gone")
     ]
+
+
+SHARED = """\
+sources:
+  - name: shop
+    schema: raw
+    tables:
+      - name: {name}
+        identifier: log
+        config: {{meta: {{change_table: {{format: {format}, key: [id], {settings}}}}}}}
+        columns:
+          - {{name: id, data_type: bigint}}
+"""
+# the format, what of an entry chooses its rows, and the same of another
+CHOICES = [
+    ("goldengate_trail", {"table_name": "SHOP.ORDERS"}, {"table_name": "CRM.ORDERS"}),
+    ("idm_event_log", {"table_name": "orders"}, {"table_name": "crm_orders"}),
+    ("qlik_kafka", {"topic": "shop"}, {"topic": "crm"}),
+    ("qlik_kafka", {"topic": "all", "table": "shop.orders"}, {"topic": "all", "table": "crm.orders"}),
+    ("openedge_cdc", {"source_table_number": 7}, {"source_table_number": 8}),
+]
+
+
+def shared(name: str, settings: Mapping[str, Any], *columns: str) -> FoundTable:
+    return FoundTable(name, "log", settings, [FoundColumn(column, "bigint") for column in ("id", *columns)], ("id",))
+
+
+def in_a_file(project: Path, name: str, feed: str, settings: Mapping[str, Any]) -> None:
+    said = ", ".join(f"{setting}: {value}" for setting, value in settings.items())
+    (project / "models/shop.yml").write_text(SHARED.format(name=name, format=feed, settings=said))
+
+
+@pytest.mark.parametrize(("feed", "settings", "others"), CHOICES)
+def test_an_entry_of_another_name_is_that_of_the_table_whose_rows_it_chooses(
+    project: Path, feed: str, settings: dict[str, Any], others: dict[str, Any]
+) -> None:
+    in_a_file(project, "shop_orders", feed, settings)
+    found = Found([shared("orders", settings), shared("orders2", others)])
+    plan = plan_of_found(project, found, feed)
+    assert (plan.unchanged, plan.new, plan.gone, plan.troubles) == (["shop_orders"], ["orders2"], [], [])
+
+
+@pytest.mark.parametrize(("feed", "settings", "others"), CHOICES)
+def test_an_entry_of_the_same_name_that_chooses_other_rows_is_left_and_the_table_is_named_with_the_remedy(
+    project: Path, feed: str, settings: dict[str, Any], others: dict[str, Any]
+) -> None:
+    in_a_file(project, "orders", feed, others)
+    plan = plan_of_found(project, Found([shared("orders", settings, "new")]), feed)
+    assert "name: new" not in texts(project)["shop.yml"]
+    (trouble,) = plan.troubles
+    assert trouble.place == ", ".join(["raw.log", *(f"{name} {value}" for name, value in settings.items())])
+    assert f"{list(others)[-1]} {list(others.values())[-1]}" in trouble.text
+    assert f"`{list(settings)[-1]}: {list(settings.values())[-1]}`; left out" in trouble.text
+    # the remedy holds
+    in_a_file(project, "mine", feed, settings)
+    assert plan_of_found(project, Found([shared("orders", settings)]), feed).troubles == []
+
+
+@pytest.mark.parametrize(("feed", "settings", "others"), CHOICES)
+def test_two_tables_that_give_one_entry_are_both_named_with_the_remedy(
+    project: Path, feed: str, settings: dict[str, Any], others: dict[str, Any]
+) -> None:
+    plan = plan_of_found(project, Found([shared("orders", settings), shared("orders", others)]), feed)
+    (trouble,) = plan.troubles
+    for given in (settings, others):
+        assert f"{list(given)[-1]} {list(given.values())[-1]}" in f"{trouble.place} {trouble.text}"
+    assert "write an entry of another name by hand, with `identifier: log`, " in trouble.text
+
+
+def test_the_only_table_of_a_topic_is_not_that_of_an_entry_of_another_table(project: Path) -> None:
+    in_a_file(project, "stock", "qlik_kafka", {"topic": "all", "table": "shop.stock"})
+    columns = [FoundColumn("id", "bigint")]
+    table = FoundTable("orders", "log", {"topic": "all"}, columns, ("id",), chosen={"table": "shop.orders"})
+    assert plan_of_found(project, Found([table]), "qlik_kafka").new == ["orders"]
+
+
+def test_troubles_of_tables_that_are_not_asked_for_are_left_out(project: Path) -> None:
+    schema = SCHEMA | {"stock__ct": LakeError("no file")}
+    assert plan_of(project, schema, include=["orders"]).troubles == []
+    for asked in ("stock", "stock__ct", "*"):
+        assert plan_of(project, schema, include=[asked]).troubles == [Trouble("raw.stock__ct", "no file; left out")]
+    of_all = Found(found_of("A").tables, troubles=[Trouble("raw.trail", "no file")])
+    wish = Wish("goldengate_trail", "shop", "raw", project / "models/shop", include=["A"])
+    assert make_plan(Project(project), of_all, ChangeTables({"trail": {}}), wish).troubles == of_all.troubles
 
 
 def test_one_table_of_a_topic_takes_all_its_messages_until_there_are_two(project: Path) -> None:
