@@ -15,7 +15,7 @@ from .found import Found, FoundTable, Lake, Trouble
 from .models import Models
 from .names import model_name, safe_name
 from .plan import Plan, Wish
-from .project_files import Project, ProjectError, source_of
+from .project_files import Project, ProjectError, refuse_source, source_of
 from .yaml_files import insert, list_of, read_yaml, scalar
 
 _JINJA = re.compile(r"\{\{|\{%|\{#")
@@ -115,6 +115,7 @@ class _Planner:
             )
             listed = list_of(self._sources, "sources")
             insert(listed, len(listed), source, apart=True)
+        refuse_source(self._sources, source)
         schema = str(source.get("schema") or source["name"])
         if not _JINJA.search(schema) and schema.lower() != self._wish.raw_schema.lower():
             raise ProjectError(

@@ -59,7 +59,10 @@ def read_yaml(path: Path) -> YamlFile:
     """
     if not path.exists():
         return YamlFile(path, CommentedMap(version=2), "")
-    text = path.read_text(encoding="utf-8")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise YamlFileError(f"{path}: cannot be read: {error}") from error
     try:
         data = _yaml(text).load(text)
     except YAMLError as error:

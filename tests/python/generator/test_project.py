@@ -696,6 +696,34 @@ def test_a_tracking_table_that_has_changes_of_its_own_beside_change_tables_is_no
         ),
         ({"models/a.yml": "sources:\n  - name: shop\n - x"}, "models/shop", r"a.yml, line 3: "),
         ({"models/shop/_shop__models.yml": "- x"}, "models/shop", r"_shop__models.yml: must be a mapping"),
+        *(
+            (
+                {"models/a.yml": f"sources:\n  - name: shop\n    schema: raw\n    tables: {tables}\n"},
+                "models/shop",
+                said,
+            )
+            for tables, said in (
+                ("[orders]", r"a.yml: source 'shop', tables, item 1: must be a mapping with a name, got orders$"),
+                ("[{identifier: x}]", r"tables, item 1: must be a mapping with a name, got \{'identifier': 'x'\}$"),
+                ("{a: 1}", r"a.yml: source 'shop', tables: must be a list$"),
+                ("[{name: x, columns: [id]}]", r"table x, columns, item 1: must be a mapping with a name, got id$"),
+                ("[{name: x, columns: [{type: y}]}]", r"table x, columns, item 1: must be a mapping with a name"),
+                ("[{name: x, config: [y]}]", r"table x, config: must be a mapping, got \['y'\]$"),
+                ("[{name: x, config: {meta: y}}]", r"table x, config, meta: must be a mapping, got y$"),
+                (
+                    "[{name: x, columns: &c [{name: id}]}, {name: y, columns: *c}]",
+                    r"table y, columns: is that of source 'shop', table x, by an anchor: write it out",
+                ),
+                (
+                    "[{name: x, columns: [&c {name: id}]}, {name: y, columns: [*c]}]",
+                    r"table y, column id: is that of source 'shop', table x, by an anchor: write it out",
+                ),
+            )
+        ),
+        ({"models/a.yml": "sources: {name: shop}\n"}, "models/shop", r"a.yml: sources must be a list$"),
+        ({"dbt_project.yml": "- x"}, "models/shop", r"dbt_project.yml: must be a mapping$"),
+        ({"dbt_project.yml": "model-paths: null"}, "models/shop", r"model-paths must be a list of folders, got None$"),
+        ({"dbt_project.yml": "model-paths: [1]"}, "models/shop", r"model-paths must be a list of folders, got \[1\]$"),
         ({"dbt_project.yml": "a: [b"}, "models/shop", r"dbt_project.yml: cannot be read: "),
         ({"dbt_project.yml": None}, "models/shop", r"must be the folder of a dbt project, has no dbt_project.yml"),
     ],
@@ -713,3 +741,31 @@ def test_a_project_that_cannot_be_read_is_named_with_the_reason(
     with pytest.raises((ProjectError, YamlFileError), match=said) as raised:
         plan_of(project, SCHEMA, folder=project / folder)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sources:\n  - {name: shop, schema: raw, tables: []}\n",
+        "\ufeffsources:\n  - name: shop\n    schema: raw\n",
+        "'sources':\n  - schema: raw\n    'name': shop\n",
+    ],
+)
+def test_a_source_is_found_in_whatever_form_it_is_written(project: Path, text: str) -> None:
+    (project / "models/any.yml").write_text(text, encoding="utf-8")
+    written(project, {"stock__ct": STOCK}, keys=ID)
+    assert "shop/_shop__sources.yml" not in texts(project)
+    assert "stock__ct" in texts(project)["any.yml"]
+
+
+def test_files_that_cannot_be_read_are_named_and_folders_are_none(project: Path) -> None:
+    (project / "models/folder.yml").mkdir()
+    assert plan_of(project, SCHEMA, keys=ID).troubles == []
+    bad = project / "models/bad.yml"
+    bad.write_bytes(b"\xff")
+    with pytest.raises(ProjectError, match=r"bad.yml: cannot be read: 'utf-8' codec"):
+        Project(project)
+    bad.unlink()
+    bad.symlink_to(project / "nowhere")
+    with pytest.raises(ProjectError, match=r"bad.yml: cannot be read: .*No such file"):
+        Project(project)
