@@ -115,7 +115,7 @@ def key_of(table: FoundTable, keys: Keys) -> Key:
     In this order: a rule that names the table; the file; what the feed says; the rule whose pattern says most of the
     name. A rule by a pattern counts only where the table has all its columns.
     """
-    exact = [rule for rule in keys.rules if rule.names_one_table and matches(table.name, rule.pattern)]
+    exact = [rule for rule in keys.rules if rule.names_one_table and _is_of(rule, table)]
     if exact:
         return replace(_named(table, exact[0].columns, "--key"), is_certain=True)
     for name in (table.name.lower(), table.identifier.lower()):
@@ -123,12 +123,17 @@ def key_of(table: FoundTable, keys: Keys) -> Key:
             return replace(_named(table, keys.by_table[name], keys.file), is_certain=True)
     if table.key:
         return Key(tuple(table.key), is_certain=True)
-    by_pattern = [rule for rule in keys.rules if not rule.names_one_table and matches(table.name, rule.pattern)]
+    by_pattern = [rule for rule in keys.rules if not rule.names_one_table and _is_of(rule, table)]
     for rule in sorted(by_pattern, key=lambda rule: -rule.exactness):
         key = _named(table, rule.columns, "--key")
         if key.columns:
             return key
     return Key()
+
+
+def _is_of(rule: Rule, table: FoundTable) -> bool:
+    """Whether a rule is one of a table, by its name or that of its raw table."""
+    return any(matches(name, rule.pattern) for name in (table.name, table.identifier))
 
 
 def _named(table: FoundTable, columns: Sequence[str], where: str) -> Key:

@@ -48,7 +48,7 @@ class Models:
             for kind in KINDS if is_new else []:
                 if kind != "history":
                     self._write_model(kind, entry, reads[name])
-            if any(matches(name, pattern) for pattern in wish.history):
+            if any(matches(given, pattern) for pattern in wish.history for given in (name, identifier_of(entry))):
                 is_there = model_name("history", wish.source, name) in self._project.models
                 if is_new or not (is_there or wish.leaves_out(name, identifier_of(entry))):
                     self._write_model("history", entry, ())

@@ -13,9 +13,10 @@ from .entries import Entries, identifier_of, settings_of, spec_of
 from .formats import FORMATS, RAW_TABLE, WORKING_PREFIX, own_key, taken_names
 from .found import Found, FoundTable, Lake, Trouble
 from .models import Models
-from .names import model_name, safe_name
+from .names import matches, model_name, safe_name
 from .plan import Plan, Wish
 from .project_files import Project, ProjectError, refuse_source, source_of
+from .raw_tables import shown
 from .yaml_files import insert, list_of, read_yaml, scalar
 
 _JINJA = re.compile(r"\{\{|\{%|\{#")
@@ -35,6 +36,8 @@ class _Planner:
     def __init__(self, project: Project, found: Found, lake: Lake, wish: Wish) -> None:
         self._found, self._wish, self._plan = found, wish, Plan()
         self._format = FORMATS[wish.format]
+        if not wish.source.strip() or _JINJA.search(wish.source):
+            raise ProjectError(f"--source must be a name without Jinja, got '{wish.source}'")
         path = project.file_of_source(wish.source) or wish.folder / f"_{safe_name(wish.source)}__sources.yml"
         project.refuse_folder(path.parent)
         self._sources = read_yaml(path)
@@ -59,8 +62,27 @@ class _Planner:
             added, found.further_entries, {name.lower() for table in found.tables for name in table.reads}
         )
         self._models.write(self._listed, added)
+        self._note_unmatched()
         self._collect()
         return self._plan
+
+    def _note_unmatched(self) -> None:
+        """Names that the user gave and that no table has, so that a slip of the pen is seen."""
+        wish = self._wish
+        names = [name for table in self._found.tables for name in (table.name, table.identifier)]
+        names += [name for entry in self._listed for name in (str(entry["name"]), identifier_of(entry))]
+        for option, patterns in (
+            ("--include", wish.include),
+            ("--history", wish.history),
+            ("--key", [rule.pattern for rule in wish.keys.rules]),
+        ):
+            unmatched = [pattern for pattern in patterns if not any(matches(name, pattern) for name in names)]
+            if unmatched:
+                self._plan.notes.append(f"{option}: no table is named {shown(unmatched)}")
+        there = {name.lower() for name in names}
+        unknown = [name for name in wish.keys.by_table if name not in there]
+        if unknown:
+            self._plan.notes.append(f"{wish.keys.file}: no table is named {shown(unknown)}")
 
     def _match(self) -> tuple[list[FoundTable], set[str]]:
         """Compare tables with their entries: those that have none, and the names of all that were looked at."""

@@ -59,7 +59,7 @@ class Project:
         Raises:
             ProjectError: the folder is in none of the project's folders of models.
         """
-        if not any(folder.is_relative_to(models) for models in self.model_folders):
+        if not any(folder.resolve().is_relative_to(models.resolve()) for models in self.model_folders):
             folders = ", ".join(map(str, self.model_folders))
             raise ProjectError(f"{folder}: must be in a folder of the project's models, which are in {folders}")
 

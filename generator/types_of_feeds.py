@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from math import isfinite
 
+from .data_types import can_be_declared
+
 _NUMBER = re.compile(r"-?(?:(?P<whole>0|[1-9]\d*)(?:\.(?P<fraction>\d+))?|\.(?P<only_fraction>\d+))", re.ASCII)
 _FLOATING = re.compile(r"-?\d+(\.\d*)?[eE][+-]?\d+|NaN|-?Infinity", re.ASCII)
 _BOOLEAN = re.compile(r"true|false", re.IGNORECASE)
@@ -17,12 +19,6 @@ _TIME = re.compile(
     re.ASCII,
 )
 _HEX_DIGITS = re.compile(r"(?:[0-9A-F]{2})*|(?:[0-9a-f]{2})*")
-
-_DECLARABLE = re.compile(
-    r"(boolean|tinyint|smallint|int|bigint|float|double|date|timestamp(_ntz|_ltz)?|string|binary"
-    r"|decimal\(\d+,\s*\d+\)|(var)?char\(\d+\)|(array|map|struct)<.+>)",
-    re.IGNORECASE | re.DOTALL,
-)
 
 MOST_DIGITS = 38
 """Of a decimal."""
@@ -48,7 +44,7 @@ def declared_type(landed: str) -> tuple[str, str]:
     >>> declared_type("decimal(18,4)"), declared_type("void")
     (('decimal(18,4)', ''), ('string', 'lands as void, which cannot be declared'))
     """
-    if _DECLARABLE.fullmatch(landed.strip()):
+    if can_be_declared(landed):
         return landed, ""
     return "string", f"lands as {landed}, which cannot be declared"
 

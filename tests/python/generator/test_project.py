@@ -769,3 +769,31 @@ def test_files_that_cannot_be_read_are_named_and_folders_are_none(project: Path)
     bad.symlink_to(project / "nowhere")
     with pytest.raises(ProjectError, match=r"bad.yml: cannot be read: .*No such file"):
         Project(project)
+
+
+def test_names_that_no_table_has_are_named(project: Path) -> None:
+    keys = Keys([Rule("ordrs", ["id"]), Rule("*", ["id"])], {"orders": ["id"], "stok": ["id"]}, "keys.csv")
+    plan = plan_of(project, SCHEMA, keys=keys, include=["stock", "nothing*"], history=["histry", "stock"])
+    assert plan.notes == [
+        "--include: no table is named nothing*",
+        "--history: no table is named histry",
+        "--key: no table is named ordrs",
+        "keys.csv: no table is named stok",
+    ]
+
+
+def test_keys_and_histories_take_names_of_raw_tables(project: Path) -> None:
+    plan = written(project, SCHEMA, keys=Keys([Rule("STOCK__CT", ["id"])]), history=["stock__ct"])
+    assert (plan.without_key, plan.notes) == (["orders"], [])
+    assert "shop/history/history_shop__stock.sql" in texts(project)
+
+
+@pytest.mark.parametrize("source", ["", " ", "{{ x }}"])
+def test_a_source_must_have_a_name(project: Path, source: str) -> None:
+    with pytest.raises(ProjectError, match="--source must be a name without Jinja, got"):
+        plan_of(project, SCHEMA, source=source)
+
+
+def test_nothing_is_written_outside_of_the_models(project: Path) -> None:
+    with pytest.raises(ProjectError, match="must be in a folder of the project's models"):
+        plan_of(project, SCHEMA, folder=project / "models/../../x")
