@@ -155,8 +155,8 @@ class _Planner:
         of a table only where no other table can be its.
         """
         named = by_name.get(table.name.lower())
-        candidates = [entry for entry in self._listed if self._can_be_of(entry, table)]
-        says_all = [
+        candidates: list[CommentedMap] = [entry for entry in self._listed if self._can_be_of(entry, table)]
+        says_all: list[CommentedMap] = [
             entry
             for entry in candidates
             if all(
