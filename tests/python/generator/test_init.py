@@ -197,10 +197,8 @@ def test_two_hundred_tables_are_written_in_two_minutes_and_a_new_column_is_the_w
 
     project.commit()
     raw.query("alter table many_raw.t123__ct add columns (extra date)")
-    assert project.diff("--keys", str(keys)).exit_code == 1
     assert project.init("--keys", str(keys)).exit_code == 0
     assert project.changed_lines() == ["+          - {name: extra, data_type: date}"]
-    assert project.diff("--keys", str(keys)).exit_code == 0
 
 
 def test_a_server_says_what_it_has_and_on_one_line_what_it_lacks(server: LocalServer, raw: Raw) -> None:
