@@ -222,7 +222,7 @@ def test_a_server_says_what_it_has_and_on_one_line_what_it_lacks(server: LocalSe
 
 # what is given -> what is said
 MISTAKES: list[tuple[Sequence[str], str]] = [
-    (["--port", "1"], "no server at 127.0.0.1:1: "),
+    (["--port", "1"], "nothing answers on 127.0.0.1:1: "),
     (["--raw-schema", "nowhere"], "nowhere"),
     (["--key", "id"], "--key must be pattern:column or pattern:column,column, got 'id'"),
     (["--keys", "no.csv"], "no.csv: cannot be read: No such file or directory"),
