@@ -85,7 +85,7 @@ def test_a_variable_does_not_ask_for_the_version_or_the_help(
 
 
 @pytest.fixture
-def asked(served: list[thrift_server.Options], monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:  # noqa: ARG001
+def asked(served: list[thrift_server.Options], monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:  # noqa: ARG001  # what it sets up is needed
     """What `init` and `diff` would be asked."""
     asked: list[dict[str, Any]] = []
 

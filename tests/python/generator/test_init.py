@@ -244,7 +244,7 @@ def test_what_cannot_be_done_is_one_line(
     project = new_project(tmp_path / "project")
     common = ["--format", "qlik_change_tables", "--source", "shop", "--raw-schema", "empty_raw"]
     common += ["--project-dir", str(project), "--port", str(server.port)]
-    result = CliRunner().invoke(command, [*common, *arguments])  # type: ignore[arg-type]
+    result = CliRunner().invoke(command, [*common, *arguments])  # type: ignore[arg-type]  # the list has both commands
     assert result.exit_code == 1
     assert said in result.stderr
     assert len(result.stderr.splitlines()) == 1

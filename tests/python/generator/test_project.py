@@ -515,7 +515,7 @@ def test_entries_of_one_raw_table_have_one_test_together_and_a_model_of_unclaime
     before = texts(project)
     plan = plan_of_found(project, found_of("A", "B", "C"), "goldengate_trail")
     assert plan.new == ["C"]
-    expected["beside"].append({"staging": "ref('stg_shop__c')", "log": "ref('dedup_shop__c')"})  # type: ignore[attr-defined]
+    expected["beside"].append({"staging": "ref('stg_shop__c')", "log": "ref('dedup_shop__c')"})  # type: ignore[attr-defined]  # it is a list
     assert accounts_of(project) == {"stg_shop__a": expected}
     assert [line for line in changed_lines(before, texts(project)) if line.startswith("-")] == []
     assert "    'C',\n" in texts(project)["shop/health/unclaimed_shop__trail.sql"]
