@@ -7,165 +7,51 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
 import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from decimal import Decimal
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import duckdb
-from dbt.cli.main import dbtRunner
 
-from udfs.local_server import LocalServer, local_server
+from udfs.local_server import local_server
 
 from . import by_hand
 from .auto_cdc import AutoCdc, AutoCdcError
+from .bench import (
+    FOLDER,
+    HAND,
+    HERE,
+    OURS,
+    RAW,
+    Bench,
+    BenchmarkError,
+    Figure,
+    install,
+    make_schemas,
+    table_of,
+)
 from .data import (
     COLUMNS,
     add_to_trail,
     create_cdc_tables,
     create_events,
     create_messages,
-    create_raw_table,
     create_trail,
-    insert_changes,
     insert_moves,
     write_avro_messages,
 )
 from .machine import machine_of
 from .processes import Meter
 
-HERE = Path(__file__).resolve().parent
-FOLDER = HERE.parent / ".build" / "bench"
-PROJECT = FOLDER / "project"
-RAW, HAND, OURS = "benchmarks_raw", "by_hand", "benchmarks"
 WARM_UP = 10_000
 """Changes of the load and the batch that come before the clock runs: what they compile and load is not measured."""
-
-
-class BenchmarkError(Exception):
-    """dbt failed, or two results that must be equal are not."""
-
-
-@dataclass
-class Figure:
-    """One line of the results: seconds of the models, and of the same by hand."""
-
-    name: str
-    seconds: float
-    by_hand: float | None = None
-    note: str = ""
-    processor: float | None = None
-    processor_by_hand: float | None = None
-
-    @property
-    def ratio(self) -> float | None:
-        """The models' time over the other's."""
-        return None if self.by_hand is None else self.seconds / self.by_hand
-
-
-@dataclass
-class Bench:
-    """A server, with the figures that were measured on it."""
-
-    server: LocalServer
-    changes: int
-    keys: int
-    batch_size: int
-    batches: int
-    is_heard: bool = True
-    auto_cdc: AutoCdc | None = None
-    figures: list[Figure] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        """Connect."""
-        self._cursor = self.server.connect().cursor()
-
-    def sql(self, statement: str) -> list[tuple[Any, ...]]:
-        """Run one statement."""
-        self._cursor.execute(statement)
-        return list(self._cursor.fetchall()) if self._cursor.description else []
-
-    def timed(self, *statements: str) -> float:
-        """The seconds that statements take, one after the other."""
-        start = time.perf_counter()
-        for statement in statements:
-            self.sql(statement)
-        return time.perf_counter() - start
-
-    def dbt(self, *models: str, full_refresh: bool = False, command: str = "run") -> dict[str, float]:
-        """Build models; the seconds that each took, all that dbt does for it included. Or run another command on nodes.
-
-        Raises:
-            BenchmarkError: one failed.
-        """
-        os.environ.update(self.server.environment())
-        folders = ["--project-dir", str(PROJECT), "--profiles-dir", str(PROJECT), "--log-path", str(FOLDER / "logs")]
-        quiet = ["--log-level", "none", "--log-level-file", "debug", "--no-print", "--no-send-anonymous-usage-stats"]
-        refresh = ["--full-refresh"] if full_refresh else []
-        result = dbtRunner().invoke([command, "--select", *models, *refresh, *folders, *quiet])
-        nodes = getattr(result.result, "results", None) or []
-        said = [f"{node.node.name}: {node.message}" for node in nodes if node.status != "success"]
-        if not result.success:
-            raise BenchmarkError("\n".join(said or [str(result.exception)]))
-        return {node.node.name: node.execution_time for node in nodes if node.node.resource_type == "model"}
-
-    def land(self, table: str, batch: int, first: int, last: int, **options: Any) -> None:
-        """Land changes in a raw table, which is made when the first batch lands."""
-        if batch == 1:
-            self.sql(f"drop table if exists {RAW}.{table}")
-            self.sql(create_raw_table(f"{RAW}.{table}"))
-        options = {"keys": self.keys, "all_changes": self.changes} | options
-        self.sql(insert_changes(f"{RAW}.{table}", batch, first, last, **options))
-
-    def fingerprint(self, relation: str, columns: Sequence[str] = COLUMNS, where: str = "true") -> tuple[Any, ...]:
-        """The number of rows and the sum of their hashes: equal for equal sets of rows."""
-        hashed = f"sum(cast(xxhash64({', '.join(columns)}) as decimal(38, 0)))"
-        return self.sql(f"select count(*), {hashed} from {relation} where {where}")[0]
-
-    def assert_equal(self, what: str, one: tuple[Any, ...], other: tuple[Any, ...]) -> None:
-        """Stop when two results differ.
-
-        Raises:
-            BenchmarkError: they do.
-        """
-        if one != other:
-            raise BenchmarkError(f"{what}: the results differ, {one} and {other}: no time counts")
-
-    def location(self, table: str) -> str:
-        """The folder of a raw table's files."""
-        rows = self.sql(f"describe formatted {RAW}.{table}")
-        return next(str(row[1]) for row in rows if row[0] == "Location").removeprefix("file:")
-
-    def measured(
-        self,
-        name: str,
-        seconds: float,
-        by_hand: float | None = None,
-        note: str = "",
-        processor: tuple[float, float] | None = None,
-    ) -> None:
-        """Keep a figure, and say it; `processor`: the seconds of processor time of both."""
-        if processor:
-            note = f"processor time {processor[0]:.1f} s, of the other {processor[1]:.1f}"
-        figure = Figure(name, seconds, by_hand, note, *(processor or (None, None)))
-        self.figures.append(figure)
-        if self.is_heard:
-            print(_line(figure), flush=True)
-
-    def bounds(self, batch: int, table: str) -> tuple[str, str]:
-        """The lowest and the highest sequence of a batch."""
-        low, high = self.sql(
-            f"select min(header__change_seq), max(header__change_seq) from {RAW}.{table} where batch = {batch}"
-        )[0]
-        return low, high
 
 
 def full_images(bench: Bench) -> None:
@@ -570,8 +456,8 @@ def _run(options: argparse.Namespace) -> tuple[list[Figure], dict[str, Any]]:
         # as users have it, not the short-lived one of the tests
         server = stack.enter_context(local_server(FOLDER / "server", conf={}))
         bench = Bench(server, options.changes, options.keys, options.batch_size, options.batches)
-        _install()
-        _make_schemas(bench)
+        install()
+        make_schemas(bench)
         warm_up = Bench(server, WARM_UP, WARM_UP // 10, WARM_UP // 10, 1, is_heard=False)
         if "auto_cdc" in wanted:
             bench.auto_cdc = warm_up.auto_cdc = stack.enter_context(closing(AutoCdc()))
@@ -579,37 +465,10 @@ def _run(options: argparse.Namespace) -> tuple[list[Figure], dict[str, Any]]:
         for name in ("full", "partial", "messages", "trail", "events", "cdc", "auto_cdc"):
             if name in wanted or name in always:
                 SCENARIOS[name](warm_up)
-        _make_schemas(bench)
+        make_schemas(bench)
         for name in wanted:
             SCENARIOS[name](bench)
         return bench.figures, machine_of(server)
-
-
-def _make_schemas(bench: Bench) -> None:
-    for schema in (RAW, HAND, OURS):
-        bench.sql(f"drop schema if exists {schema} cascade")
-    for schema in (RAW, HAND):
-        bench.sql(f"create schema {schema}")
-
-
-def _install() -> None:
-    shutil.copytree(HERE / "project", PROJECT)
-    (PROJECT / "packages.yml").write_text(f"packages: [{{local: {HERE.parent}}}]\n")
-    folders = ["--project-dir", str(PROJECT), "--profiles-dir", str(PROJECT), "--log-path", str(FOLDER / "logs")]
-    result = dbtRunner().invoke(["deps", *folders, "--log-level", "none"])
-    if not result.success:
-        raise BenchmarkError(f"dbt deps: {result.exception}")
-
-
-def _line(figure: Figure) -> str:
-    ratio = "" if figure.ratio is None else f"{figure.ratio:.2f}"
-    other = "" if figure.by_hand is None else f"{figure.by_hand:.2f}"
-    return f"{ratio:>6}  {figure.seconds:>8.2f}  {other:>8}  {figure.name}{f' ({figure.note})' if figure.note else ''}"
-
-
-def table_of(figures: Sequence[Figure]) -> str:
-    """The figures as a table, ratios first."""
-    return "\n".join([" ratio   seconds   by hand  what", *map(_line, figures)])
 
 
 if __name__ == "__main__":
