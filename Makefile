@@ -1,6 +1,6 @@
 # Everything that people and CI run. `demo` and `test` do all they need on a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-kafka demo-postgres test test-slow test-all test-real test-long bench cost counts lint golden format server docs dbt-docs jars lock clean
+.PHONY: help demo demo-kafka demo-postgres test test-slow test-all test-real test-long bench cost scale counts lint golden format server docs dbt-docs jars lock clean
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 
@@ -71,6 +71,9 @@ bench: $(READY) jars  ## the models beside SQL by hand: make bench, make bench B
 
 cost: $(READY) jars $(PROFILES)  ## processor time of runs by kind of node: make cost, make cost COST='--tables 20 --against HEAD~1'
 	@$(BIN)/python -m benchmarks.cost $(COST)
+
+scale: $(READY) jars  ## how cost grows: loads of 1 to 50 million changes, and a batch into each; takes hours: make scale SCALE='--changes 1000000'
+	@$(BIN)/python -m benchmarks.scale $(SCALE)
 
 counts: $(READY) jars  ## write anew what a run costs in statements, scans and steps, to which tests hold it
 	@CHANGE_TABLES_COUNTS=write $(BIN)/python -m pytest -q tests/python/pipelines/test_run_counts.py

@@ -277,6 +277,7 @@ def insert_changes(
     all_changes: int,
     partial: bool = False,
     late: float = 0.0,
+    of_one_key: int = 0,
 ) -> str:
     """The statement that lands the changes from `first` to before `last`.
 
@@ -289,6 +290,7 @@ def insert_changes(
         all_changes: how many changes the full load has
         partial: updates have three columns or fewer, and a mask that says which
         late: the share of changes whose sequence is among those of the full load
+        of_one_key: how many changes, of those that come after the inserts, are of the key 0
     """
     sparse = [hex_mask([HEADERS + place for place in (0, *places)], 3) for places in _SPARSE]
     present = {
@@ -334,7 +336,13 @@ from (
                 else 'I'
             end as oper
         from (
-            select id as n, if(id < {keys}, id, pmod(xxhash64(id, 1), {keys})) as id
+            select
+                id as n,
+                case
+                    when id < {keys} then id
+                    when id < {keys + of_one_key} then 0
+                    else pmod(xxhash64(id, 1), {keys})
+                end as id
             from range({first}, {last})
         )
     )

@@ -103,10 +103,20 @@ class Meter:
 
 def read_usage(server: int) -> Usage:
     """What the server of this process id, its workers and this process have used, by the processes that there are."""
+    return usage_of(_processes(), server, os.getpid())
+
+
+def processes_below(root: int) -> list[int]:
+    """The ids of a process and of all that it has started, and these."""
+    known = {process.pid: process for process in _processes()}
+    return [pid for pid in known if _is_below(known, pid, root)]
+
+
+def _processes() -> list[Process]:
     processes = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             processes.append(parse_stat(stat.read_text()))
         except OSError:
             continue  # it has ended meanwhile
-    return usage_of(processes, server, os.getpid())
+    return processes

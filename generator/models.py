@@ -17,6 +17,7 @@ from .plan import Plan, Wish
 from .project_files import Project
 from .yaml_files import YamlFile, in_one_line, insert, list_of, names, prose, scalar
 
+_COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
 FOLDERS = {"stg": "staging", "dedup": "deduplicated", "current": "current", "history": "history"}
 """Kind of model -> its folder."""
 
@@ -229,7 +230,7 @@ class Models:
         properties: Mapping[str, Any] = self._model(self._named("stg", entry)) or {}
         for test in properties.get("data_tests") or ():
             if isinstance(test, CommentedMap) and "change_tables.raw_rows_accounted_for" in test:
-                arguments = test["change_tables.raw_rows_accounted_for"].get("arguments")
+                arguments = (test["change_tables.raw_rows_accounted_for"] or {}).get("arguments")
                 return arguments if isinstance(arguments, CommentedMap) else None
         return None
 
@@ -266,8 +267,9 @@ def extend_list(text: str, begin: str, items: Sequence[str]) -> str | None:
     >>> print(extend_list("{{ health([ref('a')]) }}", "health([", ["ref('b')"]))
     {{ health([ref('a'), ref('b')]) }}
     """
-    start = text.find(begin)
-    end = text.find("]", start + len(begin))
+    without_comments = _blanked(text)
+    start = without_comments.find(begin)
+    end = without_comments.find("]", start + len(begin))
     if start < 0 or end < 0:
         return None if items else text
     if not items:
@@ -285,7 +287,13 @@ def extend_list(text: str, begin: str, items: Sequence[str]) -> str | None:
 
 
 def _is_listed(text: str, item: str) -> bool:
+    text = _blanked(text)
     return item in text or item.replace("'", '"') in text
+
+
+def _blanked(text: str) -> str:
+    """A template with blanks in place of its comments, so that what is in one is not found, and places stay."""
+    return _COMMENT.sub(lambda comment: " " * len(comment[0]), text)
 
 
 def _key_test(key: Sequence[str]) -> CommentedMap:

@@ -70,4 +70,9 @@ class Plan:
         """
         for path, text in self.files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            path.write_text(text, encoding="utf-8", newline=_line_end(path))
+
+
+def _line_end(path: Path) -> str:
+    """How the lines of a file end; those of a new one as on Unix."""
+    return "\r\n" if path.exists() and b"\r\n" in path.read_bytes() else "\n"

@@ -15,7 +15,7 @@ from .found import Found, FoundTable, Lake, Trouble
 from .models import Models
 from .names import matches, model_name, safe_name
 from .plan import Plan, Wish
-from .project_files import Project, ProjectError, refuse_source, source_of
+from .project_files import Project, ProjectError, refuse_models, refuse_source, source_of
 from .raw_tables import shown
 from .yaml_files import insert, list_of, read_yaml, scalar
 
@@ -42,6 +42,7 @@ class _Planner:
         project.refuse_folder(path.parent)
         self._sources = read_yaml(path)
         self._models_file = read_yaml(path.parent / f"_{safe_name(wish.source)}__models.yml")
+        refuse_models(self._models_file)
         self._listed: CommentedSeq = self._source()["tables"]
         self._entries = Entries(self._sources, self._listed, lake, wish, self._plan)
         self._models = Models(project, path.parent, self._models_file, wish, self._plan)

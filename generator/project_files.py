@@ -130,6 +130,22 @@ def refuse_source(file: YamlFile, source: CommentedMap) -> None:
             seen[id(column)] = place
 
 
+def refuse_models(file: YamlFile) -> None:
+    """Stop where the description of a model has another form than dbt reads.
+
+    Raises:
+        ProjectError: with the file and the place.
+    """
+    for model in _mappings(file, "models", file.data.get("models")):
+        place = f"model {model['name']}, data_tests"
+        tests = model.get("data_tests")
+        if tests is not None and not isinstance(tests, list):
+            raise ProjectError(f"{file.path}: {place}: must be a list")
+        for test in tests or ():
+            for name, settings in test.items() if isinstance(test, Mapping) else ():
+                _mapping(file, f"{place}, {name}", settings)
+
+
 def _mapping(file: YamlFile, place: str, given: Any) -> Mapping[str, Any]:
     if given is not None and not isinstance(given, Mapping):
         raise ProjectError(f"{file.path}: {place}: must be a mapping, got {given}")

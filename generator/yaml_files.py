@@ -30,6 +30,8 @@ class YamlFile:
     before: str
     """The text of the file; empty where there is none."""
     is_changed: bool = False
+    is_empty: bool = False
+    """Whether the file has comments at most, which stay above what is written."""
 
     @property
     def text(self) -> str:
@@ -38,12 +40,13 @@ class YamlFile:
             return self.before
         stream = io.StringIO()
         _yaml(self.before).dump(self.data, stream)
-        return stream.getvalue()
+        comments = f"{self.before.rstrip()}\n\n" if self.is_empty and self.before.strip() else ""
+        return comments + stream.getvalue()
 
     @property
     def keeps_its_form(self) -> bool:
         """Whether nothing but the changes differs: blanks that are many where one will do become one."""
-        if not self.before:
+        if not self.before or self.is_empty:
             return True
         stream = io.StringIO()
         writer = _yaml(self.before)
@@ -70,7 +73,7 @@ def read_yaml(path: Path) -> YamlFile:
         place = f", line {mark.line + 1}" if mark else ""
         raise YamlFileError(f"{path}{place}: {getattr(error, 'problem', None) or 'is no YAML'}") from error
     if data is None:
-        data = CommentedMap(version=2)
+        return YamlFile(path, CommentedMap(version=2), text, is_empty=True)
     if not isinstance(data, CommentedMap):
         raise YamlFileError(f"{path}: must be a mapping")
     return YamlFile(path, data, text)

@@ -405,8 +405,13 @@ def test_a_history_can_be_asked_for_later(project: Path) -> None:
         ),
         ("{{ change_tables.rejected_changes([]) }}", "{{ change_tables.rejected_changes([ref('stg_shop__stock')]) }}"),
         (
-            "{{ change_tables.rejected_changes([\n  ref('a')  -- b\n]) }}\n",
-            "{{ change_tables.rejected_changes([\n  ref('a')  -- b,\n  ref('stg_shop__stock'),\n]) }}\n",
+            "{{ change_tables.rejected_changes([\n  ref('a')\n]) }}\n",
+            "{{ change_tables.rejected_changes([\n  ref('a'),\n  ref('stg_shop__stock'),\n]) }}\n",
+        ),
+        (
+            "{# change_tables.rejected_changes([]) of ref('stg_shop__stock') #}{{ change_tables.rejected_changes([]) }}",
+            "{# change_tables.rejected_changes([]) of ref('stg_shop__stock') #}"
+            "{{ change_tables.rejected_changes([ref('stg_shop__stock')]) }}",
         ),
         ('{{ change_tables.rejected_changes([ref("stg_shop__stock")]) }}', None),
     ],
@@ -697,6 +702,16 @@ def test_a_tracking_table_that_has_changes_of_its_own_beside_change_tables_is_no
         ({"models/a.yml": "sources:\n  - name: shop\n - x"}, "models/shop", r"a.yml, line 3: "),
         ({"models/shop/_shop__models.yml": "- x"}, "models/shop", r"_shop__models.yml: must be a mapping"),
         *(
+            ({"models/shop/_shop__models.yml": f"models: {models}"}, "models/shop", said)
+            for models, said in (
+                ("{a: 1}", r"_shop__models.yml: models: must be a list$"),
+                ("[a]", r"models, item 1: must be a mapping with a name, got a$"),
+                ("[{description: a}]", r"models, item 1: must be a mapping with a name, got \{'description': 'a'\}$"),
+                ("[{name: a, data_tests: unique}]", r"model a, data_tests: must be a list$"),
+                ("[{name: a, data_tests: [{unique: [b]}]}]", r"model a, data_tests, unique: must be a mapping, got"),
+            )
+        ),
+        *(
             (
                 {"models/a.yml": f"sources:\n  - name: shop\n    schema: raw\n    tables: {tables}\n"},
                 "models/shop",
@@ -756,6 +771,17 @@ def test_a_source_is_found_in_whatever_form_it_is_written(project: Path, text: s
     written(project, {"stock__ct": STOCK}, keys=ID)
     assert "shop/_shop__sources.yml" not in texts(project)
     assert "stock__ct" in texts(project)["any.yml"]
+
+
+def test_a_file_keeps_its_line_ends_and_one_of_comments_keeps_them(project: Path) -> None:
+    sources, described = project / "models/any.yml", project / "models/_shop__models.yml"
+    sources.write_bytes(b"# ours\r\nsources:\r\n  - name: shop\r\n    schema: raw\r\n")
+    described.write_text("# what the models are\n")
+    written(project, {"stock__ct": STOCK}, keys=ID)
+    assert sources.read_bytes().startswith(b"# ours\r\nsources:\r\n")
+    assert sources.read_bytes().count(b"\r\n") == sources.read_bytes().count(b"\n") > 10
+    assert described.read_text().startswith("# what the models are\n\nversion: 2\n")
+    assert plan_of(project, {"stock__ct": STOCK}, keys=ID).is_in_step
 
 
 def test_files_that_cannot_be_read_are_named_and_folders_are_none(project: Path) -> None:
