@@ -6,7 +6,7 @@
     {%- set values = [] -%}
     {%- for column in spec.columns -%}
         {%- set name = ((prefix ~ '.') if prefix else '') ~ change_tables.quoted(column.name) -%}
-        {%- set value = change_tables.comparable_value(name, change_tables.type_tree(column.data_type)) -%}
+        {%- set value = change_tables.comparable_value(name, column.data_type) -%}
         {%- do values.append(value if value == name else value ~ ' as ' ~ change_tables.quoted(column.name)) -%}
     {%- endfor -%}
     to_json(struct({{ values | join(', ') }}), {{ change_tables.exact_times() }})
@@ -33,9 +33,10 @@
 
 
 {% macro _delivered_headers(spec) %}
+    {% set types = change_tables.contract_column_types() %}
     {% set columns = [] %}
     {% for name in ['_change_op', '_present_columns', '_changed_columns', '_changed_at', '_transaction_id', '_raw_id'] %}
-        {% do columns.append({'name': name, 'data_type': change_tables.contract_column_types()[name], 'holds_no_nulls': true}) %}
+        {% do columns.append({'name': name, 'data_type': types[name], 'holds_no_nulls': true}) %}
     {% endfor %}
     {% do return(columns + change_tables.further_columns(spec)) %}
 {% endmacro %}

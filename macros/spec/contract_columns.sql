@@ -76,6 +76,9 @@
 
 {#- The columns of its own that a format carries through staging and log: see `format_of`. Published documents have no format, and none. -#}
 {% macro further_columns(spec) %}
+    {% if 'columns_of_format' in spec %}
+        {% do return(spec.columns_of_format) %}
+    {% endif %}
     {% do return(change_tables.format_of(spec.format).columns if 'format' in spec else []) %}
 {% endmacro %}
 

@@ -37,7 +37,9 @@
         'arrival': none, 'landed_sequence': none, 'may_wait': none, 'holds_back': none, 'waiting_positions': none,
         'reads': none, 'withdraws_changes': none, 'unclaimed_steps': none, 'shared_relation': none,
     } %}
-    {% set given = change_tables.known_formats()[name]() %}
+    {#- a look at the project's formats, which dbt must search for, only where the package has none of the name -#}
+    {% set own = change_tables.formats_of_package() %}
+    {% set given = (own[name] if name in own else change_tables.known_formats()[name])() %}
     {% for part, value in given.items() %}
         {% set is_data = part in ['settings', 'column_settings', 'columns', 'settings_of_order', 'other_tables', 'reads'] %}
         {% if part not in defaults %}
@@ -60,15 +62,20 @@
 {% endmacro %}
 
 
-{#- The formats that can be staged: name -> macro. The project that runs dbt adds its own by a macro `default__further_formats`. -#}
-{% macro known_formats() %}
-    {% set formats = {
+{% macro formats_of_package() %}
+    {% do return({
         'goldengate_trail': change_tables.goldengate_trail_format,
         'idm_event_log': change_tables.idm_event_log_format,
         'openedge_cdc': change_tables.openedge_cdc_format,
         'qlik_change_tables': change_tables.qlik_change_tables_format,
         'qlik_kafka': change_tables.qlik_kafka_format,
-    } %}
+    }) %}
+{% endmacro %}
+
+
+{#- The formats that can be staged: name -> macro. The project that runs dbt adds its own by a macro `default__further_formats`. -#}
+{% macro known_formats() %}
+    {% set formats = change_tables.formats_of_package() %}
     {% for name, format in adapter.dispatch('further_formats', 'change_tables')().items() %}
         {% if name in formats %}
             {% do exceptions.raise_compiler_error("change_tables: the package has a format '" ~ name ~ "'; name the project's own otherwise") %}

@@ -8,6 +8,7 @@
     columns                   the declared columns, in order: {name, data_type, meta}. Key columns that the format adds come first,
                               and are then the `key`
     column_names              their names
+    columns_of_format         the columns of its own that the format carries: see `further_columns`
     multi_valued              declared columns of many values, which are no part of a row, and not in `columns`
     landed                    what `landed_columns` has found of raw tables, so that it asks once: relation -> columns
 
@@ -45,6 +46,7 @@
         'relation': change_tables.source_relation(node),
         'columns': columns,
         'column_names': columns | map(attribute='name') | list,
+        'columns_of_format': change_tables.further_columns(given),
         'multi_valued': multi_valued,
         'landed': {},
     }) %}

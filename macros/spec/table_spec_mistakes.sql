@@ -105,13 +105,14 @@
     {% if not columns and not change_tables.key_columns_of_format(node.config.meta.change_table) %}
         {% do found.append("`columns` must declare the source table's columns, got none") %}
     {% endif %}
+    {% set taken = change_tables.taken_names(format) %}
     {% set seen = [] %}
     {% for column in columns %}
         {% if column.name | lower in seen %}
             {% do found.append("`columns` must name each column once (case does not count), got '" ~ column.name ~ "' twice") %}
         {% endif %}
         {% do seen.append(column.name | lower) %}
-        {% if column.name | lower in change_tables.taken_names(format) %}
+        {% if column.name | lower in taken %}
             {% do found.append("`columns` must not use the name of a column that the models add, got '" ~ column.name ~ "'") %}
         {% elif (column.name | lower).startswith(change_tables.working_prefix()) %}
             {% do found.append(

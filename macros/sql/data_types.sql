@@ -1,8 +1,9 @@
 {#-
     A Spark type, taken apart:
 
-    kind      tinyint, decimal, string, array, map, struct … (`char` and `varchar` are `string`; `other` where no kind is known)
+    kind      tinyint, decimal, string, array, map, struct … (`char` and `varchar` are `string`; `other` where it cannot be read)
     text      as it is written
+    type      of one value: in the one spelling that all spellings of a type have
     digits, places   of a decimal
     element   of an array, the tree of its elements; of a map, that of its values
     key       of a map
@@ -12,11 +13,19 @@
     {% set text = data_type | trim %}
     {% set nested = modules.re.match('(?is)^(array|map|struct)\\s*<(.*)>$', text) %}
     {% if not nested %}
-        {% set type = change_tables._canonical_scalar(text) %}
+        {% set type = modules.re.sub('\\s+', '', text | lower) %}
+        {% set type = modules.re.sub('^(dec|numeric)(?=\\(|$)', 'decimal', type) %}
+        {% set type = modules.re.sub('^decimal\\((\\d+)\\)$', 'decimal(\\1,0)', type) %}
+        {% set type = {
+            'byte': 'tinyint', 'short': 'smallint', 'integer': 'int', 'long': 'bigint', 'real': 'float',
+            'timestamp_ltz': 'timestamp', 'decimal': 'decimal(10,0)',
+        }.get(type, type) %}
         {% set decimal = modules.re.match('^decimal\\((\\d+),(-?\\d+)\\)$', type) %}
+        {% set kind = modules.re.sub('^(char|varchar|stringcollate.*)$', 'string', type.partition('(')[0]) %}
         {% do return({
-            'kind': change_tables._scalar_kind(type),
+            'kind': 'interval' if kind.startswith('interval') else kind,
             'text': text,
+            'type': type,
             'digits': decimal.group(1) | int if decimal else none,
             'places': decimal.group(2) | int if decimal else none,
         }) %}
@@ -77,7 +86,8 @@
 
 {#- One spelling for a Spark type, so that two spellings of one type compare equal. -#}
 {% macro canonical_type(data_type) %}
-    {% do return(change_tables.canonical_tree(change_tables.type_tree(data_type))) %}
+    {% set tree = change_tables.type_tree(data_type) %}
+    {% do return(tree.type or change_tables.canonical_tree(tree)) %}
 {% endmacro %}
 
 
@@ -93,29 +103,7 @@
         {% endfor %}
         {% do return('struct<' ~ fields | join(',') ~ '>') %}
     {% endif %}
-    {% do return(change_tables._canonical_scalar(tree.text)) %}
-{% endmacro %}
-
-
-{% macro _canonical_scalar(data_type) %}
-    {% set type = modules.re.sub('\\s+', '', data_type | lower) %}
-    {% set type = modules.re.sub('^(dec|numeric)(?=\\(|$)', 'decimal', type) %}
-    {% set type = modules.re.sub('^decimal\\((\\d+)\\)$', 'decimal(\\1,0)', type) %}
-    {% do return({
-        'byte': 'tinyint', 'short': 'smallint', 'integer': 'int', 'long': 'bigint', 'real': 'float',
-        'timestamp_ltz': 'timestamp', 'decimal': 'decimal(10,0)',
-    }.get(type, type)) %}
-{% endmacro %}
-
-
-{% macro _scalar_kind(type) %}
-    {% set kind = modules.re.sub('\\(.*$', '', type) %}
-    {% if kind in ['char', 'varchar'] or kind.startswith('stringcollate') %}
-        {% do return('string') %}
-    {% elif kind.startswith('interval') %}
-        {% do return('interval') %}
-    {% endif %}
-    {% do return(kind if kind in change_tables.landed_type_verdicts() else 'other') %}
+    {% do return(tree.type or modules.re.sub('\\s+', '', tree.text | lower)) %}
 {% endmacro %}
 
 

@@ -52,8 +52,9 @@
 {% macro reading_of(landed, declared, place) %}
     {% set parts = [] %}
     {% set refused = [] %}
-    {% set is_same = landed.text | lower == declared.text | lower %}
-    {% if is_same or change_tables.stored_type(change_tables.canonical_tree(landed)) == change_tables.stored_type(change_tables.canonical_tree(declared)) %}
+    {% set one, other = landed.type or change_tables.canonical_tree(landed), declared.type or change_tables.canonical_tree(declared) %}
+    {% set has_length = 'char(' in one ~ other %}
+    {% if one == other or (has_length and change_tables.stored_type(one) == change_tables.stored_type(other)) %}
         {% do return({'verdict': 'same', 'refused': []}) %}
     {% elif landed.kind == 'void' %}
         {% do return({'verdict': 'taken', 'refused': []}) %}
@@ -102,7 +103,8 @@
 {#- Of types of one value: `taken`, `checked` or `refused`. -#}
 {% macro _scalar_verdict(landed, declared) %}
     {% set signs = change_tables.landed_type_verdicts().get(landed.kind, '') | replace(' ', '') %}
-    {% set sign = signs[change_tables.declarable_kinds().index(declared.kind)] if signs and declared.kind in change_tables.declarable_kinds() else '-' %}
+    {% set kinds = change_tables.declarable_kinds() %}
+    {% set sign = signs[kinds.index(declared.kind)] if signs and declared.kind in kinds else '-' %}
     {% if sign != '#' %}
         {% do return({'=': 'taken', '?': 'checked', '-': 'refused'}[sign]) %}
     {% endif %}

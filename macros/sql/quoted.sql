@@ -1,29 +1,24 @@
-{#- A column name as Spark SQL takes it: plain where a plain name will do, else in backticks. -#}
+{#-
+    A column name as Spark SQL takes it: plain where a plain name will do, else in backticks. The words are those that Spark's
+    grammar has where a column name can be, so that a bare name would be misread.
+-#}
 {% macro quoted(name) -%}
-    {%- if modules.re.match('^[A-Za-z_][A-Za-z0-9_]*$', name) and name | lower not in change_tables._reserved_words() -%}
-        {{- name -}}
-    {%- else -%}
-        {{- '`' ~ name | replace('`', '``') ~ '`' -}}
-    {%- endif -%}
+    {%- set is_word = modules.re.match(
+        '(?ix)^(
+        all | alter | and | anti | any | array | as | at | authorization | between | both | by | case | cast | check
+        | collate | column | constraint | create | cross | cube | current | current_date | current_time |
+        current_timestamp | current_user | date | delete | describe | distinct | div | drop | else | end | escape |
+        except | exists | external | extract | false | fetch | filter | for | foreign | from | full | function |
+        global | grant | group | grouping | having | in | inner | insert | intersect | interval | into | is | join |
+        lateral | leading | left | like | limit | local | map | merge | minus | natural | no | not | null | of |
+        offset | on | only | or | order | out | outer | overlaps | partition | position | primary | qualify | range
+        | references | revoke | right | rollup | row | rows | select | semi | session_user | set | some | start |
+        struct | table | tablesample | then | time | timestamp | to | trailing | transform | trim | true | truncate
+        | union | unique | unknown | update | user | using | values | when | where | window | with | within
+        )$', name
+    ) -%}
+    {{- name if not is_word and modules.re.match('^[A-Za-z_][A-Za-z0-9_]*$', name) else '`' ~ name | replace('`', '``') ~ '`' -}}
 {%- endmacro %}
-
-
-{#- Words that Spark's grammar has where a column name can be, so that a bare name would be misread. -#}
-{% macro _reserved_words() %}
-    {% do return([
-        'all', 'alter', 'and', 'anti', 'any', 'array', 'as', 'at', 'authorization', 'between', 'both', 'by', 'case',
-        'cast', 'check', 'collate', 'column', 'constraint', 'create', 'cross', 'cube', 'current', 'current_date',
-        'current_time', 'current_timestamp', 'current_user', 'date', 'delete', 'describe', 'distinct', 'div', 'drop',
-        'else', 'end', 'escape', 'except', 'exists', 'external', 'extract', 'false', 'fetch', 'filter', 'for',
-        'foreign', 'from', 'full', 'function', 'global', 'grant', 'group', 'grouping', 'having', 'in', 'inner',
-        'insert', 'intersect', 'interval', 'into', 'is', 'join', 'lateral', 'leading', 'left', 'like', 'limit',
-        'local', 'map', 'merge', 'minus', 'natural', 'no', 'not', 'null', 'of', 'offset', 'on', 'only', 'or', 'order',
-        'out', 'outer', 'overlaps', 'partition', 'position', 'primary', 'qualify', 'range', 'references', 'revoke',
-        'right', 'rollup', 'row', 'rows', 'select', 'semi', 'session_user', 'set', 'some', 'start', 'struct', 'table',
-        'tablesample', 'then', 'time', 'timestamp', 'to', 'trailing', 'transform', 'trim', 'true', 'truncate',
-        'union', 'unique', 'unknown', 'update', 'user', 'using', 'values', 'when', 'where', 'window', 'with', 'within'
-    ]) %}
-{% endmacro %}
 
 
 {#- The names of a list of columns, quoted where needed, with commas between. `prefix` is an alias. -#}

@@ -25,10 +25,9 @@
     {%- set nulls = [] -%}
     {%- for column in columns -%}
         {%- set value = column.value or ((prefix ~ '.') if prefix else '') ~ change_tables.quoted(column.name) -%}
-        {%- set tree = change_tables.type_tree(column.data_type) -%}
-        {%- set is_nested = tree.kind in ['array', 'map', 'struct'] and not column.holds_no_nulls -%}
+        {%- set is_nested = modules.re.match('(?i)\\s*(array|map|struct)\\s*<', column.data_type) and not column.holds_no_nulls -%}
         {%- do values.append(
-            'to_json(' ~ change_tables.comparable_value(value, tree) ~ ', ' ~ change_tables.exact_times() ~ ')' if is_nested else value
+            'to_json(' ~ change_tables.comparable_value(value, column.data_type) ~ ', ' ~ change_tables.exact_times() ~ ')' if is_nested else value
         ) -%}
         {%- do nulls.append(value ~ ' is null') -%}
     {%- endfor -%}
@@ -40,23 +39,32 @@
     A value in a form that can be compared: maps as their entries in the order of the keys, since equal maps can have them in any
     order. The value itself where it has no map.
 -#}
-{% macro comparable_value(value, tree, depth=1) %}
+{% macro comparable_value(value, data_type) %}
+    {#- most types have no map, as their text shows -#}
+    {% if not modules.re.search('(?i)\\bmap\\s*<', data_type) %}
+        {% do return(value) %}
+    {% endif %}
+    {% do return(change_tables._comparable(value, change_tables.type_tree(data_type), 1)) %}
+{% endmacro %}
+
+
+{% macro _comparable(value, tree, depth) %}
     {% set element = change_tables.name_at_depth('element', depth) %}
     {% if not change_tables._holds_map(tree) %}
         {% do return(value) %}
     {% elif tree.kind == 'array' %}
-        {% do return('transform(' ~ value ~ ', ' ~ element ~ ' -> ' ~ change_tables.comparable_value(element, tree.element, depth + 1) ~ ')') %}
+        {% do return('transform(' ~ value ~ ', ' ~ element ~ ' -> ' ~ change_tables._comparable(element, tree.element, depth + 1) ~ ')') %}
     {% elif tree.kind == 'struct' %}
         {% set fields = [] %}
         {% for field in tree.fields %}
             {% set name = change_tables.quoted(field.name) %}
-            {% do fields.append(change_tables.comparable_value(change_tables.field_of(value, field.name), field.tree, depth) ~ ' as ' ~ name) %}
+            {% do fields.append(change_tables._comparable(change_tables.field_of(value, field.name), field.tree, depth) ~ ' as ' ~ name) %}
         {% endfor %}
         {% do return('if(' ~ value ~ ' is null, null, struct(' ~ fields | join(', ') ~ '))') %}
     {% endif %}
     {% set entries = 'map_entries(' ~ value ~ ')' %}
     {% if change_tables._holds_map(tree.element) %}
-        {% set of_entry = change_tables.comparable_value(change_tables.field_of(element, 'value'), tree.element, depth + 1) %}
+        {% set of_entry = change_tables._comparable(change_tables.field_of(element, 'value'), tree.element, depth + 1) %}
         {% set entries = 'transform(' ~ entries ~ ', ' ~ element ~ ' -> struct(' ~ change_tables.field_of(element, 'key') ~ ' as key, ' ~ of_entry ~ ' as value))' %}
     {% endif %}
     {% do return('sort_array(' ~ entries ~ ')') %}

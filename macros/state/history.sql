@@ -102,7 +102,7 @@ select 1 as placeholder
     struct(
     {%- for column in spec.columns if spec.track is none or column.name in spec.track -%}
         {{- ', ' if not loop.first -}}
-        {{- change_tables.comparable_value(change_tables.quoted(column.name), change_tables.type_tree(column.data_type)) -}}
+        {{- change_tables.comparable_value(change_tables.quoted(column.name), column.data_type) -}}
     {%- endfor -%}
     )
 {%- endmacro %}

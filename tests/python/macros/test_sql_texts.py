@@ -59,25 +59,31 @@ SCALAR: dict[str, Any] = {"digits": None, "places": None}
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("int", SCALAR | {"kind": "int"}),
-        (" INTEGER ", SCALAR | {"kind": "int", "text": "INTEGER"}),
-        ("long", SCALAR | {"kind": "bigint"}),
-        ("Numeric( 5 , 2 )", {"kind": "decimal", "digits": 5, "places": 2}),
-        ("dec", {"kind": "decimal", "digits": 10, "places": 0}),
-        ("decimal(7)", {"kind": "decimal", "digits": 7, "places": 0}),
-        ("varchar(5)", SCALAR | {"kind": "string"}),
-        ("string collate UTF8_LCASE", SCALAR | {"kind": "string"}),
-        ("interval day to second", SCALAR | {"kind": "interval"}),
-        ("timestamp_ltz", SCALAR | {"kind": "timestamp"}),
-        ("variant", SCALAR | {"kind": "other"}),
-        ("array<int>", {"kind": "array", "element": SCALAR | {"kind": "int", "text": "int"}}),
+        ("int", SCALAR | {"kind": "int", "type": "int"}),
+        (" INTEGER ", SCALAR | {"kind": "int", "type": "int", "text": "INTEGER"}),
+        ("long", SCALAR | {"kind": "bigint", "type": "bigint"}),
+        ("Numeric( 5 , 2 )", {"kind": "decimal", "type": "decimal(5,2)", "digits": 5, "places": 2}),
+        ("dec", {"kind": "decimal", "type": "decimal(10,0)", "digits": 10, "places": 0}),
+        ("decimal(7)", {"kind": "decimal", "type": "decimal(7,0)", "digits": 7, "places": 0}),
+        ("varchar(5)", SCALAR | {"kind": "string", "type": "varchar(5)"}),
+        ("string collate UTF8_LCASE", SCALAR | {"kind": "string", "type": "stringcollateutf8_lcase"}),
+        ("interval day to second", SCALAR | {"kind": "interval", "type": "intervaldaytosecond"}),
+        ("timestamp_ltz", SCALAR | {"kind": "timestamp", "type": "timestamp"}),
+        ("variant", SCALAR | {"kind": "variant", "type": "variant"}),
+        ("array<int>", {"kind": "array", "element": SCALAR | {"kind": "int", "type": "int", "text": "int"}}),
         ("map<string>", {"kind": "other"}),
         (
             "map<string, decimal(5,2)>",
             {
                 "kind": "map",
-                "key": SCALAR | {"kind": "string", "text": "string"},
-                "element": {"kind": "decimal", "text": "decimal(5,2)", "digits": 5, "places": 2},
+                "key": SCALAR | {"kind": "string", "type": "string", "text": "string"},
+                "element": {
+                    "kind": "decimal",
+                    "type": "decimal(5,2)",
+                    "text": "decimal(5,2)",
+                    "digits": 5,
+                    "places": 2,
+                },
             },
         ),
         (
@@ -85,13 +91,13 @@ SCALAR: dict[str, Any] = {"digits": None, "places": None}
             {
                 "kind": "struct",
                 "fields": [
-                    {"name": "a,b>", "tree": SCALAR | {"kind": "int", "text": "int"}},
+                    {"name": "a,b>", "tree": SCALAR | {"kind": "int", "type": "int", "text": "int"}},
                     {
                         "name": "c",
                         "tree": {
                             "kind": "array",
                             "text": "array<int>",
-                            "element": SCALAR | {"kind": "int", "text": "int"},
+                            "element": SCALAR | {"kind": "int", "type": "int", "text": "int"},
                         },
                     },
                 ],
