@@ -163,6 +163,8 @@ def _settings(options: Options, folder: Path, port: int, jars: Sequence[Path]) -
         # it derives constraints of every column from every other: for wide tables that takes minutes and all memory
         "spark.sql.constraintPropagation.enabled": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
+        # a busy machine is slow, and no reason to fail: by default what is broadcast must be there in five minutes
+        "spark.sql.broadcastTimeout": "36000",
         # compiled classes are kept for the next statement of the same shape: by default Spark keeps only 100
         "spark.sql.codegen.cache.maxEntries": "3000",
         _METASTORE_URL: connection,
