@@ -136,7 +136,7 @@ def _plan(given: Mapping[str, Any]) -> Plan:
         options = _format_options(given["option"], known, feed)
         with _Bar() as bar:
             bar.say("connecting")
-            names = ("host", "port", "auth", "user", "password", "timeout")
+            names = ("host", "port", "auth", "user", "password", "timeout", "use_ssl")
             lake = _Watched(ThriftLake(**{name: given[name] for name in names}), bar)
             try:
                 found: Found = read(lake, wish.raw_schema, options)

@@ -24,7 +24,14 @@ class ThriftLake:
     """
 
     def __init__(
-        self, host: str, port: int, auth: str = "NONE", user: str = "", password: str = "", timeout: int = 120
+        self,
+        host: str,
+        port: int,
+        auth: str = "NONE",
+        user: str = "",
+        password: str = "",
+        timeout: int = 120,
+        use_ssl: bool = False,
     ) -> None:
         """Connect, within `timeout` seconds. Statements may take longer.
 
@@ -33,7 +40,9 @@ class ThriftLake:
         """
         self._columns: dict[tuple[str, str], list[tuple[str, str]]] = {}
         try:
-            self._connection = Address(host, port, auth, user, password, timeout).connect(statements_may_last=True)
+            self._connection = Address(host, port, auth, user, password, timeout, use_ssl).connect(
+                statements_may_last=True
+            )
         except NoSessionError as error:
             raise LakeError(str(error)) from error
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -13,6 +14,7 @@ from pyhive import hive
 from pyhive.exc import Error as HiveError
 from thrift.Thrift import TException
 from thrift.transport.TSocket import TSocket
+from thrift.transport.TSSLSocket import TSSLSocket
 from thrift.transport.TTransport import TBufferedTransport
 from thrift_sasl import TSaslClientTransport
 
@@ -47,6 +49,8 @@ class Address:
     password: str = ""
     timeout: int = 120
     """Seconds to wait for an answer."""
+    use_ssl: bool = False
+    """Whether to speak TLS. The certificate is checked, by those that OpenSSL trusts: `SSL_CERT_FILE` names others."""
 
     @property
     def address(self) -> str:
@@ -66,16 +70,28 @@ class Address:
         except (OSError, ValueError) as error:  # a ValueError for what cannot be the name of a host
             remedy = f"start it with `{_SERVER}`, or correct --host and --port"
             raise NoSessionError(f"nothing answers on {self.address}: {words_of(error)}", remedy) from error
-        wire = TSocket(self.host, self.port)
+        context = ssl.create_default_context() if self.use_ssl else None
+        if context is not None:
+            self._try_tls(context)
+        wire = TSSLSocket(self.host, self.port, ssl_context=context) if context else TSocket(self.host, self.port)
         wire.setTimeout(1000 * self.timeout)
         try:
             session = self._session(wire)
         except UNREADABLE as error:
-            remedy = "correct --auth, --user and --password, or --port if another program listens there"
+            remedy = "correct --auth, --user, --password and --use-ssl, or --port if another program listens there"
             raise NoSessionError(f"no session on {self.address}: {words_of(error)}", remedy) from error
         if statements_may_last:
             wire.setTimeout(None)
         return session
+
+    def _try_tls(self, context: ssl.SSLContext) -> None:
+        """Shake hands once: Thrift would not say what is wrong."""
+        try:
+            with socket.create_connection((self.host, self.port), timeout=self.timeout) as wire:
+                context.wrap_socket(wire, server_hostname=self.host).close()
+        except OSError as error:
+            remedy = "leave --use-ssl out if it speaks none; else let SSL_CERT_FILE name the certificate to trust"
+            raise NoSessionError(f"no TLS with {self.address}: {words_of(error)}", remedy) from error
 
     def _session(self, wire: TSocket) -> Any:
         user, password = self.user or "change_tables", self.password or "none"  # of no password nothing is asked
@@ -124,6 +140,12 @@ def address_options(command: str) -> Callable[[_C], _C]:
                 ),
                 click.option(
                     "--password", default="", envvar=variables("PASSWORD"), help="Password; better given as a variable."
+                ),
+                click.option(
+                    "--use-ssl",
+                    is_flag=True,
+                    envvar=variables("USE_SSL"),
+                    help="Speak TLS, and check the certificate: SSL_CERT_FILE names those to trust.",
                 ),
             )
         ):

@@ -19,6 +19,8 @@ from typing import IO, Any
 
 from pyhive import hive
 
+from .server_log import logs_in
+
 _PATIENCE = 180.0  # seconds for a server to be ready
 
 
@@ -108,7 +110,7 @@ def _wait_until_ready(process: subprocess.Popen[str], folder: Path) -> LocalServ
     found = re.match(r"ready: jdbc:hive2://(.+):(\d+) ", line)
     if not found:
         process.wait()
-        said = _read(stderr) or f"no word within {_PATIENCE:.0f} s; see {folder / 'server.log'}"
+        said = _read(stderr) or f"no word within {_PATIENCE:.0f} s; see {logs_in(folder)}"
         raise LocalServerError(f"the Thrift server did not start: {said}")
     return LocalServer(found.group(1), int(found.group(2)), folder, process.pid)
 

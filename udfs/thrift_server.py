@@ -27,9 +27,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from .command_line import run
+from .doors import DoorsError, check_addresses, doors_of, hand_to_hive
 from .jars import JarsError, check_java, resolved_jars
 from .places import checkout, command_name, users_folder
 from .registration import register_catalog
+from .server_log import LOG, log_settings, logs_in, send_output_to
 
 _PATIENCE = 60.0  # seconds for a JVM to go away
 _FUNCTIONS_ARE_LOADED = 2  # Hive.REG_FUNCS_DONE
@@ -49,6 +51,7 @@ class Options:
     port: int
     warehouse: Path
     conf: Sequence[str]
+    allow_anonymous: bool = False
 
 
 def _default_folder() -> Path:
@@ -66,12 +69,13 @@ def _default_folder() -> Path:
     help="Folder of metastore, tables, log.",
 )
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A Spark setting; any number.")
+@click.option("--allow-anonymous", is_flag=True, help="Let other machines in without a password.")
 @click.help_option(allow_from_autoenv=False)
 def server(**options: Any) -> None:
     """Serve tables and the SQL functions over Thrift, until SIGTERM or Ctrl-C."""
     try:
         _serve(Options(**options))
-    except (ServerError, JarsError) as error:
+    except (ServerError, DoorsError, JarsError) as error:
         raise click.ClickException(str(error)) from None
 
 
@@ -79,32 +83,38 @@ def _serve(options: Options) -> None:
     check_java()
     jars = resolved_jars()
     folder = options.warehouse.resolve()
-    port = _usable_port(options.host, options.port)
-    settings = _settings(options, folder, port, jars)
+    settings = _settings(options, folder, options.port, jars)
+    doors = doors_of(settings, os.environ, allow_anonymous=options.allow_anonymous)
+    port = _usable_port(doors.host, doors.port)
+    settings |= doors.settings(port) | log_settings(settings, folder)
     lock = _claim(folder)
+    for warning in doors.warnings:
+        print(f"change_tables: warning: {warning}", file=sys.stderr, flush=True)
     stop = threading.Event()
     _stop_on_signals(stop)
     said = os.fdopen(os.dup(1), "w")
     complained = os.fdopen(os.dup(2), "w")
-    _send_output_to(folder / "server.log")
+    send_output_to(folder)
     jvm: Any = None
     try:
         spark, jvm = _start_spark(settings)
         _stop_on_signals(stop)  # again: a new SparkContext takes SIGINT for itself
         if settings[_METASTORE_URL] == _metastore_url(folder):
             _let_views_be_long(spark, settings[_METASTORE_URL])
-        _start_server(spark, options.host, port)
+        hand_to_hive(spark, settings)
+        _start_server(spark, doors.host, port)
+        check_addresses(doors, jvm.pid, port)
         print(
-            f"ready: jdbc:hive2://{options.host}:{port} (Spark {spark.version}, log {folder / 'server.log'})",
+            f"ready: jdbc:hive2://{doors.host}:{port} (Spark {spark.version}, log {folder / LOG})",
             file=said,
             flush=True,
         )
         while not stop.wait(0.5):
             if jvm.poll() is not None:
-                raise ServerError(f"the JVM has died with exit code {jvm.returncode}: see {folder / 'server.log'}")
+                raise ServerError(f"the JVM has died with exit code {jvm.returncode}: see {logs_in(folder)}")
         spark.stop()
     except (Py4JError, PySparkException) as error:
-        raise ServerError(f"Spark did not start: {_cause(error)}; see {folder / 'server.log'}") from None
+        raise ServerError(f"Spark did not start: {_cause(error)}; see {logs_in(folder)}") from None
     finally:
         if jvm is not None:
             _end(jvm)
@@ -249,14 +259,6 @@ def jvms_of(folder: Path) -> list[int]:
         except OSError:
             continue  # it has ended meanwhile
     return found
-
-
-def _send_output_to(log: Path) -> None:
-    with log.open("a") as file:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os.dup2(file.fileno(), 1)
-        os.dup2(file.fileno(), 2)
 
 
 def _start_spark(settings: dict[str, str]) -> tuple[Any, Any]:
