@@ -129,7 +129,9 @@ def test_init_says_in_one_line_that_there_is_no_session_and_what_to_do(
         assert init_on(port, "--project-dir", str(project), "--auth", auth) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"change_tables: no session on 127.0.0.1:{port}: ")
-    assert line.endswith("; correct --auth, --user, --password and --use-ssl, or --port if another program listens there")
+    assert line.endswith(
+        "; correct --auth, --user, --password and --use-ssl, or --port if another program listens there"
+    )
 
 
 @pytest.fixture

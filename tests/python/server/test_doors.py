@@ -6,11 +6,12 @@ import os
 import socket
 from collections.abc import Mapping
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
 from commands.main import main
-from udfs.doors import HIVE, DoorsError, check_addresses, doors_of
+from udfs.doors import HIVE, DoorsError, check_addresses, doors_of, hand_to_hive
 
 LDAP = {HIVE + "authentication": "LDAP", HIVE + "authentication.ldap.url": "ldaps://ldap.example.org"}
 HTTP = {HIVE + "transport.mode": "http"}
@@ -154,3 +155,25 @@ def test_a_server_that_listens_elsewhere_than_it_should_is_found_out() -> None:
         check_addresses(local, os.getpid(), closed.getsockname()[1])
     with socket.create_server(("", 0)) as opened, pytest.raises(DoorsError, match=r"listens on 0\.0\.0\.0, not on"):
         check_addresses(local, os.getpid(), opened.getsockname()[1])
+
+
+def spark_that_says(of_the_session: str | None, of_spark: str | None = None) -> MagicMock:
+    """A session of Spark whose files set the kind of authentication."""
+    spark = MagicMock()
+    spark._jsparkSession.sessionState().newHadoopConf().get.return_value = of_the_session
+    spark._jsc.sc().conf().get.side_effect = lambda _, default: of_spark or default
+    return spark
+
+
+def test_hive_gets_its_settings_and_no_others() -> None:
+    spark = spark_that_says("LDAP")
+    hand_to_hive(spark, {**LDAP, "spark.hadoop.fs.defaultFS": "file:///"})
+    given = {call.args for call in spark._jvm.java.lang.System.setProperty.call_args_list}
+    assert given == {(name.removeprefix("spark.hadoop."), value) for name, value in LDAP.items()}
+
+
+@pytest.mark.parametrize("said", [("NONE", None), ("LDAP", "NONE")])
+def test_a_file_of_spark_or_hive_that_opens_the_door_again_is_refused(said: tuple[str, str | None]) -> None:
+    with pytest.raises(DoorsError, match="is NONE in a configuration file of Spark or Hive, and LDAP by --conf"):
+        hand_to_hive(spark_that_says(*said), LDAP)
+    hand_to_hive(spark_that_says(*said), {})
