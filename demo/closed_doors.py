@@ -95,7 +95,7 @@ def run(folder: Path, slapd: Slapd) -> list[str]:
             with progress.step("who must not come in"):
                 mistakes = [*_open_doors(server, password)]
             with progress.step("doctor"):
-                mistakes += _run(server, password, "-m", "commands", "doctor")
+                mistakes += _run(server, password, sys.executable, "-m", "commands", "doctor")
             with progress.step("dbt"):
                 mistakes += _dbt(folder, server, password)
             with progress.step("log"):
@@ -113,7 +113,10 @@ def _certificate(folder: Path) -> tuple[Path, Path]:
         [*keytool, "-genkeypair", "-keyalg", "RSA", "-storetype", "PKCS12", "-validity", "2", *names],
         [*keytool, "-exportcert", "-rfc", "-file", str(certificate)],
     ):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except OSError as error:
+            raise KeystoreError(f"no keytool beside java: {error.strerror}") from None
         if done.returncode != 0:
             raise KeystoreError(f"keytool made no certificate: {done.stdout.strip() or done.stderr.strip()}")
     return keystore, certificate
@@ -160,8 +163,8 @@ def _open_doors(server: LocalServer, password: str) -> Iterator[str]:
         os.environ["SSL_CERT_FILE"] = trusted
 
 
-def _run(server: LocalServer, password: str, *arguments: str) -> list[str]:
-    """Runs a Python program as a user of the server, in the way that docs/security.md has; what it says if it fails."""
+def _run(server: LocalServer, password: str, *command: str) -> list[str]:
+    """Runs a command as a user of the server, in the way that docs/security.md has; what it says if it fails."""
     variables = {
         **server.environment(),
         "CHANGE_TABLES_TARGET": "remote",
@@ -170,10 +173,8 @@ def _run(server: LocalServer, password: str, *arguments: str) -> list[str]:
         "CHANGE_TABLES_PASSWORD": password,
         "CHANGE_TABLES_USE_SSL": "true",
     }
-    done = subprocess.run(
-        [sys.executable, *arguments], env=variables, cwd=PROJECT, capture_output=True, text=True, check=False
-    )
-    return [] if done.returncode == 0 else [f"{arguments[1]} failed: {(done.stdout + done.stderr).strip()}"]
+    done = subprocess.run(command, env=variables, cwd=PROJECT, capture_output=True, text=True, check=False)
+    return [] if done.returncode == 0 else [f"{' '.join(command)} failed: {(done.stdout + done.stderr).strip()}"]
 
 
 def _dbt(folder: Path, server: LocalServer, password: str) -> list[str]:
@@ -182,7 +183,8 @@ def _dbt(folder: Path, server: LocalServer, password: str) -> list[str]:
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         (project / name).write_text(text)
     folders = ["--project-dir", str(project), "--profiles-dir", str(PROFILES)]
-    return _run(server, password, "-m", "dbt.cli.main", "--no-send-anonymous-usage-stats", "run", *folders)
+    dbt = str(Path(sys.executable).with_name("dbt"))
+    return _run(server, password, dbt, "--no-send-anonymous-usage-stats", "run", *folders)
 
 
 def _mistakes_of_log(folder: Path, secret: list[str]) -> Iterator[str]:

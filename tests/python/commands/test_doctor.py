@@ -134,6 +134,19 @@ def test_init_says_in_one_line_that_there_is_no_session_and_what_to_do(
     )
 
 
+def test_who_asks_for_tls_where_there_is_none_is_told_so_in_one_line(
+    project: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    with other_program(b"HTTP/1.1 400 Bad Request\r\n\r\n") as port:
+        assert init_on(port, "--project-dir", str(project), "--use-ssl") == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"change_tables: no TLS with 127.0.0.1:{port}: [SSL")
+    assert line.endswith(
+        "; leave --use-ssl out if it speaks none; else let SSL_CERT_FILE name the certificate to trust"
+    )
+    assert caplog.records == []
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     (tmp_path / "dbt_project.yml").write_text("name: shop\n")
