@@ -124,9 +124,14 @@ def _serve(options: Options) -> None:
 
 
 def _cause(error: Exception) -> str:
-    """The first line with the cause: py4j writes a line of its own before what Java said."""
+    r"""What was wrong in the end: py4j writes a line of its own before what Java says, and Java begins outside.
+
+    >>> _cause(ValueError("An error occurred\n: java.lang.A: no start\n\tat B\nCaused by: java.lang.C: no key\n\tat D"))
+    'java.lang.C: no key'
+    """
     lines = str(error).strip().splitlines() or [type(error).__name__]
-    return next((line[2:] for line in lines if line.startswith(": ")), lines[0])
+    said = [line.removeprefix("Caused by")[2:] for line in lines if line.startswith((": ", "Caused by: "))]
+    return said[-1] if said else lines[0]
 
 
 def _stop_on_signals(stop: threading.Event) -> None:
