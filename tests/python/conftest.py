@@ -34,6 +34,7 @@ LONGEST_FIRST = [
     "test_layouts",
     "test_integration_project",
     "test_thrift_server",
+    "test_server_log",
     "test_doctor",
 ]
 """Modules that need a server, the longest first: so that two processes end at about the same time."""

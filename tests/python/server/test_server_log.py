@@ -7,6 +7,7 @@ import re
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 from pyspark.java_gateway import launch_gateway
 
@@ -20,16 +21,16 @@ OPTIONS = "spark.driver.extraJavaOptions"
 def test_a_full_log_is_begun_anew_and_five_older_ones_are_kept(tmp_path: Path) -> None:
     folder = tmp_path / "a folder"
     settings = log_settings({OPTIONS: "-Dchange_tables.log_size=10KB"}, folder)
-    gateway = launch_gateway(SimpleNamespace(getAll=lambda: list(settings.items())))  # type: ignore[arg-type]
+    gateway: Any = launch_gateway(SimpleNamespace(getAll=lambda: list(settings.items())))  # type: ignore[no-untyped-call]
     try:
-        logger = gateway.jvm.org.apache.logging.log4j.LogManager.getLogger("test")  # type: ignore[union-attr]
+        logger = gateway.jvm.org.apache.logging.log4j.LogManager.getLogger("test")
         for number in range(100):
             logger.warn(f"event {number} {'x' * 1000}")
         logger.warn("one\nevent\r\nis one line")
     finally:
         gateway.shutdown()
-        gateway.proc.stdin.close()  # type: ignore[attr-defined]
-        gateway.proc.wait(60)  # type: ignore[attr-defined]
+        gateway.proc.stdin.close()
+        gateway.proc.wait(60)
     files = {path.name: path for path in folder.iterdir()}
     assert files.keys() == {LOG, *(f"{LOG}.{number}" for number in range(1, 6))}
     assert all(5_000 < path.stat().st_size < 12_000 for name, path in files.items() if name != LOG)
