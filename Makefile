@@ -1,6 +1,6 @@
 # Everything that people and CI run. `demo` and `test` do all they need on a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-kafka demo-postgres closed-doors test test-slow test-all test-real test-long bench cost scale counts lint golden format server docs dbt-docs jars lock clean
+.PHONY: help demo demo-kafka demo-postgres demo-stock-server closed-doors test test-slow test-all test-real test-long bench cost scale counts lint golden format server docs dbt-docs jars lock clean
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 
@@ -31,6 +31,9 @@ demo-postgres: $(READY) jars $(PROFILES)  ## the event log out of a real Postgre
 closed-doors: $(READY) jars $(PROFILES)  ## the server with TLS and the LDAP of a real slapd: who must not come in, and dbt, which must
 	@$(BIN)/python -m demo.closed_doors
 
+demo-stock-server: $(READY) jars $(PROFILES)  ## Qlik change tables on Spark's own Thrift server, without our functions: land, build, compare
+	@$(BIN)/python -m demo.stock_server
+
 test: lint  ## all checks, and all tests but the slow ones
 	@$(PYTEST) -m "not slow"
 
@@ -42,8 +45,8 @@ test-all: $(READY) jars $(PROFILES)  ## what CI runs: lint, all tests with the s
 	code=0; { $(MAKE) --no-print-directory lint && $(PYTEST); } || code=$$?; \
 	wait $$real || code=$$?; cat .build/test-real.log; exit $$code
 
-test-real: $(READY) jars $(PROFILES)  ## demo-kafka, demo-postgres and closed-doors, as tests: each passes, and says so, where what it runs cannot be had
-	@for real in kafka postgres closed_doors; do \
+test-real: $(READY) jars $(PROFILES)  ## runs against real systems, as tests: each passes, and says so, where what it runs cannot be had
+	@for real in kafka postgres closed_doors stock_server; do \
 	    $(BIN)/python -m demo.$$real || { code=$$?; [ $$code -eq 3 ] || exit $$code; }; \
 	done
 

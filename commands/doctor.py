@@ -167,6 +167,12 @@ def _connection(target: Target) -> tuple[Any, Finding]:
         return None, Finding("server", FAULT, error.cause, error.remedy)
 
 
+WITHOUT_FUNCTIONS = (
+    "none of this package: enough for Qlik change tables, Qlik Kafka messages in JSON, GoldenGate trails and OpenEdge"
+    " CDC without extents, not for rows of partial images that move to another key; docs/other_servers.md says more"
+)
+"""What a server is good for that others run."""
+
 Found = tuple[str, str]
 """What is there, and what to do about it; the latter is empty where nothing is wrong."""
 
@@ -183,7 +189,10 @@ def _version(cursor: Any, target: Target) -> Found:
 
 def _functions(cursor: Any, _: Target) -> Found:
     there = {str(row[0]).rpartition(".")[2] for row in _rows(cursor, "show functions")}
-    missing = sorted({entry.name for entry in CATALOG} - there)
+    wanted = {entry.name for entry in CATALOG}
+    if not wanted & there:
+        return WITHOUT_FUNCTIONS, ""
+    missing = sorted(wanted - there)
     if missing:
         return f"{', '.join(missing)} not registered", REMEDIES["functions"]
     (answer,) = _rows(cursor, "select decode_change_mask('3', null, 1)")

@@ -35,6 +35,7 @@
                 {{ change_tables.create_state_table(state, sql) }}
             {%- endcall -%}
             {%- set found = change_tables.probe_changes(state) -%}
+            {%- do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) -%}
             {%- set mark = change_tables.log_mark(spec, run, batch, found, settled_at) -%}
             {%- call statement('mark') -%}
                 {{ change_tables.first_mark(state, mark, found.changes) }}
@@ -68,6 +69,7 @@
                 {%- endif -%}
             {%- endif -%}
             {%- do change_tables.refuse_other_records(spec, state, new_changes, run, found) -%}
+            {%- do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) -%}
             {%- if change_tables.has_late_rows_unforeseen(run, found) -%}
                 {%- do log(this ~ ': rows of changes that it may hold have landed while this run was looking; the next run takes them in', info=true) -%}
             {%- else -%}
@@ -110,6 +112,17 @@
 
     {{ return({'relations': [view, state, change_tables.reports_relation(this)]}) }}
 {% endmaterialization %}
+
+
+{#-
+    The first move of a table with partial images changes the view of reports: it looks for updates without a base along the moves.
+    A first build that is stopped here has no mark yet, and counts as never built.
+-#}
+{% macro _refuse_moves_that_reports_cannot_follow(spec, run, found) %}
+    {% if found.moves and not (run.mark_before or {}).moves and spec.images == 'partial' and spec.orphans == 'report' %}
+        {% do change_tables.refuse_moves_without_functions(spec) %}
+    {% endif %}
+{% endmacro %}
 
 
 {#-

@@ -11,7 +11,7 @@
             {% do mistakes.extend(change_tables.table_spec_mistakes(node)) %}
         {% endfor %}
         {% if nodes %}
-            {% do mistakes.extend(change_tables.session_mistakes()) %}
+            {% do mistakes.extend(change_tables.session_mistakes(specs_are_right=not mistakes)) %}
         {% endif %}
         {% if mistakes %}
             {% do exceptions.raise_compiler_error(mistakes | join('\n')) %}

@@ -25,7 +25,7 @@
 
 {#-
     The version of the server's functions, where it does not fit the package, as a list of one text. The server of this package has
-    it among its settings. A server that says none has registered the functions by itself, and is not asked for more.
+    it among its settings. A server that says none is another one: see `function_mistakes`.
 -#}
 {% macro _version_mistakes(found) %}
     {% set package, server = change_tables._package_version(), found.get('spark.change_tables.version') %}
@@ -44,8 +44,10 @@
     What is wrong with the server or with dbt's sessions there, as a list of texts. One statement returns what somebody has set. What nobody has set is
     right, apart from the time zone: its default depends on the machine. The package does not set them right itself: a view keeps
     the settings of the session that made it, and dbt makes staging views in sessions of its own.
+
+    specs_are_right   whether entries can be read: then also for the functions that the selected models need
 -#}
-{% macro session_mistakes() %}
+{% macro session_mistakes(specs_are_right) %}
     {% set found = {} %}
     {% for row in run_query('set').rows %}
         {% do found.update({row[0]: row[1]}) %}
@@ -59,12 +61,12 @@
             {% do mistakes.append("`" ~ name ~ "` must be " ~ right[0] ~ ", got '" ~ found[name] ~ "'") %}
         {% endif %}
     {% endfor %}
-    {% set versions = change_tables._version_mistakes(found) %}
+    {% set of_server = change_tables._version_mistakes(found) + (change_tables.function_mistakes(found) if specs_are_right else []) %}
     {% if mistakes %}
-        {% do return(versions + [
+        {% do return(of_server + [
             "change_tables: the sessions that dbt opens at the server would make other rows: " ~ mistakes | join('; ')
             ~ "; set it where the server starts, or under `server_side_parameters` in the profile, as `set:<name>: <value>`"
         ]) %}
     {% endif %}
-    {% do return(versions) %}
+    {% do return(of_server) %}
 {% endmacro %}

@@ -630,6 +630,12 @@ unclaimed as (
 {%- endmacro %}
 
 
+{#- Table keys are read by a function. -#}
+{% macro idm_event_log_functions(spec) %}
+    {% do return({'staged': ['parse_table_key']}) %}
+{% endmacro %}
+
+
 {#-
     What the models must know of this format: see `format_of`. It has no natural arrival: record_ids are drawn before their
     transactions commit. Where events can be of the future, sequences begin with their time. A query-back event reads the replica
@@ -689,5 +695,6 @@ unclaimed as (
         'holds_back': change_tables.idm_event_log_holds_back,
         'reads': '_event_type in (5, 6, 7, 8)',
         'unclaimed_steps': change_tables.idm_event_log_unclaimed_steps,
+        'functions': change_tables.idm_event_log_functions,
     }) %}
 {% endmacro %}

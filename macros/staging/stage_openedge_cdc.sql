@@ -521,6 +521,22 @@ unclaimed as (
 {%- endmacro %}
 
 
+{#- Extents that land as texts are taken apart by a function. -#}
+{% macro openedge_cdc_functions(spec) %}
+    {% set texts = [] %}
+    {% set snapshot = [change_tables.source_relation(change_tables.find_source(spec.source_name, spec.snapshot))] if spec.snapshot else [] %}
+    {% for column in spec.columns if modules.re.match('array', column.data_type | lower) %}
+        {% for relation in [spec.relation] + snapshot %}
+            {% set landed = change_tables.landed_columns(spec, relation, [], '').get(column.name | lower) %}
+            {% if landed and not landed.data_type.startswith('array') %}
+                {% do texts.append(column.name) %}
+            {% endif %}
+        {% endfor %}
+    {% endfor %}
+    {% do return({'staged': ['split_extent'] if texts else []}) %}
+{% endmacro %}
+
+
 {#-
     What the models must know of this format: see `format_of`. It has no natural arrival: rows of neither table have a position. A
     change is more complete the more change rows it was read from, and with its tracking row.
@@ -578,5 +594,6 @@ unclaimed as (
         'withdraws_changes': change_tables.openedge_cdc_withdraws_changes,
         'unclaimed_steps': change_tables.openedge_cdc_unclaimed_steps,
         'shared_relation': change_tables.openedge_cdc_shared_relation,
+        'functions': change_tables.openedge_cdc_functions,
     }) %}
 {% endmacro %}

@@ -22,9 +22,10 @@
     {%- do change_tables.refuse_landed_types(spec, spec.relation, landed, spec.columns + timestamp) -%}
     {%- set key = 'struct(' ~ change_tables.column_list(spec.key) ~ ')' -%}
     {%- set others = spec.column_names | reject('in', spec.key) | list -%}
-    {%- set key_ordinals = [] -%}
+    {%- set mask_order = change_tables._mask_order(spec) -%}
+    {%- set key_bits = [] -%}
     {%- for name in spec.key -%}
-        {%- do key_ordinals.append(spec.column_names.index(name) + 1) -%}
+        {%- do key_bits.append(change_tables._mask_names(spec, name)) -%}
     {%- endfor -%}
     {%- set is_late = bound.predicate is not none and bound.is_late %}
 {{ 'landed_since' if is_late else 'landed' }} as (
@@ -86,11 +87,7 @@ typed as (
         {{ change_tables.misfit({'columns': timestamp}, timestamp | map(attribute='name') | list, landed) }} as _ct_timestamp_misfit,
         cast({{ header.transaction_id or 'null' }} as string) as _transaction_id,
         {{ header.change_mask or 'null' }} as _ct_landed_mask,
-        {%- if header.change_mask %}
-        decode_change_mask({{ header.change_mask }}, '{{ spec.mask_order or ('most_significant_first' if spec.mask_type == 'string' else 'least_significant_first') }}', {{ spec.headers | length + 1 }}) as _ct_mask_ordinals,
-        {%- else %}
-        cast(null as array<int>) as _ct_mask_ordinals,
-        {%- endif %}
+        {{ change_tables.mask_words(header.change_mask, spec.mask_type, mask_order) if header.change_mask else 'cast(null as array<bigint>)' }} as _ct_mask_words,
         {{ change_tables.misfit(spec, spec.key, landed) }} as _ct_key_misfit,
         {{ change_tables.misfit(spec, others, landed) }} as _ct_column_misfit,
         lower(hex({{ change_tables.hash_of(change_tables.as_landed(expected + spec.column_names, landed)) }})) as _raw_id,
@@ -124,7 +121,7 @@ judged as (
             when _ct_operation_code in ('I', 'U') and _ct_column_misfit is not null
                 then concat('value_does_not_fit: ', _ct_column_misfit)
             {%- if spec.mask_type == 'string' and header.change_mask %}
-            when _ct_landed_mask is not null and _ct_mask_ordinals is null
+            when _ct_landed_mask is not null and _ct_mask_words is null
                 then concat('change_mask_malformed: \'', _ct_landed_mask, '\' is not a hex number')
             {%- endif %}
         end as _ct_rejection
@@ -168,11 +165,12 @@ staged_rows as (
         end as _change_id,
         {{ change_tables.present_where(spec, "_ct_operation_code = 'U' and _ct_rejection is null", change_tables._sparse_columns(spec)) }} as _present_columns,
         case
-            when _ct_operation_code in ('I', 'U') and _ct_rejection is null
-                then transform(
-                    filter(_ct_mask_ordinals, ordinal -> ordinal <= {{ spec.column_names | length }}),
-                    ordinal -> element_at({{ change_tables.names_array(spec.column_names) }}, ordinal)
-                )
+            when _ct_operation_code in ('I', 'U') and _ct_rejection is null and _ct_mask_words is not null
+                then array_compact(array(
+                {%- for name in spec.column_names %}
+                    case when {{ change_tables._mask_names(spec, name) }} then {{ change_tables.text_literal(name) }} end{{ ',' if not loop.last }}
+                {%- endfor %}
+                ))
         end as _changed_columns,
         case
             when _ct_operation_code <> 'U' or _ct_rejection is not null then null
@@ -200,7 +198,7 @@ staged_rows as (
         case
             when
                 _ct_operation_code = 'U' and _ct_rejection is null and _ct_highest_before_key is null
-                and arrays_overlap(_ct_mask_ordinals, array({{ key_ordinals | join(', ') }}))
+                and ({{ key_bits | join(' or ') }})
                 then 'key_move_without_before: the mask says that the key changed, and no before image has the key before'
             when _ct_operation_code = 'U' and _ct_rejection is null and not _ct_lowest_before_key <=> _ct_highest_before_key
                 then concat(
@@ -264,13 +262,25 @@ staged_rows as (
 {% macro _check_mask_type(spec, landed) %}
     {% set column = landed.get((spec.header_prefix ~ 'change_mask') | lower) %}
     {% set type = modules.re.sub('^(var)?char\\b.*', 'string', column.data_type) if column else none %}
-    {% if 'change_mask' in spec.headers and type in ['binary', 'string'] and type != spec.mask_type %}
+    {% if 'change_mask' in spec.headers and type is not none and type != spec.mask_type %}
         {% do exceptions.raise_compiler_error(
             "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': `mask_type` must be the type of "
             ~ column.name ~ " in " ~ spec.relation ~ ", which is " ~ column.data_type ~ ", got '" ~ spec.mask_type ~ "'"
         ) %}
     {% endif %}
 {% endmacro %}
+
+
+{#- Which byte of a mask comes first. Nothing in a mask shows it. -#}
+{% macro _mask_order(spec) %}
+    {% do return(spec.mask_order or ('most_significant_first' if spec.mask_type == 'string' else 'least_significant_first')) %}
+{% endmacro %}
+
+
+{#- Whether the mask names a column: its bits count the columns of the change table, header columns first. -#}
+{% macro _mask_names(spec, name) -%}
+    {{ change_tables.mask_has('_ct_mask_words', spec.headers | length + spec.column_names.index(name), change_tables._mask_order(spec)) }}
+{%- endmacro %}
 
 
 {#- The columns that a sparse update has: those with a value, and those with a bit in the mask. Null where it has all. -#}
@@ -282,7 +292,7 @@ staged_rows as (
                         {{ change_tables.text_literal(name) }}
                     {%- else %}
                         case
-                            when {{ change_tables.quoted(name) }} is not null or array_contains(_ct_mask_ordinals, {{ loop.index }})
+                            when {{ change_tables.quoted(name) }} is not null or {{ change_tables._mask_names(spec, name) }}
                                 then {{ change_tables.text_literal(name) }}
                         end
                     {%- endif -%}

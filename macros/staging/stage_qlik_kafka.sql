@@ -5,7 +5,6 @@
 {% macro stage_qlik_kafka(spec, bound) %}
     {%- set texts = change_tables.texts_of_rows(spec) -%}
     {%- set key = 'struct(' ~ change_tables.column_list(spec.key) ~ ')' -%}
-    {%- set names = 'coalesce(_ct_column_names, ' ~ change_tables._declared_ordinals(spec) ~ ')' -%}
 {{ change_tables.kafka_message_steps(spec, bound) }},
 {%- if spec.hold_open_transactions %}
 
@@ -49,7 +48,9 @@ own as (
         {%- else %}
         false as _ct_is_open
         {%- endif %},
-        {{ change_tables.kafka_may_belong(spec) }} as _ct_may_belong
+        {{ change_tables.kafka_may_belong(spec) }} as _ct_may_belong,
+        {{ change_tables.mask_words("_ct_headers['changeMask']") }} as _ct_mask_words,
+        {{ change_tables.mask_words("_ct_headers['columnMask']") }} as _ct_column_mask_words
     from {{ 'in_transactions' if spec.hold_open_transactions else 'messages' }}
 
 ),
@@ -79,9 +80,9 @@ unpacked as (
         try_cast(nullif(_ct_headers['timestamp'], '') as timestamp) as _changed_at,
         _transaction_id,
         _ct_headers['changeMask'] as _ct_landed_mask,
-        transform(decode_change_mask(_ct_headers['changeMask'], 'most_significant_first', 1), ordinal -> {{ names }}[ordinal]) as _ct_masked_names,
+        {{ change_tables._names_in_mask(spec, '_ct_mask_words') }} as _ct_masked_names,
         _ct_headers['columnMask'] as _ct_landed_column_mask,
-        transform(decode_change_mask(_ct_headers['columnMask'], 'most_significant_first', 1), ordinal -> {{ names }}[ordinal]) as _ct_present_names,
+        {{ change_tables._names_in_mask(spec, '_ct_column_mask_words') }} as _ct_present_names,
         _ct_row,
         _ct_row_before is not null as _ct_has_before,
         _raw_id,
@@ -283,6 +284,15 @@ staged_rows as (
 {% endmacro %}
 
 
+{#- The columns that a mask names, by the ordinals that the metadata has of them, else by those declared. -#}
+{% macro _names_in_mask(spec, words) -%}
+    if({{ words }} is not null, map_values(map_filter(
+            coalesce(_ct_column_names, {{ change_tables._declared_ordinals(spec) }}),
+            (ordinal, name) -> {{ change_tables.mask_has(words, '(ordinal - 1)') }}
+        )), null)
+{%- endmacro %}
+
+
 {#- The declared columns by their ordinal, as `_ct_column_names` has them. -#}
 {% macro _declared_ordinals(spec) -%}
     map({% for name in spec.column_names %}{{ loop.index }}, {{ change_tables.text_literal(name) }}{{ ', ' if not loop.last }}{% endfor %})
@@ -417,6 +427,13 @@ select 1 as placeholder
 {% endmacro %}
 
 
+{#- Messages in Avro are read by functions. -#}
+{% macro qlik_kafka_functions(spec) %}
+    {% set names = change_tables.avro_functions() if spec.serialization == 'avro' else [] %}
+    {% do return({'staged': names, 'unclaimed': names}) %}
+{% endmacro %}
+
+
 {#- What the models must know of this format: see `format_of`. -#}
 {% macro qlik_kafka_format() %}
     {% do return({
@@ -450,5 +467,6 @@ select 1 as placeholder
         'arrival': change_tables.qlik_kafka_arrival,
         'may_wait': change_tables.qlik_kafka_may_wait,
         'unclaimed_steps': change_tables.qlik_kafka_unclaimed_steps,
+        'functions': change_tables.qlik_kafka_functions,
     }) %}
 {% endmacro %}

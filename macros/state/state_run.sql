@@ -16,6 +16,9 @@
         {% set exchanges = change_tables.has_exchanges(spec, run, change_tables.state_relation(dedup)) %}
         {% set run = change_tables.fold_run(spec, log_mark, folds, history, exchanges=exchanges) %}
     {% endif %}
+    {% if run.moves and run.run != 'nothing new' and spec.images == 'partial' and not run.log_is_outdated %}
+        {% do change_tables.refuse_moves_without_functions(spec) %}
+    {% endif %}
     {#- what is there is not replaced by what dbt saw when it began -#}
     {% if run.run == 'first' and mark is not none and marks[1].is_cached %}
         {% do return(change_tables.state_run(spec, dedup, folds, history, from_tables=true)) %}

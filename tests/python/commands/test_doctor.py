@@ -316,6 +316,16 @@ def test_a_server_that_says_no_version_is_no_fault(monkeypatch: pytest.MonkeyPat
     assert "does not say one" in findings["version"].detail
 
 
+def test_a_server_that_others_run_is_no_fault_and_it_is_said_which_feeds_it_is_good_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    connection = Answering({**RIGHT, "set": [("spark.sql.session.timeZone", "UTC")], "show functions": [("abs",)]})
+    findings = findings_on(monkeypatch, connection)
+    assert findings["functions"].status == OK
+    assert "enough for Qlik change tables, Qlik Kafka messages in JSON" in findings["functions"].detail
+    assert not any("decode_change_mask" in statement for statement in connection.sent)
+
+
 @pytest.mark.parametrize("wrong", WRONG)
 def test_each_fault_is_named_with_the_one_thing_to_do(monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
     check, answers, detail, remedy = WRONG[wrong]

@@ -33,8 +33,12 @@ Answers = Mapping[str, Rows]
 RUNS = [datetime(2026, 1, day, 12, 0, 0) for day in (31, 30, 29)]  # noqa: DTZ001  # as dbt writes it: of the run, and those before
 """When a run starts, and when those before it did."""
 
-NOT_ASKED: Answers = {r"^(set|reset) spark\.": [], r"^show tables in \S+ like '\S+'$": []}
-"""What every run may ask; the answer is empty."""
+NOT_ASKED: Answers = {
+    r"^set spark\.change_tables\.version$": [{"key": "spark.change_tables.version", "value": "0.1.0"}],
+    r"^(set|reset) spark\.": [],
+    r"^show tables in \S+ like '\S+'$": [],
+}
+"""What every run may ask: the server is of this package, and has nothing."""
 
 _MARKS = re.compile(r"select (\d+) as place, _mark from (\S+) where _mark is not null")
 _WRITTEN_MARK = re.compile(r"'(\{(?:[^'\\]|\\.)*\})' as _mark")
@@ -185,6 +189,10 @@ class Project:
         )
         MacroGenerator(materialization, context, stack=context["context_macro_stack"])()
         return Run(run.rendered, [*run.sent, *self._adapter.sent])
+
+    def sent(self) -> list[str]:
+        """All that was sent since the last call of a macro, in order."""
+        return self._adapter.sent
 
     def macros(self, model: str, lake: Lake | None = None, **given: Any) -> Callable[..., Any]:
         """Calls a macro of the package by its name, as a model would."""

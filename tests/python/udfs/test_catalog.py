@@ -10,7 +10,6 @@ import sys
 import textwrap
 import zipfile
 import zipimport
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -19,17 +18,13 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import Row, SparkSession
 
+from tests.python.udfs.conftest import SETTINGS
 from udfs import docs
 from udfs.catalog import CATALOG, Argument, Example, SqlFunction, sql_literal
 from udfs.registration import VERSION_SETTING, _in_patient_worker, register_catalog
 from udfs.version import __version__
 
 ROOT = Path(__file__).resolve().parents[3]
-SETTINGS: dict[str, Any] = {
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-    "spark.ui.enabled": "false",
-}
 EXAMPLES = [
     pytest.param(entry, example, id=f"{entry.name}-{number}")
     for entry in CATALOG
@@ -85,24 +80,6 @@ def test_archives_on_the_path_are_not_read_anew_once_a_function_ran(
     importlib.invalidate_caches()
     read.assert_not_called()
     importlib.import_module("later_in_archive")
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    place = tmp_path_factory.mktemp("spark")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYSPARK_PYTHON", sys.executable)
-        session = (
-            SparkSession.builder.master("local[1]")
-            .config(map=SETTINGS)
-            .config("spark.sql.session.timeZone", "America/New_York")
-            .config("spark.sql.shuffle.partitions", "1")
-            .config("spark.sql.warehouse.dir", str(place / "warehouse"))
-            .getOrCreate()
-        )
-        register_catalog(session)
-        yield session
-        session.stop()
 
 
 def as_python(value: Any) -> Any:

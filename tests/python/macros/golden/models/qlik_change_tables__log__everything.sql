@@ -28,7 +28,7 @@ typed as (
         cast(null as string) as _ct_timestamp_misfit,
         cast(null as string) as _transaction_id,
         null as _ct_landed_mask,
-        cast(null as array<int>) as _ct_mask_ordinals,
+        cast(null as array<bigint>) as _ct_mask_words,
         cast(null as string) as _ct_key_misfit,
         coalesce(
             coalesce(case when fields['a'] is not null and try_cast(fields['a'] as int) is null then concat('column fields.a: \'', cast(fields['a'] as string), '\' is not int') end, case when fields['b'] is not null and try_cast(fields['b'] as int) is null then concat('column fields.b: \'', cast(fields['b'] as string), '\' is not int') end, null),
@@ -113,27 +113,27 @@ staged_rows as (
                         'order',
                         'it\'s',
                         case
-                            when `name with spaces` is not null or array_contains(_ct_mask_ordinals, 3)
+                            when `name with spaces` is not null or getbit(get(_ct_mask_words, 0), 0) = 1
                                 then 'name with spaces'
                         end,
                         case
-                            when tags is not null or array_contains(_ct_mask_ordinals, 4)
+                            when tags is not null or getbit(get(_ct_mask_words, 0), 1) = 1
                                 then 'tags'
                         end,
                         case
-                            when times is not null or array_contains(_ct_mask_ordinals, 5)
+                            when times is not null or getbit(get(_ct_mask_words, 0), 2) = 1
                                 then 'times'
                         end,
                         case
-                            when fields is not null or array_contains(_ct_mask_ordinals, 6)
+                            when fields is not null or getbit(get(_ct_mask_words, 0), 3) = 1
                                 then 'fields'
                         end,
                         case
-                            when prices is not null or array_contains(_ct_mask_ordinals, 7)
+                            when prices is not null or getbit(get(_ct_mask_words, 0), 12) = 1
                                 then 'prices'
                         end,
                         case
-                            when lines is not null or array_contains(_ct_mask_ordinals, 8)
+                            when lines is not null or getbit(get(_ct_mask_words, 0), 13) = 1
                                 then 'lines'
                         end
                     )),
@@ -141,11 +141,17 @@ staged_rows as (
                 )
         end as _present_columns,
         case
-            when _ct_operation_code in ('I', 'U') and _ct_rejection is null
-                then transform(
-                    filter(_ct_mask_ordinals, ordinal -> ordinal <= 8),
-                    ordinal -> element_at(array('order', 'it\'s', 'name with spaces', 'tags', 'times', 'fields', 'prices', 'lines'), ordinal)
-                )
+            when _ct_operation_code in ('I', 'U') and _ct_rejection is null and _ct_mask_words is not null
+                then array_compact(array(
+                    case when getbit(get(_ct_mask_words, 0), 6) = 1 then 'order' end,
+                    case when getbit(get(_ct_mask_words, 0), 7) = 1 then 'it\'s' end,
+                    case when getbit(get(_ct_mask_words, 0), 0) = 1 then 'name with spaces' end,
+                    case when getbit(get(_ct_mask_words, 0), 1) = 1 then 'tags' end,
+                    case when getbit(get(_ct_mask_words, 0), 2) = 1 then 'times' end,
+                    case when getbit(get(_ct_mask_words, 0), 3) = 1 then 'fields' end,
+                    case when getbit(get(_ct_mask_words, 0), 12) = 1 then 'prices' end,
+                    case when getbit(get(_ct_mask_words, 0), 13) = 1 then 'lines' end
+                ))
         end as _changed_columns,
         case
             when _ct_operation_code <> 'U' or _ct_rejection is not null then null
@@ -173,7 +179,7 @@ staged_rows as (
         case
             when
                 _ct_operation_code = 'U' and _ct_rejection is null and _ct_highest_before_key is null
-                and arrays_overlap(_ct_mask_ordinals, array(1, 2))
+                and (getbit(get(_ct_mask_words, 0), 6) = 1 or getbit(get(_ct_mask_words, 0), 7) = 1)
                 then 'key_move_without_before: the mask says that the key changed, and no before image has the key before'
             when _ct_operation_code = 'U' and _ct_rejection is null and not _ct_lowest_before_key <=> _ct_highest_before_key
                 then concat(

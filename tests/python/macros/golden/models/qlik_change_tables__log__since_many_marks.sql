@@ -33,7 +33,10 @@ typed as (
         cast(null as string) as _ct_timestamp_misfit,
         cast(header__transaction_id as string) as _transaction_id,
         header__change_mask as _ct_landed_mask,
-        decode_change_mask(header__change_mask, 'least_significant_first', 8) as _ct_mask_ordinals,
+        transform(array(reverse(hex(header__change_mask))), digits -> transform(
+            sequence(0, cast((length(digits) - 1) div 16 as int)),
+            word -> cast(conv(substr(digits, -16 * (word + 1), 16), 16, -10) as bigint)
+        ))[0] as _ct_mask_words,
         coalesce(
             case when `order` is not null and try_cast(`order` as bigint) is null then concat('column order: \'', cast(`order` as string), '\' is not bigint') end,
             null
@@ -125,11 +128,20 @@ staged_rows as (
         end as _change_id,
         cast(null as array<string>) as _present_columns,
         case
-            when _ct_operation_code in ('I', 'U') and _ct_rejection is null
-                then transform(
-                    filter(_ct_mask_ordinals, ordinal -> ordinal <= 11),
-                    ordinal -> element_at(array('order', 'it\'s', 'name with spaces', 'amount', 'at', 'local', 'day', 'small', 'ratio', 'flag', 'bytes'), ordinal)
-                )
+            when _ct_operation_code in ('I', 'U') and _ct_rejection is null and _ct_mask_words is not null
+                then array_compact(array(
+                    case when getbit(get(_ct_mask_words, 0), 3) = 1 then 'order' end,
+                    case when getbit(get(_ct_mask_words, 0), 12) = 1 then 'it\'s' end,
+                    case when getbit(get(_ct_mask_words, 0), 13) = 1 then 'name with spaces' end,
+                    case when getbit(get(_ct_mask_words, 0), 14) = 1 then 'amount' end,
+                    case when getbit(get(_ct_mask_words, 0), 15) = 1 then 'at' end,
+                    case when getbit(get(_ct_mask_words, 0), 8) = 1 then 'local' end,
+                    case when getbit(get(_ct_mask_words, 0), 9) = 1 then 'day' end,
+                    case when getbit(get(_ct_mask_words, 0), 10) = 1 then 'small' end,
+                    case when getbit(get(_ct_mask_words, 0), 11) = 1 then 'ratio' end,
+                    case when getbit(get(_ct_mask_words, 0), 20) = 1 then 'flag' end,
+                    case when getbit(get(_ct_mask_words, 0), 21) = 1 then 'bytes' end
+                ))
         end as _changed_columns,
         case
             when _ct_operation_code <> 'U' or _ct_rejection is not null then null
@@ -157,7 +169,7 @@ staged_rows as (
         case
             when
                 _ct_operation_code = 'U' and _ct_rejection is null and _ct_highest_before_key is null
-                and arrays_overlap(_ct_mask_ordinals, array(1, 2))
+                and (getbit(get(_ct_mask_words, 0), 3) = 1 or getbit(get(_ct_mask_words, 0), 12) = 1)
                 then 'key_move_without_before: the mask says that the key changed, and no before image has the key before'
             when _ct_operation_code = 'U' and _ct_rejection is null and not _ct_lowest_before_key <=> _ct_highest_before_key
                 then concat(

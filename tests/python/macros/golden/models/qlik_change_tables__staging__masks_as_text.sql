@@ -27,7 +27,10 @@ typed as (
         ) as _ct_timestamp_misfit,
         cast(transaction_id as string) as _transaction_id,
         change_mask as _ct_landed_mask,
-        decode_change_mask(change_mask, 'most_significant_first', 9) as _ct_mask_ordinals,
+        transform(array(hex(unhex(if(lower(left(change_mask, 2)) = '0x', substr(change_mask, 3), change_mask)))), digits -> transform(
+            sequence(0, cast((length(digits) - 1) div 16 as int)),
+            word -> cast(conv(substr(digits, -16 * (word + 1), 16), 16, -10) as bigint)
+        ))[0] as _ct_mask_words,
         cast(null as string) as _ct_key_misfit,
         cast(null as string) as _ct_column_misfit,
         lower(hex(xxhash64(change_seq, change_oper, change_mask, stream_position, operation, transaction_id, `timestamp`, partition_name, `order`, `it's`, `name with spaces`, amount, array(change_seq is null, change_oper is null, change_mask is null, stream_position is null, operation is null, transaction_id is null, `timestamp` is null, partition_name is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null)))) as _raw_id,
@@ -57,7 +60,7 @@ judged as (
                 then 'key_missing: every key column is null: order, it\'s'
             when _ct_operation_code in ('I', 'U') and _ct_column_misfit is not null
                 then concat('value_does_not_fit: ', _ct_column_misfit)
-            when _ct_landed_mask is not null and _ct_mask_ordinals is null
+            when _ct_landed_mask is not null and _ct_mask_words is null
                 then concat('change_mask_malformed: \'', _ct_landed_mask, '\' is not a hex number')
         end as _ct_rejection
     from typed
@@ -106,11 +109,11 @@ staged_rows as (
                         'order',
                         'it\'s',
                         case
-                            when `name with spaces` is not null or array_contains(_ct_mask_ordinals, 3)
+                            when `name with spaces` is not null or getbit(get(_ct_mask_words, 0), 10) = 1
                                 then 'name with spaces'
                         end,
                         case
-                            when amount is not null or array_contains(_ct_mask_ordinals, 4)
+                            when amount is not null or getbit(get(_ct_mask_words, 0), 11) = 1
                                 then 'amount'
                         end
                     )),
@@ -118,11 +121,13 @@ staged_rows as (
                 )
         end as _present_columns,
         case
-            when _ct_operation_code in ('I', 'U') and _ct_rejection is null
-                then transform(
-                    filter(_ct_mask_ordinals, ordinal -> ordinal <= 4),
-                    ordinal -> element_at(array('order', 'it\'s', 'name with spaces', 'amount'), ordinal)
-                )
+            when _ct_operation_code in ('I', 'U') and _ct_rejection is null and _ct_mask_words is not null
+                then array_compact(array(
+                    case when getbit(get(_ct_mask_words, 0), 8) = 1 then 'order' end,
+                    case when getbit(get(_ct_mask_words, 0), 9) = 1 then 'it\'s' end,
+                    case when getbit(get(_ct_mask_words, 0), 10) = 1 then 'name with spaces' end,
+                    case when getbit(get(_ct_mask_words, 0), 11) = 1 then 'amount' end
+                ))
         end as _changed_columns,
         case
             when _ct_operation_code <> 'U' or _ct_rejection is not null then null
@@ -150,7 +155,7 @@ staged_rows as (
         case
             when
                 _ct_operation_code = 'U' and _ct_rejection is null and _ct_highest_before_key is null
-                and arrays_overlap(_ct_mask_ordinals, array(1, 2))
+                and (getbit(get(_ct_mask_words, 0), 8) = 1 or getbit(get(_ct_mask_words, 0), 9) = 1)
                 then 'key_move_without_before: the mask says that the key changed, and no before image has the key before'
             when _ct_operation_code = 'U' and _ct_rejection is null and not _ct_lowest_before_key <=> _ct_highest_before_key
                 then concat(

@@ -190,7 +190,15 @@ own as (
         *,
         coalesce((coalesce(_ct_message_table_name, _ct_row['tbl']) = 't1' or concat(_ct_message_schema_name, '.', _ct_message_table_name) = 't1'), false) as _ct_is_own,
         false as _ct_is_open,
-        _ct_lacks_schema and coalesce(_ct_message_table_name, _ct_row['tbl']) is null as _ct_may_belong
+        _ct_lacks_schema and coalesce(_ct_message_table_name, _ct_row['tbl']) is null as _ct_may_belong,
+        transform(array(hex(unhex(if(lower(left(_ct_headers['changeMask'], 2)) = '0x', substr(_ct_headers['changeMask'], 3), _ct_headers['changeMask'])))), digits -> transform(
+            sequence(0, cast((length(digits) - 1) div 16 as int)),
+            word -> cast(conv(substr(digits, -16 * (word + 1), 16), 16, -10) as bigint)
+        ))[0] as _ct_mask_words,
+        transform(array(hex(unhex(if(lower(left(_ct_headers['columnMask'], 2)) = '0x', substr(_ct_headers['columnMask'], 3), _ct_headers['columnMask'])))), digits -> transform(
+            sequence(0, cast((length(digits) - 1) div 16 as int)),
+            word -> cast(conv(substr(digits, -16 * (word + 1), 16), 16, -10) as bigint)
+        ))[0] as _ct_column_mask_words
     from messages
 
 ),
@@ -233,9 +241,15 @@ unpacked as (
         try_cast(nullif(_ct_headers['timestamp'], '') as timestamp) as _changed_at,
         _transaction_id,
         _ct_headers['changeMask'] as _ct_landed_mask,
-        transform(decode_change_mask(_ct_headers['changeMask'], 'most_significant_first', 1), ordinal -> coalesce(_ct_column_names, map(1, 'order', 2, 'it\'s', 3, 'name with spaces', 4, 'amount'))[ordinal]) as _ct_masked_names,
+        if(_ct_mask_words is not null, map_values(map_filter(
+            coalesce(_ct_column_names, map(1, 'order', 2, 'it\'s', 3, 'name with spaces', 4, 'amount')),
+            (ordinal, name) -> getbit(get(_ct_mask_words, cast((ordinal - 1) div 64 as int)), (ordinal - 1) % 64) = 1
+        )), null) as _ct_masked_names,
         _ct_headers['columnMask'] as _ct_landed_column_mask,
-        transform(decode_change_mask(_ct_headers['columnMask'], 'most_significant_first', 1), ordinal -> coalesce(_ct_column_names, map(1, 'order', 2, 'it\'s', 3, 'name with spaces', 4, 'amount'))[ordinal]) as _ct_present_names,
+        if(_ct_column_mask_words is not null, map_values(map_filter(
+            coalesce(_ct_column_names, map(1, 'order', 2, 'it\'s', 3, 'name with spaces', 4, 'amount')),
+            (ordinal, name) -> getbit(get(_ct_column_mask_words, cast((ordinal - 1) div 64 as int)), (ordinal - 1) % 64) = 1
+        )), null) as _ct_present_names,
         _ct_row,
         _ct_row_before is not null as _ct_has_before,
         _raw_id,
