@@ -51,25 +51,25 @@
 
 {#- The functions that a model calls, whatever its rows are. Those of rows that have moved: see `refuse_moves_without_functions`. -#}
 {% macro _functions_of_model(node) %}
-    {% set macros = node.depends_on.macros | default([]) %}
+    {% set macros = node.depends_on.macros | default([]) | map('replace', 'macro.change_tables.', '') | list %}
     {% if node.resource_type != 'model' %}
         {% do return([]) %}
-    {% elif 'macro.change_tables.xds_documents' in macros %}
+    {% elif 'xds_documents' in macros %}
         {% do return(['format_association', 'build_xds_document']) %}
     {% endif %}
     {% set names = [] %}
-    {% set part = 'unclaimed' if 'macro.change_tables.unclaimed_rows' in macros else 'staged' %}
-    {% set stages = 'macro.change_tables.staged_changes' in macros or 'macro.change_tables.deduplicated_changes' in macros %}
-    {% for entry in change_tables._staged_entries(node) if stages %}
+    {% set part = 'unclaimed' if 'unclaimed_rows' in macros else 'staged' %}
+    {% set stages = 'staged_changes' in macros or 'deduplicated_changes' in macros %}
+    {% for entry in change_tables.staged_entries(node) if stages %}
         {% do names.extend(change_tables._functions_of_entry(entry.source, entry.table, part)) %}
     {% endfor %}
     {% for unique_id in node.depends_on.nodes if part == 'unclaimed' and unique_id in graph.sources %}
         {% do names.extend(change_tables._functions_of_entry(graph.sources[unique_id].source_name, graph.sources[unique_id].name, part)) %}
     {% endfor %}
-    {% for unique_id in node.depends_on.nodes if 'macro.change_tables.qlik_kafka_schemas' in macros and unique_id in graph.sources %}
-        {% if change_tables._serialization_of_metadata(graph.sources[unique_id].source_name, graph.sources[unique_id].name) == 'avro' %}
-            {% do names.extend(change_tables.avro_functions()) %}
-        {% endif %}
+    {#- metadata messages of an entry without settings are read as Avro -#}
+    {% for unique_id in node.depends_on.nodes if 'qlik_kafka_schemas' in macros and unique_id in graph.sources %}
+        {% set settings = (graph.sources[unique_id].config.meta or {}).get('change_table', {'serialization': 'avro'}) %}
+        {% do names.extend(change_tables.format_of('qlik_kafka').functions({'serialization': settings.get('serialization', 'json')}).staged) %}
     {% endfor %}
     {% do return(names | unique | list) %}
 {% endmacro %}

@@ -3,7 +3,7 @@
     stages (in its `config.meta`), and every other model leads to one by what it depends on.
 -#}
 {% macro table_spec_of_model(node) %}
-    {% set entries = change_tables._staged_entries(node) %}
+    {% set entries = change_tables.staged_entries(node) %}
     {% if entries | length != 1 %}
         {% do exceptions.raise_compiler_error(
             "change_tables: model '" ~ node.name ~ "' must lead to one model of staged_changes(…) through what it refers to, got "
@@ -15,14 +15,14 @@
 
 
 {#- The entries that the staging models at the root of a model stage, each once. -#}
-{% macro _staged_entries(node) %}
+{% macro staged_entries(node) %}
     {% set own = (node.config.meta or {}).get('change_table_entry') %}
     {% if own %}
         {% do return([own]) %}
     {% endif %}
     {% set entries = [] %}
     {% for unique_id in node.depends_on.nodes if unique_id in graph.nodes %}
-        {% for entry in change_tables._staged_entries(graph.nodes[unique_id]) if entry not in entries %}
+        {% for entry in change_tables.staged_entries(graph.nodes[unique_id]) if entry not in entries %}
             {% do entries.append(entry) %}
         {% endfor %}
     {% endfor %}
@@ -37,7 +37,7 @@
 {% macro table_specs_of_references(relations) %}
     {% set specs = [] %}
     {% for unique_id in model.depends_on.nodes if unique_id in graph.nodes %}
-        {% if change_tables._staged_entries(graph.nodes[unique_id]) %}
+        {% if change_tables.staged_entries(graph.nodes[unique_id]) %}
             {% do specs.append(change_tables.table_spec_of_model(graph.nodes[unique_id])) %}
         {% endif %}
     {% endfor %}

@@ -203,12 +203,6 @@ decoded as (
 {%- endmacro %}
 
 
-{#- The functions that read Avro. -#}
-{% macro avro_functions() %}
-    {% do return(['read_avro_envelope', 'avro_to_json']) %}
-{% endmacro %}
-
-
 {#- Avro cannot land as text: bytes that are no UTF-8 would be lost. -#}
 {% macro _refuse_avro_as_text(spec, landed) %}
     {% if spec.serialization == 'avro' and landed and landed['value'].data_type != 'binary' %}

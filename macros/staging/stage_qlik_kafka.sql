@@ -429,7 +429,7 @@ select 1 as placeholder
 
 {#- Messages in Avro are read by functions. -#}
 {% macro qlik_kafka_functions(spec) %}
-    {% set names = change_tables.avro_functions() if spec.serialization == 'avro' else [] %}
+    {% set names = ['read_avro_envelope', 'avro_to_json'] if spec.serialization == 'avro' else [] %}
     {% do return({'staged': names, 'unclaimed': names}) %}
 {% endmacro %}
 

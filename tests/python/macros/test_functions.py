@@ -139,7 +139,7 @@ def _moved(name: str, answers: Mapping[str, Any]) -> Lake:
 
 
 STOCK = {
-    r"^set spark\.change_tables\.version$": [{"key": VERSION_SETTING, "value": "<undefined>"}],
+    r"^set spark\.change_tables\.version": [{"key": VERSION_SETTING, "value": "<undefined>"}],
     r"^show functions": [],
     r"is_exchanged": [{"is_exchanged": 1}],
 }

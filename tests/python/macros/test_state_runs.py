@@ -135,7 +135,7 @@ def test_a_first_run_of_full_images_asks_whether_rows_have_exchanged_their_keys(
     answers = {EXCHANGED: [{"1": 1}] * is_exchanged}
     run = shapes.run(Shape(f"{kind}_feed__full", {"dedup_feed__full": MOVES}, answers))
     _has(run.note, FIRST | {"exchanges": is_exchanged, "folds": is_exchanged or kind == "history"})
-    assert ("rows_at_key" in run.rendered) == is_exchanged
+    assert ("events_with_rows" in run.rendered) == is_exchanged
 
 
 def _statements(run: Run) -> list[str]:
