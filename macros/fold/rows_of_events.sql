@@ -12,7 +12,7 @@
 -#}
 {% macro rows_of_events(events) -%}
 {%- set no_rows = 'cast(array() as array<struct<brought_by: int, takes_covered_row: boolean>>)' -%}
-{#- to append copies an array: those that are full are put aside -#}
+{#- to append copies an array: those that are full are put aside. Spark copies the whole state with each event all the same -#}
 {%- set is_full = 'size(state.latest) >= 300' -%}
 aggregate(
             transform({{ events }}, (event, place) -> named_struct(

@@ -94,8 +94,9 @@ def test_a_column_can_be_asked_for_by_an_ordinal_that_is_data(spark: SparkSessio
 
 
 def _random_events(random: Random) -> list[Event]:
-    effects = random.choice([["adds", "takes"], ["adds", "takes", "empties", "sets", None]])
-    transactions = random.choice([["T"], [None, "T", "U"]])
+    of_effects: list[list[str | None]] = [["adds", "takes"], ["adds", "takes", "empties", "sets", None]]
+    of_transactions: list[list[str | None]] = [["T"], [None, "T", "U"]]
+    effects, transactions = random.choice(of_effects), random.choice(of_transactions)
     return [
         (str(number) if random.random() < 0.95 else None, random.choice(effects), random.choice(transactions))
         for number in range(random.randint(0, 40))
@@ -104,7 +105,7 @@ def _random_events(random: Random) -> list[Event]:
 
 def test_whose_row_each_event_is_about_is_what_the_function_says(spark: SparkSession) -> None:
     random = Random(3)
-    keys = [[tuple(event) for event in events] for events, _ in CASES.values()]
+    keys: list[list[Event]] = [[(event[0], event[1], event[2]) for event in events] for events, _ in CASES.values()]
     keys += [_random_events(random) for _ in range(300)]
     # more than are appended to one array
     keys.append([(str(number), ["adds", "takes"][number % 2], "T") for number in range(1501)])
