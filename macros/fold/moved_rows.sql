@@ -1,6 +1,6 @@
 {#-
-    Rows that move from key to key. The events of a key are collected in one row, without their values, and
-    `rows_of_events` says whose row each of them is about: a row is named by the change that brought it to the key. With partial images,
+    Rows that move from key to key. The events of a key are collected in one row, without their values, and the function
+    `rows_at_key` says whose row each of them is about: a row is named by the change that brought it to the key. With partial images,
     these are the keys that moves touched; with full ones, those that one transaction both entered and ended.
 -#}
 
@@ -34,8 +34,8 @@ limit 1
 
 {#-
     The steps that end in `rows_of_events`: for the events of the keys that matter, the change that brought their row to the key
-    (`_ct_row`), and whether they ended a row that another had covered. A row whose base is not known does not live, and is there
-    all the same. `events_with_rows` also has which rows others covered: see `covered_row_steps`.
+    (`_ct_row`), whether they ended a row that another had covered, and for the event that brought a row, what covered it. A row
+    whose base is not known does not live, and is there all the same.
 
     exchanged_only   only keys that one transaction both entered and ended: no other key has an end of a covered row
 -#}
@@ -107,42 +107,24 @@ events_with_rows as (
 
     select
         *,
-        {{ change_tables.rows_of_events('_ct_events') }} as _ct_found
+        {{ change_tables.rows_at_key_of('_ct_events', spec) }} as _ct_rows
     from ordered_events
 
 ),
 
--- each with what is known of its event: all events of the key would be carried along with rows that are exploded alone
 rows_of_events as (
 
     select
         {{ change_tables.column_list(spec.key) }},
-        inline(transform(_ct_found['rows'], (row, place) -> named_struct(
-            '_change_seq', _ct_events[place]['_change_seq'],
-            '_precedence', _ct_events[place]['_precedence'],
-            '_change_id', _ct_events[place]['_change_id'],
-            '_ct_effect', _ct_events[place]['_ct_effect'],
-            '_ct_row', get(_ct_events, row['brought_by'])['_change_id'],
-            '_ct_takes_covered_row', row['takes_covered_row']
-        )))
+        _ct_pair['_ct_events']['_change_seq'] as _change_seq,
+        _ct_pair['_ct_events']['_precedence'] as _precedence,
+        _ct_pair['_ct_events']['_change_id'] as _change_id,
+        _ct_pair['_ct_events']['_ct_effect'] as _ct_effect,
+        _ct_pair['_ct_rows']['row_id'] as _ct_row,
+        _ct_pair['_ct_rows']['takes_covered_row'] as _ct_takes_covered_row,
+        _ct_pair['_ct_rows']['covered_by'] as _ct_covered_by
     from events_with_rows
-
-)
-{%- endmacro %}
-
-
-{#- The rows that others covered for good, after `row_steps`, ending in `covered_rows`: the changes that brought the two. -#}
-{% macro covered_row_steps(spec) -%}
-covered_rows as (
-
-    select
-        {{ change_tables.column_list(spec.key) }},
-        inline(transform(_ct_found['coverings'], covering -> named_struct(
-            '_change_id', _ct_events[covering['covered']]['_change_id'],
-            '_change_seq', _ct_events[covering['covered']]['_change_seq'],
-            '_ct_covered_by', _ct_events[covering['covered_by']]['_change_id']
-        )))
-    from events_with_rows
+        lateral view explode(arrays_zip(_ct_events, _ct_rows)) as _ct_pair
 
 )
 {%- endmacro %}

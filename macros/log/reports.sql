@@ -23,10 +23,6 @@ with {{ '' }}
 {{ change_tables.row_steps(keys, run, exchanged_only=false) }},
 
 {% endif -%}
-{%- if run.moves -%}
-{{ change_tables.covered_row_steps(keys) }},
-
-{% endif -%}
 {%- if reports_orphans -%}
 {{ change_tables.judged_steps(keys, run) }},
 
@@ -65,7 +61,8 @@ reports as (
         _change_seq,
         'key_collision' as code,
         concat('its row at key ', {{ change_tables._key_as_json(spec) }}, ' was covered by that of change ', _ct_covered_by) as detail
-    from covered_rows
+    from rows_of_events
+    where _ct_covered_by is not null
     {%- endif %}
 
 )

@@ -82,16 +82,22 @@
 {% endmacro %}
 
 
+{#- Those of these functions that the server does not have. A run asks it where only some rows need them, and it has met such rows. -#}
+{% macro functions_that_server_lacks(names) %}
+    {% set found = {} %}
+    {% for row in run_query('set spark.change_tables.version').rows if execute %}
+        {% do found.update({row[0]: row[1]}) %}
+    {% endfor %}
+    {% do return([] if change_tables._has_all_functions(found) or not execute else change_tables._functions_that_are_missing(names)) %}
+{% endmacro %}
+
+
 {#-
     Stops a run that has found that rows with partial images have moved to other keys, where the server lacks the functions that
     follow them. Before it writes: the rows wait for a server that has them.
 -#}
 {% macro refuse_moves_without_functions(spec) %}
-    {% set found = {} %}
-    {% for row in run_query('set spark.change_tables.version').rows %}
-        {% do found.update({row[0]: row[1]}) %}
-    {% endfor %}
-    {% set missing = [] if change_tables._has_all_functions(found) else change_tables._functions_that_are_missing(['first_ancestors', 'reached_names']) %}
+    {% set missing = change_tables.functions_that_server_lacks(['first_ancestors', 'reached_names', 'rows_at_key']) %}
     {% if missing %}
         {% do exceptions.raise_compiler_error(
             "change_tables: model '" ~ model.name ~ "': rows of '" ~ spec.source_name ~ "." ~ spec.table_name

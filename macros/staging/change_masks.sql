@@ -9,8 +9,9 @@
     type    binary, or string: hex digits, with or without `0x`; an odd number of digits means a leading zero
     order   which byte of it comes first. Where that is the least significant, the digits are read backwards, which exchanges
             the two halves of each byte: see `mask_has`
+    bits    how many of them are asked for, where that is known, so that as many words are read
 -#}
-{% macro mask_words(mask, type='string', order='most_significant_first') -%}
+{% macro mask_words(mask, type='string', order='most_significant_first', bits=none) -%}
     {%- set digits = 'hex(' ~ mask ~ ')' -%}
     {%- if type == 'string' -%}
         {%- set digits = 'hex(unhex(if(lower(left(' ~ mask ~ ", 2)) = '0x', substr(" ~ mask ~ ', 3), ' ~ mask ~ ')))' -%}
@@ -18,10 +19,18 @@
     {%- if order == 'least_significant_first' -%}
         {%- set digits = 'reverse(' ~ digits ~ ')' -%}
     {%- endif -%}
+    {%- if bits is none -%}
     transform(array({{ digits }}), digits -> transform(
             sequence(0, cast((length(digits) - 1) div 16 as int)),
             word -> cast(conv(substr(digits, -16 * (word + 1), 16), 16, -10) as bigint)
         ))[0]
+    {%- else -%}
+    transform(array({{ digits }}), digits -> if(digits is null, null, array(
+        {%- for word in range(0, bits, 64) -%}
+            {{ ', ' if not loop.first }}cast(conv(substr(digits, {{ -16 * loop.index }}, 16), 16, -10) as bigint)
+        {%- endfor -%}
+        )))[0]
+    {%- endif %}
 {%- endmacro %}
 
 

@@ -87,7 +87,7 @@ typed as (
         {{ change_tables.misfit({'columns': timestamp}, timestamp | map(attribute='name') | list, landed) }} as _ct_timestamp_misfit,
         cast({{ header.transaction_id or 'null' }} as string) as _transaction_id,
         {{ header.change_mask or 'null' }} as _ct_landed_mask,
-        {{ change_tables.mask_words(header.change_mask, spec.mask_type, mask_order) if header.change_mask else 'cast(null as array<bigint>)' }} as _ct_mask_words,
+        {{ change_tables.mask_words(header.change_mask, spec.mask_type, mask_order, spec.headers | length + spec.column_names | length) if header.change_mask else 'cast(null as array<bigint>)' }} as _ct_mask_words,
         {{ change_tables.misfit(spec, spec.key, landed) }} as _ct_key_misfit,
         {{ change_tables.misfit(spec, others, landed) }} as _ct_column_misfit,
         lower(hex({{ change_tables.hash_of(change_tables.as_landed(expected + spec.column_names, landed)) }})) as _raw_id,

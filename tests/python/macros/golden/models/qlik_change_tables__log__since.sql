@@ -60,10 +60,7 @@ typed as (
         cast(null as string) as _ct_timestamp_misfit,
         cast(header__transaction_id as string) as _transaction_id,
         header__change_mask as _ct_landed_mask,
-        transform(array(reverse(hex(header__change_mask))), digits -> transform(
-            sequence(0, cast((length(digits) - 1) div 16 as int)),
-            word -> cast(conv(substr(digits, -16 * (word + 1), 16), 16, -10) as bigint)
-        ))[0] as _ct_mask_words,
+        transform(array(reverse(hex(header__change_mask))), digits -> if(digits is null, null, array(cast(conv(substr(digits, -16, 16), 16, -10) as bigint))))[0] as _ct_mask_words,
         coalesce(
             case when `order` is not null and try_cast(`order` as bigint) is null then concat('column order: \'', cast(`order` as string), '\' is not bigint') end,
             null

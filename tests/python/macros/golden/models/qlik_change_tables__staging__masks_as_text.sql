@@ -27,10 +27,7 @@ typed as (
         ) as _ct_timestamp_misfit,
         cast(transaction_id as string) as _transaction_id,
         change_mask as _ct_landed_mask,
-        transform(array(hex(unhex(if(lower(left(change_mask, 2)) = '0x', substr(change_mask, 3), change_mask)))), digits -> transform(
-            sequence(0, cast((length(digits) - 1) div 16 as int)),
-            word -> cast(conv(substr(digits, -16 * (word + 1), 16), 16, -10) as bigint)
-        ))[0] as _ct_mask_words,
+        transform(array(hex(unhex(if(lower(left(change_mask, 2)) = '0x', substr(change_mask, 3), change_mask)))), digits -> if(digits is null, null, array(cast(conv(substr(digits, -16, 16), 16, -10) as bigint))))[0] as _ct_mask_words,
         cast(null as string) as _ct_key_misfit,
         cast(null as string) as _ct_column_misfit,
         lower(hex(xxhash64(change_seq, change_oper, change_mask, stream_position, operation, transaction_id, `timestamp`, partition_name, `order`, `it's`, `name with spaces`, amount, array(change_seq is null, change_oper is null, change_mask is null, stream_position is null, operation is null, transaction_id is null, `timestamp` is null, partition_name is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null)))) as _raw_id,

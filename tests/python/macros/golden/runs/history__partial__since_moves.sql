@@ -63,7 +63,6 @@ ordered_events as (select * from the_model),
 
 events_with_rows as (select * from the_model),
 
--- each with what is known of its event: all events of the key would be carried along with rows that are exploded alone
 rows_of_events as (select * from the_model),
 
 links as (select * from the_model),

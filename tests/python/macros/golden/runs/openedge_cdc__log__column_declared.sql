@@ -428,62 +428,24 @@ events_with_rows as (
 
     select
         *,
-        aggregate(
-            transform(_ct_events, (event, place) -> named_struct(
-                'place', place,
-                'effect', coalesce(event._ct_effect, 'sets'),
-                -- rows are together at a key within one transaction only
-                'goes_on', coalesce(event._transaction_id = get(_ct_events, place - 1)._transaction_id and not event._ct_effect <=> 'empties', false)
-            )),
-            named_struct(
-                'here', cast(array() as array<int>),
-                'latest', cast(array() as array<struct<brought_by: int, takes_covered_row: boolean>>),
-                'full', array(cast(array() as array<struct<brought_by: int, takes_covered_row: boolean>>)),
-                'coverings', cast(array() as array<struct<covered: int, covered_by: int>>)
-            ),
-            (state, event) -> transform(
-                array(if(event.goes_on, state.here, slice(state.here, -1, 1))),
-                here -> named_struct(
-                    'here', case
-                        when event.effect in ('takes', 'empties') then slice(here, 2, size(here))
-                        when event.effect = 'adds' or size(here) = 0 then concat(here, array(event.place))
-                        else here
-                    end,
-                    'latest', concat(if(size(state.latest) >= 300, cast(array() as array<struct<brought_by: int, takes_covered_row: boolean>>), state.latest), array(named_struct(
-                        'brought_by', case
-                            when event.effect in ('takes', 'empties') then get(here, 0)
-                            when event.effect = 'adds' or size(here) = 0 then event.place
-                            else get(here, size(here) - 1)
-                        end,
-                        'takes_covered_row', event.effect = 'takes' and size(here) > 1
-                    ))),
-                    'full', if(size(state.latest) >= 300, concat(state.full, array(state.latest)), state.full),
-                    'coverings', if(event.goes_on, state.coverings, concat(state.coverings, transform(slice(state.here, 1, greatest(size(state.here) - 1, 0)), (covered, place) -> named_struct('covered', covered, 'covered_by', state.here[place + 1]))))
-                )
-            )[0],
-            state -> named_struct(
-                'rows', flatten(concat(state.full, array(state.latest))),
-                'coverings', concat(state.coverings, transform(slice(state.here, 1, greatest(size(state.here) - 1, 0)), (covered, place) -> named_struct('covered', covered, 'covered_by', state.here[place + 1])))
-            )
-        ) as _ct_found
+        rows_at_key(_ct_events['_change_id'], _ct_events['_ct_effect'], _ct_events['_transaction_id']) as _ct_rows
     from ordered_events
 
 ),
 
--- each with what is known of its event: all events of the key would be carried along with rows that are exploded alone
 rows_of_events as (
 
     select
         `order`, `it's`,
-        inline(transform(_ct_found['rows'], (row, place) -> named_struct(
-            '_change_seq', _ct_events[place]['_change_seq'],
-            '_precedence', _ct_events[place]['_precedence'],
-            '_change_id', _ct_events[place]['_change_id'],
-            '_ct_effect', _ct_events[place]['_ct_effect'],
-            '_ct_row', get(_ct_events, row['brought_by'])['_change_id'],
-            '_ct_takes_covered_row', row['takes_covered_row']
-        )))
+        _ct_pair['_ct_events']['_change_seq'] as _change_seq,
+        _ct_pair['_ct_events']['_precedence'] as _precedence,
+        _ct_pair['_ct_events']['_change_id'] as _change_id,
+        _ct_pair['_ct_events']['_ct_effect'] as _ct_effect,
+        _ct_pair['_ct_rows']['row_id'] as _ct_row,
+        _ct_pair['_ct_rows']['takes_covered_row'] as _ct_takes_covered_row,
+        _ct_pair['_ct_rows']['covered_by'] as _ct_covered_by
     from events_with_rows
+        lateral view explode(arrays_zip(_ct_events, _ct_rows)) as _ct_pair
 
 ),
 
@@ -591,19 +553,6 @@ ended_events as (
 
 ),
 
-covered_rows as (
-
-    select
-        `order`, `it's`,
-        inline(transform(_ct_found['coverings'], covering -> named_struct(
-            '_change_id', _ct_events[covering['covered']]['_change_id'],
-            '_change_seq', _ct_events[covering['covered']]['_change_seq'],
-            '_ct_covered_by', _ct_events[covering['covered_by']]['_change_id']
-        )))
-    from events_with_rows
-
-),
-
 started_events as (
 
     select
@@ -678,7 +627,8 @@ reports as (
         _change_seq,
         'key_collision' as code,
         concat('its row at key ', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false')), ' was covered by that of change ', _ct_covered_by) as detail
-    from covered_rows
+    from rows_of_events
+    where _ct_covered_by is not null
 
 )
 
