@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -69,14 +69,24 @@ class DbtProject:
             further = (read & self._manifest.nodes.keys()) - found
         return found
 
-    def build(self, server: LocalServer, progress: Progress, options: Sequence[str] = ()) -> int:
+    def build(
+        self,
+        server: LocalServer,
+        progress: Progress,
+        options: Sequence[str] = (),
+        watchers: Sequence[Callable[[EventMsg], None]] = (),
+    ) -> int:
         """`dbt build` on a server, with further options: how many nodes it had, each a step of the phase that runs.
+
+        The watchers are called with each of dbt's events, from the thread that runs the node.
 
         Raises:
             DbtError: a model or a test failed.
         """
         os.environ.update(server.environment())
-        built = dbtRunner(self._manifest, [partial(follow, progress)]).invoke(["build", *options, *self._options])
+        built = dbtRunner(self._manifest, [partial(follow, progress), *watchers]).invoke(
+            ["build", *options, *self._options]
+        )
         if not built.success:
             raise DbtError(self._failure(built))
         return len(built.result.results)

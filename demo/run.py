@@ -15,7 +15,10 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+
+from dbt_common.events.base_types import EventMsg
 
 from demo.database import TABLES, Table
 from demo.history import Contents, Row, Transaction
@@ -89,7 +92,6 @@ def run_demo(
     _empty(folder)
     writers = [writer(seed) for system, writer in WRITERS.items() if feed in (system, ALL)]
     workload = Workload(seed, scale, swaps=all(writer.swaps for writer in writers))
-    loaded = workload.fill()
     tables = tuple(TABLES) if feed == ALL else SHOWN
     with Progress() as progress, ExitStack() as stack:
         with progress.phase("starting", 2), ThreadPoolExecutor(1) as beside:
@@ -99,32 +101,65 @@ def run_demo(
             project = parsed.result()
         progress.say("a Spark Thrift server runs, and dbt has read the project")
         selected = [] if feed == ALL else project.options_for(models_of(feed, tables))
-        with progress.phase("making the raw tables", 1), progress.step("connect, create"):
-            connection = stack.enter_context(server.connect())
-            create_raw_tables(connection, writers)
-        checker = _Checker(server, project.relations, writers, tables)
-        mistakes: list[str] = []
-        for batch in range(1, BATCHES + 1):
-            name = f"batch {batch} of {BATCHES}"
-            transactions = list(workload.play_round())
-            with progress.phase(f"{name}: landing", sum(len(writer.raw_tables) for writer in writers)):
-                initial = loaded if batch == 1 else ()
-                raw_rows = land(connection, writers, transactions, initial, last=batch == BATCHES, progress=progress)
-            progress.say(f"{name}: {len(transactions)} transactions landed as {raw_rows} raw rows")
-            with progress.phase(f"{name}: building"):
-                nodes = project.build(server, progress, [*selected, *(WITHOUT_SEEDS if batch > 1 else ())])
-            progress.say(f"{name}: {nodes} models, seeds and tests built")
-            with progress.phase(f"{name}: comparing", len(writers) * len(tables)):
-                results, found = checker.check(workload.database.contents(), progress)
-            mistakes += [f"batch {batch}: {mistake}" for mistake in found]
-            state = "differs from" if found else "equals"
-            progress.say(f"{name}: every model compared: {state} the source database")
+        results, mistakes = play_batches(project, server, writers, workload, tables, progress, selected)
         with progress.phase("ending", 1), progress.step("Spark Thrift server"):
             stack.close()
     print(f"\n{results}\n")
     for mistake in mistakes:
         print(mistake)
     return not mistakes
+
+
+def play_batches(
+    project: DbtProject,
+    server: LocalServer,
+    writers: Sequence[FeedWriter],
+    workload: Workload,
+    tables: Sequence[str],
+    progress: Progress,
+    options: Sequence[str],
+    watch: Callable[[int, EventMsg], None] | None = None,
+) -> tuple[str, list[str]]:
+    """Lands batches of feeds, builds after each, and compares; returns a table to print, and what differs.
+
+    Args:
+        project: what is built
+        server: where
+        writers: of the feeds
+        workload: new, with nothing played of it
+        tables: the source tables whose models are compared
+        progress: where it is said what runs
+        options: of `dbt build`
+        watch: is called with the number of the batch and each of dbt's events
+
+    Raises:
+        DbtError: a build fails.
+    """
+    loaded = workload.fill()
+    checker = _Checker(server, project.relations, writers, tables)
+    mistakes: list[str] = []
+    with progress.phase("making the raw tables", 1), progress.step("connect, create"):
+        connection = server.connect()
+        create_raw_tables(connection, writers)
+    for batch in range(1, BATCHES + 1):
+        name = f"batch {batch} of {BATCHES}"
+        transactions = list(workload.play_round())
+        with progress.phase(f"{name}: landing", sum(len(writer.raw_tables) for writer in writers)):
+            initial = loaded if batch == 1 else ()
+            raw_rows = land(connection, writers, transactions, initial, last=batch == BATCHES, progress=progress)
+        progress.say(f"{name}: {len(transactions)} transactions landed as {raw_rows} raw rows")
+        with progress.phase(f"{name}: building"):
+            seeds = WITHOUT_SEEDS if batch > 1 else ()
+            watchers = [partial(watch, batch)] if watch else []
+            nodes = project.build(server, progress, [*options, *seeds], watchers)
+        progress.say(f"{name}: {nodes} models, seeds and tests built")
+        with progress.phase(f"{name}: comparing", len(writers) * len(tables)):
+            results, found = checker.check(workload.database.contents(), progress)
+        mistakes += [f"batch {batch}: {mistake}" for mistake in found]
+        state = "differs from" if found else "equals"
+        progress.say(f"{name}: every model compared: {state} the source database")
+    connection.close()
+    return results, mistakes
 
 
 def models_of(feed: str, tables: Sequence[str]) -> list[str]:
