@@ -65,22 +65,34 @@ class LocalServer:
 
 @contextmanager
 def local_server(
-    folder: Path, conf: Mapping[str, str] = SHORT_LIVED, checkout: Path | None = None
+    folder: Path,
+    conf: Mapping[str, str] = SHORT_LIVED,
+    checkout: Path | None = None,
+    *,
+    options: Sequence[str] = (),
+    variables: Mapping[str, str] | None = None,
+    module: str = "",
 ) -> Iterator[LocalServer]:
     """Start a server on a free port, its tables in `folder`; stop it when the block ends, also by an error.
 
-    `conf` are Spark settings, which replace the server's own. If a `checkout` is given, the server runs that one's
-    code.
+    Args:
+        folder: of its tables, its log and its temporary files
+        conf: Spark settings, which replace the server's own
+        checkout: one whose code the server runs; this one's, if none is given
+        options: further ones of the command
+        variables: of the environment, beside those of this process
+        module: what runs it; `udfs.thrift_server`, if none is given
 
     Raises:
         LocalServerError: it does not start.
     """
-    module = f"{'udfs' if checkout else __package__}.thrift_server"
-    command = [sys.executable, "-m", module, "--port", "0", "--warehouse", str(folder.resolve())]
+    module = module or f"{'udfs' if checkout else __package__}.thrift_server"
+    command = [sys.executable, "-m", module, "--port", "0", "--warehouse", str(folder.resolve()), *options]
     for key, value in conf.items():
         command += ["--conf", f"{key}={value}"]
     root = checkout or Path(__file__).resolve().parents[__package__.count(".") + 1]
-    environment = os.environ | {"PYTHONPATH": f"{root}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    path = f"{root}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    environment = os.environ | {"PYTHONPATH": path} | dict(variables or {})
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,

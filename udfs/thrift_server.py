@@ -23,9 +23,11 @@ from typing import IO, Any
 
 import click
 from py4j.protocol import Py4JError
+from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from .cluster import ClusterError, address_towards, is_cluster, try_workers, worker_python
 from .command_line import run
 from .doors import DoorsError, check_addresses, doors_of, hand_to_hive
 from .jars import JarsError, check_java, resolved_jars
@@ -75,7 +77,7 @@ def server(**options: Any) -> None:
     """Serve tables and the SQL functions over Thrift, until SIGTERM or Ctrl-C."""
     try:
         _serve(Options(**options))
-    except (ServerError, DoorsError, JarsError) as error:
+    except (ClusterError, DoorsError, JarsError, ServerError) as error:
         raise click.ClickException(str(error)) from None
 
 
@@ -97,13 +99,16 @@ def _serve(options: Options) -> None:
     send_output_to(folder)
     jvm: Any = None
     try:
-        spark, jvm = _start_spark(settings)
+        jvm = _start_jvm(settings)
+        spark = _start_spark(settings)
         _stop_on_signals(stop)  # again: a new SparkContext takes SIGINT for itself
-        if settings[_METASTORE_URL] == _metastore_url(folder):
+        if settings.get(_METASTORE_URL) == _metastore_url(folder):
             _let_views_be_long(spark, settings[_METASTORE_URL])
         hand_to_hive(spark, settings)
         _start_server(spark, doors.host, port)
         check_addresses(doors, jvm.pid, port)
+        if is_cluster(settings["spark.master"]):
+            try_workers(spark, settings["spark.master"], settings["spark.sql.warehouse.dir"])
         print(
             f"ready: jdbc:hive2://{doors.host}:{port} (Spark {spark.version}, log {folder / LOG})",
             file=said,
@@ -193,15 +198,17 @@ def _settings(options: Options, folder: Path, port: int, jars: Sequence[Path]) -
         "spark.hadoop.hive.server2.thrift.bind.host": options.host,
         "spark.hadoop.hive.server2.thrift.port": str(port),
     }
-    if options.master.startswith("local"):
+    if not is_cluster(options.master):
         settings["spark.sql.shuffle.partitions"] = str(2 * (os.cpu_count() or 1))
         settings["spark.databricks.delta.snapshotPartitions"] = "2"
+    elif "SPARK_LOCAL_IP" not in os.environ and (address := address_towards(options.master)):
+        settings["spark.driver.host"] = address  # else it is what the machine's name leads to
     for pair in options.conf:
         key, equals, value = pair.partition("=")
         if not equals or not key:
             raise ServerError(f"--conf must be key=value, got '{pair}'")
         settings[key] = value
-    if settings[_METASTORE_URL] != connection:
+    if settings.get(_METASTORE_URL) != connection:
         del settings["spark.hadoop.datanucleus.rdbms.datastoreAdapterClassName"]
     return settings
 
@@ -227,12 +234,8 @@ def _claim(folder: Path) -> IO[str]:
     return lock
 
 
-def _database(folder: Path) -> str:
-    return f"databaseName={folder / 'metastore' / 'db'}"
-
-
 def _metastore_url(folder: Path) -> str:
-    return f"jdbc:derby:;{_database(folder)};create=true"
+    return f"jdbc:derby:;databaseName={folder / 'metastore' / 'db'};create=true"
 
 
 def _let_views_be_long(spark: Any, url: str) -> None:
@@ -254,29 +257,34 @@ def _let_views_be_long(spark: Any, url: str) -> None:
 
 
 def jvms_of(folder: Path) -> list[int]:
-    """The processes with this folder's metastore on their command line; empty where there is no /proc."""
-    mark = os.fsencode(f"{_database(folder)};")
+    """The processes with this folder's temporary files on their command line; empty where there is no /proc."""
+    mark = os.fsencode(f"-Djava.io.tmpdir={folder / 'tmp'}")
     found = []
     for command_line in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if mark in command_line.read_bytes():
+            words = command_line.read_bytes()
+            if mark + b"\0" in words or mark + b'"' in words:  # the option itself, or among those given to Spark
                 found.append(int(command_line.parent.name))
         except OSError:
             continue  # it has ended meanwhile
     return found
 
 
-def _start_spark(settings: dict[str, str]) -> tuple[Any, Any]:
-    """The session and the process of its JVM."""
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    if settings["spark.master"].startswith("local"):
+def _start_jvm(settings: dict[str, str]) -> Any:
+    """The process of the JVM in which Spark is going to run."""
+    os.environ["PYSPARK_PYTHON"] = worker_python(settings, os.environ)  # all that PySpark looks at
+    if not is_cluster(settings["spark.master"]):
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"  # else the driver's own ports are open to the network
+    SparkContext._ensure_initialized(conf=SparkConf().setAll(list(settings.items())))
+    gateway: Any = SparkContext._gateway
+    return gateway.proc
+
+
+def _start_spark(settings: dict[str, str]) -> Any:
     builder = SparkSession.builder
     for key, value in settings.items():
         builder = builder.config(key, value)
-    spark = builder.getOrCreate()
-    gateway: Any = spark.sparkContext._gateway
-    return spark, gateway.proc
+    return builder.getOrCreate()
 
 
 def _start_server(spark: Any, host: str, port: int) -> None:

@@ -17,6 +17,7 @@ import pytest
 from pyhive.exc import OperationalError
 
 from udfs.local_server import LocalServer, local_server
+from udfs.thrift_server import jvms_of
 
 MASK = "select decode_change_mask('0180', 'most_significant_first', 1)"
 
@@ -186,6 +187,34 @@ def test_no_java_and_a_wrong_java_are_one_clear_line(folder: Path, tmp_path: Pat
 def test_missing_jars_and_a_bad_setting_are_one_clear_line(folder: Path, tmp_path: Path) -> None:
     assert "run `python -m udfs.jars`" in complaint_of(folder, CHANGE_TABLES_JARS=str(tmp_path))
     assert "--conf must be key=value, got 'nonsense'" in complaint_of(folder, "--port", "0", "--conf", "nonsense")
+
+
+def test_a_master_that_does_not_answer_is_one_clear_line(folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        master = f"spark://127.0.0.1:{probe.getsockname()[1]}"
+    assert f"no Spark master answers at {master}: start it" in complaint_of(folder, "--port", "0", "--master", master)
+
+
+@pytest.mark.parametrize(
+    ("words", "is_it"),
+    [
+        (["-Djava.io.tmpdir={folder}/tmp", "-Xmx4g"], True),
+        (['spark.driver.extraJavaOptions="-Djava.io.tmpdir={folder}/tmp" -Xmx4g'], True),
+        (["--warehouse", "{folder}"], False),
+        (["-Djava.io.tmpdir={folder}/tmp2"], False),
+        (["-Djava.io.tmpdir={folder} 2/tmp"], False),
+    ],
+)
+def test_the_jvm_of_a_folder_is_known_by_its_temporary_files(folder: Path, words: list[str], is_it: bool) -> None:
+    given = [word.format(folder=folder) for word in words]
+    process = subprocess.Popen([sys.executable, "-c", "print(flush=True); input()", *given], stdin=-1, stdout=-1)
+    try:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert jvms_of(folder) == ([process.pid] if is_it else [])
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_nothing_listens_on_another_address_than_the_given_one_spark_s_own_ports_included(server: LocalServer) -> None:
