@@ -46,7 +46,7 @@ test-all: $(READY) jars $(PROFILES)  ## what CI runs: lint, all tests with the s
 	wait $$real || code=$$?; cat .build/test-real.log; exit $$code
 
 test-real: $(READY) jars $(PROFILES)  ## runs against real systems, as tests: each passes, and says so, where what it runs cannot be had
-	@for real in kafka postgres closed_doors stock_server cluster; do \
+	@for real in kafka postgres closed_doors stock_server cluster metastore; do \
 	    $(BIN)/python -m demo.$$real || { code=$$?; [ $$code -eq 3 ] || exit $$code; }; \
 	done
 

@@ -31,13 +31,10 @@ from demo.run import BATCHES, RAW_SCHEMA
 from demo.workload import Workload
 from demo.writers.event_triggers import EVENT_LOG, as_logged_source, postgres_triggers, quoted
 from demo.writers.idm_event_log import DRIVER_USER, LOGGED_TABLES, REPLICAS, IdmEventLogWriter
-from udfs.jars import JarsError, resolve_jars, resolved_jars
+from udfs.jars import POSTGRESQL, JarsError, postgresql_folder, postgresql_jars, resolve_jars, resolved_jars
 from udfs.local_server import SHORT_LIVED, LocalServerError, local_server
 
 FOLDER = PROJECT / ".build" / "demo_postgres"
-JARS = PROJECT / ".build" / "postgres_jars"
-DRIVER = ("org.postgresql:postgresql:42.7.4",)
-"""PostgreSQL's JDBC driver, from Maven Central."""
 
 _TYPES = {
     "string": "text",
@@ -71,7 +68,7 @@ def main() -> int:
     """The command line; returns its exit code: 1 where anything differs, 3 where PostgreSQL or a jar cannot be had."""
     try:
         programs = find_postgres(FOLDER)
-        resolve_jars(JARS, DRIVER)
+        resolve_jars(postgresql_folder(), POSTGRESQL)
     except (NoPostgresError, JarsError) as failure:
         print(f"demo-postgres: not run: {failure}", file=sys.stderr)
         return 3
@@ -97,7 +94,7 @@ def run(folder: Path, programs: Programs) -> list[str]:
     folder.mkdir(parents=True)
     mistakes: list[str] = []
     workload = Workload(seed=1, swaps=IdmEventLogWriter.swaps)
-    jars = [*resolved_jars(), *sorted(JARS.glob("*.jar"))]
+    jars = [*resolved_jars(), *postgresql_jars()]
     settings = {"spark.jars": ",".join(map(str, jars)), "spark.driver.extraClassPath": ":".join(map(str, jars))}
     with Progress() as progress, ExitStack() as stack:
         with progress.phase("starting", 3):

@@ -65,14 +65,14 @@ class Postgres:
         """Where Java finds the database."""
         return f"jdbc:postgresql://127.0.0.1:{self.port}/{_DATABASE}"
 
-    def run(self, script: str) -> None:
-        """Runs statements, each ended by a semicolon.
+    def run(self, script: str, database: str = _DATABASE) -> None:
+        """Runs statements, each ended by a semicolon, in a database of the server.
 
         Raises:
             PostgresError: one was refused; those before it are done.
         """
         command = [self.psql, "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--output=/dev/null"]
-        command += ["--host=127.0.0.1", f"--port={self.port}", f"--username={OWNER}", _DATABASE]
+        command += ["--host=127.0.0.1", f"--port={self.port}", f"--username={OWNER}", database]
         done = subprocess.run(
             command,
             input=script,

@@ -23,6 +23,9 @@ from .places import checkout, command_name, users_folder
 COORDINATES = ("io.delta:delta-spark_4.1_2.13:4.4.0",)
 """What is resolved, as `group:artifact:version`."""
 
+POSTGRESQL = ("org.postgresql:postgresql:42.7.4",)
+"""PostgreSQL's JDBC driver: for a metastore there, and for what is landed from there."""
+
 JAVA_VERSIONS = (17, 21)
 """The major versions of Java that Spark 4.1 runs on."""
 
@@ -88,6 +91,23 @@ def resolved_jars(folder: Path | None = None) -> list[Path]:
     folder = folder or jars_folder()
     if not _is_complete(folder):
         raise JarsError(f"the jars of {', '.join(COORDINATES)} are not in {folder}: run `{_NAME}`")
+    return sorted(folder.glob("*.jar"))
+
+
+def postgresql_folder() -> Path:
+    """The folder of PostgreSQL's driver, in that of the other jars."""
+    return jars_folder() / "postgresql"
+
+
+def postgresql_jars() -> list[Path]:
+    """The jars of PostgreSQL's driver.
+
+    Raises:
+        JarsError: they were not resolved, or for another version.
+    """
+    folder = postgresql_folder()
+    if not _is_complete(folder, POSTGRESQL):
+        raise JarsError(f"the jar of {POSTGRESQL[0]} is not in {folder}: run `{_NAME} --postgresql`")
     return sorted(folder.glob("*.jar"))
 
 
@@ -166,14 +186,17 @@ def _last_words(text: str) -> str:
 
 @click.command()
 @click.option("--quiet", is_flag=True, help="Say nothing where they are there already.")
+@click.option("--postgresql", is_flag=True, help="Fetch PostgreSQL's driver, too: for a metastore there.")
 @click.help_option(allow_from_autoenv=False)
-def jars(quiet: bool) -> None:
+def jars(quiet: bool, postgresql: bool) -> None:
     """Fetch Delta's jars, which the server needs; once for each version.
 
     They go into the folder that CHANGE_TABLES_JARS names, else into the user's cache, or .build/jars of a checkout.
     """
     try:
         done = resolve_jars()
+        if postgresql:
+            done |= resolve_jars(postgresql_folder(), POSTGRESQL)
     except JarsError as error:
         raise click.ClickException(str(error)) from None
     if done or not quiet:

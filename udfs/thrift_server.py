@@ -30,7 +30,8 @@ from pyspark.sql import SparkSession
 from .cluster import ClusterError, address_towards, is_cluster, try_workers, worker_python
 from .command_line import run
 from .doors import DoorsError, check_addresses, doors_of, hand_to_hive
-from .jars import JarsError, check_java, resolved_jars
+from .jars import JarsError, check_java, postgresql_jars, resolved_jars
+from .metastore import PASSWORD, MetastoreError, metastore_at, other_place
 from .places import checkout, command_name, users_folder
 from .registration import register_catalog
 from .server_log import LOG, log_settings, logs_in, send_output_to
@@ -53,6 +54,9 @@ class Options:
     port: int
     warehouse: Path
     conf: Sequence[str]
+    tables: str | None = None
+    metastore: str | None = None
+    metastore_password_file: Path | None = None
     allow_anonymous: bool = False
 
 
@@ -70,6 +74,13 @@ def _default_folder() -> Path:
     type=click.Path(path_type=Path),
     help="Folder of metastore, tables, log.",
 )
+@click.option("--tables", help="Path or URL of the tables, where they are not in that folder.")
+@click.option("--metastore", metavar="URL", help="A metastore in PostgreSQL: postgresql://user@host:5432/database.")
+@click.option(
+    "--metastore-password-file",
+    type=click.Path(path_type=Path),
+    help=f"File with the metastore's password; or set {PASSWORD}.",
+)
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A Spark setting; any number.")
 @click.option("--allow-anonymous", is_flag=True, help="Let other machines in without a password.")
 @click.help_option(allow_from_autoenv=False)
@@ -77,13 +88,16 @@ def server(**options: Any) -> None:
     """Serve tables and the SQL functions over Thrift, until SIGTERM or Ctrl-C."""
     try:
         _serve(Options(**options))
-    except (ClusterError, DoorsError, JarsError, ServerError) as error:
+    except (ClusterError, DoorsError, JarsError, MetastoreError, ServerError) as error:
         raise click.ClickException(str(error)) from None
 
 
 def _serve(options: Options) -> None:
     check_java()
-    jars = resolved_jars()
+    metastore = (
+        metastore_at(options.metastore, options.metastore_password_file, os.environ) if options.metastore else None
+    )
+    jars = resolved_jars() + (postgresql_jars() if metastore else [])
     folder = options.warehouse.resolve()
     settings = _settings(options, folder, options.port, jars)
     doors = doors_of(settings, os.environ, allow_anonymous=options.allow_anonymous)
@@ -100,10 +114,14 @@ def _serve(options: Options) -> None:
     jvm: Any = None
     try:
         jvm = _start_jvm(settings)
+        if metastore:
+            metastore.prepare(SparkContext._jvm)
         spark = _start_spark(settings)
         _stop_on_signals(stop)  # again: a new SparkContext takes SIGINT for itself
         if settings.get(_METASTORE_URL) == _metastore_url(folder):
             _let_views_be_long(spark, settings[_METASTORE_URL])
+        if metastore or options.tables:
+            _check_place_of_tables(spark)
         hand_to_hive(spark, settings)
         _start_server(spark, doors.host, port)
         check_addresses(doors, jvm.pid, port)
@@ -159,6 +177,9 @@ def _usable_port(host: str, port: int) -> int:
 def _settings(options: Options, folder: Path, port: int, jars: Sequence[Path]) -> dict[str, str]:
     tmp, metastore = folder / "tmp", folder / "metastore"
     connection = _metastore_url(folder)
+    embedded = (  # the same for Hive's own sessions as for Spark's
+        f' "-Djavax.jdo.option.ConnectionURL={connection}" -Dhive.metastore.try.direct.sql=false'
+    )
     settings = {
         "spark.app.name": "change_tables",
         "spark.master": options.master,
@@ -168,9 +189,7 @@ def _settings(options: Options, folder: Path, port: int, jars: Sequence[Path]) -
         "spark.driver.extraJavaOptions": (
             "-XX:ReservedCodeCacheSize=512m "  # when it is full, nothing more is compiled
             f'"-Djava.io.tmpdir={tmp}" "-Dderby.system.home={metastore}"'
-            f' "-Dderby.stream.error.file={metastore / "derby.log"}"'
-            # the same for Hive's own sessions as for Spark's
-            f' "-Djavax.jdo.option.ConnectionURL={connection}" -Dhive.metastore.try.direct.sql=false'
+            f' "-Dderby.stream.error.file={metastore / "derby.log"}"{"" if options.metastore else embedded}'
         ),
         "spark.local.dir": str(tmp),
         "spark.ui.enabled": "false",
@@ -178,7 +197,7 @@ def _settings(options: Options, folder: Path, port: int, jars: Sequence[Path]) -
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.catalogImplementation": "hive",
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.warehouse.dir": _place_of_tables(options.tables, folder),
         "spark.sql.session.timeZone": "UTC",
         # it derives constraints of every column from every other: for wide tables that takes minutes and all memory
         "spark.sql.constraintPropagation.enabled": "false",
@@ -208,9 +227,25 @@ def _settings(options: Options, folder: Path, port: int, jars: Sequence[Path]) -
         if not equals or not key:
             raise ServerError(f"--conf must be key=value, got '{pair}'")
         settings[key] = value
+    if options.metastore:
+        del settings[_METASTORE_URL]
     if settings.get(_METASTORE_URL) != connection:
         del settings["spark.hadoop.datanucleus.rdbms.datastoreAdapterClassName"]
     return settings
+
+
+def _place_of_tables(given: str | None, folder: Path) -> str:
+    """A URL as it is given; a path from its root, so that it is the same for every server."""
+    if given is None:
+        return str(folder / "warehouse")
+    return given if ":" in given.partition("/")[0] else str(Path(given).resolve())
+
+
+def _check_place_of_tables(spark: Any) -> None:
+    """New schemas are made in the place of tables: if the metastore's are elsewhere, other servers would miss them."""
+    described = dict(spark.sql("describe database default").collect())
+    if mistake := other_place(spark.conf.get("spark.sql.warehouse.dir"), described["Location"]):
+        raise ServerError(mistake)
 
 
 def _claim(folder: Path) -> IO[str]:

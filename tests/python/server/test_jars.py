@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from udfs.jars import COORDINATES, JarsError, artifact_of, resolve_jars, resolved_jars
+from udfs.jars import (
+    COORDINATES,
+    POSTGRESQL,
+    JarsError,
+    artifact_of,
+    postgresql_jars,
+    resolve_jars,
+    resolved_jars,
+)
 
 
 @pytest.mark.parametrize(
@@ -34,6 +42,18 @@ def test_jars_of_other_versions_do_not_count(tmp_path: Path) -> None:
     (tmp_path / "resolved.txt").write_text("io.delta:delta-spark_4.1_2.13:1.0.0")
     with pytest.raises(JarsError, match=r"run `python -m udfs\.jars`"):
         resolved_jars(tmp_path)
+
+
+def test_without_postgresql_s_driver_it_is_said_how_to_fetch_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHANGE_TABLES_JARS", str(tmp_path))
+    with pytest.raises(JarsError, match=r"is not in .*/postgresql: run `python -m udfs\.jars --postgresql`$"):
+        postgresql_jars()
+    (tmp_path / "postgresql").mkdir()
+    (tmp_path / "postgresql" / "resolved.txt").write_text(POSTGRESQL[0])
+    (tmp_path / "postgresql" / "postgresql.jar").touch()
+    assert postgresql_jars() == [tmp_path / "postgresql" / "postgresql.jar"]
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:

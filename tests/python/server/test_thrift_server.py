@@ -189,10 +189,14 @@ def test_missing_jars_and_a_bad_setting_are_one_clear_line(folder: Path, tmp_pat
     assert "--conf must be key=value, got 'nonsense'" in complaint_of(folder, "--port", "0", "--conf", "nonsense")
 
 
-def test_a_master_that_does_not_answer_is_one_clear_line(folder: Path) -> None:
+def test_bad_settings_of_a_cluster_and_of_a_metastore_are_one_clear_line(folder: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         master = f"spark://127.0.0.1:{probe.getsockname()[1]}"
     assert f"no Spark master answers at {master}: start it" in complaint_of(folder, "--port", "0", "--master", master)
+    assert "--metastore must be postgresql://user@host:5432/" in complaint_of(
+        folder, "--metastore", "mysql://me@db/lake"
+    )
+    assert "--metastore has no password: set CHANGE" in complaint_of(folder, "--metastore", "postgresql://me@db/lake")
 
 
 @pytest.mark.parametrize(
