@@ -55,7 +55,7 @@ def main() -> int:
         return 3
     except subprocess.CalledProcessError as failure:
         said = str(failure.stderr).strip().splitlines() or ["nothing"]
-        print(f"demo-cluster: not run: no environment for the workers: {said[-1]}", file=sys.stderr)
+        print(f"demo-cluster: not run: no environment for the workers: {said[-1].strip()}", file=sys.stderr)
         return 3
     try:
         mistakes = run(FOLDER, archive)

@@ -1,12 +1,14 @@
-"""Where PostgreSQL cannot be run, it is said why in one line, and the real run passes."""
+"""Where PostgreSQL cannot be run, or the libraries of a cluster not be had, it is said why, and the real run passes."""
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from demo import postgres, postgres_server
+from demo import cluster, metastore, postgres, postgres_server
 from demo.postgres_server import NoPostgresError, find_postgres
 
 
@@ -53,10 +55,23 @@ def test_root_gets_an_error_that_names_the_folder_another_user_may_not_enter(
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.parametrize("real", [postgres, metastore])
 def test_a_real_run_that_cannot_be_made_passes_as_such(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    real: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(postgres_server, "_DEBIAN", tmp_path)
-    assert postgres.main() == 3
-    assert capsys.readouterr().err.startswith("demo-postgres: not run: PostgreSQL is not installed here")
+    assert real.main() == 3
+    name = real.__name__.rpartition(".")[2]
+    assert capsys.readouterr().err.startswith(f"demo-{name}: not run: PostgreSQL is not installed here")
+
+
+def test_a_real_run_on_a_cluster_passes_where_the_libraries_of_its_workers_cannot_be_had(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_: Path) -> Path:
+        raise subprocess.CalledProcessError(1, "uv", stderr="error: Failed to fetch\n  no network\n")
+
+    monkeypatch.setattr(cluster, "packed_environment", fail)
+    assert cluster.main() == 3
+    assert capsys.readouterr().err == "demo-cluster: not run: no environment for the workers: no network\n"
