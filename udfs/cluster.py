@@ -119,8 +119,11 @@ def cause_on_worker(message: str) -> str:
 
     >>> cause_on_worker("Job aborted.\nTraceback (most recent call last):\nModuleNotFoundError: No lxml\n")
     'ModuleNotFoundError: No lxml'
+    >>> cause_on_worker('Caused by: java.io.IOException: Cannot run program "p"\nCaused by: java.io.IOException: error=2')
+    'java.io.IOException: Cannot run program "p"'
     """
     lines = [line.strip().removeprefix("Caused by: ") for line in message.strip().splitlines()]
     said = [line for line in lines if re.match(r"[\w.$]*(Error|Exception)\b.*: ", line)]
     python = [line for line in said if "." not in line.partition(":")[0]]
-    return (python or said or lines or ["nothing"])[-1]
+    program = [line for line in said if "Cannot run program" in line]  # the line after it does not say which
+    return (python or program or said or lines or ["nothing"])[-1]
