@@ -119,7 +119,7 @@ def cause_on_worker(message: str) -> str:
 
     >>> cause_on_worker("Job aborted.\nTraceback (most recent call last):\nModuleNotFoundError: No lxml\n")
     'ModuleNotFoundError: No lxml'
-    >>> cause_on_worker('Caused by: java.io.IOException: Cannot run program "p"\nCaused by: java.io.IOException: error=2')
+    >>> cause_on_worker('java.io.IOException: Cannot run program "p"\nCaused by: java.io.IOException: error=2')
     'java.io.IOException: Cannot run program "p"'
     """
     lines = [line.strip().removeprefix("Caused by: ") for line in message.strip().splitlines()]
