@@ -150,7 +150,7 @@ def test_partial_images_that_have_moved_are_refused_before_anything_is_written(p
         project.render("current_feed__sparse", _moved("sparse", STOCK))
     said = str(refused.value)
     assert "rows of 'feed.sparse' have moved to other keys" in said
-    assert "first_ancestors, reached_names. Nothing was taken in" in said
+    assert "first_ancestors, reached_names, rows_at_key. Nothing was taken in" in said
 
 
 def test_full_images_that_have_moved_need_no_function(project: Project) -> None:
