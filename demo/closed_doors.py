@@ -28,7 +28,7 @@ from demo.project import PROFILES, PROJECT
 from udfs.connection import Address, NoSessionError, close_quietly
 from udfs.doors import HIVE
 from udfs.jars import JarsError, java_command, resolved_jars
-from udfs.local_server import SHORT_LIVED, LocalServer, LocalServerError, local_server
+from udfs.local_server import LocalServer, LocalServerError, local_server, short_lived
 from udfs.server_log import LOG, OUTPUT
 from udfs.thrift_server import jvms_of
 
@@ -37,11 +37,6 @@ SLAPD = PROJECT / ".build" / "slapd"
 
 _USER = "dbt"
 _KEYSTORE_PASSWORD = "CLOSED_DOORS_KEYSTORE_PASSWORD"
-_JAVA_OPTIONS = "spark.driver.defaultJavaOptions"
-_SMALL = SHORT_LIVED | {
-    "spark.driver.memory": "1g",
-    _JAVA_OPTIONS: SHORT_LIVED[_JAVA_OPTIONS].replace("-Xms3g -Xmn1200m", "-Xms1g -Xmn400m"),
-}
 _PROJECT = {
     "dbt_project.yml": "{name: closed_doors, profile: change_tables, model-paths: [models]}\n",
     "models/decoded_mask.sql": "select decode_change_mask('0180', 'most_significant_first', 1) as ordinals\n",
@@ -89,7 +84,7 @@ def run(folder: Path, slapd: Slapd) -> list[str]:
             with progress.step("slapd"):
                 directory = stack.enter_context(directory_server(folder / "slapd", slapd, {_USER: password}))
             with progress.step("Spark Thrift server"):
-                server = stack.enter_context(local_server(folder, _SMALL | _settings(directory, keystore)))
+                server = stack.enter_context(local_server(folder, short_lived(1) | _settings(directory, keystore)))
         os.environ["SSL_CERT_FILE"] = str(certificate)
         with progress.phase("trying the doors", 4):
             with progress.step("who must not come in"):

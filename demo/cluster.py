@@ -29,7 +29,7 @@ from udfs.local_server import SHORT_LIVED, LocalServerError, local_server
 
 FOLDER = PROJECT / ".build" / "demo_cluster"
 ARCHIVE = PROJECT / ".build" / "cluster_environment"
-FEEDS = ("qlik_change_tables", "qlik_kafka")
+FEEDS = ("idm_event_log", "qlik_kafka")
 """Feeds whose staging views call Python functions."""
 TABLES = ("orders",)
 

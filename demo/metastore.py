@@ -34,7 +34,7 @@ from demo.run import models_of, play_batches
 from demo.workload import Workload
 from demo.writers import WRITERS
 from udfs.jars import POSTGRESQL, JarsError, check_java, postgresql_folder, resolve_jars, resolved_jars
-from udfs.local_server import SHORT_LIVED, LocalServer, LocalServerError, local_server
+from udfs.local_server import LocalServer, LocalServerError, local_server, short_lived
 from udfs.metastore import PASSWORD
 
 FOLDER = PROJECT / ".build" / "demo_metastore"
@@ -42,11 +42,7 @@ FEED = "qlik_change_tables"
 TABLE = "orders"
 
 _CURRENT = f"current_{FEED}__{TABLE}"
-_JAVA = "spark.driver.defaultJavaOptions"
-_SETTINGS = SHORT_LIVED | {
-    "spark.driver.memory": "2g",
-    _JAVA: SHORT_LIVED[_JAVA].replace("-Xms3g -Xmn1200m", "-Xms1g"),
-}
+_SETTINGS = short_lived(2)
 _LONG = 60_000  # characters of a view; a staging view over some hundred columns has as many
 
 

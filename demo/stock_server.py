@@ -23,7 +23,7 @@ from demo.project import PROJECT, DbtError, DbtProject
 from demo.run import FEED, DemoError, run_demo
 from udfs.connection import UNREADABLE
 from udfs.jars import JarsError, resolved_jars
-from udfs.local_server import SHORT_LIVED, LocalServer, LocalServerError
+from udfs.local_server import LocalServer, LocalServerError, short_lived
 
 FOLDER = PROJECT / ".build" / "demo_stock_server"
 SERVER = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
@@ -32,8 +32,6 @@ REFUSED = "stg_idm_event_log__orders"
 SAID = "the server does not have the SQL function `parse_table_key`, which stg_idm_event_log__orders calls"
 
 _PATIENCE = 180.0  # seconds for the server to be ready
-_OPTIONS = "spark.driver.defaultJavaOptions"
-_SMALL = SHORT_LIVED | {_OPTIONS: SHORT_LIVED[_OPTIONS].replace("-Xms3g -Xmn1200m", "-Xms2g -Xmn900m")}
 
 
 def main() -> int:
@@ -70,7 +68,7 @@ def stock_server(folder: Path) -> Iterator[LocalServer]:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
     jars = [str(jar) for jar in resolved_jars()]
-    settings = _SMALL | {
+    settings = short_lived(2) | {
         "spark.ui.enabled": "false",
         "spark.driver.extraClassPath": ":".join(jars),
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -81,7 +79,7 @@ def stock_server(folder: Path) -> Iterator[LocalServer]:
         "spark.hadoop.hive.server2.thrift.port": str(port),
     }
     command = [str(Path(sys.executable).with_name("spark-submit")), "--class", SERVER, "--master", "local[2]"]
-    command += ["--driver-memory", "2g", "--jars", ",".join(jars)]
+    command += ["--jars", ",".join(jars)]
     for name, value in settings.items():
         command += ["--conf", f"{name}={value}"]
     log = folder / "server.log"

@@ -24,11 +24,13 @@ from .server_log import logs_in
 _PATIENCE = 180.0  # seconds for a server to be ready
 
 
+_JAVA_OPTIONS = "spark.driver.defaultJavaOptions"
+_HEAP = "-Xms3g -Xmn1200m"
 SHORT_LIVED = {
     # the smaller compiler alone. Its default cache of 48 MB is too small for Spark and would be cleared all the time
-    "spark.driver.defaultJavaOptions": (
+    _JAVA_OPTIONS: (
         "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m"
-        " -XX:+UseSerialGC -Xms3g -Xmn1200m -XX:MetaspaceSize=512m"  # all memory at once: growth costs collections
+        f" -XX:+UseSerialGC {_HEAP} -XX:MetaspaceSize=512m"  # all memory at once: growth costs collections
     ),
     "spark.hadoop.hive.server2.async.exec.threads": "8",  # a new thread sets up a metastore client of its own
     "spark.sql.adaptive.enabled": "false",
@@ -39,6 +41,15 @@ SHORT_LIVED = {
     "spark.databricks.delta.snapshotPartitions": "1",
 }
 """Settings of a server that lives for minutes and reads little data: to compile would cost more than it saves."""
+
+
+def short_lived(gigabytes: int) -> dict[str, str]:
+    """These settings for a server with a heap of so many gigabytes: one of several that run at the same time."""
+    heap = f"-Xms{gigabytes}g -Xmn{400 * gigabytes}m"
+    return SHORT_LIVED | {
+        "spark.driver.memory": f"{gigabytes}g",
+        _JAVA_OPTIONS: SHORT_LIVED[_JAVA_OPTIONS].replace(_HEAP, heap),
+    }
 
 
 class LocalServerError(Exception):

@@ -19,7 +19,7 @@ from pyhive import hive
 from tests.python.pipelines import integration_project
 from tests.python.pipelines.consumer import REPOSITORY
 from tests.python.pipelines.landing import Raw
-from tests.python.small_server import SMALL
+from udfs.local_server import short_lived
 
 pytestmark = pytest.mark.slow
 
@@ -172,7 +172,7 @@ def test_a_project_is_built_on_a_server_of_the_wheel_and_uses_its_functions_in_v
     project = integration_project.copied(installed.folder)
     (project / "models" / "decoded_masks.sql").write_text(MASKS)
     folders = ["--project-dir", str(project), "--profiles-dir", str(project)]
-    with _served(installed, [f"{name}={value}" for name, value in SMALL.items()]) as port:
+    with _served(installed, [f"{name}={value}" for name, value in short_lived(2).items()]) as port:
         connection: Any = hive.connect(host="127.0.0.1", port=port, auth="NONE")
         raw = Raw(connection)
         integration_project.land(raw)

@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 
 from benchmarks.plans import DELTA_LOG, event_log, read_executed, steps_of
-from tests.python.small_server import SMALL
-from udfs.local_server import local_server
+from udfs.local_server import local_server, short_lived
 
 from .consumer import Consumer, Entry
 from .landing import Raw
@@ -45,7 +44,7 @@ def counted(tmp_path_factory: pytest.TempPathFactory) -> Counts:
     folder = tmp_path_factory.mktemp("counts")
     (folder / "events").mkdir()
     sent: dict[str, list[str]] = {shape: [] for shape in SHAPES}
-    with local_server(folder / "server", SMALL | event_log(folder / "events")) as server:
+    with local_server(folder / "server", short_lived(2) | event_log(folder / "events")) as server:
         connection = server.connect()
         raw = Raw(connection)
         raw.create(TABLE, {f"header__{name}": kind for name, kind in HEADERS.items()} | COLUMNS | {"batch": "int"})
