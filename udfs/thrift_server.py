@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import random
 import shutil
 import signal
 import socket
@@ -37,6 +38,7 @@ from .registration import register_catalog
 from .server_log import LOG, log_settings, logs_in, send_output_to
 
 _PATIENCE = 60.0  # seconds for a JVM to go away
+_PORTS = (10_001, 32_768)  # Linux gives ports from 32,768 on to connections, others from 49,152 on
 _FUNCTIONS_ARE_LOADED = 2  # Hive.REG_FUNCS_DONE
 _METASTORE_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
 
@@ -163,6 +165,8 @@ def _stop_on_signals(stop: threading.Event) -> None:
 
 
 def _usable_port(host: str, port: int) -> int:
+    if port == 0:
+        return free_port(host)
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -171,7 +175,21 @@ def _usable_port(host: str, port: int) -> int:
             raise ServerError(
                 f"cannot listen on {host}:{port}: {error.strerror}; choose another --port, or 0 for a free one"
             ) from None
-        return int(probe.getsockname()[1])
+        return port
+
+
+def free_port(host: str) -> int:
+    """A port on which nothing listens, below those that systems give to connections.
+
+    Until the server listens, some seconds go by. One that the system had chosen could be given to a connection in the
+    meantime.
+    """
+    for port in random.sample(range(*_PORTS), 100):
+        try:
+            return _usable_port(host, port)
+        except ServerError as error:
+            said = error
+    raise said
 
 
 def _settings(options: Options, folder: Path, port: int, jars: Sequence[Path]) -> dict[str, str]:

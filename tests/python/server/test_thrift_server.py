@@ -17,7 +17,7 @@ import pytest
 from pyhive.exc import OperationalError
 
 from udfs.local_server import LocalServer, local_server
-from udfs.thrift_server import jvms_of
+from udfs.thrift_server import free_port, jvms_of
 
 MASK = "select decode_change_mask('0180', 'most_significant_first', 1)"
 
@@ -197,6 +197,10 @@ def test_bad_settings_of_a_cluster_and_of_a_metastore_are_one_clear_line(folder:
         folder, "--metastore", "mysql://me@db/lake"
     )
     assert "--metastore has no password: set CHANGE" in complaint_of(folder, "--metastore", "postgresql://me@db/lake")
+
+
+def test_a_free_port_is_none_that_a_system_gives_to_connections_before_the_server_listens() -> None:
+    assert all(10_000 < free_port("127.0.0.1") < 32_768 for _ in range(20))
 
 
 @pytest.mark.parametrize(
