@@ -182,7 +182,7 @@ MISTAKES = {
     "no section": ("port = 1\n", f"a.toml: 'port' must be a section of a command: {COMMAND_NAMES}"),
     "no option": (
         "[server]\nprot = 1\n",
-        "a.toml: [server] has no option 'prot', only master, host, port, warehouse, conf",
+        "a.toml: [server] has no option 'prot', only master, host, port, warehouse, tables, metastore, ",
     ),
     "no option of another command": ("[doctor]\ncolour = 1\n", "a.toml: [doctor] has no option 'colour', only host, "),
     "a list": ("[server]\nport = [1]\n", "a.toml: [server] port must be a whole number, got [1]"),
