@@ -8,7 +8,7 @@ BIN := .venv/bin
 PROOF_SEED ?= $(shell date +%Y%m%d)
 # two processes, each with a server of its own: while one plans, which takes one core, the other has the second
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --ignore=tests/python/macros
-# runs against real systems. CI leaves out the two that start most processes: they take five minutes of processor time
+# runs against real systems. CI leaves out the two that start most processes
 IN_CI := kafka postgres closed_doors stock_server
 REAL ?= $(IN_CI) cluster metastore
 # need no server, and are part of `lint`
@@ -81,7 +81,7 @@ bench: $(READY) jars  ## the models beside SQL by hand: make bench, make bench B
 cost: $(READY) jars $(PROFILES)  ## processor time of runs by kind of node: make cost, make cost COST='--tables 20 --against HEAD~1'
 	@$(BIN)/python -m benchmarks.cost $(COST)
 
-scale: $(READY) jars  ## how cost grows: loads of 1 to 50 million changes, and a batch into each; takes hours: make scale SCALE='--changes 1000000'
+scale: $(READY) jars  ## how cost grows: loads of 1 to 50 million changes, and a batch into each; takes long: make scale SCALE='--changes 1000000'
 	@$(BIN)/python -m benchmarks.scale $(SCALE)
 
 counts: $(READY) jars  ## write anew what a run costs in statements, scans and steps, to which tests hold it

@@ -42,7 +42,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> None:
     def look_up(host: str, *others: object) -> list[tuple[object, ...]]:
         if host in known:
             return [(0, 0, 0, "", (address, 0)) for address in known[host]]
-        return list(real(host, *others))  # type: ignore[arg-type]
+        return list(real(host, *others))  # type: ignore[arg-type]  # passed on as it came
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
 

@@ -21,7 +21,7 @@ OPTIONS = "spark.driver.extraJavaOptions"
 def test_a_full_log_is_begun_anew_and_five_older_ones_are_kept(tmp_path: Path) -> None:
     folder = tmp_path / "a folder"
     settings = log_settings({OPTIONS: "-Dchange_tables.log_size=10KB"}, folder)
-    gateway: Any = launch_gateway(SimpleNamespace(getAll=lambda: list(settings.items())))  # type: ignore[no-untyped-call]
+    gateway: Any = launch_gateway(SimpleNamespace(getAll=lambda: list(settings.items())))  # type: ignore[no-untyped-call]  # PySpark's
     try:
         logger = gateway.jvm.org.apache.logging.log4j.LogManager.getLogger("test")
         for number in range(100):
