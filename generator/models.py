@@ -144,7 +144,7 @@ class Models:
             (
                 "rejected_changes",
                 "rejected_changes",
-                "stg",
+                "dedup",
                 "One row per raw row that could not be used, of every table, with the place and the reason.",
             ),
             (

@@ -1,1 +1,1 @@
-{{ change_tables.rejected_changes([ref('stg_shop__orders')]) }}
+{{ change_tables.rejected_changes([ref('dedup_shop__orders')]) }}

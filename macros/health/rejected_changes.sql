@@ -1,22 +1,38 @@
 {#-
-    The raw rows of many tables that could not be used: one row a rejected raw row, with its place and the reason.
+    The raw rows of many tables that could not be used, with their place and the reason.
 
-    stgs   the relations of the tables' staging models
+    models   the relations of the tables' deduplicated models, or of their staging models. A deduplicated model has kept its rejected
+             rows: they are read, and nothing is staged. It has one row for equal raw rows, and those that were healed. Of a staging
+             model, all raw rows are staged: one row a rejected raw row
 -#}
-{% macro rejected_changes(stgs) %}
+{% macro rejected_changes(models) %}
     {{- config(materialized='change_view') -}}
     {%- if execute -%}
-        {%- set specs = change_tables.table_specs_of_references(stgs) -%}
-        {%- for stg in stgs %}
+        {%- set nodes = change_tables.nodes_of_references(models) -%}
+        {%- set logs = nodes | selectattr('config.materialized', 'equalto', 'change_log') | map(attribute='unique_id') | list -%}
+        {%- for relation in models %}
+            {%- set node = nodes[loop.index0] -%}
+            {%- set spec = change_tables.table_spec_of_model(node) -%}
+            {%- set is_log = node.unique_id in logs -%}
+            {%- if not is_log and 'change_table_entry' not in (node.config.meta or {}) -%}
+                {%- do exceptions.raise_compiler_error(
+                    "change_tables: model '" ~ model.name ~ "': rejected_changes must be given deduplicated or staging models, got '" ~ node.name ~ "'"
+                ) -%}
+            {%- endif %}
 select
-    {{ change_tables.text_literal(specs[loop.index0].source_name) }} as source_name,
-    {{ change_tables.text_literal(specs[loop.index0].table_name) }} as table_name,
+    {{ change_tables.text_literal(spec.source_name) }} as source_name,
+    {{ change_tables.text_literal(spec.table_name) }} as table_name,
     _raw_id,
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
     _raw_row as raw_row
-from {{ stg.render() }}
-where _status = 'rejected'
+            {%- if logs %},
+    {{ '_copies' if is_log else 'cast(1 as bigint)' }} as raw_rows,
+    {{ '_batch_id' if is_log else 'cast(null as string)' }} as first_seen_batch,
+    {{ '_healed_at' if is_log else 'cast(null as timestamp)' }} as healed_at
+            {%- endif %}
+from {{ change_tables.state_relation(relation) if is_log else relation.render() }}
+where {{ change_tables.is_kept() ~ ' and ' if is_log }}_status = 'rejected'
             {%- if not loop.last %}
 union all
             {%- endif %}

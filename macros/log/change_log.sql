@@ -34,15 +34,18 @@
             {%- call statement('main') -%}
                 {{ change_tables.create_state_table(state, sql) }}
             {%- endcall -%}
-            {%- set found = change_tables.probe_changes(state) -%}
+            {%- set found = change_tables.probe_changes(spec, run, state) -%}
             {%- do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) -%}
             {%- set mark = change_tables.log_mark(spec, run, batch, found, settled_at) -%}
             {%- call statement('mark') -%}
-                {{ change_tables.first_mark(state, mark, found.changes) }}
+                {{ change_tables.first_mark(state, mark, found.changes + found.kept_rows) }}
             {%- endcall -%}
             {%- set number_of_marks = 1 -%}
             {%- set is_written = true -%}
         {%- else -%}
+            {%- if change_tables.lacks_kept_rows(run.mark_before) -%}
+                {%- do change_tables.add_kept_columns(spec, state) -%}
+            {%- endif -%}
             {%- if change_tables.columns_have_changed(spec, run.mark_before) -%}
                 {%- do change_tables.take_cached_mark_back(view) -%}
                 {%- do change_tables.follow_spec(spec, state, nested=['_key_before']) -%}
@@ -53,13 +56,13 @@
                 {{ change_tables.create_batch_table(new_changes, sql) }}
             {%- endcall -%}
             {%- if run.run == 'everything' -%}
-                {%- set found = change_tables.probe_changes(new_changes, compared=true) -%}
+                {%- set found = change_tables.probe_changes(spec, run, new_changes) -%}
                 {#- where the log has another content, the lesser copy says nothing new, and comes in every run -#}
                 {%- if found.known > 0 and not change_tables.withdraws_changes(spec) -%}
                     {%- set found = change_tables.compare_with_log(spec, state, new_changes, found) -%}
                 {%- endif -%}
             {%- else -%}
-                {%- set found = change_tables.probe_changes(new_changes, arrival=run.arrival) -%}
+                {%- set found = change_tables.probe_changes(spec, run, new_changes) -%}
                 {%- set settled_at = change_tables.settled_by_batch(run, new_changes, found) -%}
                 {%- if found.changes > 0 and not found.lowest_seq > run.mark_before.highest_seq -%}
                     {%- set found = change_tables.compare_with_log(spec, state, new_changes, found) -%}
@@ -73,12 +76,13 @@
             {%- if change_tables.has_late_rows_unforeseen(run, found) -%}
                 {%- do log(this ~ ': rows of changes that it may hold have landed while this run was looking; the next run takes them in', info=true) -%}
             {%- else -%}
+                {%- set found = change_tables.compare_with_kept(state, new_changes, run, found) -%}
                 {%- set mark = change_tables.log_mark(spec, run, batch, found, settled_at) -%}
             {%- endif -%}
-            {%- if mark == run.mark_before -%}
+            {%- if mark == run.mark_before and not found.keeps -%}
                 {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
             {%- else -%}
-                {%- set adds_only = found.changes > 0 and found.known == 0 and run.marks < change_tables.most_marks() -%}
+                {%- set adds_only = found.changes > 0 and found.known == 0 and not found.revises_kept and run.marks < change_tables.most_marks() -%}
                 {%- set number_of_marks = run.marks + 1 if adds_only else 1 -%}
                 {#- to insert touches no file that is there -#}
                 {%- if not adds_only and mark.changes >= change_tables.rows_of_large_table() and not run.mark_before.marks_rows -%}
@@ -88,7 +92,7 @@
                 {%- do change_tables.take_cached_mark_back(view) -%}
                 {%- call statement('main') -%}
                     {%- if adds_only -%}
-                    {{ change_tables.insert_changes(spec, state, new_changes, run.mark_before, mark, found) }}
+                    {{ change_tables.insert_changes(spec, state, new_changes, run, mark, found) }}
                     {%- else -%}
                     {{ change_tables.merge_changes(spec, state, new_changes, run, mark, found) }}
                     {%- endif -%}
@@ -131,20 +135,34 @@
 -#}
 {% macro _refuse_loss(spec, state) %}
     {% set reads = change_tables.format_of(spec.format).reads %}
-    {% set holds_changes = load_cached_relation(state) is not none and run_query('select 1 from ' ~ state ~ ' where _mark is null limit 1').rows %}
-    {% if holds_changes and not var('change_tables_allow_loss', false) %}
-        {% set lost = run_query(
+    {% set holds_rows = load_cached_relation(state) is not none and run_query(
+        'select 1 from ' ~ state ~ ' where _mark is null or ' ~ change_tables.is_kept() ~ ' limit 1'
+    ).rows %}
+    {% if holds_rows and not var('change_tables_allow_loss', false) %}
+        {#- the table of an earlier version has no kept rows, and not their columns -#}
+        {% set is_kept = change_tables.is_kept('known.') %}
+        {% if '_healed_at' in change_tables.types_in_relation(state) %}
+            {% set is_kept = is_kept ~ " and known._healed_at is null and known._status = 'rejected'" %}
+        {% endif %}
+        {% set row = run_query(
             "with " ~ change_tables.staging_steps(spec)
-            ~ " select count(*) from " ~ state ~ " as known"
-            ~ " left anti join (select _change_id from staged where _status = 'accepted') as raw_changes"
-            ~ " on known._change_id = raw_changes._change_id"
-            ~ " where known._mark is null"
-            ~ ("" if not reads else " and not (" ~ reads ~ " and known._raw_id in (select _raw_id from staged where _status = 'accepted' or _status_reason like 'row_gone%'))")
-        ).rows[0][0] | int %}
-        {% if lost > 0 %}
+            ~ " select count_if(known._mark is null) as lost_changes, count_if(known._mark is not null) as lost_rows from " ~ state ~ " as known"
+            ~ " left anti join (select coalesce(" ~ change_tables.kept_id(spec, {'snapshot': true}) ~ ", _change_id) as _ct_id"
+            ~ " from staged where _status in ('accepted', 'rejected', 'waiting')) as raw_changes"
+            ~ " on coalesce(known._mark, known._change_id) = raw_changes._ct_id"
+            ~ " where (known._mark is null or " ~ is_kept ~ ")"
+            ~ ("" if not reads else " and not (known._mark is null and " ~ reads ~ " and known._raw_id in (select _raw_id from staged where _status = 'accepted' or _status_reason like 'row_gone%'))")
+        ).rows[0] %}
+        {#- a row that is rejected no more is not lost -#}
+        {% set lost_rows = change_tables.count_lost_rows(spec, state) if row['lost_rows'] | int > 0 else 0 %}
+        {% set lost = [] %}
+        {% for number, what in [(row['lost_changes'] | int, 'changes'), (lost_rows, 'rejected rows')] if number > 0 %}
+            {% do lost.append(number ~ ' ' ~ what) %}
+        {% endfor %}
+        {% if lost %}
             {% set why = "a full refresh" if change_tables.is_rebuild() else "to begin again, since the first build has died before its end," %}
             {% do exceptions.raise_compiler_error(
-                "change_tables: model '" ~ model.name ~ "': " ~ why ~ " would lose " ~ lost ~ " changes that the log holds and "
+                "change_tables: model '" ~ model.name ~ "': " ~ why ~ " would lose " ~ lost | join(' and ') ~ " that the log holds and "
                 ~ spec.relation ~ " no longer has; " ~ ("leave out --full-refresh, or " if change_tables.is_rebuild())
                 ~ "allow the loss with --vars '{change_tables_allow_loss: true}'"
             ) %}

@@ -9,7 +9,7 @@
     {%- do change_tables.refer_to_seeds() -%}
     {%- if execute and change_tables.is_empty_run() -%}
         {%- set spec = change_tables.table_spec_of_model(model) -%}
-{{ change_tables.empty_run(change_tables.columns_of_table(spec, ['_mark'] + change_tables.log_columns(spec))) }}
+{{ change_tables.empty_run(change_tables.columns_of_table(spec, ['_mark'] + change_tables.log_columns(spec) + change_tables.kept_columns())) }}
     {%- elif execute -%}
         {%- set spec = change_tables.table_spec_of_model(model) -%}
         {%- set state = change_tables.state_relation(this) -%}
@@ -28,34 +28,37 @@
             'is_late': bound.is_late,
             'arrival': bound.arrival,
             'settled_before': bound.settled_before,
+            'snapshot': bound.snapshot,
+            'rereads': change_tables.rereads_kept_rows(spec, mark, bound.is_late),
         } -%}
         {#- rows that are no change also say how far the raw table has settled -#}
         {%- set with_others = run.run in ['since', 'nothing new'] -%}
         {#- rows that are no change are each for themselves, also where a change has the same position -#}
-        {%- set same_change = '_change_seq, ' ~ ('coalesce(_change_id, _raw_id), _change_id is null' if with_others else '_change_id') -%}
+        {%- set same_change = '_change_seq, ' ~ ('coalesce(_change_id, _raw_id), _change_id is null' if with_others else 'coalesce(_ct_kept_id, _change_id)') -%}
         {#- of changes that the log may have to give up -#}
         {%- set withdraws = run.run != 'first' and change_tables.withdraws_changes(spec) -%}
-        {%- set is_taken = "_status = 'accepted'" -%}
-        {%- if with_others -%}
-            {%- set is_taken = "_status <> 'merged'" -%}
-        {%- elif withdraws -%}
-            {%- set is_taken = "_status = 'accepted' or (" ~ change_tables.is_withdrawal() ~ ")" -%}
-        {%- endif -%}
+        {#- every raw row that was read, where one of them may have been kept -#}
+        {%- set takes_all = with_others and run.rereads -%}
+        {%- set is_taken = 'true' if takes_all else ("not _status <=> 'merged'" if with_others else "_status = 'accepted' or (" ~ change_tables.is_to_be_kept(spec, bound) ~ ")") -%}
         {%- set rank -%}
             struct({{ change_tables.content_text(spec) }}, {{ change_tables.header_columns(spec) | join(', ') }}, _ct_place)
         {%- endset -%}
+        {%- set counts = '_ct_copies = 1 or ' ~ rank ~ ' = _ct_highest_rank' -%}
 {{ change_tables.run_note(run) }}
 with {{ change_tables.staging_steps(spec, bound) }},
 
-{{ 'delivered' if with_others else 'accepted' }} as (
+delivered as (
 
     select
         *,
+        {{ change_tables.kept_id(spec, bound) | indent(8) }} as _ct_kept_id,
         {{ change_tables.hash_of(change_tables.delivery_columns(spec)) }} as _row_hash,
         {#- of a delete or a truncate the other columns do not count #}
         if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), {{ change_tables.hash_of([{'name': '_change_op', 'data_type': 'string'}] + change_tables.content_columns(spec)) }}) as _ct_content_hash
     from staged
+    {%- if not takes_all %}
     where {{ is_taken }}
+    {%- endif %}
 
 ),
 
@@ -72,8 +75,10 @@ gathered as (
         {%- if with_others %},
         max(_ct_arrival) over same_change as _ct_last_arrival,
         min(case when {{ change_tables.holds_back(spec) }} then _ct_arrival end) over same_change as _ct_waiting_since
+        {%- elif withdraws %},
+        max(case when {{ change_tables.is_withdrawal() }} then _ct_place end) over (partition by _change_seq, _change_id) as _ct_last_withdrawal
         {%- endif %}
-    from {{ 'delivered' if with_others else 'accepted' }}
+    from delivered
     window same_change as (partition by {{ same_change }})
 
 ),
@@ -91,10 +96,17 @@ compared as (
 changes as (
 
     select
+        {%- if run.run == 'first' %}
+        _ct_kept_id as _mark,
+        if(_ct_kept_id is null, _change_seq, null) as _change_seq,
+        _change_op,
+        if(_ct_kept_id is null, _change_id, null) as _change_id,
+        {%- else %}
         cast(null as string) as _mark,
         _change_seq,
         _change_op,
         _change_id,
+        {%- endif %}
         '{{ change_tables.batch_id() }}' as _batch_id,
         _changed_at,
         _transaction_id,
@@ -110,16 +122,29 @@ changes as (
         {{ column.name }},
         {%- endfor %}
         {%- if withdraws %}
-        {{ change_tables.is_withdrawal() }} as _ct_withdraws,
+        {{ change_tables.is_withdrawal() }} and {{ '(' ~ counts ~ ')' if with_others else '_ct_place = _ct_last_withdrawal' }} as _ct_withdraws,
         {%- endif %}
         {%- if with_others %}
-        _status = 'accepted' as _ct_is_accepted,
+        _status <=> 'accepted'{{ ' and (' ~ counts ~ ')' if takes_all }} as _ct_is_accepted,
         _ct_last_arrival,
         _ct_waiting_since,
         {%- endif %}
-        {{ change_tables.column_list(spec.column_names) }}
+        {{ change_tables.column_list(spec.column_names) }},
+        {%- if run.run != 'first' %}
+        _ct_kept_id,
+        {%- endif %}
+        case when _ct_kept_id is not null then _status end as _status,
+        case when _ct_kept_id is not null then _status_reason end as _status_reason,
+        case when _ct_kept_id is not null then _raw_row end as _raw_row,
+        {#- a run that reads on has each copy of a kept row #}
+        {{ 'cast(1 as bigint)' if with_others else 'case when _ct_kept_id is not null then _ct_copies end' }} as _copies
+        {%- if run.run == 'first' %},
+        cast(null as timestamp) as _healed_at
+        {%- endif %}
     from compared
-    where _ct_copies = 1 or {{ rank }} = _ct_highest_rank
+    {%- if not takes_all %}
+    where {{ counts }}{{ ' or _ct_kept_id is not null' if with_others }}
+    {%- endif %}
 
 )
         {%- if run.run == 'everything' -%}
@@ -129,20 +154,34 @@ changes as (
 new_changes as (
 
     select
+        {%- set overrules -%}
+        coalesce({{ change_tables.overrules_key_before(spec, 'changes', 'known') }}, false)
+        or coalesce({{ change_tables.overrules_row(spec, 'changes', 'known') }}, false)
+        {%- endset -%}
+        {%- if withdraws %}
+        {%- set takes_back -%}
+        changes._ct_withdraws and known._change_id is not null and not {{ change_tables.compares_completeness(spec, 'known', '>', 'changes') }}
+        {%- endset %}
+        changes.* except (_ct_withdraws),
+        {{ takes_back }} as _ct_withdraws,
+        if(changes._ct_kept_id is null, {{ overrules }}, {{ takes_back }}) as _ct_overrules,
+        if(changes._ct_kept_id is null, known._change_id is not null, {{ takes_back }}) as _ct_is_known
+        {%- else %}
         changes.*,
-        {{ 'changes._ct_withdraws or ' if withdraws }}coalesce({{ change_tables.overrules_key_before(spec, 'changes', 'known') }}, false)
-        or coalesce({{ change_tables.overrules_row(spec, 'changes', 'known') }}, false) as _ct_overrules,
+        {{ overrules }} as _ct_overrules,
         known._change_id is not null as _ct_is_known
+        {%- endif %}
     from changes
     left join {{ state }} as known
         on changes._change_id = known._change_id and changes._change_seq = known._change_seq
     where
         {%- if withdraws %}
+        -- a rejected row is kept, whether it takes a change back or not
         case
+            when changes._ct_kept_id is not null
+                then true
             when {{ change_tables.compares_completeness(spec, 'known', '>', 'changes') }}
                 then false
-            when changes._ct_withdraws
-                then known._change_id is not null
             else
                 {{ change_tables._is_new_to_log(spec) | indent(8) }}
         end

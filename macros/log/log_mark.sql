@@ -38,6 +38,7 @@
         'rebuild': batch if found.overruled else before.rebuild,
         'snapshot_seq': before.snapshot_seq if snapshot_seq is none else snapshot_seq,
         'arrival': change_tables.arrival_in_mark(run.arrival),
+        'kept': found.kept,
         'settled': settled_at.arrival,
         'edge': settled_at.edge,
         'key': spec.key,
@@ -53,12 +54,12 @@
     The mark of a first build comes after its rows, since it says what is counted in them. It is written only where the table is
     still the one that this run made. Until it is there, the table counts as never built.
 -#}
-{% macro first_mark(state, mark, changes) -%}
+{% macro first_mark(state, mark, rows) -%}
 insert into {{ state }} (_mark)
 select {{ change_tables.text_literal(tojson(mark)) }} as _mark
 where
     case
-        when (select count_if(_mark is null and _batch_id = '{{ mark.batch }}') = {{ changes }} and count(*) = {{ changes }} from {{ state }}) then true
+        when (select count_if(_batch_id = '{{ mark.batch }}') = {{ rows }} and count(*) = {{ rows }} from {{ state }}) then true
         else raise_error('change_tables: another run has built this table at the same time; run again')
     end
 {%- endmacro %}

@@ -1,20 +1,29 @@
 {#-
     What the mark and the merge need to know of a set of changes; `known` counts those that the log may hold, none before
-    `compare_with_log` has counted them.
+    `compare_with_log` has counted them. In a first run the set is the log itself.
 
-    compared   they have been held against the log
-    arrival    of a run that reads on from where the runs before have settled: rows that are no changes are among them, and
-               say how far the raw table has settled (`settled`), and whether rows wait (`waiting`)
+    Where a run reads on from where the runs before have settled, rows that are no changes say how far the raw table has settled
+    (`settled`), and whether rows wait (`waiting`).
 -#}
-{% macro probe_changes(changes, compared=false, arrival=none) %}
-    {% set is_change = '_ct_is_accepted' if arrival else '_mark is null' %}
+{% macro probe_changes(spec, run, changes) %}
+    {% set reads_on = run.run == 'since' %}
+    {% if run.run == 'first' %}
+        {% set is_change = '_mark is null' %}
+    {% elif reads_on %}
+        {% set is_change = '_ct_is_accepted' %}
+    {% else %}
+        {% set is_change = '(_ct_kept_id is null or _ct_withdraws)' if change_tables.withdraws_changes(spec) else '_ct_kept_id is null' %}
+    {% endif %}
     {% set row = run_query(
         "select count_if(" ~ is_change ~ ") as changes,"
         ~ " min(case when " ~ is_change ~ " then _change_seq end) as lowest_seq,"
         ~ " max(case when " ~ is_change ~ " then _change_seq end) as highest_seq,"
-        ~ " max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves,"
-        ~ (" count_if(_ct_overrules) as overruled, count_if(_ct_is_known)" if compared else " 0 as overruled, 0") ~ " as known"
-        ~ (", " ~ change_tables.settled_columns(arrival) if arrival else "")
+        ~ " max(case when " ~ is_change ~ " and _change_op = 'truncate' then _change_seq end) as truncate_seq,"
+        ~ " count(case when " ~ is_change ~ " then _key_before end) as moves,"
+        ~ (" count_if(_ct_overrules) as overruled, count_if(_ct_is_known)" if run.run == 'everything' else " 0 as overruled, 0") ~ " as known,"
+        ~ " count(_status) as kept_rows, sum(case when _status = 'rejected' then _copies else 0 end) as rejected,"
+        ~ " sum(case when _status = 'waiting' then _copies else 0 end) as waits"
+        ~ (", " ~ change_tables.settled_columns(run.arrival) if reads_on else "")
         ~ " from " ~ changes
     ).rows[0] %}
     {% do return({
@@ -22,7 +31,9 @@
         'lowest_seq': row['lowest_seq'], 'highest_seq': row['highest_seq'],
         'truncate_seq': row['truncate_seq'] or '', 'moves': row['moves'] | int > 0,
         'overruled': row['overruled'] | int > 0, 'is_change': is_change,
-        'settled': row['settled'] if arrival else none, 'waiting': (row['waiting'] | int) > 0 if arrival else none,
+        'kept_rows': row['kept_rows'] | int, 'kept': {'rejected': row['rejected'] | int(0), 'waiting': row['waits'] | int(0)},
+        'keeps': false, 'revises_kept': false,
+        'settled': row['settled'] if reads_on else none, 'waiting': (row['waiting'] | int) > 0 if reads_on else none,
     }) %}
 {% endmacro %}
 
@@ -91,7 +102,7 @@
     {% if natural and natural.record and not reads_on %}
         {% set rows = run_query(
             "select source._raw_id from (select * from " ~ new_changes ~ " where " ~ found.is_change ~ ") as source inner join " ~ log ~ " as target"
-            ~ " on source._raw_id = target._raw_id where not startswith(source._change_id, 'snapshot:')"
+            ~ " on source._raw_id = target._raw_id and target._mark is null where not startswith(source._change_id, 'snapshot:')"
             ~ " and (source._change_id <> target._change_id or source._change_op <> target._change_op"
             ~ " or (source._change_op <> 'delete' and " ~ change_tables.hash_as_logged(spec, spec.columns)
             ~ " <> " ~ change_tables.hash_of(spec.columns, 'target') ~ ")) order by source._raw_id limit 3"

@@ -35,7 +35,7 @@ reports as (
         substring_index(_report, ':', 1) as code,
         trim(substring(_report, instr(_report, ':') + 1)) as detail
     from {{ log }}
-    where _report is not null
+    where _mark is null and _report is not null
     union all
     select
         _change_id,
@@ -43,7 +43,7 @@ reports as (
         'conflicting_content' as code,
         'delivered with different contents or before images; the greater ones count' as detail
     from {{ log }}
-    where _is_conflicting
+    where _mark is null and _is_conflicting
     {%- if reports_orphans %}
     union all
     select

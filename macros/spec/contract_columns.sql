@@ -14,6 +14,8 @@
         '_raw_row': 'string',
         '_status': 'string',
         '_status_reason': 'string',
+        '_copies': 'bigint',
+        '_healed_at': 'timestamp',
         '_batch_id': 'string',
         '_is_conflicting': 'boolean',
         '_row_hash': 'bigint',

@@ -26,6 +26,7 @@
     waiting_positions(spec, bound)  SQL for the first such position of each group, without staging the rows
     reads                      SQL over the log for the changes whose values come from another table than the raw one
     withdraws_changes(spec)    whether later rows can show that an accepted change cannot be used
+    keeps(spec, bound)         SQL for the rejected and waiting rows that the log keeps; none, or left out: all. See kept_rows
     unclaimed_steps(specs)     the steps to the rows of a shared raw table that no entry stages: see `unclaimed_rows`
     shared_relation(spec)      the raw table that entries share, where it is not their own
     functions(spec)            the Python functions that its steps call: `staged`, and those of `unclaimed_steps`, as lists by these names
@@ -36,7 +37,7 @@
         'columns': [], 'key_columns': none, 'multi_valued': none, 'counts_columns': none,
         'settings_of_order': [], 'array_of_text': none, 'other_tables': [],
         'arrival': none, 'landed_sequence': none, 'may_wait': none, 'holds_back': none, 'waiting_positions': none,
-        'reads': none, 'withdraws_changes': none, 'unclaimed_steps': none, 'shared_relation': none,
+        'reads': none, 'withdraws_changes': none, 'keeps': none, 'unclaimed_steps': none, 'shared_relation': none,
         'functions': none,
     } %}
     {#- a look at the project's formats, which dbt must search for, only where the package has none of the name -#}

@@ -36,16 +36,24 @@
 -#}
 {% macro table_specs_of_references(relations) %}
     {% set specs = [] %}
-    {% for unique_id in model.depends_on.nodes if unique_id in graph.nodes %}
-        {% if change_tables.staged_entries(graph.nodes[unique_id]) %}
-            {% do specs.append(change_tables.table_spec_of_model(graph.nodes[unique_id])) %}
-        {% endif %}
+    {% for node in change_tables.nodes_of_references(relations) %}
+        {% do specs.append(change_tables.table_spec_of_model(node)) %}
     {% endfor %}
-    {% if specs | length != relations | length %}
+    {% do return(specs) %}
+{% endmacro %}
+
+
+{#- The models of such a list, from the graph. -#}
+{% macro nodes_of_references(relations) %}
+    {% set nodes = [] %}
+    {% for unique_id in model.depends_on.nodes if unique_id in graph.nodes and change_tables.staged_entries(graph.nodes[unique_id]) %}
+        {% do nodes.append(graph.nodes[unique_id]) %}
+    {% endfor %}
+    {% if nodes | length != relations | length %}
         {% do exceptions.raise_compiler_error(
             "change_tables: model '" ~ model.name ~ "' must give the macro every model that it refers to, each once, got "
-            ~ (relations | length) ~ " of " ~ (specs | length)
+            ~ (relations | length) ~ " of " ~ (nodes | length)
         ) %}
     {% endif %}
-    {% do return(specs) %}
+    {% do return(nodes) %}
 {% endmacro %}

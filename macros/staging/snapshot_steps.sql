@@ -12,11 +12,11 @@
 {% endif -%}
 staged as (
 
-    select *
+    select {{ '*, false as _ct_is_of_load' if spec.snapshot and bound.snapshot else '*' }}
     from staged_rows
     {%- if spec.snapshot and bound.snapshot %}
     union all
-    select *
+    select *, true as _ct_is_of_load
     from staged_snapshot
     {%- endif %}
 

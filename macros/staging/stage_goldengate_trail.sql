@@ -101,13 +101,13 @@ staged_rows as (
         end as _key_before,
         coalesce(_ct_position, to_json(struct(_ct_landed_row['trail_name'] as trail_name, _ct_landed_row['trail_seqno'] as trail_seqno, _ct_landed_row['trail_rba'] as trail_rba))) as _raw_id,
         case
-            when _ct_rejection is not null or _ct_other_status is not null
+            when _ct_is_own and (_ct_rejection is not null or _ct_other_status is not null)
                 then to_json(_ct_landed_row, {{ change_tables.json_options() }})
         end as _raw_row,
-        coalesce(if(_ct_rejection is not null, 'rejected', null), _ct_other_status, 'accepted') as _status,
+        if(_ct_is_own, coalesce(if(_ct_rejection is not null, 'rejected', null), _ct_other_status, 'accepted'), null) as _status,
         case
+            when not _ct_is_own then null
             when _ct_rejection is not null then _ct_rejection
-            when not _ct_is_own then 'transaction_open: the end of the transaction has not landed'
             when _ct_kind = 'metadata' then 'metadata: the record says how a table is made'
             when _ct_kind = 'ddl' then 'ddl_record: the record has a statement that changed a definition'
             when _ct_kind = 'control' then concat('control_record: io_type ', _ct_io_type, ' is no change of a row')

@@ -384,6 +384,15 @@ judged_tracking_rows as (
 {%- endmacro %}
 
 
+{#-
+    Which rejected and waiting rows a log keeps; none: all of them. At levels 2 and 3 a tracking row without a change row is staged only
+    where all is read, and is part of its change once that has landed: a run that reads on could not heal it.
+-#}
+{% macro openedge_cdc_keeps(spec, bound) %}
+    {% do return('_has_tracking is not null' if spec.policy_level >= 2 and bound.arrival else none) %}
+{% endmacro %}
+
+
 {#- A second part, a copy or a tracking row may show that a change cannot be used: see `withdraws_changes`. -#}
 {% macro openedge_cdc_withdraws_changes(spec) %}
     {% do return(spec.policy_level >= 2) %}
@@ -592,6 +601,7 @@ unclaimed as (
         'may_wait': change_tables.openedge_cdc_may_wait,
         'holds_back': change_tables.openedge_cdc_holds_back,
         'withdraws_changes': change_tables.openedge_cdc_withdraws_changes,
+        'keeps': change_tables.openedge_cdc_keeps,
         'unclaimed_steps': change_tables.openedge_cdc_unclaimed_steps,
         'shared_relation': change_tables.openedge_cdc_shared_relation,
         'functions': change_tables.openedge_cdc_functions,

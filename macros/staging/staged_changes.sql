@@ -61,6 +61,9 @@ select 1 as placeholder
     The steps (CTEs) of a table's staging, by the macro of its format. The last one is `staged`.
 
     bound   which raw rows are read: see `raw_bound`. By default all of them, and the snapshot
+
+    Where the bound has an arrival, rows of other entries can be among them, which only say how far the raw table has settled. They
+    have no `_status`.
 -#}
 {% macro staging_steps(spec, bound={'predicate': none, 'snapshot': true, 'arrival': none}) -%}
     {{- change_tables.format_of(spec.format).stage(spec, bound) | trim -}}

@@ -1,6 +1,6 @@
 {#-
-    A mark is a JSON object in a row of its own of a model's table: what the table has taken in (see state_relation). To read
-    it takes a scan, which costs more than most of what a run without news does. So the view over the table has the mark as
+    A mark is a JSON object in a row of its own of a model's table: what the table has taken in (see state_relation). In `_mark` a
+    change or a row of a state has null, and a kept row its identity (see kept_rows). To read a mark takes a scan, which costs more than most of what a run without news does. So the view over the table has the mark as
     well, in its properties: the cached mark. dbt sees these where it lists the schema.
 
     The mark of the table is the one that counts. A run removes the cached mark before it writes, and sets it once it has written. A
@@ -11,7 +11,13 @@
 
 {#- The layout of the tables that this version of the package writes. A mark without one is of layout 0. -#}
 {% macro layout() %}
-    {% do return(1) %}
+    {% do return(2) %}
+{% endmacro %}
+
+
+{#- Whether a log was written by a version that kept no rejected or waiting rows (see kept_rows). Its next run reads everything, once. -#}
+{% macro lacks_kept_rows(mark) %}
+    {% do return(mark is not none and mark.get('layout', 0) < 2) %}
 {% endmacro %}
 
 
@@ -36,7 +42,7 @@
         {% do marks.append(cached or {'mark': none, 'number': 0, 'is_cached': false}) %}
         {% if is_there %}
             {% do tables_alone.append(cached is none) %}
-            {% do queries.append('select ' ~ loop.index0 ~ ' as place, _mark from ' ~ state ~ ' where _mark is not null') %}
+            {% do queries.append('select ' ~ loop.index0 ~ ' as place, _mark from ' ~ state ~ ' where ' ~ change_tables.is_mark()) %}
         {% endif %}
     {% endfor %}
     {% if queries and tables_alone | max %}
@@ -110,6 +116,12 @@
         {% do change_tables.set_properties_of_view(view, {'change_tables.mark': ''}) %}
     {% endif %}
 {% endmacro %}
+
+
+{#- Whether a row of a model's table is a mark. -#}
+{% macro is_mark(prefix='') -%}
+    startswith({{ prefix }}_mark, '{')
+{%- endmacro %}
 
 
 {#- The guard of a merge: stops it when the state has taken in something since this run looked at its mark. -#}

@@ -122,7 +122,7 @@ def test_a_feed_is_written_with_entries_models_descriptions_and_tests(project: P
         "shop/current/current_shop__stock.sql": "{{ change_tables.current_state(ref('dedup_shop__stock')) }}\n",
         "shop/history/history_shop__orders.sql": "{{ change_tables.history(ref('dedup_shop__orders')) }}\n",
         "shop/health/rejected_changes.sql": (
-            "{{ change_tables.rejected_changes([\n    ref('stg_shop__orders'),\n    ref('stg_shop__stock'),\n]) }}\n"
+            "{{ change_tables.rejected_changes([\n    ref('dedup_shop__orders'),\n    ref('dedup_shop__stock'),\n]) }}\n"
         ),
         "shop/health/reported_changes.sql": (
             "{{ change_tables.reported_changes([\n    ref('dedup_shop__orders'),\n    ref('dedup_shop__stock'),\n]) }}\n"
@@ -256,7 +256,7 @@ def test_new_tables_come_after_the_others_and_only_theirs_is_written(project: Pa
     lines = changed_lines(before, texts(project))
     assert plan.new == ["articles"]
     assert [line for line in lines if line.startswith("-")] == []
-    assert "+    ref('stg_shop__articles')," in lines
+    assert lines.count("+    ref('dedup_shop__articles'),") == 2  # rejected and reported changes
     assert texts(project)["shop/_shop__sources.yml"].startswith(SOURCES.rstrip("\n"))
 
 
@@ -401,19 +401,22 @@ def test_a_history_can_be_asked_for_later(project: Path) -> None:
     [
         (
             "{{ change_tables.rejected_changes([ref('a')]) }}",
-            "{{ change_tables.rejected_changes([ref('a'), ref('stg_shop__stock')]) }}",
+            "{{ change_tables.rejected_changes([ref('a'), ref('dedup_shop__stock')]) }}",
         ),
-        ("{{ change_tables.rejected_changes([]) }}", "{{ change_tables.rejected_changes([ref('stg_shop__stock')]) }}"),
+        (
+            "{{ change_tables.rejected_changes([]) }}",
+            "{{ change_tables.rejected_changes([ref('dedup_shop__stock')]) }}",
+        ),
         (
             "{{ change_tables.rejected_changes([\n  ref('a')\n]) }}\n",
-            "{{ change_tables.rejected_changes([\n  ref('a'),\n  ref('stg_shop__stock'),\n]) }}\n",
+            "{{ change_tables.rejected_changes([\n  ref('a'),\n  ref('dedup_shop__stock'),\n]) }}\n",
         ),
         (
-            "{# change_tables.rejected_changes([]) of ref('stg_shop__stock') #}{{ change_tables.rejected_changes([]) }}",
-            "{# change_tables.rejected_changes([]) of ref('stg_shop__stock') #}"
-            "{{ change_tables.rejected_changes([ref('stg_shop__stock')]) }}",
+            "{# change_tables.rejected_changes([]) of ref('dedup_shop__stock') #}{{ change_tables.rejected_changes([]) }}",
+            "{# change_tables.rejected_changes([]) of ref('dedup_shop__stock') #}"
+            "{{ change_tables.rejected_changes([ref('dedup_shop__stock')]) }}",
         ),
-        ('{{ change_tables.rejected_changes([ref("stg_shop__stock")]) }}', None),
+        ('{{ change_tables.rejected_changes([ref("dedup_shop__stock")]) }}', None),
     ],
 )
 def test_a_health_model_that_is_there_gets_what_it_lacks(project: Path, before: str, after: str | None) -> None:
@@ -432,7 +435,7 @@ def test_a_health_model_of_another_form_is_left_and_named(project: Path) -> None
     assert plan.troubles == [
         Trouble(
             str(model),
-            "does not call change_tables.rejected_changes([…]), so that ref('stg_shop__stock') must be added by hand",
+            "does not call change_tables.rejected_changes([…]), so that ref('dedup_shop__stock') must be added by hand",
         )
     ]
 

@@ -40,7 +40,7 @@ NOT_ASKED: Answers = {
 }
 """What every run may ask: the server is of this package, and has nothing."""
 
-_MARKS = re.compile(r"select (\d+) as place, _mark from (\S+) where _mark is not null")
+_MARKS = re.compile(r"select (\d+) as place, _mark from (\S+) where startswith\(_mark, '\{'\)")
 _WRITTEN_MARK = re.compile(r"'(\{(?:[^'\\]|\\.)*\})' as _mark")
 
 

@@ -59,9 +59,11 @@ ANSWERS: Answers = {
     "as changes,": [
         {
             "changes": 3, "lowest_seq": _seq(20), "highest_seq": _seq(22), "truncate_seq": None, "moves": 0,
-            "overruled": 0, "known": 0, "settled": "600", "waiting": 0,
+            "overruled": 0, "known": 0, "settled": "600", "waiting": 0, "kept_rows": 0, "rejected": None, "waits": None,
         }
     ],
+    # what it means for kept rows
+    "as news,": [{"news": 0, "revised": 0, "rejected": 0, "waiting": 0}],
     # what has settled, what waits, what is lost
     "as settled,": [{"settled": "600", "waiting": None}],
     r"_ct_waiting_since is not null": [],
@@ -70,7 +72,7 @@ ANSWERS: Answers = {
     # a table follows the spec
     r"^alter table \S+ add columns ": [],
     # what of it the log knows
-    r"^with .* select count\(\*\) from \S+ as known left anti join": [{"lost": 0}],
+    r"^with .* as lost_rows from \S+ as known left anti join": [{"lost_changes": 0, "lost_rows": 0}],
     "as new_changes,": [{"new_changes": 2, "known": 1, "overruled": 0}],
     "as withdrawn,": [{"withdrawn": 0, "lowest_seq": None, "highest_seq": None}],
     r"order by (place|source\._raw_id) limit 3$": [],
@@ -121,12 +123,29 @@ _KNOWN = {
     "as changes,": [{**ANSWERS["as changes,"][0], "known": 2, "overruled": 1, "moves": 1, "truncate_seq": _seq(21)}],
 }
 
+
+def _keeps(found: Answers, rows: int, revised: int = 0) -> Answers:
+    """A run that has met so many rejected or waiting rows, none of which the log has as it is, and some otherwise."""
+    probed = [found["as changes,"][0] | {"kept_rows": rows}]
+    return found | {
+        "as changes,": probed,
+        "as news,": [{"news": rows, "revised": revised, "rejected": 2, "waiting": 0}],
+    }
+
+
 SHAPES: Mapping[str, Shape] = {
     # logs, by feed
     "qlik_change_tables__log__first": Shape(_log("qlik")),
     "qlik_change_tables__log__since": Shape(_log("qlik"), _since("qlik")),
     "qlik_change_tables__log__since_in_time": Shape(_log("qlik"), _since("qlik"), _IN_TIME),
     "qlik_change_tables__log__since_many_marks": Shape(_log("qlik"), _since("qlik"), _IN_TIME, older_marks=30),
+    "qlik_change_tables__log__since_keeps": Shape(_log("qlik"), _since("qlik"), _keeps(_IN_TIME, 2)),
+    "qlik_change_tables__log__since_heals": Shape(
+        _log("qlik"), _since("qlik", kept={"rejected": 1, "waiting": 1}), _keeps(_IN_TIME, 1, revised=1)
+    ),
+    "qlik_change_tables__log__everything_keeps": Shape(
+        _log("qlik_plain"), _since("qlik_plain", kept={"rejected": 1, "waiting": 1}), _keeps(_KNOWN, 1, revised=1)
+    ),
     "qlik_change_tables__log__full_refresh": Shape(
         _log("qlik"), _since("qlik"), {"^select 1 from lake.dedup": [{"1": 1}]}, flags={"FULL_REFRESH": True}
     ),

@@ -15,7 +15,7 @@ from .shapes import SHAPES, Shape, Shapes
 
 PAGE = (REPOSITORY / "docs" / "architecture.md").read_text()
 LOG = "dedup_feed__qlik"
-PROBED = [{"changes": 1, "known": 0, "moves": 0, "overruled": 0}]
+PROBED = [{"changes": 1, "known": 0, "moves": 0, "overruled": 0, "kept_rows": 0}]
 
 
 def _keys_on_the_page(heading: str) -> list[str]:
@@ -46,7 +46,8 @@ def _keys_of(shapes: Shapes, heading: str) -> Iterable[str]:
         case "`mark` of a state":
             return state.mark.keys()
         case "`found`":
-            return set(macro("probe_changes", "a_batch"))
+            entry = macro("table_spec", "feed", "qlik")
+            return set(macro("probe_changes", entry, {"run": "first"}, "a_batch"))
     raise AssertionError(heading)
 
 

@@ -342,6 +342,7 @@ BEFORE: dict[str, Any] = {
 }  # fmt: skip
 FOUND = {
     "changes": 0, "lowest_seq": None, "highest_seq": None, "truncate_seq": "", "moves": False, "overruled": False,
+    "kept": {"rejected": 1, "waiting": 2},
 }  # fmt: skip
 NO_LOAD = {"snapshot": None}
 LOAD = {"snapshot": "qlik_load", "snapshot_seq": "300"}
@@ -351,7 +352,7 @@ MARKS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any], di
     "an empty first build": (
         None, FOUND, NO_LOAD,
         {
-            "layout": 1, "log": "2", "batch": "2", "extends": None, "floor": "", "highest_seq": "", "loads": [],
+            "layout": 2, "log": "2", "batch": "2", "extends": None, "floor": "", "highest_seq": "", "loads": [],
             "snapshot_seq": None, "rebuild": "",
         },
     ),
@@ -408,4 +409,5 @@ def test_a_mark_keeps_what_downstream_states_need(shapes: Shapes, name: str) -> 
     mark = call("log_mark", spec, run, "2", found, {"arrival": "9", "edge": "2:3:4"})
     assert {key: mark[key] for key in expected} == expected
     assert (mark["arrival"], mark["settled"], mark["edge"]) == ("timestamp:landed at", "9", "2:3:4")
+    assert mark["kept"] == found["kept"]
     assert (mark["key"], mark["form"], mark["added"]) == (spec["key"], 1, {"day": 1})

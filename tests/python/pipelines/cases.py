@@ -74,9 +74,24 @@ def build_batches(
         shutil.copytree(project.folder / "target/compiled/consumer/models", project.folder / f"rendered/{number}")
         _read(project, raw, cases, found)
     project.dbt("test")
+    kept = kept_rows(raw, project.schema, cases)
     project.dbt("run", "--full-refresh", "--select", *logs_of_grown)
     _read(project, raw, cases, found)
+    assert kept == kept_rows(raw, project.schema, cases)
     return found
+
+
+def kept_rows(raw: Raw, schema: str, cases: Sequence[Case]) -> set[tuple[Any, ...]]:
+    """The rows that the logs keep as rejected or waiting, with how many raw rows each is for."""
+    logs = [case.entry.name for case in cases if "dedup" in case.entry.models]
+    queries = [
+        f"select '{name}', _mark, _status, _status_reason, _raw_row, _copies from {schema}.dedup_feed__{name}__state"
+        " where startswith(_mark, 'kept:') and _healed_at is null"
+        for name in logs
+    ]
+    rows = raw.query(" union all ".join(queries))
+    assert len(rows) == len(set(rows))
+    return set(rows)
 
 
 def _read(project: Consumer, raw: Raw, cases: Sequence[Case], found: Results) -> None:
@@ -94,23 +109,39 @@ def current_rows(raw: Raw, schema: str, entry: str, shown: str) -> set[tuple[Any
 def assert_statuses(raw: Raw, schema: str, case: Case) -> None:
     """Staging counts the raw rows by status and code as the case does, and shows those that it did not accept."""
     rows = raw.query(
-        "select _status, substring_index(_status_reason, ':', 1), _raw_row is null"
+        "select _status, substring_index(_status_reason, ':', 1), _raw_row is null, startswith(_raw_id, 'tracking')"
         f" from {schema}.stg_feed__{case.entry.name}"
     )
     assert Counter(row[:2] for row in rows) == Counter(case.reasons)
-    assert all((status == "accepted") == without_text for status, _, without_text in rows)
+    assert all((status == "accepted") == without_text for status, _, without_text, _ in rows)
+    if "dedup" in case.entry.models:
+        spec = case.entry.change_table
+        lone_rows_are_kept = spec.get("policy_level", 2) < 2 or "arrival" not in spec
+        to_keep = Counter(
+            (status, code)
+            for status, code, _, is_tracking in rows
+            if status in ("rejected", "waiting") and (lone_rows_are_kept or not is_tracking)
+        )
+        kept: Counter[Any] = Counter()
+        for _, _, status, reason, _, copies in kept_rows(raw, schema, [case]):
+            kept[status, reason.split(":")[0]] += copies
+        assert kept == to_keep
 
 
 def assert_rejected(raw: Raw, schema: str, cases: Sequence[Case]) -> None:
-    """The rejected rows of all cases are listed with their codes: in one query, because each query stages them all."""
-    listed = raw.query(f"select table_name, reason_code from {schema}.rejected")
+    """The rejected rows of all cases are listed with their codes: in one query, as staging models stage them all."""
+    logs = [case.entry.name for case in cases if "dedup" in case.entry.models]
+    rows = raw.query(f"select table_name, reason_code, {'raw_rows' if logs else '1'} from {schema}.rejected")
+    listed: Counter[Any] = Counter()
+    for table, code, count in rows:
+        listed[table, code] += count
     expected = {
         (case.entry.name, code): count
         for case in cases
         for (status, code), count in case.reasons.items()
         if status == "rejected"
     }
-    assert Counter(listed) == Counter(expected)
+    assert listed == Counter(expected)
 
 
 def assert_reported(raw: Raw, schema: str, cases: Sequence[Case]) -> None:

@@ -69,8 +69,12 @@ class Consumer:
                 (models / f"{name}.sql").write_text(CALLS[kind].format(source=self.source, table=entry.name))
                 described.append({"name": name, "data_tests": list(entry.tests.get(kind, []))})
         self._dump("models/models.yml", {"version": 2, "models": described})
-        for model, macro, kind in (("rejected", "rejected_changes", "stg"), ("reported", "reported_changes", "dedup")):
-            refs = ", ".join(f"ref('{kind}_{self.source}__{entry.name}')" for entry in entries if kind in entry.models)
+        for model, macro, kinds in (
+            ("rejected", "rejected_changes", ("dedup", "stg")),
+            ("reported", "reported_changes", ("dedup",)),
+        ):
+            found = [(next((kind for kind in kinds if kind in entry.models), None), entry.name) for entry in entries]
+            refs = ", ".join(f"ref('{kind}_{self.source}__{name}')" for kind, name in found if kind)
             if refs:
                 (models / f"{model}.sql").write_text(f"{{{{ change_tables.{macro}([{refs}]) }}}}\n")
         self.dbt("deps")

@@ -1,4 +1,4 @@
--- change_tables run: {"run": "everything", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "settled": null, "edge": null, "key": ["order", "it's"], "order": {}, "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "form": 0, "added": {}}, "marks": 1, "edge": null, "until": null, "skips_settled": false, "is_late": true, "arrival": null, "settled_before": null}
+-- change_tables run: {"run": "everything", "mark_before": {"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "kept": {"rejected": 0, "waiting": 0}, "settled": null, "edge": null, "key": ["order", "it's"], "order": {}, "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "form": 0, "added": {}}, "marks": 1, "edge": null, "until": null, "skips_settled": false, "is_late": true, "arrival": null, "settled_before": null, "snapshot": false, "rereads": false}
 with landed as (
 
     select
@@ -543,13 +543,13 @@ staged_rows as (
         end as _key_before,
         coalesce(_ct_position, to_json(struct(_ct_landed_row['trail_name'] as trail_name, _ct_landed_row['trail_seqno'] as trail_seqno, _ct_landed_row['trail_rba'] as trail_rba))) as _raw_id,
         case
-            when _ct_rejection is not null or _ct_other_status is not null
+            when _ct_is_own and (_ct_rejection is not null or _ct_other_status is not null)
                 then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
         end as _raw_row,
-        coalesce(if(_ct_rejection is not null, 'rejected', null), _ct_other_status, 'accepted') as _status,
+        if(_ct_is_own, coalesce(if(_ct_rejection is not null, 'rejected', null), _ct_other_status, 'accepted'), null) as _status,
         case
+            when not _ct_is_own then null
             when _ct_rejection is not null then _ct_rejection
-            when not _ct_is_own then 'transaction_open: the end of the transaction has not landed'
             when _ct_kind = 'metadata' then 'metadata: the record says how a table is made'
             when _ct_kind = 'ddl' then 'ddl_record: the record has a statement that changed a definition'
             when _ct_kind = 'control' then concat('control_record: io_type ', _ct_io_type, ' is no change of a row')
@@ -580,14 +580,18 @@ staged as (
 
 ),
 
-accepted as (
+delivered as (
 
     select
         *,
+        case
+            when _status in ('rejected', 'waiting')
+                then concat('kept:', sha2(to_json(array_sort(map_entries(map_filter(from_json(_raw_row, 'map<string, string>'), (name, value) -> value is not null)))), 256))
+        end as _ct_kept_id,
         xxhash64(`order`, `it's`, `name with spaces`, amount, _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _csn, _format_type, _audit_rba, _audit_pos, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _raw_id is null, _csn is null, _format_type is null, _audit_rba is null, _audit_pos is null)) as _row_hash,
         if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, _present_columns, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, _present_columns is null))) as _ct_content_hash
     from staged
-    where _status = 'accepted'
+    where _status = 'accepted' or (_status in ('rejected', 'waiting'))
 
 ),
 
@@ -601,8 +605,8 @@ gathered as (
         max(_key_before) over same_change as _ct_known_key_before,
         min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
         or not min(_key_before) over same_change <=> max(_key_before) over same_change as _ct_contents_differ
-    from accepted
-    window same_change as (partition by _change_seq, _change_id)
+    from delivered
+    window same_change as (partition by _change_seq, coalesce(_ct_kept_id, _change_id))
 
 ),
 
@@ -611,7 +615,7 @@ compared as (
 
     select
         *,
-        max(case when _ct_copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _csn, _format_type, _audit_rba, _audit_pos, _ct_place) end) over (partition by _change_seq, _change_id) as _ct_highest_rank
+        max(case when _ct_copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _csn, _format_type, _audit_rba, _audit_pos, _ct_place) end) over (partition by _change_seq, coalesce(_ct_kept_id, _change_id)) as _ct_highest_rank
     from gathered
 
 ),
@@ -638,7 +642,12 @@ changes as (
         _format_type,
         _audit_rba,
         _audit_pos,
-        `order`, `it's`, `name with spaces`, amount
+        `order`, `it's`, `name with spaces`, amount,
+        _ct_kept_id,
+        case when _ct_kept_id is not null then _status end as _status,
+        case when _ct_kept_id is not null then _status_reason end as _status_reason,
+        case when _ct_kept_id is not null then _raw_row end as _raw_row,
+        case when _ct_kept_id is not null then _ct_copies end as _copies
     from compared
     where _ct_copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _csn, _format_type, _audit_rba, _audit_pos, _ct_place) = _ct_highest_rank
 

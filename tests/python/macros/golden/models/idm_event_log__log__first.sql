@@ -1,4 +1,4 @@
--- change_tables run: {"run": "first", "mark_before": null, "marks": 0, "edge": null, "until": null, "skips_settled": false, "is_late": false, "arrival": null, "settled_before": null}
+-- change_tables run: {"run": "first", "mark_before": null, "marks": 0, "edge": null, "until": null, "skips_settled": false, "is_late": false, "arrival": null, "settled_before": null, "snapshot": true, "rereads": false}
 with landed as (
 
     select
@@ -335,14 +335,18 @@ staged as (
 
 ),
 
-accepted as (
+delivered as (
 
     select
         *,
+        case
+            when _status in ('rejected', 'waiting')
+                then concat('kept:', sha2(to_json(array_sort(map_entries(map_filter(from_json(_raw_row, 'map<string, string>'), (name, value) -> value is not null)))), 256))
+        end as _ct_kept_id,
         xxhash64(`order`, `it's`, `name with spaces`, amount, _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _event_type, _column_name, _old_value, _new_value, _table_key, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _raw_id is null, _event_type is null, _column_name is null, _old_value is null, _new_value is null, _table_key is null)) as _row_hash,
         if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, _present_columns, _new_value, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, _present_columns is null, _new_value is null))) as _ct_content_hash
     from staged
-    where _status = 'accepted'
+    where _status = 'accepted' or (_status in ('rejected', 'waiting'))
 
 ),
 
@@ -356,8 +360,8 @@ gathered as (
         max(_key_before) over same_change as _ct_known_key_before,
         min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
         or not min(_key_before) over same_change <=> max(_key_before) over same_change as _ct_contents_differ
-    from accepted
-    window same_change as (partition by _change_seq, _change_id)
+    from delivered
+    window same_change as (partition by _change_seq, coalesce(_ct_kept_id, _change_id))
 
 ),
 
@@ -366,7 +370,7 @@ compared as (
 
     select
         *,
-        max(case when _ct_copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _event_type, _column_name, _old_value, _new_value, _table_key, _ct_place) end) over (partition by _change_seq, _change_id) as _ct_highest_rank
+        max(case when _ct_copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _event_type, _column_name, _old_value, _new_value, _table_key, _ct_place) end) over (partition by _change_seq, coalesce(_ct_kept_id, _change_id)) as _ct_highest_rank
     from gathered
 
 ),
@@ -374,10 +378,10 @@ compared as (
 changes as (
 
     select
-        cast(null as string) as _mark,
-        _change_seq,
+        _ct_kept_id as _mark,
+        if(_ct_kept_id is null, _change_seq, null) as _change_seq,
         _change_op,
-        _change_id,
+        if(_ct_kept_id is null, _change_id, null) as _change_id,
         '20260131T120000000000_00000000' as _batch_id,
         _changed_at,
         _transaction_id,
@@ -394,7 +398,12 @@ changes as (
         _old_value,
         _new_value,
         _table_key,
-        `order`, `it's`, `name with spaces`, amount
+        `order`, `it's`, `name with spaces`, amount,
+        case when _ct_kept_id is not null then _status end as _status,
+        case when _ct_kept_id is not null then _status_reason end as _status_reason,
+        case when _ct_kept_id is not null then _raw_row end as _raw_row,
+        case when _ct_kept_id is not null then _ct_copies end as _copies,
+        cast(null as timestamp) as _healed_at
     from compared
     where _ct_copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _event_type, _column_name, _old_value, _new_value, _table_key, _ct_place) = _ct_highest_rank
 

@@ -1,4 +1,4 @@
--- change_tables run: {"run": "everything", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "settled": null, "edge": null, "key": ["order", "it's"], "order": {}, "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "amount": "decimal(12,2)", "day": "date", "tags": "array<string>", "counts": "array<int>"}, "form": 0, "added": {}}, "marks": 1, "edge": null, "until": null, "skips_settled": false, "is_late": true, "arrival": null, "settled_before": null}
+-- change_tables run: {"run": "everything", "mark_before": {"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "kept": {"rejected": 0, "waiting": 0}, "settled": null, "edge": null, "key": ["order", "it's"], "order": {}, "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "amount": "decimal(12,2)", "day": "date", "tags": "array<string>", "counts": "array<int>"}, "form": 0, "added": {}}, "marks": 1, "edge": null, "until": null, "skips_settled": false, "is_late": true, "arrival": null, "settled_before": null, "snapshot": false, "rereads": false}
 with landed as (
 
     select
@@ -578,14 +578,18 @@ staged as (
 
 ),
 
-accepted as (
+delivered as (
 
     select
         *,
+        case
+            when _status in ('rejected', 'waiting') and _has_tracking is not null
+                then concat('kept:', sha2(to_json(array_sort(map_entries(map_filter(from_json(_raw_row, 'map<string, string>'), (name, value) -> value is not null)))), 256))
+        end as _ct_kept_id,
         xxhash64(`order`, `it's`, `name with spaces`, amount, day, to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _parts, _has_tracking, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, day is null, tags is null, counts is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _raw_id is null, _parts is null, _has_tracking is null)) as _row_hash,
         if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, day, to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _present_columns, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, day is null, tags is null, counts is null, _present_columns is null))) as _ct_content_hash
     from staged
-    where _status = 'accepted' or (_status = 'rejected' and _change_id is not null)
+    where _status = 'accepted' or (_status in ('rejected', 'waiting') and _has_tracking is not null)
 
 ),
 
@@ -598,9 +602,10 @@ gathered as (
         max(_report) over same_change as _ct_known_report,
         max(_key_before) over same_change as _ct_known_key_before,
         min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
-        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _ct_contents_differ
-    from accepted
-    window same_change as (partition by _change_seq, _change_id)
+        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _ct_contents_differ,
+        max(case when _status = 'rejected' and _change_id is not null then _ct_place end) over (partition by _change_seq, _change_id) as _ct_last_withdrawal
+    from delivered
+    window same_change as (partition by _change_seq, coalesce(_ct_kept_id, _change_id))
 
 ),
 
@@ -609,7 +614,7 @@ compared as (
 
     select
         *,
-        max(case when _ct_copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, day, tags, counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _parts, _has_tracking, _ct_place) end) over (partition by _change_seq, _change_id) as _ct_highest_rank
+        max(case when _ct_copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, day, tags, counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _parts, _has_tracking, _ct_place) end) over (partition by _change_seq, coalesce(_ct_kept_id, _change_id)) as _ct_highest_rank
     from gathered
 
 ),
@@ -634,8 +639,13 @@ changes as (
         0 as _form,
         _parts,
         _has_tracking,
-        _status = 'rejected' and _change_id is not null as _ct_withdraws,
-        `order`, `it's`, `name with spaces`, amount, day, tags, counts
+        _status = 'rejected' and _change_id is not null and _ct_place = _ct_last_withdrawal as _ct_withdraws,
+        `order`, `it's`, `name with spaces`, amount, day, tags, counts,
+        _ct_kept_id,
+        case when _ct_kept_id is not null then _status end as _status,
+        case when _ct_kept_id is not null then _status_reason end as _status_reason,
+        case when _ct_kept_id is not null then _raw_row end as _raw_row,
+        case when _ct_kept_id is not null then _ct_copies end as _copies
     from compared
     where _ct_copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, day, tags, counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _parts, _has_tracking, _ct_place) = _ct_highest_rank
 
@@ -645,23 +655,25 @@ changes as (
 new_changes as (
 
     select
-        changes.*,
-        changes._ct_withdraws or coalesce(known._key_before is not null and case
+        changes.* except (_ct_withdraws),
+        changes._ct_withdraws and known._change_id is not null and not struct(known._parts, known._has_tracking) > struct(changes._parts, changes._has_tracking) as _ct_withdraws,
+        if(changes._ct_kept_id is null, coalesce(known._key_before is not null and case
             when struct(changes._parts, changes._has_tracking) > struct(known._parts, known._has_tracking) then not changes._key_before <=> known._key_before
             when struct(changes._parts, changes._has_tracking) = struct(known._parts, known._has_tracking) then changes._key_before is not null and (known._key_before is null or changes._key_before > known._key_before)
             else false
         end, false)
-        or coalesce(known._change_id is not null and not (changes.`order` <=> known.`order` and changes.`it's` <=> known.`it's` and changes._change_op <=> known._change_op) and (struct(changes._parts, changes._has_tracking, to_json(struct(changes.`order`, changes.`it's`, changes.`name with spaces`, changes.amount, changes.day, changes.tags, changes.counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), changes._change_op, changes._present_columns, changes._changed_columns, changes._changed_at, changes._transaction_id, changes._raw_id, changes._parts, changes._has_tracking) > struct(known._parts, known._has_tracking, to_json(struct(known.`order`, known.`it's`, known.`name with spaces`, known.amount, known.day, known.tags, known.counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), known._change_op, known._present_columns, known._changed_columns, known._changed_at, known._transaction_id, known._raw_id, known._parts, known._has_tracking)), false) as _ct_overrules,
-        known._change_id is not null as _ct_is_known
+        or coalesce(known._change_id is not null and not (changes.`order` <=> known.`order` and changes.`it's` <=> known.`it's` and changes._change_op <=> known._change_op) and (struct(changes._parts, changes._has_tracking, to_json(struct(changes.`order`, changes.`it's`, changes.`name with spaces`, changes.amount, changes.day, changes.tags, changes.counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), changes._change_op, changes._present_columns, changes._changed_columns, changes._changed_at, changes._transaction_id, changes._raw_id, changes._parts, changes._has_tracking) > struct(known._parts, known._has_tracking, to_json(struct(known.`order`, known.`it's`, known.`name with spaces`, known.amount, known.day, known.tags, known.counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), known._change_op, known._present_columns, known._changed_columns, known._changed_at, known._transaction_id, known._raw_id, known._parts, known._has_tracking)), false), changes._ct_withdraws and known._change_id is not null and not struct(known._parts, known._has_tracking) > struct(changes._parts, changes._has_tracking)) as _ct_overrules,
+        if(changes._ct_kept_id is null, known._change_id is not null, changes._ct_withdraws and known._change_id is not null and not struct(known._parts, known._has_tracking) > struct(changes._parts, changes._has_tracking)) as _ct_is_known
     from changes
     left join lake.dedup_feed__openedge__state as known
         on changes._change_id = known._change_id and changes._change_seq = known._change_seq
     where
+        -- a rejected row is kept, whether it takes a change back or not
         case
+            when changes._ct_kept_id is not null
+                then true
             when struct(known._parts, known._has_tracking) > struct(changes._parts, changes._has_tracking)
                 then false
-            when changes._ct_withdraws
-                then known._change_id is not null
             else
                 known._change_id is null
                 or changes._row_hash <> known._row_hash

@@ -664,10 +664,10 @@ staged_snapshot as (
 
 staged as (
 
-    select *
+    select *, false as _ct_is_of_load
     from staged_rows
     union all
-    select *
+    select *, true as _ct_is_of_load
     from staged_snapshot
 
 )

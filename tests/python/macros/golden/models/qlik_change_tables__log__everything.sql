@@ -1,4 +1,4 @@
--- change_tables run: {"run": "everything", "mark_before": {"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "settled": null, "edge": null, "key": ["order", "it's"], "order": {}, "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "tags": "array<string>", "times": "array<timestamp>", "fields": "struct<a:int,b:int>", "prices": "map<string,decimal(5,2)>", "lines": "array<map<string,int>>"}, "form": 0, "added": {}}, "marks": 1, "edge": null, "until": null, "skips_settled": false, "is_late": true, "arrival": null, "settled_before": null}
+-- change_tables run: {"run": "everything", "mark_before": {"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "kept": {"rejected": 0, "waiting": 0}, "settled": null, "edge": null, "key": ["order", "it's"], "order": {}, "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "tags": "array<string>", "times": "array<timestamp>", "fields": "struct<a:int,b:int>", "prices": "map<string,decimal(5,2)>", "lines": "array<map<string,int>>"}, "form": 0, "added": {}}, "marks": 1, "edge": null, "until": null, "skips_settled": false, "is_late": true, "arrival": null, "settled_before": null, "snapshot": false, "rereads": false}
 with landed as (
 
     select
@@ -206,14 +206,18 @@ staged as (
 
 ),
 
-accepted as (
+delivered as (
 
     select
         *,
+        case
+            when _status in ('rejected', 'waiting')
+                then concat('kept:', sha2(to_json(array_sort(map_entries(map_filter(from_json(_raw_row, 'map<string, string>'), (name, value) -> value is not null)))), 256))
+        end as _ct_kept_id,
         xxhash64(`order`, `it's`, `name with spaces`, to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, array(`order` is null, `it's` is null, `name with spaces` is null, tags is null, times is null, fields is null, prices is null, lines is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _raw_id is null)) as _row_hash,
         if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _present_columns, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, tags is null, times is null, fields is null, prices is null, lines is null, _present_columns is null))) as _ct_content_hash
     from staged
-    where _status = 'accepted'
+    where _status = 'accepted' or (_status in ('rejected', 'waiting'))
 
 ),
 
@@ -227,8 +231,8 @@ gathered as (
         max(_key_before) over same_change as _ct_known_key_before,
         min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
         or not min(_key_before) over same_change <=> max(_key_before) over same_change as _ct_contents_differ
-    from accepted
-    window same_change as (partition by _change_seq, _change_id)
+    from delivered
+    window same_change as (partition by _change_seq, coalesce(_ct_kept_id, _change_id))
 
 ),
 
@@ -237,7 +241,7 @@ compared as (
 
     select
         *,
-        max(case when _ct_copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, tags, times, fields, sort_array(map_entries(prices)) as prices, transform(lines, element -> sort_array(map_entries(element))) as lines), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _ct_place) end) over (partition by _change_seq, _change_id) as _ct_highest_rank
+        max(case when _ct_copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, tags, times, fields, sort_array(map_entries(prices)) as prices, transform(lines, element -> sort_array(map_entries(element))) as lines), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _ct_place) end) over (partition by _change_seq, coalesce(_ct_kept_id, _change_id)) as _ct_highest_rank
     from gathered
 
 ),
@@ -260,7 +264,12 @@ changes as (
         _ct_contents_differ or coalesce(startswith(_ct_known_report, 'conflicting_content'), false) as _is_conflicting,
         _row_hash,
         0 as _form,
-        `order`, `it's`, `name with spaces`, tags, times, fields, prices, lines
+        `order`, `it's`, `name with spaces`, tags, times, fields, prices, lines,
+        _ct_kept_id,
+        case when _ct_kept_id is not null then _status end as _status,
+        case when _ct_kept_id is not null then _status_reason end as _status_reason,
+        case when _ct_kept_id is not null then _raw_row end as _raw_row,
+        case when _ct_kept_id is not null then _ct_copies end as _copies
     from compared
     where _ct_copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, tags, times, fields, sort_array(map_entries(prices)) as prices, transform(lines, element -> sort_array(map_entries(element))) as lines), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _ct_place) = _ct_highest_rank
 

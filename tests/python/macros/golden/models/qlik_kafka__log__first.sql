@@ -1,4 +1,4 @@
--- change_tables run: {"run": "first", "mark_before": null, "marks": 0, "edge": [{"group": ["orders", "0"], "position": [41], "is_whole": true}, {"group": ["orders", "1"], "position": [7], "is_whole": true}], "until": "(\n            (`offset` is null)\n            or (topic <=> 'orders' and `partition` <=> '0' and `offset` <= 41)\n            or (topic <=> 'orders' and `partition` <=> '1' and `offset` <= 7)\n        )", "skips_settled": false, "is_late": false, "arrival": {"kind": "positions", "group": ["topic", "partition"], "columns": ["offset"], "record": ["key", "value"], "only": "topic = 'it\\'s orders'"}, "settled_before": null}
+-- change_tables run: {"run": "first", "mark_before": null, "marks": 0, "edge": [{"group": ["orders", "0"], "position": [41], "is_whole": true}, {"group": ["orders", "1"], "position": [7], "is_whole": true}], "until": "(\n            (`offset` is null)\n            or (topic <=> 'orders' and `partition` <=> '0' and `offset` <= 41)\n            or (topic <=> 'orders' and `partition` <=> '1' and `offset` <= 7)\n        )", "skips_settled": false, "is_late": false, "arrival": {"kind": "positions", "group": ["topic", "partition"], "columns": ["offset"], "record": ["key", "value"], "only": "topic = 'it\\'s orders'"}, "settled_before": null, "snapshot": true, "rereads": false}
 with landed as (
 
     select
@@ -439,22 +439,23 @@ staged_rows as (
         end as _key_before,
         _raw_id,
         case
-            when _ct_rejection is not null or _ct_kind <> 'data' or _ct_is_open or not _ct_is_own
+            when _ct_is_own and (_ct_rejection is not null or _ct_kind <> 'data' or _ct_is_open)
                 then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
         end as _raw_row,
         case
+            when not _ct_is_own then null
             when _ct_rejection is not null then 'rejected'
             when _ct_kind in ('tombstone', 'metadata') then 'ignored'
-            when _ct_kind = 'schema_missing' or _ct_is_open or not _ct_is_own then 'waiting'
+            when _ct_kind = 'schema_missing' or _ct_is_open then 'waiting'
             else 'accepted'
         end as _status,
         case
+            when not _ct_is_own then null
             when _ct_rejection is not null then _ct_rejection
             when _ct_kind = 'tombstone' then 'tombstone: the message has no value'
             when _ct_kind = 'metadata' then 'metadata: the message says how a table is made'
             when _ct_kind = 'schema_missing' then concat('schema_missing: ', _ct_error)
             when _ct_is_open then 'transaction_open: not every event of the transaction has landed'
-            when not _ct_is_own then 'schema_missing: the table of the message is not known yet'
         end as _status_reason,
         case
             when
@@ -476,14 +477,18 @@ staged as (
 
 ),
 
-accepted as (
+delivered as (
 
     select
         *,
+        case
+            when _status in ('rejected', 'waiting')
+                then concat('kept:', sha2(to_json(array_sort(map_entries(map_filter(from_json(_raw_row, 'map<string, string>'), (name, value) -> value is not null)))), 256))
+        end as _ct_kept_id,
         xxhash64(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _raw_id is null)) as _row_hash,
         if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _present_columns, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, _present_columns is null))) as _ct_content_hash
     from staged
-    where _status = 'accepted'
+    where _status = 'accepted' or (_status in ('rejected', 'waiting'))
 
 ),
 
@@ -497,8 +502,8 @@ gathered as (
         max(_key_before) over same_change as _ct_known_key_before,
         min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
         or not min(_key_before) over same_change <=> max(_key_before) over same_change as _ct_contents_differ
-    from accepted
-    window same_change as (partition by _change_seq, _change_id)
+    from delivered
+    window same_change as (partition by _change_seq, coalesce(_ct_kept_id, _change_id))
 
 ),
 
@@ -507,7 +512,7 @@ compared as (
 
     select
         *,
-        max(case when _ct_copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _ct_place) end) over (partition by _change_seq, _change_id) as _ct_highest_rank
+        max(case when _ct_copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _ct_place) end) over (partition by _change_seq, coalesce(_ct_kept_id, _change_id)) as _ct_highest_rank
     from gathered
 
 ),
@@ -515,10 +520,10 @@ compared as (
 changes as (
 
     select
-        cast(null as string) as _mark,
-        _change_seq,
+        _ct_kept_id as _mark,
+        if(_ct_kept_id is null, _change_seq, null) as _change_seq,
         _change_op,
-        _change_id,
+        if(_ct_kept_id is null, _change_id, null) as _change_id,
         '20260131T120000000000_00000000' as _batch_id,
         _changed_at,
         _transaction_id,
@@ -530,7 +535,12 @@ changes as (
         _ct_contents_differ or coalesce(startswith(_ct_known_report, 'conflicting_content'), false) as _is_conflicting,
         _row_hash,
         0 as _form,
-        `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes
+        `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes,
+        case when _ct_kept_id is not null then _status end as _status,
+        case when _ct_kept_id is not null then _status_reason end as _status_reason,
+        case when _ct_kept_id is not null then _raw_row end as _raw_row,
+        case when _ct_kept_id is not null then _ct_copies end as _copies,
+        cast(null as timestamp) as _healed_at
     from compared
     where _ct_copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _ct_place) = _ct_highest_rank
 

@@ -423,22 +423,23 @@ staged_rows as (
         end as _key_before,
         _raw_id,
         case
-            when _ct_rejection is not null or _ct_kind <> 'data' or _ct_is_open or not _ct_is_own
+            when _ct_is_own and (_ct_rejection is not null or _ct_kind <> 'data' or _ct_is_open)
                 then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
         end as _raw_row,
         case
+            when not _ct_is_own then null
             when _ct_rejection is not null then 'rejected'
             when _ct_kind in ('tombstone', 'metadata') then 'ignored'
-            when _ct_kind = 'schema_missing' or _ct_is_open or not _ct_is_own then 'waiting'
+            when _ct_kind = 'schema_missing' or _ct_is_open then 'waiting'
             else 'accepted'
         end as _status,
         case
+            when not _ct_is_own then null
             when _ct_rejection is not null then _ct_rejection
             when _ct_kind = 'tombstone' then 'tombstone: the message has no value'
             when _ct_kind = 'metadata' then 'metadata: the message says how a table is made'
             when _ct_kind = 'schema_missing' then concat('schema_missing: ', _ct_error)
             when _ct_is_open then 'transaction_open: not every event of the transaction has landed'
-            when not _ct_is_own then 'schema_missing: the table of the message is not known yet'
         end as _status_reason,
         case
             when

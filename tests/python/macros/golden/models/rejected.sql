@@ -4,9 +4,12 @@ select
     _raw_id,
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
-    _raw_row as raw_row
-from lake.stg_feed__qlik
-where _status = 'rejected'
+    _raw_row as raw_row,
+    _copies as raw_rows,
+    _batch_id as first_seen_batch,
+    _healed_at as healed_at
+from lake.dedup_feed__qlik__state
+where startswith(_mark, 'kept:') and _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -14,9 +17,12 @@ select
     _raw_id,
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
-    _raw_row as raw_row
-from lake.stg_feed__qlik_plain
-where _status = 'rejected'
+    _raw_row as raw_row,
+    _copies as raw_rows,
+    _batch_id as first_seen_batch,
+    _healed_at as healed_at
+from lake.dedup_feed__qlik_plain__state
+where startswith(_mark, 'kept:') and _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -24,9 +30,12 @@ select
     _raw_id,
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
-    _raw_row as raw_row
-from lake.stg_feed__qlik_masks
-where _status = 'rejected'
+    _raw_row as raw_row,
+    _copies as raw_rows,
+    _batch_id as first_seen_batch,
+    _healed_at as healed_at
+from lake.dedup_feed__qlik_masks__state
+where startswith(_mark, 'kept:') and _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -34,9 +43,12 @@ select
     _raw_id,
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
-    _raw_row as raw_row
-from lake.stg_feed__full
-where _status = 'rejected'
+    _raw_row as raw_row,
+    _copies as raw_rows,
+    _batch_id as first_seen_batch,
+    _healed_at as healed_at
+from lake.dedup_feed__full__state
+where startswith(_mark, 'kept:') and _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -44,9 +56,12 @@ select
     _raw_id,
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
-    _raw_row as raw_row
-from lake.stg_feed__partial
-where _status = 'rejected'
+    _raw_row as raw_row,
+    _copies as raw_rows,
+    _batch_id as first_seen_batch,
+    _healed_at as healed_at
+from lake.dedup_feed__partial__state
+where startswith(_mark, 'kept:') and _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -54,9 +69,12 @@ select
     _raw_id,
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
-    _raw_row as raw_row
-from lake.stg_feed__orphans_start_rows
-where _status = 'rejected'
+    _raw_row as raw_row,
+    _copies as raw_rows,
+    _batch_id as first_seen_batch,
+    _healed_at as healed_at
+from lake.dedup_feed__orphans_start_rows__state
+where startswith(_mark, 'kept:') and _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -64,9 +82,12 @@ select
     _raw_id,
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
-    _raw_row as raw_row
-from lake.stg_feed__kafka
-where _status = 'rejected'
+    _raw_row as raw_row,
+    _copies as raw_rows,
+    _batch_id as first_seen_batch,
+    _healed_at as healed_at
+from lake.dedup_feed__kafka__state
+where startswith(_mark, 'kept:') and _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -74,9 +95,12 @@ select
     _raw_id,
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
-    _raw_row as raw_row
-from lake.stg_feed__kafka_avro
-where _status = 'rejected'
+    _raw_row as raw_row,
+    _copies as raw_rows,
+    _batch_id as first_seen_batch,
+    _healed_at as healed_at
+from lake.dedup_feed__kafka_avro__state
+where startswith(_mark, 'kept:') and _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -84,9 +108,12 @@ select
     _raw_id,
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
-    _raw_row as raw_row
-from lake.stg_feed__kafka_by_column
-where _status = 'rejected'
+    _raw_row as raw_row,
+    _copies as raw_rows,
+    _batch_id as first_seen_batch,
+    _healed_at as healed_at
+from lake.dedup_feed__kafka_by_column__state
+where startswith(_mark, 'kept:') and _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -94,9 +121,12 @@ select
     _raw_id,
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
-    _raw_row as raw_row
-from lake.stg_feed__kafka_read_whole
-where _status = 'rejected'
+    _raw_row as raw_row,
+    _copies as raw_rows,
+    _batch_id as first_seen_batch,
+    _healed_at as healed_at
+from lake.dedup_feed__kafka_read_whole__state
+where startswith(_mark, 'kept:') and _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -104,9 +134,12 @@ select
     _raw_id,
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
-    _raw_row as raw_row
-from lake.stg_feed__trail
-where _status = 'rejected'
+    _raw_row as raw_row,
+    _copies as raw_rows,
+    _batch_id as first_seen_batch,
+    _healed_at as healed_at
+from lake.dedup_feed__trail__state
+where startswith(_mark, 'kept:') and _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -114,9 +147,12 @@ select
     _raw_id,
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
-    _raw_row as raw_row
-from lake.stg_feed__trail_cased
-where _status = 'rejected'
+    _raw_row as raw_row,
+    _copies as raw_rows,
+    _batch_id as first_seen_batch,
+    _healed_at as healed_at
+from lake.dedup_feed__trail_cased__state
+where startswith(_mark, 'kept:') and _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -124,9 +160,12 @@ select
     _raw_id,
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
-    _raw_row as raw_row
-from lake.stg_feed__trail_full_images
-where _status = 'rejected'
+    _raw_row as raw_row,
+    _copies as raw_rows,
+    _batch_id as first_seen_batch,
+    _healed_at as healed_at
+from lake.dedup_feed__trail_full_images__state
+where startswith(_mark, 'kept:') and _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -134,9 +173,12 @@ select
     _raw_id,
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
-    _raw_row as raw_row
-from lake.stg_feed__events
-where _status = 'rejected'
+    _raw_row as raw_row,
+    _copies as raw_rows,
+    _batch_id as first_seen_batch,
+    _healed_at as healed_at
+from lake.dedup_feed__events__state
+where startswith(_mark, 'kept:') and _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -144,9 +186,12 @@ select
     _raw_id,
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
-    _raw_row as raw_row
-from lake.stg_feed__events_multi_valued
-where _status = 'rejected'
+    _raw_row as raw_row,
+    _copies as raw_rows,
+    _batch_id as first_seen_batch,
+    _healed_at as healed_at
+from lake.dedup_feed__events_multi_valued__state
+where startswith(_mark, 'kept:') and _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -154,9 +199,12 @@ select
     _raw_id,
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
-    _raw_row as raw_row
-from lake.stg_feed__events_ahead
-where _status = 'rejected'
+    _raw_row as raw_row,
+    _copies as raw_rows,
+    _batch_id as first_seen_batch,
+    _healed_at as healed_at
+from lake.dedup_feed__events_ahead__state
+where startswith(_mark, 'kept:') and _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -164,9 +212,12 @@ select
     _raw_id,
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
-    _raw_row as raw_row
-from lake.stg_feed__openedge
-where _status = 'rejected'
+    _raw_row as raw_row,
+    _copies as raw_rows,
+    _batch_id as first_seen_batch,
+    _healed_at as healed_at
+from lake.dedup_feed__openedge__state
+where startswith(_mark, 'kept:') and _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -174,9 +225,12 @@ select
     _raw_id,
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
-    _raw_row as raw_row
-from lake.stg_feed__openedge_arriving
-where _status = 'rejected'
+    _raw_row as raw_row,
+    _copies as raw_rows,
+    _batch_id as first_seen_batch,
+    _healed_at as healed_at
+from lake.dedup_feed__openedge_arriving__state
+where startswith(_mark, 'kept:') and _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -184,9 +238,12 @@ select
     _raw_id,
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
-    _raw_row as raw_row
-from lake.stg_feed__openedge_by_recid
-where _status = 'rejected'
+    _raw_row as raw_row,
+    _copies as raw_rows,
+    _batch_id as first_seen_batch,
+    _healed_at as healed_at
+from lake.dedup_feed__openedge_by_recid__state
+where startswith(_mark, 'kept:') and _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -194,9 +251,12 @@ select
     _raw_id,
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
-    _raw_row as raw_row
-from lake.stg_feed__openedge_spelt
-where _status = 'rejected'
+    _raw_row as raw_row,
+    _copies as raw_rows,
+    _batch_id as first_seen_batch,
+    _healed_at as healed_at
+from lake.dedup_feed__openedge_spelt__state
+where startswith(_mark, 'kept:') and _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -204,9 +264,12 @@ select
     _raw_id,
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
-    _raw_row as raw_row
-from lake.stg_feed__openedge_level_1
-where _status = 'rejected'
+    _raw_row as raw_row,
+    _copies as raw_rows,
+    _batch_id as first_seen_batch,
+    _healed_at as healed_at
+from lake.dedup_feed__openedge_level_1__state
+where startswith(_mark, 'kept:') and _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -214,6 +277,9 @@ select
     _raw_id,
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
-    _raw_row as raw_row
-from lake.stg_feed__openedge_level_0
-where _status = 'rejected'
+    _raw_row as raw_row,
+    _copies as raw_rows,
+    _batch_id as first_seen_batch,
+    _healed_at as healed_at
+from lake.dedup_feed__openedge_level_0__state
+where startswith(_mark, 'kept:') and _status = 'rejected'

@@ -6,14 +6,14 @@ create or replace table lake.dedup_feed__events_multi_valued__state
     select * from the_model
 ;
 
-select count_if(_mark is null) as changes, min(case when _mark is null then _change_seq end) as lowest_seq, max(case when _mark is null then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, 0 as overruled, 0 as known from lake.dedup_feed__events_multi_valued__state
+select count_if(_mark is null) as changes, min(case when _mark is null then _change_seq end) as lowest_seq, max(case when _mark is null then _change_seq end) as highest_seq, max(case when _mark is null and _change_op = 'truncate' then _change_seq end) as truncate_seq, count(case when _mark is null then _key_before end) as moves, 0 as overruled, 0 as known, count(_status) as kept_rows, sum(case when _status = 'rejected' then _copies else 0 end) as rejected, sum(case when _status = 'waiting' then _copies else 0 end) as waits from lake.dedup_feed__events_multi_valued__state
 ;
 
 insert into lake.dedup_feed__events_multi_valued__state (_mark)
-select '{"layout": 1, "log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "settled": null, "edge": null, "key": ["order", "it\'s"], "order": {"future_events": false}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "form": 0, "added": {}}' as _mark
+select '{"layout": 2, "log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "kept": {"rejected": 0, "waiting": 0}, "settled": null, "edge": null, "key": ["order", "it\'s"], "order": {"future_events": false}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "form": 0, "added": {}}' as _mark
 where
     case
-        when (select count_if(_mark is null and _batch_id = '20260131T120000000000_00000000') = 3 and count(*) = 3 from lake.dedup_feed__events_multi_valued__state) then true
+        when (select count_if(_batch_id = '20260131T120000000000_00000000') = 3 and count(*) = 3 from lake.dedup_feed__events_multi_valued__state) then true
         else raise_error('change_tables: another run has built this table at the same time; run again')
     end
 ;
@@ -144,7 +144,7 @@ reports as (
         substring_index(_report, ':', 1) as code,
         trim(substring(_report, instr(_report, ':') + 1)) as detail
     from lake.dedup_feed__events_multi_valued__state
-    where _report is not null
+    where _mark is null and _report is not null
     union all
     select
         _change_id,
@@ -152,7 +152,7 @@ reports as (
         'conflicting_content' as code,
         'delivered with different contents or before images; the greater ones count' as detail
     from lake.dedup_feed__events_multi_valued__state
-    where _is_conflicting
+    where _mark is null and _is_conflicting
     union all
     select
         _change_id,

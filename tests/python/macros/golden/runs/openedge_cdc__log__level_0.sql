@@ -1,4 +1,4 @@
-select 0 as place, _mark from lake.dedup_feed__openedge_level_0__state where _mark is not null
+select 0 as place, _mark from lake.dedup_feed__openedge_level_0__state where startswith(_mark, '{')
 ;
 
 create table lake.dedup_feed__openedge_level_0__batch_20260131t120000000000_00000000
@@ -7,7 +7,7 @@ create table lake.dedup_feed__openedge_level_0__batch_20260131t120000000000_0000
     select * from the_model
 ;
 
-select count_if(_mark is null) as changes, min(case when _mark is null then _change_seq end) as lowest_seq, max(case when _mark is null then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, count_if(_ct_overrules) as overruled, count_if(_ct_is_known) as known from lake.dedup_feed__openedge_level_0__batch_20260131t120000000000_00000000
+select count_if(_ct_kept_id is null) as changes, min(case when _ct_kept_id is null then _change_seq end) as lowest_seq, max(case when _ct_kept_id is null then _change_seq end) as highest_seq, max(case when _ct_kept_id is null and _change_op = 'truncate' then _change_seq end) as truncate_seq, count(case when _ct_kept_id is null then _key_before end) as moves, count_if(_ct_overrules) as overruled, count_if(_ct_is_known) as known, count(_status) as kept_rows, sum(case when _status = 'rejected' then _copies else 0 end) as rejected, sum(case when _status = 'waiting' then _copies else 0 end) as waits from lake.dedup_feed__openedge_level_0__batch_20260131t120000000000_00000000
 ;
 
 insert into lake.dedup_feed__openedge_level_0__state (_mark, _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, _parts, _has_tracking, _partition_id, _recid)
@@ -16,17 +16,17 @@ select * from (
         _mark,
         _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, _parts, _has_tracking, _partition_id, _recid
     from lake.dedup_feed__openedge_level_0__batch_20260131t120000000000_00000000
-    where _mark is null
+    where _ct_kept_id is null
     union all
     select
-        '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 6, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "settled": null, "edge": null, "key": ["_partition_id", "_recid"], "order": {}, "columns": {"_partition_id": "bigint", "_recid": "bigint"}, "form": 0, "added": {}}' as _mark,
+        '{"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 6, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "kept": {"rejected": 0, "waiting": 0}, "settled": null, "edge": null, "key": ["_partition_id", "_recid"], "order": {}, "columns": {"_partition_id": "bigint", "_recid": "bigint"}, "form": 0, "added": {}}' as _mark,
         null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as _parts, null as _has_tracking, null as _partition_id, null as _recid
 )
 where
     case
         when
-            (select max_by(_mark, get_json_object(_mark, '$.batch')) from lake.dedup_feed__openedge_level_0__state where _mark is not null)
-            = '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "settled": null, "edge": null, "key": ["_partition_id", "_recid"], "order": {}, "columns": {"_partition_id": "bigint", "_recid": "bigint"}, "form": 0, "added": {}}'
+            (select max_by(_mark, get_json_object(_mark, '$.batch')) from lake.dedup_feed__openedge_level_0__state where startswith(_mark, '{'))
+            = '{"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "kept": {"rejected": 0, "waiting": 0}, "settled": null, "edge": null, "key": ["_partition_id", "_recid"], "order": {}, "columns": {"_partition_id": "bigint", "_recid": "bigint"}, "form": 0, "added": {}}'
             then true
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
@@ -153,7 +153,7 @@ reports as (
         substring_index(_report, ':', 1) as code,
         trim(substring(_report, instr(_report, ':') + 1)) as detail
     from lake.dedup_feed__openedge_level_0__state
-    where _report is not null
+    where _mark is null and _report is not null
     union all
     select
         _change_id,
@@ -161,7 +161,7 @@ reports as (
         'conflicting_content' as code,
         'delivered with different contents or before images; the greater ones count' as detail
     from lake.dedup_feed__openedge_level_0__state
-    where _is_conflicting
+    where _mark is null and _is_conflicting
     union all
     select
         _change_id,

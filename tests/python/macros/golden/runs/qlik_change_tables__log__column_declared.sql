@@ -1,4 +1,4 @@
-select 0 as place, _mark from lake.dedup_feed__qlik__state where _mark is not null
+select 0 as place, _mark from lake.dedup_feed__qlik__state where startswith(_mark, '{')
 ;
 
 select cast(unix_micros(max(`landed at`)) as string) from lake_raw.qlik where `landed at` is not null
@@ -64,7 +64,7 @@ create table lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
     select * from the_model
 ;
 
-select count_if(_mark is null) as changes, min(case when _mark is null then _change_seq end) as lowest_seq, max(case when _mark is null then _change_seq end) as highest_seq, max(case when _change_op = 'truncate' then _change_seq end) as truncate_seq, count(_key_before) as moves, count_if(_ct_overrules) as overruled, count_if(_ct_is_known) as known from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
+select count_if(_ct_kept_id is null) as changes, min(case when _ct_kept_id is null then _change_seq end) as lowest_seq, max(case when _ct_kept_id is null then _change_seq end) as highest_seq, max(case when _ct_kept_id is null and _change_op = 'truncate' then _change_seq end) as truncate_seq, count(case when _ct_kept_id is null then _key_before end) as moves, count_if(_ct_overrules) as overruled, count_if(_ct_is_known) as known, count(_status) as kept_rows, sum(case when _status = 'rejected' then _copies else 0 end) as rejected, sum(case when _status = 'waiting' then _copies else 0 end) as waits from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
 ;
 
 select count_if(target._change_id is null or ((struct(to_json(struct(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id) or target._form < 1)
@@ -81,7 +81,7 @@ select count_if(target._change_id is null or ((struct(to_json(struct(source.`ord
                 <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._present_columns is null))
             )
         )
-    ))))) as new_changes, count(target._change_id) as known, count_if((target._key_before is not null and source._key_before is not null and (target._key_before is null or source._key_before > target._key_before)) or (target._change_id is not null and not (source.`order` <=> target.`order` and source.`it's` <=> target.`it's` and source._change_op <=> target._change_op) and (struct(to_json(struct(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id) or target._form < 1))) as overruled from (select * from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000 where _mark is null) as source left join lake.dedup_feed__qlik__state as target on source._change_id = target._change_id and source._change_seq = target._change_seq and target._change_seq between '20260131120000250000000000000000020' and '20260131120000250000000000000000022'
+    ))))) as new_changes, count(target._change_id) as known, count_if((target._key_before is not null and source._key_before is not null and (target._key_before is null or source._key_before > target._key_before)) or (target._change_id is not null and not (source.`order` <=> target.`order` and source.`it's` <=> target.`it's` and source._change_op <=> target._change_op) and (struct(to_json(struct(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id) or target._form < 1))) as overruled from (select * from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000 where _ct_kept_id is null) as source left join lake.dedup_feed__qlik__state as target on source._change_id = target._change_id and source._change_seq = target._change_seq and target._change_seq between '20260131120000250000000000000000020' and '20260131120000250000000000000000022'
 ;
 
 alter view lake.dedup_feed__qlik set tblproperties ('change_tables.mark' = '')
@@ -93,20 +93,20 @@ using (
         _mark,
         _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes
     from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
-    where _mark is null
+    where _ct_kept_id is null
     union all
     select
-        '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 5, "marks_rows": false, "floor": "20260131120000250000000000000000021", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": true, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 1, "added": {"name with spaces": 1, "amount": 1, "at": 1, "local": 1, "day": 1, "small": 1, "ratio": 1, "flag": 1, "bytes": 1}}' as _mark,
+        '{"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 5, "marks_rows": false, "floor": "20260131120000250000000000000000021", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": true, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "kept": {"rejected": 0, "waiting": 0}, "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 1, "added": {"name with spaces": 1, "amount": 1, "at": 1, "local": 1, "day": 1, "small": 1, "ratio": 1, "flag": 1, "bytes": 1}}' as _mark,
         null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as `order`, null as `it's`, null as `name with spaces`, null as amount, null as `at`, null as `local`, null as day, null as small, null as ratio, null as flag, null as bytes
 ) as source
     on
         source._change_id <=> target._change_id
         and source._change_seq <=> target._change_seq
-        and (source._mark is null) = (target._mark is null)
-        and (target._mark is not null or target._change_seq between '20260131120000250000000000000000020' and '20260131120000250000000000000000022')
+        and if(startswith(source._mark, '{'), '{', coalesce(source._mark, '')) = if(startswith(target._mark, '{'), '{', coalesce(target._mark, ''))
+        and (startswith(target._mark, '{') or target._change_seq between '20260131120000250000000000000000020' and '20260131120000250000000000000000022')
 when matched and source._mark is not null then update set
     _mark = case
-        when target._mark = '{"layout": 1, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string"}, "form": 0, "added": {}}' then source._mark
+        when target._mark = '{"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "kept": {"rejected": 0, "waiting": 0}, "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string"}, "form": 0, "added": {}}' then source._mark
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
 when matched and (struct(to_json(struct(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id) or target._form < 1) then update set
@@ -365,7 +365,7 @@ reports as (
         substring_index(_report, ':', 1) as code,
         trim(substring(_report, instr(_report, ':') + 1)) as detail
     from lake.dedup_feed__qlik__state
-    where _report is not null
+    where _mark is null and _report is not null
     union all
     select
         _change_id,
@@ -373,7 +373,7 @@ reports as (
         'conflicting_content' as code,
         'delivered with different contents or before images; the greater ones count' as detail
     from lake.dedup_feed__qlik__state
-    where _is_conflicting
+    where _mark is null and _is_conflicting
     union all
     select
         _change_id,

@@ -1,0 +1,299 @@
+-- change_tables run: {"run": "everything", "mark_before": {"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "kept": {"rejected": 1, "waiting": 1}, "settled": null, "edge": null, "key": ["order", "it's"], "order": {}, "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "tags": "array<string>", "times": "array<timestamp>", "fields": "struct<a:int,b:int>", "prices": "map<string,decimal(5,2)>", "lines": "array<map<string,int>>"}, "form": 0, "added": {}}, "marks": 1, "edge": null, "until": null, "skips_settled": false, "is_late": true, "arrival": null, "settled_before": null, "snapshot": false, "rereads": true}
+with landed as (
+
+    select
+        *,
+        struct(*) as _ct_landed_row
+    from lake_raw.qlik_plain
+
+),
+
+typed as (
+
+    select
+        `order`,
+        `it's`,
+        `name with spaces`,
+        transform(tags, element -> cast(element as string)) as tags,
+        times,
+        if(fields is null, null, struct(try_cast(fields['a'] as int) as a, try_cast(fields['b'] as int) as b)) as fields,
+        map_from_entries(transform(map_entries(prices), element -> struct(element['key'], try_cast(element['value'] as decimal(5, 2))))) as prices,
+        lines,
+        header__change_seq as _change_seq,
+        case
+            when header__change_oper in ('I', 'U', 'D', 'B', 'T') then header__change_oper
+        end as _ct_operation_code,
+        header__change_oper as _ct_landed_code,
+        try_cast(null as timestamp) as _changed_at,
+        cast(null as string) as _ct_timestamp_misfit,
+        cast(null as string) as _transaction_id,
+        null as _ct_landed_mask,
+        cast(null as array<bigint>) as _ct_mask_words,
+        cast(null as string) as _ct_key_misfit,
+        coalesce(
+            coalesce(case when fields['a'] is not null and try_cast(fields['a'] as int) is null then concat('column fields.a: \'', cast(fields['a'] as string), '\' is not int') end, case when fields['b'] is not null and try_cast(fields['b'] as int) is null then concat('column fields.b: \'', cast(fields['b'] as string), '\' is not int') end, null),
+            get(array_compact(transform(map_entries(prices), element -> case when element['value'] is not null and (try_cast(element['value'] as decimal(5, 2)) is null or case when cast(element['value'] as string) rlike '[eE]' then try_cast(element['value'] as double) <> cast(try_cast(element['value'] as decimal(5, 2)) as double) else cast(element['value'] as string) rlike '[.][0-9]{2}[0-9]*[1-9]' end) then concat('column prices[\'', cast(element['key'] as string), '\']: \'', cast(element['value'] as string), '\' is not decimal(5, 2)') end)), 0),
+            null
+        ) as _ct_column_misfit,
+        lower(hex(xxhash64(header__change_seq, header__change_oper, `order`, `it's`, `name with spaces`, to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), array(header__change_seq is null, header__change_oper is null, `order` is null, `it's` is null, `name with spaces` is null, tags is null, times is null, fields is null, prices is null, lines is null)))) as _raw_id,
+        _ct_landed_row
+    from landed
+
+),
+
+judged as (
+
+    select
+        *,
+        case
+            when _ct_operation_code is null
+                then concat('unknown_operation: change_oper is ', coalesce(concat('\'', _ct_landed_code, '\''), 'null'))
+            when _change_seq is null
+                then 'change_seq_missing: change_seq is null'
+            when length(_change_seq) <> 35 or _change_seq rlike '[^0-9]'
+                then concat('change_seq_malformed: \'', _change_seq, '\' is not 35 digits')
+            when _ct_timestamp_misfit is not null
+                then concat('value_does_not_fit: ', _ct_timestamp_misfit)
+            when _ct_operation_code = 'T'
+                then null
+            when _ct_key_misfit is not null
+                then concat('value_does_not_fit: ', _ct_key_misfit)
+            when `order` is null and `it's` is null
+                then 'key_missing: every key column is null: order, it\'s'
+            when _ct_operation_code in ('I', 'U') and _ct_column_misfit is not null
+                then concat('value_does_not_fit: ', _ct_column_misfit)
+        end as _ct_rejection
+    from typed
+
+),
+
+-- each row with the keys of the before images and updates of its change_seq; two keys of either kind are a mistake of the feed
+paired as (
+
+    select
+        *,
+        min(case when _ct_operation_code = 'B' and _ct_rejection is null then struct(`order`, `it's`) end) over same_sequence as _ct_lowest_before_key,
+        max(case when _ct_operation_code = 'B' and _ct_rejection is null then struct(`order`, `it's`) end) over same_sequence as _ct_highest_before_key,
+        min(case when _ct_operation_code = 'U' and _ct_rejection is null then struct(`order`, `it's`) end) over same_sequence as _ct_lowest_update_key,
+        max(case when _ct_operation_code = 'U' and _ct_rejection is null then struct(`order`, `it's`) end) over same_sequence as _ct_highest_update_key,
+        bool_or(_ct_operation_code = 'U' and _ct_rejection is null) over same_sequence as _ct_has_update,
+        bool_or(_ct_operation_code = 'U') over same_sequence as _ct_has_landed_update
+    from judged
+    window same_sequence as (partition by _change_seq)
+
+),
+
+staged_rows as (
+
+    select
+        `order`,
+        `it's`,
+        `name with spaces`,
+        tags,
+        times,
+        fields,
+        prices,
+        lines,
+        case
+            when _ct_rejection is null
+                then element_at(map('I', 'insert', 'U', 'update', 'D', 'delete', 'T', 'truncate'), _ct_operation_code)
+        end as _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        case
+            when _ct_rejection is null and _ct_operation_code = 'T' then concat_ws(':', _change_seq, 'T')
+            when _ct_rejection is null and _ct_operation_code <> 'B'
+                then concat_ws(':', _change_seq, _ct_operation_code, to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')))
+        end as _change_id,
+        case
+            when _ct_operation_code = 'U' and _ct_rejection is null
+                then nullif(
+                    array_compact(array(
+                        'order',
+                        'it\'s',
+                        case
+                            when `name with spaces` is not null or getbit(get(_ct_mask_words, 0), 0) = 1
+                                then 'name with spaces'
+                        end,
+                        case
+                            when tags is not null or getbit(get(_ct_mask_words, 0), 1) = 1
+                                then 'tags'
+                        end,
+                        case
+                            when times is not null or getbit(get(_ct_mask_words, 0), 2) = 1
+                                then 'times'
+                        end,
+                        case
+                            when fields is not null or getbit(get(_ct_mask_words, 0), 3) = 1
+                                then 'fields'
+                        end,
+                        case
+                            when prices is not null or getbit(get(_ct_mask_words, 0), 12) = 1
+                                then 'prices'
+                        end,
+                        case
+                            when lines is not null or getbit(get(_ct_mask_words, 0), 13) = 1
+                                then 'lines'
+                        end
+                    )),
+                    array('order', 'it\'s', 'name with spaces', 'tags', 'times', 'fields', 'prices', 'lines')
+                )
+        end as _present_columns,
+        case
+            when _ct_operation_code in ('I', 'U') and _ct_rejection is null and _ct_mask_words is not null
+                then array_compact(array(
+                    case when getbit(get(_ct_mask_words, 0), 6) = 1 then 'order' end,
+                    case when getbit(get(_ct_mask_words, 0), 7) = 1 then 'it\'s' end,
+                    case when getbit(get(_ct_mask_words, 0), 0) = 1 then 'name with spaces' end,
+                    case when getbit(get(_ct_mask_words, 0), 1) = 1 then 'tags' end,
+                    case when getbit(get(_ct_mask_words, 0), 2) = 1 then 'times' end,
+                    case when getbit(get(_ct_mask_words, 0), 3) = 1 then 'fields' end,
+                    case when getbit(get(_ct_mask_words, 0), 12) = 1 then 'prices' end,
+                    case when getbit(get(_ct_mask_words, 0), 13) = 1 then 'lines' end
+                ))
+        end as _changed_columns,
+        case
+            when _ct_operation_code <> 'U' or _ct_rejection is not null then null
+            when not struct(`order`, `it's`) <=> _ct_highest_before_key then _ct_highest_before_key
+            when not struct(`order`, `it's`) <=> _ct_lowest_before_key then _ct_lowest_before_key
+        end as _key_before,
+        _raw_id,
+        case
+            when _ct_rejection is not null or _ct_operation_code = 'B'
+                then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
+        end as _raw_row,
+        case
+            when _ct_rejection is not null then 'rejected'
+            when _ct_operation_code <> 'B' then 'accepted'
+            when _ct_has_update then 'merged'
+            else 'waiting'
+        end as _status,
+        case
+            when _ct_rejection is not null then _ct_rejection
+            when _ct_operation_code <> 'B' then null
+            when _ct_has_update then 'before_image: part of the update with the same change_seq'
+            when _ct_has_landed_update then 'after_image_rejected: the update with the same change_seq is rejected'
+            else 'after_image_missing: no update with the same change_seq has landed'
+        end as _status_reason,
+        case
+            when
+                _ct_operation_code = 'U' and _ct_rejection is null and _ct_highest_before_key is null
+                and (getbit(get(_ct_mask_words, 0), 6) = 1 or getbit(get(_ct_mask_words, 0), 7) = 1)
+                then 'key_move_without_before: the mask says that the key changed, and no before image has the key before'
+            when _ct_operation_code = 'U' and _ct_rejection is null and not _ct_lowest_before_key <=> _ct_highest_before_key
+                then concat(
+                    'conflicting_content: two before images with the same change_seq, keys ',
+                    to_json(_ct_lowest_before_key), ' and ', to_json(_ct_highest_before_key)
+                )
+            when
+                _ct_operation_code = 'U' and _ct_rejection is null and _ct_highest_before_key is not null
+                and not _ct_lowest_update_key <=> _ct_highest_update_key
+                then concat(
+                    'conflicting_content: a before image and two updates with the same change_seq, keys ',
+                    to_json(_ct_lowest_update_key), ' and ', to_json(_ct_highest_update_key)
+                )
+        end as _report,
+        monotonically_increasing_id() as _ct_place
+    from paired
+
+),
+
+staged as (
+
+    select *
+    from staged_rows
+
+),
+
+delivered as (
+
+    select
+        *,
+        case
+            when _status in ('rejected', 'waiting')
+                then concat('kept:', sha2(to_json(array_sort(map_entries(map_filter(from_json(_raw_row, 'map<string, string>'), (name, value) -> value is not null)))), 256))
+        end as _ct_kept_id,
+        xxhash64(`order`, `it's`, `name with spaces`, to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, array(`order` is null, `it's` is null, `name with spaces` is null, tags is null, times is null, fields is null, prices is null, lines is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _raw_id is null)) as _row_hash,
+        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _present_columns, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, tags is null, times is null, fields is null, prices is null, lines is null, _present_columns is null))) as _ct_content_hash
+    from staged
+    where _status = 'accepted' or (_status in ('rejected', 'waiting'))
+
+),
+
+gathered as (
+
+    select
+        *,
+        count(*) over same_change as _ct_copies,
+        count(_report) over same_change as _ct_reports,
+        max(_report) over same_change as _ct_known_report,
+        max(_key_before) over same_change as _ct_known_key_before,
+        min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
+        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _ct_contents_differ
+    from delivered
+    window same_change as (partition by _change_seq, coalesce(_ct_kept_id, _change_id))
+
+),
+
+-- copies that differ: the greater text wins, and the key before is kept that only one of them has
+compared as (
+
+    select
+        *,
+        max(case when _ct_copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, tags, times, fields, sort_array(map_entries(prices)) as prices, transform(lines, element -> sort_array(map_entries(element))) as lines), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _ct_place) end) over (partition by _change_seq, coalesce(_ct_kept_id, _change_id)) as _ct_highest_rank
+    from gathered
+
+),
+
+changes as (
+
+    select
+        cast(null as string) as _mark,
+        _change_seq,
+        _change_op,
+        _change_id,
+        '20260131T120000000000_00000000' as _batch_id,
+        _changed_at,
+        _transaction_id,
+        _present_columns,
+        _changed_columns,
+        _ct_known_key_before as _key_before,
+        _raw_id,
+        case when _ct_reports = _ct_copies and not startswith(_ct_known_report, 'conflicting_content') then _ct_known_report end as _report,
+        _ct_contents_differ or coalesce(startswith(_ct_known_report, 'conflicting_content'), false) as _is_conflicting,
+        _row_hash,
+        0 as _form,
+        `order`, `it's`, `name with spaces`, tags, times, fields, prices, lines,
+        _ct_kept_id,
+        case when _ct_kept_id is not null then _status end as _status,
+        case when _ct_kept_id is not null then _status_reason end as _status_reason,
+        case when _ct_kept_id is not null then _raw_row end as _raw_row,
+        case when _ct_kept_id is not null then _ct_copies end as _copies
+    from compared
+    where _ct_copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, tags, times, fields, sort_array(map_entries(prices)) as prices, transform(lines, element -> sort_array(map_entries(element))) as lines), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _ct_place) = _ct_highest_rank
+
+),
+
+-- what the log does not hold yet, or holds otherwise
+new_changes as (
+
+    select
+        changes.*,
+        coalesce(known._key_before is not null and changes._key_before is not null and (known._key_before is null or changes._key_before > known._key_before), false)
+        or coalesce(known._change_id is not null and not (changes.`order` <=> known.`order` and changes.`it's` <=> known.`it's` and changes._change_op <=> known._change_op) and (struct(to_json(struct(changes.`order`, changes.`it's`, changes.`name with spaces`, changes.tags, changes.times, changes.fields, sort_array(map_entries(changes.prices)) as prices, transform(changes.lines, element -> sort_array(map_entries(element))) as lines), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), changes._change_op, changes._present_columns, changes._changed_columns, changes._changed_at, changes._transaction_id, changes._raw_id) > struct(to_json(struct(known.`order`, known.`it's`, known.`name with spaces`, known.tags, known.times, known.fields, sort_array(map_entries(known.prices)) as prices, transform(known.lines, element -> sort_array(map_entries(element))) as lines), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), known._change_op, known._present_columns, known._changed_columns, known._changed_at, known._transaction_id, known._raw_id)), false) as _ct_overrules,
+        known._change_id is not null as _ct_is_known
+    from changes
+    left join lake.dedup_feed__qlik_plain__state as known
+        on changes._change_id = known._change_id and changes._change_seq = known._change_seq
+    where
+        known._change_id is null
+        or changes._row_hash <> known._row_hash
+        or (changes._key_before is not null and not changes._key_before <=> known._key_before)
+        or (changes._report is null and known._report is not null)
+        or (changes._is_conflicting and not known._is_conflicting)
+
+)
+
+select *
+from new_changes

@@ -1,0 +1,618 @@
+select 0 as place, _mark from lake.dedup_feed__qlik_plain__state where startswith(_mark, '{')
+;
+
+create table lake.dedup_feed__qlik_plain__batch_20260131t120000000000_00000000
+    using parquet
+    as
+    select * from the_model
+;
+
+select count_if(_ct_kept_id is null) as changes, min(case when _ct_kept_id is null then _change_seq end) as lowest_seq, max(case when _ct_kept_id is null then _change_seq end) as highest_seq, max(case when _ct_kept_id is null and _change_op = 'truncate' then _change_seq end) as truncate_seq, count(case when _ct_kept_id is null then _key_before end) as moves, count_if(_ct_overrules) as overruled, count_if(_ct_is_known) as known, count(_status) as kept_rows, sum(case when _status = 'rejected' then _copies else 0 end) as rejected, sum(case when _status = 'waiting' then _copies else 0 end) as waits from lake.dedup_feed__qlik_plain__batch_20260131t120000000000_00000000
+;
+
+select count_if(target._change_id is null or ((struct(to_json(struct(source.`order`, source.`it's`, source.`name with spaces`, source.tags, source.times, source.fields, sort_array(map_entries(source.prices)) as prices, transform(source.lines, element -> sort_array(map_entries(element))) as lines), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.tags, target.times, target.fields, sort_array(map_entries(target.prices)) as prices, transform(target.lines, element -> sort_array(map_entries(element))) as lines), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id))
+    or (source._key_before is not null and (target._key_before is null or source._key_before > target._key_before))
+    or (source._report is null and target._report is not null)
+    or (not target._is_conflicting and (source._is_conflicting
+    or (
+        (
+            not source._change_op <=> target._change_op
+            or coalesce(source._key_before <> target._key_before, false)
+            or (
+                source._change_op not in ('delete', 'truncate')
+                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, to_json(source.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(source.times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(source.fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(source.prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(source.lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.tags is null, source.times is null, source.fields is null, source.prices is null, source.lines is null, source._present_columns is null))
+                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, to_json(target.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(target.prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(target.lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.tags is null, target.times is null, target.fields is null, target.prices is null, target.lines is null, target._present_columns is null))
+            )
+        )
+    ))))) as new_changes, count(target._change_id) as known, count_if((target._key_before is not null and source._key_before is not null and (target._key_before is null or source._key_before > target._key_before)) or (target._change_id is not null and not (source.`order` <=> target.`order` and source.`it's` <=> target.`it's` and source._change_op <=> target._change_op) and (struct(to_json(struct(source.`order`, source.`it's`, source.`name with spaces`, source.tags, source.times, source.fields, sort_array(map_entries(source.prices)) as prices, transform(source.lines, element -> sort_array(map_entries(element))) as lines), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.tags, target.times, target.fields, sort_array(map_entries(target.prices)) as prices, transform(target.lines, element -> sort_array(map_entries(element))) as lines), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id)))) as overruled from (select * from lake.dedup_feed__qlik_plain__batch_20260131t120000000000_00000000 where _ct_kept_id is null) as source left join lake.dedup_feed__qlik_plain__state as target on source._change_id = target._change_id and source._change_seq = target._change_seq and target._change_seq between '20260131120000250000000000000000020' and '20260131120000250000000000000000022'
+;
+
+select count_if(_ct_has_news) as news, count_if(_ct_has_news and _ct_is_known) as revised, sum(case when _healed_at is null and _status = 'rejected' then _copies else 0 end) as rejected, sum(case when _healed_at is null and _status = 'waiting' then _copies else 0 end) as waiting from (select
+        coalesce(met._mark, known._mark) as _mark,
+        coalesce(known._batch_id, met._batch_id) as _batch_id,
+        coalesce(known._raw_id, met._raw_id) as _raw_id,
+        coalesce(met._status, known._status) as _status,
+        coalesce(met._status_reason, known._status_reason) as _status_reason,
+        coalesce(known._raw_row, met._raw_row) as _raw_row,
+        coalesce(met._copies, known._copies) as _copies,
+        case
+            when met._mark is not null then null
+            when known._ct_is_healed then timestamp '2026-01-31 12:00:00.000000+00:00'
+            else known._healed_at
+        end as _healed_at,
+        known._mark is not null as _ct_is_known,
+        case
+            when known._mark is null then true
+            when met._mark is null then known._ct_is_healed
+            else known._healed_at is not null or struct(met._status, met._status_reason, met._copies) <> struct(known._status, known._status_reason, known._copies)
+        end as _ct_has_news
+    from (
+        select
+            _ct_kept_id as _mark,
+            max(_batch_id) as _batch_id,
+            max(_raw_id) as _raw_id,
+            max(_status) as _status,
+            max(_status_reason) as _status_reason,
+            max(_raw_row) as _raw_row,
+            sum(_copies) as _copies
+        from lake.dedup_feed__qlik_plain__batch_20260131t120000000000_00000000
+        where _ct_kept_id is not null
+        group by _ct_kept_id
+    ) as met
+    full outer join (
+        select
+            kept_before.*,
+            kept_before._healed_at is null and not startswith(kept_before._mark, 'kept:load:') as _ct_is_healed
+        from lake.dedup_feed__qlik_plain__state as kept_before
+        where startswith(kept_before._mark, 'kept:')
+    ) as known
+        on met._mark = known._mark)
+;
+
+merge into lake.dedup_feed__qlik_plain__state as target
+using (
+    select
+        _mark,
+        _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, `order`, `it's`, `name with spaces`, tags, times, fields, prices, lines, null as _status, null as _status_reason, null as _raw_row, null as _copies, null as _healed_at
+    from lake.dedup_feed__qlik_plain__batch_20260131t120000000000_00000000
+    where _ct_kept_id is null
+    union all
+    select
+        _mark,
+        null as _change_seq, null as _change_id, _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, _raw_id, null as _row_hash, null as _form, null as `order`, null as `it's`, null as `name with spaces`, null as tags, null as times, null as fields, null as prices, null as lines, _status, _status_reason, _raw_row, _copies, _healed_at
+    from (
+    select
+        coalesce(met._mark, known._mark) as _mark,
+        coalesce(known._batch_id, met._batch_id) as _batch_id,
+        coalesce(known._raw_id, met._raw_id) as _raw_id,
+        coalesce(met._status, known._status) as _status,
+        coalesce(met._status_reason, known._status_reason) as _status_reason,
+        coalesce(known._raw_row, met._raw_row) as _raw_row,
+        coalesce(met._copies, known._copies) as _copies,
+        case
+            when met._mark is not null then null
+            when known._ct_is_healed then timestamp '2026-01-31 12:00:00.000000+00:00'
+            else known._healed_at
+        end as _healed_at,
+        known._mark is not null as _ct_is_known,
+        case
+            when known._mark is null then true
+            when met._mark is null then known._ct_is_healed
+            else known._healed_at is not null or struct(met._status, met._status_reason, met._copies) <> struct(known._status, known._status_reason, known._copies)
+        end as _ct_has_news
+    from (
+        select
+            _ct_kept_id as _mark,
+            max(_batch_id) as _batch_id,
+            max(_raw_id) as _raw_id,
+            max(_status) as _status,
+            max(_status_reason) as _status_reason,
+            max(_raw_row) as _raw_row,
+            sum(_copies) as _copies
+        from lake.dedup_feed__qlik_plain__batch_20260131t120000000000_00000000
+        where _ct_kept_id is not null
+        group by _ct_kept_id
+    ) as met
+    full outer join (
+        select
+            kept_before.*,
+            kept_before._healed_at is null and not startswith(kept_before._mark, 'kept:load:') as _ct_is_healed
+        from lake.dedup_feed__qlik_plain__state as kept_before
+        where startswith(kept_before._mark, 'kept:')
+    ) as known
+        on met._mark = known._mark
+    )
+    where _ct_has_news
+    union all
+    select
+        '{"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 5, "marks_rows": false, "floor": "20260131120000250000000000000000021", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": true, "rebuild": "", "snapshot_seq": null, "arrival": null, "kept": {"rejected": 2, "waiting": 0}, "settled": null, "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "tags": "array<string>", "times": "array<timestamp>", "fields": "struct<a:int,b:int>", "prices": "map<string,decimal(5,2)>", "lines": "array<map<string,int>>"}, "form": 0, "added": {}}' as _mark,
+        null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as `order`, null as `it's`, null as `name with spaces`, null as tags, null as times, null as fields, null as prices, null as lines, null as _status, null as _status_reason, null as _raw_row, null as _copies, null as _healed_at
+) as source
+    on
+        source._change_id <=> target._change_id
+        and source._change_seq <=> target._change_seq
+        and if(startswith(source._mark, '{'), '{', coalesce(source._mark, '')) = if(startswith(target._mark, '{'), '{', coalesce(target._mark, ''))
+        and (target._mark is not null or target._change_seq between '20260131120000250000000000000000020' and '20260131120000250000000000000000022')
+when matched and startswith(source._mark, '{') then update set
+    _mark = case
+        when target._mark = '{"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "kept": {"rejected": 1, "waiting": 1}, "settled": null, "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "tags": "array<string>", "times": "array<timestamp>", "fields": "struct<a:int,b:int>", "prices": "map<string,decimal(5,2)>", "lines": "array<map<string,int>>"}, "form": 0, "added": {}}' then source._mark
+        else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
+    end
+when matched and source._mark is not null then update set
+    _status = source._status,
+    _status_reason = source._status_reason,
+    _raw_row = source._raw_row,
+    _copies = source._copies,
+    _healed_at = source._healed_at
+when matched and (struct(to_json(struct(source.`order`, source.`it's`, source.`name with spaces`, source.tags, source.times, source.fields, sort_array(map_entries(source.prices)) as prices, transform(source.lines, element -> sort_array(map_entries(element))) as lines), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.tags, target.times, target.fields, sort_array(map_entries(target.prices)) as prices, transform(target.lines, element -> sort_array(map_entries(element))) as lines), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id)) then update set
+    _change_op = source._change_op,
+    _changed_at = source._changed_at,
+    _transaction_id = source._transaction_id,
+    _present_columns = source._present_columns,
+    _changed_columns = source._changed_columns,
+    _raw_id = source._raw_id,
+    _row_hash = source._row_hash,
+    _form = source._form,
+    `order` = source.`order`,
+    `it's` = source.`it's`,
+    `name with spaces` = source.`name with spaces`,
+    tags = source.tags,
+    times = source.times,
+    fields = source.fields,
+    prices = source.prices,
+    lines = source.lines,
+    _batch_id = case
+        when
+            xxhash64(source.`order`, source.`it's`, source.`name with spaces`, to_json(source.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(source.times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(source.fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(source.prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(source.lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.tags is null, source.times is null, source.fields is null, source.prices is null, source.lines is null, source._change_op is null, source._present_columns is null, source._changed_columns is null, source._changed_at is null, source._transaction_id is null)) = xxhash64(target.`order`, target.`it's`, target.`name with spaces`, to_json(target.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(target.prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(target.lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.tags is null, target.times is null, target.fields is null, target.prices is null, target.lines is null, target._change_op is null, target._present_columns is null, target._changed_columns is null, target._changed_at is null, target._transaction_id is null))
+            and not ((source._key_before is not null and (target._key_before is null or source._key_before > target._key_before))
+    or (source._report is null and target._report is not null)
+    or (not target._is_conflicting and (source._is_conflicting
+    or (
+        (
+            not source._change_op <=> target._change_op
+            or coalesce(source._key_before <> target._key_before, false)
+            or (
+                source._change_op not in ('delete', 'truncate')
+                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, to_json(source.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(source.times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(source.fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(source.prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(source.lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.tags is null, source.times is null, source.fields is null, source.prices is null, source.lines is null, source._present_columns is null))
+                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, to_json(target.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(target.prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(target.lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.tags is null, target.times is null, target.fields is null, target.prices is null, target.lines is null, target._present_columns is null))
+            )
+        )
+    ))))
+            then target._batch_id
+        else source._batch_id
+    end,
+    _key_before = case when source._key_before is not null and (target._key_before is null or source._key_before > target._key_before) then source._key_before else target._key_before end,
+    _report = case when source._report is not null and target._report is not null then greatest(source._report, target._report) end,
+    _is_conflicting = target._is_conflicting or source._is_conflicting
+    or (
+        (
+            not source._change_op <=> target._change_op
+            or coalesce(source._key_before <> target._key_before, false)
+            or (
+                source._change_op not in ('delete', 'truncate')
+                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, to_json(source.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(source.times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(source.fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(source.prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(source.lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.tags is null, source.times is null, source.fields is null, source.prices is null, source.lines is null, source._present_columns is null))
+                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, to_json(target.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(target.prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(target.lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.tags is null, target.times is null, target.fields is null, target.prices is null, target.lines is null, target._present_columns is null))
+            )
+        )
+    )
+when matched and ((struct(to_json(struct(source.`order`, source.`it's`, source.`name with spaces`, source.tags, source.times, source.fields, sort_array(map_entries(source.prices)) as prices, transform(source.lines, element -> sort_array(map_entries(element))) as lines), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.tags, target.times, target.fields, sort_array(map_entries(target.prices)) as prices, transform(target.lines, element -> sort_array(map_entries(element))) as lines), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id))
+    or (source._key_before is not null and (target._key_before is null or source._key_before > target._key_before))
+    or (source._report is null and target._report is not null)
+    or (not target._is_conflicting and (source._is_conflicting
+    or (
+        (
+            not source._change_op <=> target._change_op
+            or coalesce(source._key_before <> target._key_before, false)
+            or (
+                source._change_op not in ('delete', 'truncate')
+                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, to_json(source.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(source.times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(source.fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(source.prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(source.lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.tags is null, source.times is null, source.fields is null, source.prices is null, source.lines is null, source._present_columns is null))
+                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, to_json(target.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(target.prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(target.lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.tags is null, target.times is null, target.fields is null, target.prices is null, target.lines is null, target._present_columns is null))
+            )
+        )
+    )))) then update set
+    _batch_id = case
+        when
+            xxhash64(source.`order`, source.`it's`, source.`name with spaces`, to_json(source.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(source.times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(source.fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(source.prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(source.lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.tags is null, source.times is null, source.fields is null, source.prices is null, source.lines is null, source._change_op is null, source._present_columns is null, source._changed_columns is null, source._changed_at is null, source._transaction_id is null)) = xxhash64(target.`order`, target.`it's`, target.`name with spaces`, to_json(target.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(target.prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(target.lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.tags is null, target.times is null, target.fields is null, target.prices is null, target.lines is null, target._change_op is null, target._present_columns is null, target._changed_columns is null, target._changed_at is null, target._transaction_id is null))
+            and not ((source._key_before is not null and (target._key_before is null or source._key_before > target._key_before))
+    or (source._report is null and target._report is not null)
+    or (not target._is_conflicting and (source._is_conflicting
+    or (
+        (
+            not source._change_op <=> target._change_op
+            or coalesce(source._key_before <> target._key_before, false)
+            or (
+                source._change_op not in ('delete', 'truncate')
+                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, to_json(source.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(source.times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(source.fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(source.prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(source.lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.tags is null, source.times is null, source.fields is null, source.prices is null, source.lines is null, source._present_columns is null))
+                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, to_json(target.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(target.prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(target.lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.tags is null, target.times is null, target.fields is null, target.prices is null, target.lines is null, target._present_columns is null))
+            )
+        )
+    ))))
+            then target._batch_id
+        else source._batch_id
+    end,
+    _key_before = case when source._key_before is not null and (target._key_before is null or source._key_before > target._key_before) then source._key_before else target._key_before end,
+    _report = case when source._report is not null and target._report is not null then greatest(source._report, target._report) end,
+    _is_conflicting = target._is_conflicting or source._is_conflicting
+    or (
+        (
+            not source._change_op <=> target._change_op
+            or coalesce(source._key_before <> target._key_before, false)
+            or (
+                source._change_op not in ('delete', 'truncate')
+                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, to_json(source.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(source.times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(source.fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(source.prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(source.lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.tags is null, source.times is null, source.fields is null, source.prices is null, source.lines is null, source._present_columns is null))
+                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, to_json(target.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(target.prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(target.lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.tags is null, target.times is null, target.fields is null, target.prices is null, target.lines is null, target._present_columns is null))
+            )
+        )
+    )
+when not matched then insert (_mark, _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, `order`, `it's`, `name with spaces`, tags, times, fields, prices, lines, _status, _status_reason, _raw_row, _copies, _healed_at)
+    values (source._mark, source._change_seq, source._change_id, source._batch_id, source._key_before, source._report, source._is_conflicting, source._change_op, source._changed_at, source._transaction_id, source._present_columns, source._changed_columns, source._raw_id, source._row_hash, source._form, source.`order`, source.`it's`, source.`name with spaces`, source.tags, source.times, source.fields, source.prices, source.lines, source._status, source._status_reason, source._raw_row, source._copies, source._healed_at)
+;
+
+drop table if exists lake.dedup_feed__qlik_plain__batch_20260131t120000000000_00000000
+;
+
+create or replace view lake.dedup_feed__qlik_plain
+(
+    `order`,
+    `it's`,
+    `name with spaces`,
+    tags,
+    times,
+    fields,
+    prices,
+    lines,
+    _change_op comment 'insert, update, upsert, delete, truncate, snapshot; null where the raw row is no change',
+    _change_seq comment 'sorts as text in the order of change; of snapshot rows snapshot_seq',
+    _changed_at comment 'when the source says it happened, approximate; never an order',
+    _transaction_id comment 'null where the feed has none',
+    _change_id comment 'identity of the change within its table: raw rows with one id are one change delivered again',
+    _present_columns comment 'columns whose value this change has; null = all that were declared when it was logged',
+    _changed_columns comment 'columns that the mask says were changed; null = it does not say',
+    _key_before comment 'the key before this change moved it; else null',
+    _raw_id comment 'where the raw row is: topic, partition and offset, the position in a trail, the record id of an event, or the place in OpenEdge\'s index; of Qlik change tables a hash of the raw row, so that equal rows have the same',
+    _batch_id comment 'the run that took the change in or last revised it; sorts by the start of the run',
+    _report comment 'null, or code: detail of an accepted change that needs a look',
+    _is_conflicting comment 'this change was delivered with different contents, of which the greater counts'
+)
+tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
+as
+select
+    `order`, -- bigint
+    `it's`, -- string
+    `name with spaces`, -- string
+    tags, -- array<string>
+    times, -- array<timestamp>
+    fields, -- struct<a:int,b:int>
+    prices, -- map<string,decimal(5,2)>
+    lines, -- array<map<string,int>>
+    _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _changed_columns, _key_before, _raw_id, _batch_id, _report, _is_conflicting
+from lake.dedup_feed__qlik_plain__state
+where _mark is null
+;
+
+create or replace view lake.dedup_feed__qlik_plain__reports
+
+tblproperties ('change_tables.digest' = '…')
+as
+with changes as (
+
+    select *
+    from lake.dedup_feed__qlik_plain__state
+    where
+        _mark is null
+        and _change_op <> 'truncate'
+
+),
+
+events as (
+
+    select
+        if(_ct_departs, _key_before['order'], `order`) as `order`,
+        if(_ct_departs, _key_before['it\'s'], `it's`) as `it's`,
+        _change_op,
+        _change_seq,
+        _changed_at,
+        _transaction_id,
+        _change_id,
+        _present_columns,
+        if(_ct_departs, 3, array_position(array('truncate', 'snapshot', 'departure', 'insert', 'update', 'upsert', 'delete'), _change_op)) as _precedence,
+        _ct_departs or _change_op = 'delete' as _is_deleted,
+        _key_before is not null and not _ct_departs as _ct_enters,
+        false as _ct_is_known
+    from changes
+        lateral view explode(if(_key_before is null, array(false), array(false, true))) as _ct_departs
+
+),
+
+all_events as (
+
+    select `order`, `it's`, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _ct_is_known
+    from events
+
+),
+
+truncates as (
+
+    select _change_seq, _changed_at, _transaction_id, _change_id
+    from lake.dedup_feed__qlik_plain__state
+    where
+        _mark is null
+        and _change_op = 'truncate'
+
+),
+
+floors as (
+
+    select
+        array_sort(collect_list(struct(
+            _change_seq, _change_id is null as _ct_is_load, _change_id, _changed_at, _transaction_id
+        ))) as _ct_floors
+    from truncates
+
+),
+
+touched_keys as (
+
+    select distinct `order`, `it's`
+    from all_events
+    where _ct_enters or _precedence = 3
+
+),
+
+touched_events as (
+
+    select
+        given.`order`, given.`it's`,
+        collect_list(struct(
+            given._change_seq,
+            given._precedence,
+            given._change_id,
+            given._transaction_id,
+            case
+                when given._precedence = 1 then 'empties'
+                when given._precedence in (3, 7) then 'takes'
+                when given._ct_enters then 'adds'
+                else 'sets'
+            end as _ct_effect
+        )) as _ct_events
+    from all_events as given
+    left semi join touched_keys
+        on given.`order` <=> touched_keys.`order` and given.`it's` <=> touched_keys.`it's`
+    group by given.`order`, given.`it's`
+
+),
+
+ordered_events as (
+
+    select
+        `order`, `it's`,
+        array_sort(concat(
+            _ct_events,
+            transform(_ct_floors, floor -> named_struct(
+                '_change_seq', floor._change_seq,
+                '_precedence', cast(1 as bigint),
+                '_change_id', floor._change_id,
+                '_transaction_id', floor._transaction_id,
+                '_ct_effect', 'empties'
+            ))
+        )) as _ct_events
+    from touched_events
+    cross join floors
+
+),
+
+events_with_rows as (
+
+    select
+        *,
+        rows_at_key(_ct_events['_change_id'], _ct_events['_ct_effect'], _ct_events['_transaction_id']) as _ct_rows
+    from ordered_events
+
+),
+
+rows_of_events as (
+
+    select
+        `order`, `it's`,
+        _ct_pair['_ct_events']['_change_seq'] as _change_seq,
+        _ct_pair['_ct_events']['_precedence'] as _precedence,
+        _ct_pair['_ct_events']['_change_id'] as _change_id,
+        _ct_pair['_ct_events']['_ct_effect'] as _ct_effect,
+        _ct_pair['_ct_rows']['row_id'] as _ct_row,
+        _ct_pair['_ct_rows']['takes_covered_row'] as _ct_takes_covered_row,
+        _ct_pair['_ct_rows']['covered_by'] as _ct_covered_by
+    from events_with_rows
+        lateral view explode(arrays_zip(_ct_events, _ct_rows)) as _ct_pair
+
+),
+
+links as (
+
+    select
+        max(case when _ct_effect = 'adds' then _ct_row end) as _ct_row,
+        max(case when _precedence = 3 then _ct_row end) as _ct_row_before
+    from rows_of_events
+    group by _change_id
+    having _ct_row is not null and _ct_row_before is not null
+
+),
+
+-- one row, of links alone: two ids a move
+collected_links as (
+
+    select
+        array_agg(_ct_row) as _ct_row,
+        array_agg(_ct_row_before) as _ct_row_before
+    from links
+
+),
+
+traced_links as (
+
+    select
+        _ct_row,
+        first_ancestors(_ct_row, _ct_row_before) as _ct_first_row
+    from collected_links
+
+),
+
+lineages as (
+
+    select inline(arrays_zip(_ct_row, _ct_first_row))
+    from traced_links
+
+),
+
+followed_events as (
+
+    select
+        all_events.*,
+        coalesce(lineages._ct_first_row, rows_of_events._ct_row) as _ct_lineage
+    from all_events
+    left join rows_of_events
+        on
+            all_events.`order` <=> rows_of_events.`order` and all_events.`it's` <=> rows_of_events.`it's`
+            and all_events._change_seq = rows_of_events._change_seq
+            and all_events._precedence = rows_of_events._precedence
+            and all_events._change_id <=> rows_of_events._change_id
+    left join lineages
+        on rows_of_events._ct_row = lineages._ct_row
+    where not coalesce(rows_of_events._ct_takes_covered_row, false)
+
+),
+
+spans as (
+
+    select
+        *,
+        lead(_change_seq) over (
+            partition by `order`, `it's`
+            order by _change_seq, _precedence, _change_id
+        ) as _ct_next_in_span
+    from followed_events
+
+),
+
+floored_events as (
+
+    select
+        spans.*,
+        case when not _is_deleted then get(
+            filter(
+                floors._ct_floors,
+                floor -> floor._change_seq > spans._change_seq
+                and (spans._ct_next_in_span is null or floor._change_seq <= spans._ct_next_in_span)
+            ),
+            0
+        ) end as _ct_floor
+    from spans
+    cross join floors
+
+),
+
+ended_events as (
+
+    select
+        `order`, `it's`,
+        _ct_lineage,
+        if(_ct_is_floor, 'truncate', _change_op) as _change_op,
+        if(_ct_is_floor, _ct_floor['_change_seq'], _change_seq) as _change_seq,
+        if(_ct_is_floor, _ct_floor['_changed_at'], _changed_at) as _changed_at,
+        if(_ct_is_floor, _ct_floor['_transaction_id'], _transaction_id) as _transaction_id,
+        if(_ct_is_floor, _ct_floor['_change_id'], _change_id) as _change_id,
+        if(_ct_is_floor, null, _present_columns) as _present_columns,
+        if(_ct_is_floor, 1, _precedence) as _precedence,
+        if(_ct_is_floor, true, _is_deleted) as _is_deleted,
+        if(_ct_is_floor, false, _ct_enters) as _ct_enters,
+        if(_ct_is_floor, false, _ct_is_known) as _ct_is_known
+    from floored_events
+        lateral view explode(if(_ct_floor is null, array(false), array(false, true))) as _ct_is_floor
+
+),
+
+started_events as (
+
+    select
+        *,
+        not _is_deleted
+        and (_ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert')) as _ct_can_start
+    from ended_events
+
+),
+
+judged_events as (
+
+    select
+        *,
+        coalesce(
+            last_value(
+                case
+                    when _is_deleted and _ct_lineage is not null and _precedence = 3 then null
+                    when _is_deleted then false
+                    when _ct_can_start then true
+                end,
+                true
+            ) over (
+                partition by _ct_lineage, if(_ct_lineage is null, `order`, null), if(_ct_lineage is null, `it's`, null)
+                order by _change_seq, _precedence, _change_id
+                rows between unbounded preceding and 1 preceding
+            ),
+            false
+        ) as _ct_has_lived
+    from started_events
+
+),
+
+decided_events as (
+
+    select
+        *,
+        not _is_deleted and (_ct_can_start or _ct_has_lived) as _ct_lives,
+        not _ct_has_lived or _ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _ct_has_all
+    from judged_events
+
+),
+
+reports as (
+
+    select
+        _change_id,
+        _change_seq,
+        substring_index(_report, ':', 1) as code,
+        trim(substring(_report, instr(_report, ':') + 1)) as detail
+    from lake.dedup_feed__qlik_plain__state
+    where _mark is null and _report is not null
+    union all
+    select
+        _change_id,
+        _change_seq,
+        'conflicting_content' as code,
+        'delivered with different contents or before images; the greater ones count' as detail
+    from lake.dedup_feed__qlik_plain__state
+    where _mark is null and _is_conflicting
+    union all
+    select
+        _change_id,
+        _change_seq,
+        'orphan' as code,
+        concat('no row lives at key ', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false')), ', and the update lacks columns') as detail
+    from decided_events
+    where not _is_deleted and not _ct_lives
+    union all
+    select
+        _change_id,
+        _change_seq,
+        'key_collision' as code,
+        concat('its row at key ', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false')), ' was covered by that of change ', _ct_covered_by) as detail
+    from rows_of_events
+    where _ct_covered_by is not null
+
+)
+
+select
+    _change_id,
+    _change_seq,
+    code,
+    detail
+from reports
+;

@@ -1,0 +1,322 @@
+select 0 as place, _mark from lake.dedup_feed__qlik__state where startswith(_mark, '{')
+;
+
+select cast(unix_micros(max(_ct_arrival)) as string) as edge, max_by(_ct_rows, _ct_arrival) as edge_rows, count_if(_ct_arrival is null) as unplaced, max(case when _ct_is_settled then _ct_rows end) as settled_rows, min(_ct_lowest_seq) as lowest_seq, min(case when not coalesce(_ct_is_settled, false) then _ct_lowest_seq end) as lowest_seq_above from (select _ct_arrival, _ct_arrival = timestamp_micros(600) as _ct_is_settled, concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_rows, min(_ct_sequence) as _ct_lowest_seq from (select `landed at` as _ct_arrival, cast(header__change_seq as string) as _ct_sequence, xxhash64(header__change_seq, header__change_oper, header__change_mask, header__stream_position, header__operation, header__transaction_id, header__timestamp, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, `landed at`, array(header__change_seq is null, header__change_oper is null, header__change_mask is null, header__stream_position is null, header__operation is null, header__transaction_id is null, header__timestamp is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, `landed at` is null)) as _ct_hash from lake_raw.qlik where (`landed at` >= timestamp_micros(600) or `landed at` is null)) group by _ct_arrival)
+;
+
+create table lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
+    using parquet
+    as
+    select * from the_model
+;
+
+select count_if(_ct_is_accepted) as changes, min(case when _ct_is_accepted then _change_seq end) as lowest_seq, max(case when _ct_is_accepted then _change_seq end) as highest_seq, max(case when _ct_is_accepted and _change_op = 'truncate' then _change_seq end) as truncate_seq, count(case when _ct_is_accepted then _key_before end) as moves, 0 as overruled, 0 as known, count(_status) as kept_rows, sum(case when _status = 'rejected' then _copies else 0 end) as rejected, sum(case when _status = 'waiting' then _copies else 0 end) as waits, cast(unix_micros(least(max(_ct_last_arrival), min(_ct_waiting_since))) as string) as settled, count(_ct_waiting_since) as waiting from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
+;
+
+select count_if(_ct_has_news) as news, count_if(_ct_has_news and _ct_is_known) as revised, sum(case when _healed_at is null and _status = 'rejected' then _copies else 0 end) as rejected, sum(case when _healed_at is null and _status = 'waiting' then _copies else 0 end) as waiting from (select
+        coalesce(met._mark, known._mark) as _mark,
+        coalesce(known._batch_id, met._batch_id) as _batch_id,
+        coalesce(known._raw_id, met._raw_id) as _raw_id,
+        coalesce(met._status, known._status) as _status,
+        coalesce(met._status_reason, known._status_reason) as _status_reason,
+        coalesce(known._raw_row, met._raw_row) as _raw_row,
+        coalesce(met._copies, known._copies) as _copies,
+        case
+            when met._mark is not null then null
+            when known._ct_is_healed then timestamp '2026-01-31 12:00:00.000000+00:00'
+            else known._healed_at
+        end as _healed_at,
+        known._mark is not null as _ct_is_known,
+        case
+            when known._mark is null then true
+            when met._mark is null then known._ct_is_healed
+            else known._healed_at is not null or struct(met._status, met._status_reason, met._copies) <> struct(known._status, known._status_reason, known._copies)
+        end as _ct_has_news
+    from (
+        select
+            _ct_kept_id as _mark,
+            max(_batch_id) as _batch_id,
+            max(_raw_id) as _raw_id,
+            max(_status) as _status,
+            max(_status_reason) as _status_reason,
+            max(_raw_row) as _raw_row,
+            sum(_copies) as _copies
+        from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
+        where _ct_kept_id is not null
+        group by _ct_kept_id
+    ) as met
+    full outer join (
+        select
+            kept_before.*,
+            kept_before._healed_at is null and others._raw_id is not null as _ct_is_healed
+        from lake.dedup_feed__qlik__state as kept_before
+        left join (select distinct _raw_id from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000 where _ct_kept_id is null) as others
+            on kept_before._raw_id = others._raw_id
+        where startswith(kept_before._mark, 'kept:')
+    ) as known
+        on met._mark = known._mark)
+;
+
+merge into lake.dedup_feed__qlik__state as target
+using (
+    select
+        _mark,
+        _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, null as _status, null as _status_reason, null as _raw_row, null as _copies, null as _healed_at
+    from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
+    where _ct_is_accepted
+    union all
+    select
+        _mark,
+        null as _change_seq, null as _change_id, _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, _raw_id, null as _row_hash, null as _form, null as `order`, null as `it's`, null as `name with spaces`, null as amount, null as `at`, null as `local`, null as day, null as small, null as ratio, null as flag, null as bytes, _status, _status_reason, _raw_row, _copies, _healed_at
+    from (
+    select
+        coalesce(met._mark, known._mark) as _mark,
+        coalesce(known._batch_id, met._batch_id) as _batch_id,
+        coalesce(known._raw_id, met._raw_id) as _raw_id,
+        coalesce(met._status, known._status) as _status,
+        coalesce(met._status_reason, known._status_reason) as _status_reason,
+        coalesce(known._raw_row, met._raw_row) as _raw_row,
+        coalesce(met._copies, known._copies) as _copies,
+        case
+            when met._mark is not null then null
+            when known._ct_is_healed then timestamp '2026-01-31 12:00:00.000000+00:00'
+            else known._healed_at
+        end as _healed_at,
+        known._mark is not null as _ct_is_known,
+        case
+            when known._mark is null then true
+            when met._mark is null then known._ct_is_healed
+            else known._healed_at is not null or struct(met._status, met._status_reason, met._copies) <> struct(known._status, known._status_reason, known._copies)
+        end as _ct_has_news
+    from (
+        select
+            _ct_kept_id as _mark,
+            max(_batch_id) as _batch_id,
+            max(_raw_id) as _raw_id,
+            max(_status) as _status,
+            max(_status_reason) as _status_reason,
+            max(_raw_row) as _raw_row,
+            sum(_copies) as _copies
+        from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
+        where _ct_kept_id is not null
+        group by _ct_kept_id
+    ) as met
+    full outer join (
+        select
+            kept_before.*,
+            kept_before._healed_at is null and others._raw_id is not null as _ct_is_healed
+        from lake.dedup_feed__qlik__state as kept_before
+        left join (select distinct _raw_id from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000 where _ct_kept_id is null) as others
+            on kept_before._raw_id = others._raw_id
+        where startswith(kept_before._mark, 'kept:')
+    ) as known
+        on met._mark = known._mark
+    )
+    where _ct_has_news
+    union all
+    select
+        '{"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": "20260130T120000000000_00000001", "changes": 6, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000032", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "kept": {"rejected": 2, "waiting": 0}, "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' as _mark,
+        null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as `order`, null as `it's`, null as `name with spaces`, null as amount, null as `at`, null as `local`, null as day, null as small, null as ratio, null as flag, null as bytes, null as _status, null as _status_reason, null as _raw_row, null as _copies, null as _healed_at
+) as source
+    on
+        source._change_id <=> target._change_id
+        and source._change_seq <=> target._change_seq
+        and if(startswith(source._mark, '{'), '{', coalesce(source._mark, '')) = if(startswith(target._mark, '{'), '{', coalesce(target._mark, ''))
+        and (target._mark is not null or target._change_seq between '20260131120000250000000000000000030' and '20260131120000250000000000000000032')
+when matched and startswith(source._mark, '{') then update set
+    _mark = case
+        when target._mark = '{"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "kept": {"rejected": 1, "waiting": 1}, "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' then source._mark
+        else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
+    end
+when matched and source._mark is not null then update set
+    _status = source._status,
+    _status_reason = source._status_reason,
+    _raw_row = source._raw_row,
+    _copies = source._copies,
+    _healed_at = source._healed_at
+when matched and (struct(to_json(struct(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id)) then update set
+    _change_op = source._change_op,
+    _changed_at = source._changed_at,
+    _transaction_id = source._transaction_id,
+    _present_columns = source._present_columns,
+    _changed_columns = source._changed_columns,
+    _raw_id = source._raw_id,
+    _row_hash = source._row_hash,
+    _form = source._form,
+    `order` = source.`order`,
+    `it's` = source.`it's`,
+    `name with spaces` = source.`name with spaces`,
+    amount = source.amount,
+    `at` = source.`at`,
+    `local` = source.`local`,
+    day = source.day,
+    small = source.small,
+    ratio = source.ratio,
+    flag = source.flag,
+    bytes = source.bytes,
+    _batch_id = case
+        when
+            xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._change_op is null, source._present_columns is null, source._changed_columns is null, source._changed_at is null, source._transaction_id is null)) = xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._change_op is null, target._present_columns is null, target._changed_columns is null, target._changed_at is null, target._transaction_id is null))
+            and not ((source._key_before is not null and (target._key_before is null or source._key_before > target._key_before))
+    or (source._report is null and target._report is not null)
+    or (not target._is_conflicting and (source._is_conflicting
+    or (
+        (
+            not source._change_op <=> target._change_op
+            or coalesce(source._key_before <> target._key_before, false)
+            or (
+                source._change_op not in ('delete', 'truncate')
+                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._present_columns is null))
+                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._present_columns is null))
+            )
+        )
+    ))))
+            then target._batch_id
+        else source._batch_id
+    end,
+    _key_before = case when source._key_before is not null and (target._key_before is null or source._key_before > target._key_before) then source._key_before else target._key_before end,
+    _report = case when source._report is not null and target._report is not null then greatest(source._report, target._report) end,
+    _is_conflicting = target._is_conflicting or source._is_conflicting
+    or (
+        (
+            not source._change_op <=> target._change_op
+            or coalesce(source._key_before <> target._key_before, false)
+            or (
+                source._change_op not in ('delete', 'truncate')
+                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._present_columns is null))
+                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._present_columns is null))
+            )
+        )
+    )
+when matched and ((struct(to_json(struct(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id))
+    or (source._key_before is not null and (target._key_before is null or source._key_before > target._key_before))
+    or (source._report is null and target._report is not null)
+    or (not target._is_conflicting and (source._is_conflicting
+    or (
+        (
+            not source._change_op <=> target._change_op
+            or coalesce(source._key_before <> target._key_before, false)
+            or (
+                source._change_op not in ('delete', 'truncate')
+                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._present_columns is null))
+                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._present_columns is null))
+            )
+        )
+    )))) then update set
+    _batch_id = case
+        when
+            xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._change_op is null, source._present_columns is null, source._changed_columns is null, source._changed_at is null, source._transaction_id is null)) = xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._change_op is null, target._present_columns is null, target._changed_columns is null, target._changed_at is null, target._transaction_id is null))
+            and not ((source._key_before is not null and (target._key_before is null or source._key_before > target._key_before))
+    or (source._report is null and target._report is not null)
+    or (not target._is_conflicting and (source._is_conflicting
+    or (
+        (
+            not source._change_op <=> target._change_op
+            or coalesce(source._key_before <> target._key_before, false)
+            or (
+                source._change_op not in ('delete', 'truncate')
+                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._present_columns is null))
+                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._present_columns is null))
+            )
+        )
+    ))))
+            then target._batch_id
+        else source._batch_id
+    end,
+    _key_before = case when source._key_before is not null and (target._key_before is null or source._key_before > target._key_before) then source._key_before else target._key_before end,
+    _report = case when source._report is not null and target._report is not null then greatest(source._report, target._report) end,
+    _is_conflicting = target._is_conflicting or source._is_conflicting
+    or (
+        (
+            not source._change_op <=> target._change_op
+            or coalesce(source._key_before <> target._key_before, false)
+            or (
+                source._change_op not in ('delete', 'truncate')
+                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._present_columns is null))
+                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._present_columns is null))
+            )
+        )
+    )
+when not matched then insert (_mark, _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _status, _status_reason, _raw_row, _copies, _healed_at)
+    values (source._mark, source._change_seq, source._change_id, source._batch_id, source._key_before, source._report, source._is_conflicting, source._change_op, source._changed_at, source._transaction_id, source._present_columns, source._changed_columns, source._raw_id, source._row_hash, source._form, source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._status, source._status_reason, source._raw_row, source._copies, source._healed_at)
+;
+
+drop table if exists lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
+;
+
+create or replace view lake.dedup_feed__qlik
+(
+    `order`,
+    `it's`,
+    `name with spaces`,
+    amount,
+    `at`,
+    `local`,
+    day,
+    small,
+    ratio,
+    flag,
+    bytes,
+    _change_op comment 'insert, update, upsert, delete, truncate, snapshot; null where the raw row is no change',
+    _change_seq comment 'sorts as text in the order of change; of snapshot rows snapshot_seq',
+    _changed_at comment 'when the source says it happened, approximate; never an order',
+    _transaction_id comment 'null where the feed has none',
+    _change_id comment 'identity of the change within its table: raw rows with one id are one change delivered again',
+    _present_columns comment 'columns whose value this change has; null = all that were declared when it was logged',
+    _changed_columns comment 'columns that the mask says were changed; null = it does not say',
+    _key_before comment 'the key before this change moved it; else null',
+    _raw_id comment 'where the raw row is: topic, partition and offset, the position in a trail, the record id of an event, or the place in OpenEdge\'s index; of Qlik change tables a hash of the raw row, so that equal rows have the same',
+    _batch_id comment 'the run that took the change in or last revised it; sorts by the start of the run',
+    _report comment 'null, or code: detail of an accepted change that needs a look',
+    _is_conflicting comment 'this change was delivered with different contents, of which the greater counts'
+)
+tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
+as
+select
+    `order`, -- bigint
+    `it's`, -- string
+    `name with spaces`, -- string
+    amount, -- decimal(12,2)
+    `at`, -- timestamp
+    `local`, -- timestamp_ntz
+    day, -- date
+    small, -- smallint
+    ratio, -- double
+    flag, -- boolean
+    bytes, -- binary
+    _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _changed_columns, _key_before, _raw_id, _batch_id, _report, _is_conflicting
+from lake.dedup_feed__qlik__state
+where _mark is null
+;
+
+create or replace view lake.dedup_feed__qlik__reports
+
+tblproperties ('change_tables.digest' = '…')
+as
+with reports as (
+
+    select
+        _change_id,
+        _change_seq,
+        substring_index(_report, ':', 1) as code,
+        trim(substring(_report, instr(_report, ':') + 1)) as detail
+    from lake.dedup_feed__qlik__state
+    where _mark is null and _report is not null
+    union all
+    select
+        _change_id,
+        _change_seq,
+        'conflicting_content' as code,
+        'delivered with different contents or before images; the greater ones count' as detail
+    from lake.dedup_feed__qlik__state
+    where _mark is null and _is_conflicting
+
+)
+
+select
+    _change_id,
+    _change_seq,
+    code,
+    detail
+from reports
+;

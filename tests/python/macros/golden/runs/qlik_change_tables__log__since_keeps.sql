@@ -1,0 +1,209 @@
+select 0 as place, _mark from lake.dedup_feed__qlik__state where startswith(_mark, '{')
+;
+
+select cast(unix_micros(max(_ct_arrival)) as string) as edge, max_by(_ct_rows, _ct_arrival) as edge_rows, count_if(_ct_arrival is null) as unplaced, max(case when _ct_is_settled then _ct_rows end) as settled_rows, min(_ct_lowest_seq) as lowest_seq, min(case when not coalesce(_ct_is_settled, false) then _ct_lowest_seq end) as lowest_seq_above from (select _ct_arrival, _ct_arrival = timestamp_micros(600) as _ct_is_settled, concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_rows, min(_ct_sequence) as _ct_lowest_seq from (select `landed at` as _ct_arrival, cast(header__change_seq as string) as _ct_sequence, xxhash64(header__change_seq, header__change_oper, header__change_mask, header__stream_position, header__operation, header__transaction_id, header__timestamp, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, `landed at`, array(header__change_seq is null, header__change_oper is null, header__change_mask is null, header__stream_position is null, header__operation is null, header__transaction_id is null, header__timestamp is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, `landed at` is null)) as _ct_hash from lake_raw.qlik where (`landed at` >= timestamp_micros(600) or `landed at` is null)) group by _ct_arrival)
+;
+
+create table lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
+    using parquet
+    as
+    select * from the_model
+;
+
+select count_if(_ct_is_accepted) as changes, min(case when _ct_is_accepted then _change_seq end) as lowest_seq, max(case when _ct_is_accepted then _change_seq end) as highest_seq, max(case when _ct_is_accepted and _change_op = 'truncate' then _change_seq end) as truncate_seq, count(case when _ct_is_accepted then _key_before end) as moves, 0 as overruled, 0 as known, count(_status) as kept_rows, sum(case when _status = 'rejected' then _copies else 0 end) as rejected, sum(case when _status = 'waiting' then _copies else 0 end) as waits, cast(unix_micros(least(max(_ct_last_arrival), min(_ct_waiting_since))) as string) as settled, count(_ct_waiting_since) as waiting from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
+;
+
+select count_if(_ct_has_news) as news, count_if(_ct_has_news and _ct_is_known) as revised, sum(case when _healed_at is null and _status = 'rejected' then _copies else 0 end) as rejected, sum(case when _healed_at is null and _status = 'waiting' then _copies else 0 end) as waiting from (select
+        coalesce(met._mark, known._mark) as _mark,
+        coalesce(known._batch_id, met._batch_id) as _batch_id,
+        coalesce(known._raw_id, met._raw_id) as _raw_id,
+        coalesce(met._status, known._status) as _status,
+        coalesce(met._status_reason, known._status_reason) as _status_reason,
+        coalesce(known._raw_row, met._raw_row) as _raw_row,
+        coalesce(met._copies, known._copies) as _copies,
+        case
+            when met._mark is not null then null
+            when known._ct_is_healed then timestamp '2026-01-31 12:00:00.000000+00:00'
+            else known._healed_at
+        end as _healed_at,
+        known._mark is not null as _ct_is_known,
+        case
+            when known._mark is null then true
+            when met._mark is null then known._ct_is_healed
+            else known._healed_at is not null or struct(met._status, met._status_reason, met._copies) <> struct(known._status, known._status_reason, known._copies)
+        end as _ct_has_news
+    from (
+        select
+            _ct_kept_id as _mark,
+            max(_batch_id) as _batch_id,
+            max(_raw_id) as _raw_id,
+            max(_status) as _status,
+            max(_status_reason) as _status_reason,
+            max(_raw_row) as _raw_row,
+            sum(_copies) as _copies
+        from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
+        where _ct_kept_id is not null
+        group by _ct_kept_id
+    ) as met
+    full outer join (
+        select
+            kept_before.*,
+            kept_before._healed_at is null and others._raw_id is not null as _ct_is_healed
+        from lake.dedup_feed__qlik__state as kept_before
+        left join (select distinct _raw_id from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000 where _ct_kept_id is null) as others
+            on kept_before._raw_id = others._raw_id
+        where startswith(kept_before._mark, 'kept:')
+    ) as known
+        on met._mark = known._mark)
+;
+
+insert into lake.dedup_feed__qlik__state (_mark, _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _status, _status_reason, _raw_row, _copies, _healed_at)
+select * from (
+    select
+        _mark,
+        _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, null as _status, null as _status_reason, null as _raw_row, null as _copies, null as _healed_at
+    from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
+    where _ct_is_accepted
+    union all
+    select
+        _mark,
+        null as _change_seq, null as _change_id, _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, _raw_id, null as _row_hash, null as _form, null as `order`, null as `it's`, null as `name with spaces`, null as amount, null as `at`, null as `local`, null as day, null as small, null as ratio, null as flag, null as bytes, _status, _status_reason, _raw_row, _copies, _healed_at
+    from (
+    select
+        coalesce(met._mark, known._mark) as _mark,
+        coalesce(known._batch_id, met._batch_id) as _batch_id,
+        coalesce(known._raw_id, met._raw_id) as _raw_id,
+        coalesce(met._status, known._status) as _status,
+        coalesce(met._status_reason, known._status_reason) as _status_reason,
+        coalesce(known._raw_row, met._raw_row) as _raw_row,
+        coalesce(met._copies, known._copies) as _copies,
+        case
+            when met._mark is not null then null
+            when known._ct_is_healed then timestamp '2026-01-31 12:00:00.000000+00:00'
+            else known._healed_at
+        end as _healed_at,
+        known._mark is not null as _ct_is_known,
+        case
+            when known._mark is null then true
+            when met._mark is null then known._ct_is_healed
+            else known._healed_at is not null or struct(met._status, met._status_reason, met._copies) <> struct(known._status, known._status_reason, known._copies)
+        end as _ct_has_news
+    from (
+        select
+            _ct_kept_id as _mark,
+            max(_batch_id) as _batch_id,
+            max(_raw_id) as _raw_id,
+            max(_status) as _status,
+            max(_status_reason) as _status_reason,
+            max(_raw_row) as _raw_row,
+            sum(_copies) as _copies
+        from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
+        where _ct_kept_id is not null
+        group by _ct_kept_id
+    ) as met
+    full outer join (
+        select
+            kept_before.*,
+            kept_before._healed_at is null and others._raw_id is not null as _ct_is_healed
+        from lake.dedup_feed__qlik__state as kept_before
+        left join (select distinct _raw_id from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000 where _ct_kept_id is null) as others
+            on kept_before._raw_id = others._raw_id
+        where startswith(kept_before._mark, 'kept:')
+    ) as known
+        on met._mark = known._mark
+    )
+    where _ct_has_news
+    union all
+    select
+        '{"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": "20260130T120000000000_00000001", "changes": 6, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000032", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "kept": {"rejected": 2, "waiting": 0}, "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' as _mark,
+        null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as `order`, null as `it's`, null as `name with spaces`, null as amount, null as `at`, null as `local`, null as day, null as small, null as ratio, null as flag, null as bytes, null as _status, null as _status_reason, null as _raw_row, null as _copies, null as _healed_at
+)
+where
+    case
+        when
+            (select max_by(_mark, get_json_object(_mark, '$.batch')) from lake.dedup_feed__qlik__state where startswith(_mark, '{'))
+            = '{"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "kept": {"rejected": 0, "waiting": 0}, "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}'
+            then true
+        else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
+    end
+;
+
+drop table if exists lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
+;
+
+create or replace view lake.dedup_feed__qlik
+(
+    `order`,
+    `it's`,
+    `name with spaces`,
+    amount,
+    `at`,
+    `local`,
+    day,
+    small,
+    ratio,
+    flag,
+    bytes,
+    _change_op comment 'insert, update, upsert, delete, truncate, snapshot; null where the raw row is no change',
+    _change_seq comment 'sorts as text in the order of change; of snapshot rows snapshot_seq',
+    _changed_at comment 'when the source says it happened, approximate; never an order',
+    _transaction_id comment 'null where the feed has none',
+    _change_id comment 'identity of the change within its table: raw rows with one id are one change delivered again',
+    _present_columns comment 'columns whose value this change has; null = all that were declared when it was logged',
+    _changed_columns comment 'columns that the mask says were changed; null = it does not say',
+    _key_before comment 'the key before this change moved it; else null',
+    _raw_id comment 'where the raw row is: topic, partition and offset, the position in a trail, the record id of an event, or the place in OpenEdge\'s index; of Qlik change tables a hash of the raw row, so that equal rows have the same',
+    _batch_id comment 'the run that took the change in or last revised it; sorts by the start of the run',
+    _report comment 'null, or code: detail of an accepted change that needs a look',
+    _is_conflicting comment 'this change was delivered with different contents, of which the greater counts'
+)
+tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
+as
+select
+    `order`, -- bigint
+    `it's`, -- string
+    `name with spaces`, -- string
+    amount, -- decimal(12,2)
+    `at`, -- timestamp
+    `local`, -- timestamp_ntz
+    day, -- date
+    small, -- smallint
+    ratio, -- double
+    flag, -- boolean
+    bytes, -- binary
+    _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _changed_columns, _key_before, _raw_id, _batch_id, _report, _is_conflicting
+from lake.dedup_feed__qlik__state
+where _mark is null
+;
+
+create or replace view lake.dedup_feed__qlik__reports
+
+tblproperties ('change_tables.digest' = '…')
+as
+with reports as (
+
+    select
+        _change_id,
+        _change_seq,
+        substring_index(_report, ':', 1) as code,
+        trim(substring(_report, instr(_report, ':') + 1)) as detail
+    from lake.dedup_feed__qlik__state
+    where _mark is null and _report is not null
+    union all
+    select
+        _change_id,
+        _change_seq,
+        'conflicting_content' as code,
+        'delivered with different contents or before images; the greater ones count' as detail
+    from lake.dedup_feed__qlik__state
+    where _mark is null and _is_conflicting
+
+)
+
+select
+    _change_id,
+    _change_seq,
+    code,
+    detail
+from reports
+;

@@ -1,0 +1,212 @@
+"""A log keeps rejected and waiting raw rows: once each, until they heal, and after the raw rows are gone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from .consumer import Consumer, Entry
+from .landing import Raw
+from .qlik_cases import TWO_HEADERS, bare, seq
+
+SCHEMA = "kept_rows"
+COLUMNS = {"id": "bigint", "name": "string"}
+LANDED = {"header__change_seq": "string", "header__change_oper": "string"} | COLUMNS | {"extra": "string"}
+MODELS = ("stg", "dedup")
+ENTRIES = [
+    Entry("arriving", TWO_HEADERS | {"arrival": "landed"}, COLUMNS, MODELS),
+    Entry("compared", TWO_HEADERS, COLUMNS, MODELS),
+    Entry("loaded", TWO_HEADERS | {"snapshot": "load", "snapshot_seq": seq(1)}, COLUMNS, MODELS),
+    Entry("staged", TWO_HEADERS, COLUMNS, ("stg",)),
+]
+UNKNOWN = bare(10, "Z", 1, "unknown", None)
+TWICE = ["short", "I", 2, "twice", None]
+WITHOUT_SEQUENCE = [None, "I", 3, "no sequence", None]
+BEFORE = bare(20, "B", 1, "before", None)
+FIRST = [bare(5, "I", 1, "a", None), UNKNOWN, TWICE, TWICE, WITHOUT_SEQUENCE, BEFORE]
+KEPT = {
+    ("rejected", "unknown_operation", 1),
+    ("rejected", "change_seq_malformed", 2),
+    ("rejected", "change_seq_missing", 1),
+    ("waiting", "after_image_missing", 1),
+}
+REJECTED = {row for row in KEPT if row[0] == "rejected"}
+
+
+class Kept:
+    """The project of these tests, and what its logs keep."""
+
+    def __init__(self, project: Consumer, raw: Raw) -> None:
+        self.project = project
+        self.raw = raw
+        self.later: dict[str, list[None]] = {}
+        """Values of columns that raw tables have got meanwhile."""
+
+    def land(self, name: str, rows: list[list[Any]], landed: int) -> None:
+        """Land rows; of the table that has arrivals, with this one."""
+        last = [landed] if name == "arriving" else []
+        self.raw.insert(f"{SCHEMA}_raw.{name}", [[*row, *last, *self.later.get(name, [])] for row in rows])
+
+    def delete(self, name: str, condition: str) -> None:
+        """Purge raw rows."""
+        self.raw.query(f"delete from {SCHEMA}_raw.{name} where {condition}")
+
+    def of(self, name: str, healed: bool = False) -> set[tuple[Any, ...]]:
+        """Status, code and number of the kept rows of a log, each of which is there once."""
+        rows = self.raw.query(
+            "select _mark, _status, substring_index(_status_reason, ':', 1), _copies"
+            f" from {SCHEMA}.dedup_feed__{name}__state"
+            f" where startswith(_mark, 'kept:') and _healed_at is {'not ' if healed else ''}null"
+        )
+        assert len({mark for mark, *_ in rows}) == len(rows)
+        return {tuple(row[1:]) for row in rows}
+
+    def counted(self, name: str) -> dict[str, int]:
+        """How many raw rows the log's mark says are kept."""
+        ((text,),) = self.raw.query(
+            "select max_by(_mark, get_json_object(_mark, '$.batch'))"
+            f" from {SCHEMA}.dedup_feed__{name}__state where startswith(_mark, '{{')"
+        )
+        return dict(json.loads(text)["kept"])
+
+    def listed(self, name: str, healed: bool = False) -> list[tuple[Any, ...]]:
+        """Code and number of what rejected_changes lists of a table, and the text of its raw row."""
+        return self.raw.query(
+            f"select reason_code, raw_rows, raw_row from {SCHEMA}.rejected"
+            f" where table_name = '{name}' and healed_at is {'not ' if healed else ''}null order by 1"
+        )
+
+    def version(self, name: str) -> int:
+        """The last commit to a log."""
+        return self.raw.version(f"{SCHEMA}.dedup_feed__{name}__state")
+
+    def run(self, *options: str, must_succeed: bool = True) -> str:
+        """Build the logs; what went wrong."""
+        result = self.project.dbt("run", *options, must_succeed=must_succeed)
+        return self.project.errors(result)
+
+
+@pytest.fixture(scope="module")
+def kept(consumer: Callable[[str], Consumer], raw: Raw) -> Kept:
+    """Four tables of the same rows, after their first run."""
+    project = consumer(SCHEMA)
+    project.write(ENTRIES, further_sources=["load"])
+    kept = Kept(project, raw)
+    for entry in ENTRIES:
+        raw.create(
+            f"{SCHEMA}_raw.{entry.name}", LANDED | ({"landed": "int"} if entry.name == "arriving" else {}), "delta"
+        )
+        kept.land(entry.name, FIRST, 1)
+    raw.create(f"{SCHEMA}_raw.load", COLUMNS, "delta")
+    raw.insert(f"{SCHEMA}_raw.load", [[1, "loaded"], [None, "no key"]])
+    kept.run()
+    return kept
+
+
+def test_a_first_run_keeps_each_row_once_with_the_number_of_its_copies(kept: Kept) -> None:
+    assert kept.of("arriving") == kept.of("compared") == KEPT
+    assert kept.of("loaded") == KEPT | {("rejected", "key_missing", 1)}
+    assert kept.counted("arriving") == kept.counted("compared") == {"rejected": 4, "waiting": 1}
+
+
+def test_the_list_of_rejected_rows_takes_them_from_logs_and_from_staging_models(kept: Kept) -> None:
+    expected = [("change_seq_malformed", 2), ("change_seq_missing", 1), ("unknown_operation", 1)]
+    rows = kept.listed("arriving")
+    assert [row[:2] for row in rows] == expected
+    told = {"header__change_seq": seq(10), "header__change_oper": "Z", "id": 1, "name": "unknown", "extra": None}
+    assert json.loads(rows[2][2]) == told | {"landed": 1}
+    staged = [row[:2] for row in kept.listed("staged")]
+    assert staged == [("change_seq_malformed", 1), *[(code, 1) for code, _ in expected]]
+
+
+def test_a_row_that_is_read_again_changes_nothing(kept: Kept) -> None:
+    versions = [kept.version(name) for name in ("arriving", "compared", "loaded")]
+    kept.run("--select", "dedup_*")
+    assert versions == [kept.version(name) for name in ("arriving", "compared", "loaded")]
+
+
+def test_a_row_heals_when_what_it_waits_for_has_landed(kept: Kept) -> None:
+    for name in ("arriving", "compared", "loaded"):
+        kept.land(name, [bare(20, "U", 1, "after", None), bare(30, "Y", 4, "new", None)], 2)
+    kept.run("--select", "dedup_*")
+    for name in ("arriving", "compared"):
+        assert kept.of(name) == REJECTED
+        assert kept.of(name, healed=True) == {("waiting", "after_image_missing", 1)}
+        assert kept.counted(name) == {"rejected": 5, "waiting": 0}
+    assert ("rejected", "key_missing", 1) in kept.of("loaded")
+
+
+def test_a_column_that_is_declared_or_lands_duplicates_nothing(kept: Kept) -> None:
+    for entry in ENTRIES[:2]:
+        kept.raw.query(f"alter table {SCHEMA}_raw.{entry.name} add columns (landed_later string)")
+        kept.later[entry.name] = [None]
+    wider = COLUMNS | {"extra": "string"}
+    declared = [
+        entry if entry.name == "loaded" else Entry(entry.name, entry.change_table, wider, entry.models)
+        for entry in ENTRIES
+    ]
+    before = [kept.of(name) for name in ("arriving", "compared")]
+    kept.project.write(declared, further_sources=["load"])
+    kept.run()
+    assert before == [kept.of(name) for name in ("arriving", "compared")]
+    assert kept.counted("arriving") == kept.counted("compared") == {"rejected": 5, "waiting": 0}
+
+
+def test_kept_rows_outlive_the_raw_table_until_a_rescan(kept: Kept) -> None:
+    kept.delete("arriving", "landed = 1 and (header__change_seq is null or header__change_seq = 'short')")
+    kept.run("--select", "dedup_*arriving", "rejected")
+    assert [row[:2] for row in kept.listed("arriving")] == [
+        ("change_seq_malformed", 2),
+        ("change_seq_missing", 1),
+        ("unknown_operation", 1),
+        ("unknown_operation", 1),
+    ]
+    refused = kept.run("--full-refresh", "--select", "dedup_*arriving", must_succeed=False)
+    assert "would lose 2 rejected rows that the log holds" in refused
+    assert "change_tables_allow_loss" in refused
+    kept.run("--select", "dedup_*arriving", "--vars", "{change_tables_rescan: true}")
+    assert {row[1] for row in kept.of("arriving")} == {"unknown_operation"}
+    assert {code for _, code, _ in kept.of("arriving", healed=True)} == {
+        "change_seq_malformed",
+        "change_seq_missing",
+        "after_image_missing",
+    }
+    kept.run("--full-refresh", "--select", "dedup_*arriving")
+    assert kept.of("arriving", healed=True) == set()
+
+
+def test_a_rejected_row_that_fits_by_now_is_no_loss(kept: Kept) -> None:
+    kept.land("staged", [bare(70, "I", 2**40, "large", None)], 1)
+    narrow = Entry("staged", TWO_HEADERS, COLUMNS | {"id": "int"}, MODELS)
+    wide = Entry("staged", TWO_HEADERS, COLUMNS | {"id": "decimal(20,0)", "extra": "string"}, MODELS)
+    kept.project.write([narrow])
+    kept.run("--select", "dedup_*staged")
+    assert ("rejected", "value_does_not_fit", 1) in kept.of("staged")
+    kept.project.write([wide])
+    kept.run("--full-refresh", "--select", "dedup_*staged")
+    assert "value_does_not_fit" not in {code for _, code, _ in kept.of("staged")}
+
+
+def test_where_everything_is_read_each_run_replaces_what_is_kept(kept: Kept) -> None:
+    kept.delete("compared", "header__change_seq = 'short'")
+    kept.land("compared", [TWICE, TWICE, TWICE], 3)
+    kept.delete("compared", "header__change_seq is null")
+    kept.run("--select", "dedup_*compared")
+    assert ("rejected", "change_seq_malformed", 3) in kept.of("compared")
+    assert ("rejected", "change_seq_missing", 1) in kept.of("compared", healed=True)
+    kept.land("compared", [WITHOUT_SEQUENCE], 3)
+    kept.run("--select", "dedup_*compared")
+    assert ("rejected", "change_seq_missing", 1) in kept.of("compared")
+
+
+def test_rows_of_a_load_heal_when_it_is_loaded_again(kept: Kept) -> None:
+    kept.delete("load", "id is null")
+    kept.run("--select", "dedup_*loaded")
+    assert ("rejected", "key_missing", 1) in kept.of("loaded")
+    entries = [Entry("loaded", ENTRIES[2].change_table | {"snapshot_seq": seq(40)}, COLUMNS, MODELS)]
+    kept.project.write(entries, further_sources=["load"])
+    kept.run("--select", "dedup_*loaded")
+    assert ("rejected", "key_missing", 1) in kept.of("loaded", healed=True)
