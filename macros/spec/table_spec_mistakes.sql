@@ -67,7 +67,7 @@
         {% elif name == 'key' and value == [] %}
             {#- as the generator writes a table whose key it cannot tell -#}
             {% do found.append("`key` must name the columns that identify a row, got []; declared: " ~ columns | map(attribute='name') | join(', ')) %}
-        {% elif value is not none and setting.type == 'names' and not change_tables._is_list_of_names(value) %}
+        {% elif value is not none and setting.type == 'names' and not change_tables.is_list_of_names(value) %}
             {% do found.append("`" ~ name ~ "` must be a list of names, each once, got " ~ change_tables.shown_value(value)) %}
         {% elif value is not none and 'values' in setting %}
             {% for part in (value if setting.type == 'names' else [value]) if part not in setting['values'] %}
@@ -83,7 +83,7 @@
 {% endmacro %}
 
 
-{% macro _is_list_of_names(value) %}
+{% macro is_list_of_names(value) %}
     {% if value is string or value is mapping or value is not iterable or value | length == 0 %}
         {% do return(false) %}
     {% endif %}
@@ -121,7 +121,7 @@
         {% endif %}
         {% if not column.data_type %}
             {% do found.append("`columns`: '" ~ column.name ~ "' must have a data_type") %}
-        {% elif not change_tables._is_spark_type(column.data_type | lower | trim) %}
+        {% elif not change_tables.is_spark_type(column.data_type | lower | trim) %}
             {% do found.append(
                 "`columns`: '" ~ column.name ~ "' must have a data_type that Spark knows, got '" ~ column.data_type ~ "'"
             ) %}
@@ -132,7 +132,7 @@
 
 
 {#- Whether Spark knows a type by this text. Within arrays, maps and structs only the digits of decimals are checked. -#}
-{% macro _is_spark_type(data_type) %}
+{% macro is_spark_type(data_type) %}
     {% set is_type = modules.re.match(
         '^(boolean|tinyint|byte|smallint|short|int|integer|bigint|long|float|real|double|date|timestamp|timestamp_ntz'
         ~ '|timestamp_ltz|string|binary|(decimal|dec|numeric)( *\\( *[0-9]+ *(, *[0-9]+ *)?\\))?'

@@ -48,7 +48,7 @@ def test_types_can_be_declared_by_the_rule_of_the_macros(shapes: Shapes) -> None
     differ = [
         data_type
         for data_type in TYPES + UNDECLARABLE
-        if can_be_declared(data_type) != bool(macro("_is_spark_type", data_type.lower().strip()))
+        if can_be_declared(data_type) != bool(macro("is_spark_type", data_type.lower().strip()))
     ]
     assert differ == []
 
