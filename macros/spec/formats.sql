@@ -29,6 +29,12 @@
     keeps(spec, bound)         SQL for the rejected and waiting rows that the log keeps; none, or left out: all. See kept_rows
     unclaimed_steps(specs)     the steps to the rows of a shared raw table that no entry stages: see `unclaimed_rows`
     shared_relation(spec)      the raw table that entries share, where it is not their own
+    undeclared_columns(spec)   the raw columns of the source table that no column declares, as {name, data_type} in the order of the raw
+                               table; `declared_as` where it is declared under another name. None where the raw table of the
+                               entry does not have a column for each one of the source table. Left out: it never has
+    numbers(spec)              the raw column by whose numbers rows or files arrive, one after the other: {column, group, only, remedy}.
+                               `group` are the columns of which each value has numbers of its own, `only` a condition on the rows
+                               or none, `remedy` what to do about a hole. See `sequence_gaps`
     functions(spec)            the Python functions that its steps call: `staged`, and those of `unclaimed_steps`, as lists by these names
 -#}
 {% macro format_of(name) %}
@@ -38,7 +44,7 @@
         'settings_of_order': [], 'array_of_text': none, 'other_tables': [],
         'arrival': none, 'landed_sequence': none, 'may_wait': none, 'holds_back': none, 'waiting_positions': none,
         'reads': none, 'withdraws_changes': none, 'keeps': none, 'unclaimed_steps': none, 'shared_relation': none,
-        'functions': none,
+        'undeclared_columns': none, 'numbers': none, 'functions': none,
     } %}
     {#- a look at the project's formats, which dbt must search for, only where the package has none of the name -#}
     {% set own = change_tables.formats_of_package() %}

@@ -76,6 +76,42 @@
 {% endmacro %}
 
 
+{#-
+    The raw columns of a change table that are neither declared nor headers. A name is declared in small letters with `_` for `-`,
+    unless another one is as near. None at levels 0 and 1, whose raw table is the tracking table.
+-#}
+{% macro openedge_cdc_undeclared_columns(spec) %}
+    {% if spec.policy_level < 2 %}
+        {% do return(none) %}
+    {% endif %}
+    {% set change = change_tables.openedge_columns(
+        spec, spec.relation, change_tables.openedge_change_headers(), ['change_sequence', 'operation'],
+        change_tables.openedge_declared(spec)
+    ) %}
+    {% set known = [] %}
+    {% for column in change.headers.values() | list + change.declared.values() | list if column %}
+        {% do known.append(column.name) %}
+    {% endfor %}
+    {% set landed = change_tables.landed_columns(spec, spec.relation, [], '').values() | list %}
+    {% set near = [] %}
+    {% for column in landed %}
+        {% do near.append(change_tables._openedge_near(column.name)) %}
+    {% endfor %}
+    {% set found = [] %}
+    {% for column in landed if column.name not in known %}
+        {% set is_alone = near.count(change_tables._openedge_near(column.name)) == 1 %}
+        {% do found.append(dict(column, declared_as=column.name | lower | replace('-', '_') if is_alone else column.name)) %}
+    {% endfor %}
+    {% do return(found) %}
+{% endmacro %}
+
+
+{#- The declared columns that the change table has: all but the key that the format adds. -#}
+{% macro openedge_declared(spec) %}
+    {% do return(spec.columns | rejectattr('name', 'in', ['_partition_id', '_recid'] if spec.key_from == 'recid' else []) | list) %}
+{% endmacro %}
+
+
 {#- The column of a raw table that one of these spellings names, and that is not taken; none where there is none. -#}
 {% macro _openedge_match(landed, spellings, taken, reserved, likenesses=none) %}
     {% for likeness in likenesses or change_tables._openedge_likenesses() %}

@@ -162,6 +162,15 @@ staged_rows as (
 {% endmacro %}
 
 
+{#- The files of each trail are numbered one after the other. -#}
+{% macro goldengate_trail_numbers(spec) %}
+    {% do return({
+        'column': 'trail_seqno', 'group': ['trail_name'], 'only': none,
+        'remedy': 'files of the trail have not landed: land them, then build the log anew, since a later file may have seemed to end a transaction',
+    }) %}
+{% endmacro %}
+
+
 {#- The text of a column as casts take it: times with a blank between date and time, and cut after the microsecond. -#}
 {% macro _trail_text(column, text) -%}
     {%- set type = change_tables.canonical_type(column.data_type) -%}
@@ -282,5 +291,6 @@ where _ct_last_start is not null and (_ct_last_end is null or _ct_last_end < _ct
         'arrival': change_tables.goldengate_trail_arrival,
         'waiting_positions': change_tables.goldengate_trail_waiting_positions,
         'unclaimed_steps': change_tables.goldengate_trail_unclaimed_steps,
+        'numbers': change_tables.goldengate_trail_numbers,
     }) %}
 {% endmacro %}

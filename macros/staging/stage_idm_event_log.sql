@@ -630,6 +630,15 @@ unclaimed as (
 {%- endmacro %}
 
 
+{#- Events are numbered one after the other, over all tables of the log. -#}
+{% macro idm_event_log_numbers(spec) %}
+    {% do return({
+        'column': 'record_id', 'group': [], 'only': none,
+        'remedy': 'look for these record ids in the source: a transaction that was rolled back has none; if they are there, land them, then build with change_tables_rescan',
+    }) %}
+{% endmacro %}
+
+
 {#- Table keys are read by a function. -#}
 {% macro idm_event_log_functions(spec) %}
     {% do return({'staged': ['parse_table_key']}) %}
@@ -695,6 +704,7 @@ unclaimed as (
         'holds_back': change_tables.idm_event_log_holds_back,
         'reads': '_event_type in (5, 6, 7, 8)',
         'unclaimed_steps': change_tables.idm_event_log_unclaimed_steps,
+        'numbers': change_tables.idm_event_log_numbers,
         'functions': change_tables.idm_event_log_functions,
     }) %}
 {% endmacro %}

@@ -18,9 +18,9 @@ staged_rows as (
 
 ),
     {%- else %}
-        {%- set declared = spec.columns | rejectattr('name', 'in', ['_partition_id', '_recid'] if spec.key_from == 'recid' else []) | list -%}
         {%- set change = change_tables.openedge_columns(
-            spec, spec.relation, change_tables.openedge_change_headers(), ['change_sequence', 'operation'], declared
+            spec, spec.relation, change_tables.openedge_change_headers(), ['change_sequence', 'operation'],
+            change_tables.openedge_declared(spec)
         ) -%}
 {{ change_tables.openedge_record_steps(spec, bound, change, tracking) | trim }},
 
@@ -604,6 +604,7 @@ unclaimed as (
         'keeps': change_tables.openedge_cdc_keeps,
         'unclaimed_steps': change_tables.openedge_cdc_unclaimed_steps,
         'shared_relation': change_tables.openedge_cdc_shared_relation,
+        'undeclared_columns': change_tables.openedge_cdc_undeclared_columns,
         'functions': change_tables.openedge_cdc_functions,
     }) %}
 {% endmacro %}

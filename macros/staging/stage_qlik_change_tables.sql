@@ -304,6 +304,23 @@ staged_rows as (
 {%- endmacro %}
 
 
+{#- The raw columns that are neither declared nor headers. A prefix makes a header of a column that `headers` does not list, too. -#}
+{% macro qlik_change_tables_undeclared_columns(spec) %}
+    {% set prefix = spec.header_prefix | lower %}
+    {% set known = spec.column_names | map('lower') | list %}
+    {% for header in spec.headers %}
+        {% do known.append(prefix ~ header) %}
+    {% endfor %}
+    {% set found = [] %}
+    {% for name, column in change_tables.landed_columns(spec, spec.relation, [], '').items() if name not in known %}
+        {% if not (prefix and name.startswith(prefix)) %}
+            {% do found.append(column) %}
+        {% endif %}
+    {% endfor %}
+    {% do return(found) %}
+{% endmacro %}
+
+
 {#-
     What the models must know of this format: see `format_of`. It has no natural arrival: rows of a change table have no position.
 -#}
@@ -339,5 +356,6 @@ staged_rows as (
         'counts_columns': change_tables.qlik_change_tables_counts_columns,
         'landed_sequence': change_tables.qlik_change_tables_landed_sequence,
         'may_wait': change_tables.qlik_change_tables_may_wait,
+        'undeclared_columns': change_tables.qlik_change_tables_undeclared_columns,
     }) %}
 {% endmacro %}

@@ -30,6 +30,7 @@ LONGEST_FIRST = [
     "test_qlik_change_tables",
     "test_readers_on_a_server",
     "test_run_counts",
+    "test_data_tests",
     "test_wheel",
     "test_layouts",
     "test_integration_project",

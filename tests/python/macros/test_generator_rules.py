@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from itertools import product
 
 import pytest
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedSeq
 
 from generator.data_types import can_be_declared, canonical_type, widens
 from generator.formats import FORMATS, WORKING_PREFIX, taken_names
+from generator.yaml_files import in_one_line
 
 from .shapes import Shapes
 
@@ -29,6 +33,8 @@ UNDECLARABLE = [
     "",
     "array",
 ]
+
+NAMES = ["id", "on", "NULL", "12", "no name", "it's", 'say "a"', "a\\b", "a-b", "-a", "a:b", "Größe", "x#y", " a "]
 
 
 @pytest.mark.parametrize("is_key", [False, True])
@@ -56,6 +62,16 @@ def test_types_can_be_declared_by_the_rule_of_the_macros(shapes: Shapes) -> None
 def test_types_are_spelt_as_the_macros_spell_them(shapes: Shapes) -> None:
     macro = shapes.project.macros("stg_feed__qlik")
     assert {name: canonical_type(name) for name in TYPES} == {name: macro("canonical_type", name) for name in TYPES}
+
+
+def test_a_column_to_paste_is_written_as_the_generator_writes_it(shapes: Shapes) -> None:
+    macro = shapes.project.macros("stg_feed__qlik")
+    writer = YAML()
+    writer.width = 1_000
+    for name, data_type in product(NAMES, ["int", "decimal(18,4)", "array<int>", "map<string,int>"]):
+        written = io.StringIO()
+        writer.dump(CommentedSeq([in_one_line({"name": name, "data_type": data_type})]), written)
+        assert macro("yaml_of_column", name, data_type) == written.getvalue().rstrip("\n")
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS))

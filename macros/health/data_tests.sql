@@ -1,0 +1,80 @@
+{#-
+    The spec of the table that a data test is about, by the model that it is put on. Stops where that is no model of `maker`, the
+    macros that make the models which the test is for.
+-#}
+{% macro spec_of_data_test(maker) %}
+    {% set makers = [maker] if maker is string else maker %}
+    {% set tested = graph.nodes.get(model.attached_node) %}
+    {% set made_by = change_tables._maker_of(tested) if tested else none %}
+    {% if made_by not in makers %}
+        {% do change_tables.refuse_data_test(
+            "must be put on a model of " ~ makers | join(' or ') ~ ", got " ~ ("one of " ~ made_by if made_by else "another one")
+        ) %}
+    {% endif %}
+    {% do return(change_tables.table_spec_of_model(tested)) %}
+{% endmacro %}
+
+
+{#- The macro that makes a model, as its materialization shows it; none where that shows none. -#}
+{% macro _maker_of(node) %}
+    {% if (node.config.meta or {}).get('change_table_entry') %}
+        {% do return('staged_changes') %}
+    {% elif node.config.materialized == 'change_log' %}
+        {% do return('deduplicated_changes') %}
+    {% elif node.config.materialized == 'change_state' %}
+        {% do return('history' if 'macro.change_tables.history' in node.depends_on.macros else 'current_state') %}
+    {% endif %}
+    {% do return(none) %}
+{% endmacro %}
+
+
+{#- Stops a data test with one line, which names the test and its model. -#}
+{% macro refuse_data_test(mistake) %}
+    {% set tested = graph.nodes.get(model.attached_node) %}
+    {% do exceptions.raise_compiler_error(
+        "change_tables: data test '" ~ model.test_metadata.name ~ "' on '" ~ (tested or model).name ~ "': " ~ mistake
+    ) %}
+{% endmacro %}
+
+
+{#- Whether a data test looks: not while dbt parses, and not in a run with --empty, which has no rows to look at. -#}
+{% macro data_test_looks() %}
+    {% do return(execute and not change_tables.is_empty_run()) %}
+{% endmacro %}
+
+
+{#- The columns of a table that a data test reads: see `landed_columns`. Stops where the table is not there. -#}
+{% macro columns_for_data_test(spec, relation, what) %}
+    {% set landed = change_tables.landed_columns(spec, relation, [], '') %}
+    {% if not landed %}
+        {% do change_tables.refuse_data_test(what ~ ", " ~ relation ~ ", must be there and have columns") %}
+    {% endif %}
+    {% do return(landed) %}
+{% endmacro %}
+
+
+{#- A column as a line of a sources file, as `change-tables init` writes it. -#}
+{% macro yaml_of_column(name, data_type) %}
+    {% do return('- {name: ' ~ change_tables._yaml_text(name) ~ ', data_type: ' ~ change_tables._yaml_text(data_type) ~ '}') %}
+{% endmacro %}
+
+
+{#- A text in YAML: in quotes unless it reads as itself without them. -#}
+{% macro _yaml_text(text) %}
+    {% set is_plain = modules.re.match('^[^\\s,:#\'"\\[\\]{}&*!|>%@`?\\\\-][^,:#\'"\\[\\]{}\\\\\\n\\t]*(?<! )$', text) and fromyaml(text) == text %}
+    {% do return(text if is_plain else '"' ~ text | replace('\\', '\\\\') | replace('"', '\\"') ~ '"') %}
+{% endmacro %}
+
+
+{#- SQL for the names whose condition is true, as an array, so many blanks from the left. `conditions`: name -> SQL. -#}
+{% macro names_where(conditions, indent) %}
+    {% set cases = [] %}
+    {% for name, condition in conditions.items() %}
+        {% do cases.append('case when ' ~ condition ~ ' then ' ~ change_tables.text_literal(name) ~ ' end') %}
+    {% endfor %}
+    {% if not cases %}
+        {% do return('cast(array() as array<string>)') %}
+    {% endif %}
+    {% set margin = '\n' ~ ' ' * indent %}
+    {% do return('array_compact(array(' ~ margin ~ '    ' ~ cases | join(',' ~ margin ~ '    ') ~ margin ~ '))') %}
+{% endmacro %}
