@@ -91,6 +91,8 @@ ADDED_COLUMNS = frozenset(
         "_raw_row",
         "_status",
         "_status_reason",
+        "_copies",
+        "_healed_at",
         "_batch_id",
         "_is_conflicting",
         "_row_hash",

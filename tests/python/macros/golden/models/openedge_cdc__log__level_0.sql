@@ -102,13 +102,13 @@ delivered as (
     select
         *,
         case
-            when _status in ('rejected', 'waiting') and true
+            when _status in ('rejected', 'waiting')
                 then concat('kept:', sha2(to_json(array_sort(map_entries(map_filter(from_json(_raw_row, 'map<string, string>'), (name, value) -> value is not null)))), 256))
         end as _ct_kept_id,
         xxhash64(_partition_id, _recid, _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _parts, _has_tracking, array(_partition_id is null, _recid is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _raw_id is null, _parts is null, _has_tracking is null)) as _row_hash,
         if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, _partition_id, _recid, _present_columns, array(_change_op is null, _partition_id is null, _recid is null, _present_columns is null))) as _ct_content_hash
     from staged
-    where _status = 'accepted' or (_status in ('rejected', 'waiting') and true)
+    where _status = 'accepted' or (_status in ('rejected', 'waiting'))
 
 ),
 
