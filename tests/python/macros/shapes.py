@@ -126,11 +126,9 @@ _KNOWN = {
 
 def _keeps(found: Answers, rows: int, revised: int = 0) -> Answers:
     """A run that has met so many rejected or waiting rows, none of which the log has as it is, and some otherwise."""
-    probed = [found["as changes,"][0] | {"kept_rows": rows}]
-    return found | {
-        "as changes,": probed,
-        "as news,": [{"news": rows, "revised": revised, "rejected": 2, "waiting": 0}],
-    }
+    probed = {**found["as changes,"][0], "kept_rows": rows}
+    news = {"news": rows, "revised": revised, "rejected": 2, "waiting": 0}
+    return {**found, "as changes,": [probed], "as news,": [news]}
 
 
 SHAPES: Mapping[str, Shape] = {
