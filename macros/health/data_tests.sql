@@ -53,6 +53,21 @@
 {% endmacro %}
 
 
+{#- The table of the log that a data test is put on, which has its kept rows as well. -#}
+{% macro log_of_data_test(model) %}
+    {% if model is string %}
+        {% do change_tables.refuse_data_test("takes no `where`, since it looks at what the log keeps, got " ~ change_tables.shown_value(config.get('where'))) %}
+    {% endif %}
+    {% do return(change_tables.state_relation(model)) %}
+{% endmacro %}
+
+
+{#- How many seconds ago the run began that a row of a log is of. Batch ids are in UTC. -#}
+{% macro age_of_batch() -%}
+    timestampdiff(second, try_to_timestamp(left(_batch_id, 15), "yyyyMMdd'T'HHmmss"), to_utc_timestamp(current_timestamp(), current_timezone()))
+{%- endmacro %}
+
+
 {#- A column as a line of a sources file, as `change-tables init` writes it. -#}
 {% macro yaml_of_column(name, data_type) %}
     {% do return('- {name: ' ~ change_tables._yaml_text(name) ~ ', data_type: ' ~ change_tables._yaml_text(data_type) ~ '}') %}

@@ -96,7 +96,7 @@ end
 {% macro compare_with_kept(state, new_changes, run, found) %}
     {% set kept_before = run.mark_before.kept or {'rejected': 0, 'waiting': 0} %}
     {% set holds = kept_before.rejected + kept_before.waiting > 0 %}
-    {% if found.kept_rows == 0 and not (holds and (run.run == 'everything' or run.rereads)) %}
+    {% if found.kept_rows == 0 and not (holds and (run.run == 'everything' or run.rereads or run.snapshot)) %}
         {% do return(dict(found, kept=kept_before, keeps=false, revises_kept=false)) %}
     {% endif %}
     {% set row = run_query(

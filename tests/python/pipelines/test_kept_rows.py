@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -16,12 +17,31 @@ SCHEMA = "kept_rows"
 COLUMNS = {"id": "bigint", "name": "string"}
 LANDED = {"header__change_seq": "string", "header__change_oper": "string"} | COLUMNS | {"extra": "string"}
 MODELS = ("stg", "dedup")
+
+
+def _data_test(name: str, as_: str, **arguments: Any) -> dict[str, Any]:
+    return {f"change_tables.{name}": {"name": as_, "arguments": arguments}}
+
+
+# four of five raw rows that are no before image are rejected
+DATA_TESTS = [
+    _data_test("rejected_share", "share_is_allowed", above=0.8),
+    _data_test("rejected_share", "share_is_too_high", above=0.79),
+    _data_test("rejected_share", "share_of_an_hour", above=0.79, hours=1),
+    _data_test("rejected_share", "share_of_no_run", above=0.79, hours=0.0000001),
+    _data_test("rejected_share", "share_of_text", above="1%"),
+    _data_test("waiting_age", "age_is_allowed", at_most=1),
+    _data_test("waiting_age", "age_is_too_high", at_most=0.0000001),
+    _data_test("waiting_age", "age_of_text", at_most="1 day"),
+]
 ENTRIES = [
-    Entry("arriving", TWO_HEADERS | {"arrival": "landed"}, COLUMNS, MODELS),
+    Entry("arriving", TWO_HEADERS | {"arrival": "landed"}, COLUMNS, MODELS, {"dedup": DATA_TESTS}),
     Entry("compared", TWO_HEADERS, COLUMNS, MODELS),
-    Entry("loaded", TWO_HEADERS | {"snapshot": "load", "snapshot_seq": seq(1)}, COLUMNS, MODELS),
+    Entry("loaded", TWO_HEADERS | {"arrival": "landed", "snapshot": "load", "snapshot_seq": seq(1)}, COLUMNS, MODELS),
     Entry("staged", TWO_HEADERS, COLUMNS, ("stg",)),
 ]
+ARRIVING = ("arriving", "loaded")
+"""The tables whose rows have an arrival."""
 UNKNOWN = bare(10, "Z", 1, "unknown", None)
 TWICE = ["short", "I", 2, "twice", None]
 WITHOUT_SEQUENCE = [None, "I", 3, "no sequence", None]
@@ -47,7 +67,7 @@ class Kept:
 
     def land(self, name: str, rows: list[list[Any]], landed: int) -> None:
         """Land rows; of the table that has arrivals, with this one."""
-        last = [landed] if name == "arriving" else []
+        last = [landed] if name in ARRIVING else []
         self.raw.insert(f"{SCHEMA}_raw.{name}", [[*row, *last, *self.later.get(name, [])] for row in rows])
 
     def delete(self, name: str, condition: str) -> None:
@@ -97,7 +117,7 @@ def kept(consumer: Callable[[str], Consumer], raw: Raw) -> Kept:
     kept = Kept(project, raw)
     for entry in ENTRIES:
         raw.create(
-            f"{SCHEMA}_raw.{entry.name}", LANDED | ({"landed": "int"} if entry.name == "arriving" else {}), "delta"
+            f"{SCHEMA}_raw.{entry.name}", LANDED | ({"landed": "int"} if entry.name in ARRIVING else {}), "delta"
         )
         kept.land(entry.name, FIRST, 1)
     raw.create(f"{SCHEMA}_raw.load", COLUMNS, "delta")
@@ -110,6 +130,25 @@ def test_a_first_run_keeps_each_row_once_with_the_number_of_its_copies(kept: Kep
     assert kept.of("arriving") == kept.of("compared") == KEPT
     assert kept.of("loaded") == KEPT | {("rejected", "key_missing", 1)}
     assert kept.counted("arriving") == kept.counted("compared") == {"rejected": 4, "waiting": 1}
+
+
+def test_data_tests_say_when_too_many_rows_are_rejected_or_wait_too_long(kept: Kept) -> None:
+    result = kept.project.dbt("test", "--store-failures", must_succeed=False)
+    found = {node.node.name: (node.status.value, node.message or "") for node in result.result.results}
+    failing = ("share_is_too_high", "share_of_an_hour", "age_is_too_high")
+    assert {name for name, (status, _) in found.items() if status == "fail"} == set(failing)
+    for name in ("share_is_allowed", "share_of_no_run", "age_is_allowed"):
+        assert found[name][0] == "pass"
+    assert "`above` must be a share from 0 to less than 1, got '1%'" in found["share_of_text"][1]
+    assert "`at_most` must be a number of hours above 0, got '1 day'" in found["age_of_text"][1]
+    audit = f"{SCHEMA}_dbt_test__audit"
+    for name in ("share_is_too_high", "share_of_an_hour"):
+        assert kept.raw.query(f"select table_name, changes, rejected_rows, share from {audit}.{name}") == [
+            ("arriving", 1, 4, Decimal("0.8000"))
+        ]
+    ((code, rows, raw_id),) = kept.raw.query(f"select code, raw_rows, oldest_raw_id from {audit}.age_is_too_high")
+    waiting = f"select _raw_id from {SCHEMA}.stg_feed__arriving where _status = 'waiting'"
+    assert (code, rows, [(raw_id,)]) == ("after_image_missing", 1, kept.raw.query(waiting))
 
 
 def test_the_list_of_rejected_rows_takes_them_from_logs_and_from_staging_models(kept: Kept) -> None:

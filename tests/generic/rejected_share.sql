@@ -1,0 +1,45 @@
+{#-
+    For a deduplicated model. Fails, with one row, where too many raw rows are rejected, against the changes that were used: so a batch that
+    is rejected as a whole does not build green. Reads what the log keeps; nothing is staged.
+
+    above   a share between 0 and 1, which is still allowed
+    hours   only what runs of so many hours have met; by default all that the log has
+-#}
+{% test rejected_share(model, above, hours=none) %}
+{%- if change_tables.data_test_looks() %}
+    {%- set spec = change_tables.spec_of_data_test('deduplicated_changes') -%}
+    {%- set log = change_tables.log_of_data_test(model) -%}
+    {%- if above is not number or above is boolean or above < 0 or above >= 1 -%}
+        {%- do change_tables.refuse_data_test("`above` must be a share from 0 to less than 1, got " ~ change_tables.shown_value(above)) -%}
+    {%- endif -%}
+    {%- if hours is not none and (hours is not number or hours is boolean or hours <= 0) -%}
+        {%- do change_tables.refuse_data_test("`hours` must be a number above 0, got " ~ change_tables.shown_value(hours)) -%}
+    {%- endif -%}
+with met as (
+
+    select
+        count_if(_mark is null) as changes,
+        coalesce(sum(case when {{ change_tables.is_kept() }} then _copies end), 0) as rejected_rows
+    from {{ log }}
+    where
+        (_mark is null or ({{ change_tables.is_kept() }} and _status = 'rejected' and _healed_at is null))
+        {%- if hours is not none %}
+        and {{ change_tables.age_of_batch() }} <= {{ hours }} * 3600
+        {%- endif %}
+
+)
+
+select
+    {{ change_tables.text_literal(spec.source_name) }} as source_name,
+    {{ change_tables.text_literal(spec.table_name) }} as table_name,
+    changes,
+    rejected_rows,
+    cast(rejected_rows / (rejected_rows + changes) as decimal(9, 4)) as share,
+    'see their codes in rejected_changes, and what each means in reason_codes' as what_to_do
+from met
+where rejected_rows > {{ above }} * (rejected_rows + changes)
+{%- else -%}
+select 1 as nothing_to_look_at
+where false
+{%- endif %}
+{% endtest %}
