@@ -91,7 +91,7 @@ ADDED_COLUMNS = frozenset(
         "_raw_row",
         "_status",
         "_status_reason",
-        "_copies",
+        "_equal_rows",
         "_healed_at",
         "_batch_id",
         "_is_conflicting",

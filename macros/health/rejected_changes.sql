@@ -27,7 +27,7 @@ select
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
     _raw_row as raw_row
             {%- if logs %},
-    {{ '_copies' if is_log else 'cast(1 as bigint)' }} as raw_rows,
+    {{ '_equal_rows' if is_log else 'cast(1 as bigint)' }} as raw_rows,
     {{ '_batch_id' if is_log else 'cast(null as string)' }} as first_seen_batch,
     {{ '_healed_at' if is_log else 'cast(null as timestamp)' }} as healed_at
             {%- endif %}

@@ -137,7 +137,7 @@ changes as (
         case when _ct_kept_id is not null then _status_reason end as _status_reason,
         case when _ct_kept_id is not null then _raw_row end as _raw_row,
         {#- a run that reads on has each copy of a kept row #}
-        {{ 'cast(1 as bigint)' if with_others else 'case when _ct_kept_id is not null then _ct_copies end' }} as _copies
+        {{ 'cast(1 as bigint)' if with_others else 'case when _ct_kept_id is not null then _ct_copies end' }} as _equal_rows
         {%- if run.run == 'first' %},
         cast(null as timestamp) as _healed_at
         {%- endif %}

@@ -5,7 +5,7 @@
     It has the columns of `kept_columns`:
 
     _status, _status_reason, _raw_row   as staging has them
-    _copies      how many raw rows are equal to it
+    _equal_rows      how many raw rows are equal to it
     _healed_at   when a run found that it is neither rejected nor waiting any more; null while it is one of both. A run that reads
                  all raw rows also heals those that it does not find
     _batch_id    the run that met it first
@@ -101,8 +101,8 @@ end
     {% endif %}
     {% set row = run_query(
         "select count_if(_ct_has_news) as news, count_if(_ct_has_news and _ct_is_known) as revised,"
-        ~ " sum(case when _healed_at is null and _status = 'rejected' then _copies else 0 end) as rejected,"
-        ~ " sum(case when _healed_at is null and _status = 'waiting' then _copies else 0 end) as waiting"
+        ~ " sum(case when _healed_at is null and _status = 'rejected' then _equal_rows else 0 end) as rejected,"
+        ~ " sum(case when _healed_at is null and _status = 'waiting' then _equal_rows else 0 end) as waiting"
         ~ " from (" ~ change_tables.kept_rows_of_run(state, new_changes, run) ~ ")"
     ).rows[0] %}
     {% do return(dict(
@@ -127,7 +127,7 @@ end
         coalesce(met._status, known._status) as _status,
         coalesce(met._status_reason, known._status_reason) as _status_reason,
         coalesce(known._raw_row, met._raw_row) as _raw_row,
-        coalesce(met._copies, known._copies) as _copies,
+        coalesce(met._equal_rows, known._equal_rows) as _equal_rows,
         case
             when met._mark is not null then null
             when known._ct_is_healed then {{ change_tables.time_of_run() }}
@@ -137,7 +137,7 @@ end
         case
             when known._mark is null then true
             when met._mark is null then known._ct_is_healed
-            else known._healed_at is not null or struct(met._status, met._status_reason, met._copies) <> struct(known._status, known._status_reason, known._copies)
+            else known._healed_at is not null or struct(met._status, met._status_reason, met._equal_rows) <> struct(known._status, known._status_reason, known._equal_rows)
         end as _ct_has_news
     from (
         select
@@ -147,7 +147,7 @@ end
             max(_status) as _status,
             max(_status_reason) as _status_reason,
             max(_raw_row) as _raw_row,
-            sum(_copies) as _copies
+            sum(_equal_rows) as _equal_rows
         from {{ new_changes }}
         where _ct_kept_id is not null
         group by _ct_kept_id

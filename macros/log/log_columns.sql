@@ -8,7 +8,7 @@
 
 {#- The columns of a log that only kept rows have (see kept_rows). They come last in the table. -#}
 {% macro kept_columns() %}
-    {% do return(['_status', '_status_reason', '_raw_row', '_copies', '_healed_at']) %}
+    {% do return(['_status', '_status_reason', '_raw_row', '_equal_rows', '_healed_at']) %}
 {% endmacro %}
 
 

@@ -21,8 +21,8 @@
         ~ " max(case when " ~ is_change ~ " and _change_op = 'truncate' then _change_seq end) as truncate_seq,"
         ~ " count(case when " ~ is_change ~ " then _key_before end) as moves,"
         ~ (" count_if(_ct_overrules) as overruled, count_if(_ct_is_known)" if run.run == 'everything' else " 0 as overruled, 0") ~ " as known,"
-        ~ " count(_status) as kept_rows, sum(case when _status = 'rejected' then _copies else 0 end) as rejected,"
-        ~ " sum(case when _status = 'waiting' then _copies else 0 end) as waits"
+        ~ " count(_status) as kept_rows, sum(case when _status = 'rejected' then _equal_rows else 0 end) as rejected,"
+        ~ " sum(case when _status = 'waiting' then _equal_rows else 0 end) as waits"
         ~ (", " ~ change_tables.settled_columns(run.arrival) if reads_on else "")
         ~ " from " ~ changes
     ).rows[0] %}

@@ -14,7 +14,7 @@
         '_raw_row': 'string',
         '_status': 'string',
         '_status_reason': 'string',
-        '_copies': 'bigint',
+        '_equal_rows': 'bigint',
         '_healed_at': 'timestamp',
         '_batch_id': 'string',
         '_is_conflicting': 'boolean',

@@ -19,7 +19,7 @@ with met as (
 
     select
         count_if(_mark is null) as changes,
-        coalesce(sum(case when {{ change_tables.is_kept() }} then _copies end), 0) as rejected_rows
+        coalesce(sum(case when {{ change_tables.is_kept() }} then _equal_rows end), 0) as rejected_rows
     from {{ log }}
     where
         (_mark is null or ({{ change_tables.is_kept() }} and _status = 'rejected' and _healed_at is null))

@@ -16,7 +16,7 @@ with waiting as (
     select
         substring_index(_status_reason, ':', 1) as code,
         _raw_id,
-        _copies,
+        _equal_rows,
         {{ change_tables.age_of_batch() }} as age_in_seconds
     from {{ log }}
     where {{ change_tables.is_kept() }} and _status = 'waiting' and _healed_at is null
@@ -27,7 +27,7 @@ select
     {{ change_tables.text_literal(spec.source_name) }} as source_name,
     {{ change_tables.text_literal(spec.table_name) }} as table_name,
     code,
-    sum(_copies) as raw_rows,
+    sum(_equal_rows) as raw_rows,
     max_by(_raw_id, age_in_seconds) as oldest_raw_id,
     cast(max(age_in_seconds) / 3600 as decimal(18, 2)) as age_in_hours,
     'what they wait for has not landed: see the remedy of the code in reason_codes' as what_to_do

@@ -399,7 +399,7 @@ def _values(feed: Feed) -> None:
     feed.both(CREATE, 18, 18, "between", "1.00", "aa~~;aa;b")
 
 
-def _copies(feed: Feed) -> None:
+def _equal_rows(feed: Feed) -> None:
     for _ in range(2):
         feed.both(CREATE, 1, 1, "twice")
         feed.change(CREATE, 1, None, None, "1.00", position=2)
@@ -581,7 +581,7 @@ STORIES = [
     ),
     Story(
         1200,
-        _copies,
+        _equal_rows,
         {ACCEPTED: 6, CHUNK: 2},
         (
             {row(1, "twice", "1.00"), row(2, "most"), row(3, "one")},

@@ -178,7 +178,7 @@ ENTRIES = [
                 _wrong("sequence_gaps", "gaps_of_qlik"),
             ],
             "dedup": [
-                _right("log_freshness", "log", at_most=0.5),
+                _right("log_freshness", "log", at_most=24),
                 _wrong("log_freshness", "no_hours"),
                 _wrong("log_freshness", "text_hours", at_most="1 day"),
                 _wrong("log_freshness", "null_hours", at_most=0),

@@ -131,8 +131,10 @@ class Lake:
             found, wanted = self.rows(model), expected(model, batch)
             assert found == wanted, f"{model}: missing {list(wanted - found)[:3]}, surplus {list(found - wanted)[:3]}"
             if model == "dedup_feed__full":
-                kept = f"select get_json_object(_raw_row, '$.batch'), _copies, _healed_at from {SCHEMA}.{model}__state"
-                rows = self.raw.query(f"{kept} where startswith(_mark, 'kept:')")
+                kept = (
+                    f"select get_json_object(_raw_row, '$.batch'), _equal_rows, _healed_at from {SCHEMA}.{model}__state"
+                )
+                rows = self.raw.query(f"{kept} where startswith(_mark, 'kept:') and _status = 'rejected'")
                 assert sorted(rows) == [(str(number), 1, None) for number in range(1, batch + 1)]
 
     def busy(self) -> tuple[set[int], set[tuple[Any, ...]]]:

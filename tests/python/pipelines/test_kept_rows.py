@@ -77,7 +77,7 @@ class Kept:
     def of(self, name: str, healed: bool = False) -> set[tuple[Any, ...]]:
         """Status, code and number of the kept rows of a log, each of which is there once."""
         rows = self.raw.query(
-            "select _mark, _status, substring_index(_status_reason, ':', 1), _copies"
+            "select _mark, _status, substring_index(_status_reason, ':', 1), _equal_rows"
             f" from {SCHEMA}.dedup_feed__{name}__state"
             f" where startswith(_mark, 'kept:') and _healed_at is {'not ' if healed else ''}null"
         )

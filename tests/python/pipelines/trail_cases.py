@@ -375,7 +375,7 @@ def _headers(trail: Trail) -> Batches:
     return first, second
 
 
-def _copies(trail: Trail) -> Batches:
+def _equal_rows(trail: Trail) -> Batches:
     start = trail.record(INSERT, FIRST, row(1, "landed twice"))
     half = trail.half(MIDDLE, {"id": "1"})
     other_half = trail.record(UPDATE, MIDDLE, {"id": "2"})
@@ -646,7 +646,7 @@ STORIES = [
         "copies",
         ["co"],
         800,
-        _copies(Trail("co", 800)),
+        _equal_rows(Trail("co", 800)),
         {
             ("accepted", None): 15,
             ("merged", "before_image"): 2,

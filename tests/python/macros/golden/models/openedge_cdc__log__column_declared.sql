@@ -744,7 +744,7 @@ changes as (
         case when _ct_kept_id is not null then _status end as _status,
         case when _ct_kept_id is not null then _status_reason end as _status_reason,
         case when _ct_kept_id is not null then _raw_row end as _raw_row,
-        case when _ct_kept_id is not null then _ct_copies end as _copies
+        case when _ct_kept_id is not null then _ct_copies end as _equal_rows
     from compared
     where _ct_copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, day, tags, counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _parts, _has_tracking, _ct_place) = _ct_highest_rank
 

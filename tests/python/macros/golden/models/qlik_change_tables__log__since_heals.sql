@@ -261,7 +261,7 @@ changes as (
         case when _ct_kept_id is not null then _status end as _status,
         case when _ct_kept_id is not null then _status_reason end as _status_reason,
         case when _ct_kept_id is not null then _raw_row end as _raw_row,
-        cast(1 as bigint) as _copies
+        cast(1 as bigint) as _equal_rows
     from compared
 
 )

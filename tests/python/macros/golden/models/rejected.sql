@@ -5,7 +5,7 @@ select
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
     _raw_row as raw_row,
-    _copies as raw_rows,
+    _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
 from lake.dedup_feed__qlik__state
@@ -18,7 +18,7 @@ select
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
     _raw_row as raw_row,
-    _copies as raw_rows,
+    _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
 from lake.dedup_feed__qlik_plain__state
@@ -31,7 +31,7 @@ select
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
     _raw_row as raw_row,
-    _copies as raw_rows,
+    _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
 from lake.dedup_feed__qlik_masks__state
@@ -44,7 +44,7 @@ select
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
     _raw_row as raw_row,
-    _copies as raw_rows,
+    _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
 from lake.dedup_feed__full__state
@@ -57,7 +57,7 @@ select
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
     _raw_row as raw_row,
-    _copies as raw_rows,
+    _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
 from lake.dedup_feed__partial__state
@@ -70,7 +70,7 @@ select
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
     _raw_row as raw_row,
-    _copies as raw_rows,
+    _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
 from lake.dedup_feed__orphans_start_rows__state
@@ -83,7 +83,7 @@ select
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
     _raw_row as raw_row,
-    _copies as raw_rows,
+    _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
 from lake.dedup_feed__kafka__state
@@ -96,7 +96,7 @@ select
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
     _raw_row as raw_row,
-    _copies as raw_rows,
+    _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
 from lake.dedup_feed__kafka_avro__state
@@ -109,7 +109,7 @@ select
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
     _raw_row as raw_row,
-    _copies as raw_rows,
+    _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
 from lake.dedup_feed__kafka_by_column__state
@@ -122,7 +122,7 @@ select
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
     _raw_row as raw_row,
-    _copies as raw_rows,
+    _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
 from lake.dedup_feed__kafka_read_whole__state
@@ -135,7 +135,7 @@ select
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
     _raw_row as raw_row,
-    _copies as raw_rows,
+    _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
 from lake.dedup_feed__trail__state
@@ -148,7 +148,7 @@ select
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
     _raw_row as raw_row,
-    _copies as raw_rows,
+    _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
 from lake.dedup_feed__trail_cased__state
@@ -161,7 +161,7 @@ select
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
     _raw_row as raw_row,
-    _copies as raw_rows,
+    _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
 from lake.dedup_feed__trail_full_images__state
@@ -174,7 +174,7 @@ select
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
     _raw_row as raw_row,
-    _copies as raw_rows,
+    _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
 from lake.dedup_feed__events__state
@@ -187,7 +187,7 @@ select
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
     _raw_row as raw_row,
-    _copies as raw_rows,
+    _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
 from lake.dedup_feed__events_multi_valued__state
@@ -200,7 +200,7 @@ select
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
     _raw_row as raw_row,
-    _copies as raw_rows,
+    _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
 from lake.dedup_feed__events_ahead__state
@@ -213,7 +213,7 @@ select
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
     _raw_row as raw_row,
-    _copies as raw_rows,
+    _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
 from lake.dedup_feed__openedge__state
@@ -226,7 +226,7 @@ select
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
     _raw_row as raw_row,
-    _copies as raw_rows,
+    _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
 from lake.dedup_feed__openedge_arriving__state
@@ -239,7 +239,7 @@ select
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
     _raw_row as raw_row,
-    _copies as raw_rows,
+    _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
 from lake.dedup_feed__openedge_by_recid__state
@@ -252,7 +252,7 @@ select
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
     _raw_row as raw_row,
-    _copies as raw_rows,
+    _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
 from lake.dedup_feed__openedge_spelt__state
@@ -265,7 +265,7 @@ select
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
     _raw_row as raw_row,
-    _copies as raw_rows,
+    _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
 from lake.dedup_feed__openedge_level_1__state
@@ -278,7 +278,7 @@ select
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
     _raw_row as raw_row,
-    _copies as raw_rows,
+    _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
 from lake.dedup_feed__openedge_level_0__state

@@ -34,7 +34,7 @@ create or replace table lake.dedup_feed__trail__state
     select * from the_model
 ;
 
-select count_if(_mark is null) as changes, min(case when _mark is null then _change_seq end) as lowest_seq, max(case when _mark is null then _change_seq end) as highest_seq, max(case when _mark is null and _change_op = 'truncate' then _change_seq end) as truncate_seq, count(case when _mark is null then _key_before end) as moves, 0 as overruled, 0 as known, count(_status) as kept_rows, sum(case when _status = 'rejected' then _copies else 0 end) as rejected, sum(case when _status = 'waiting' then _copies else 0 end) as waits from lake.dedup_feed__trail__state
+select count_if(_mark is null) as changes, min(case when _mark is null then _change_seq end) as lowest_seq, max(case when _mark is null then _change_seq end) as highest_seq, max(case when _mark is null and _change_op = 'truncate' then _change_seq end) as truncate_seq, count(case when _mark is null then _key_before end) as moves, 0 as overruled, 0 as known, count(_status) as kept_rows, sum(case when _status = 'rejected' then _equal_rows else 0 end) as rejected, sum(case when _status = 'waiting' then _equal_rows else 0 end) as waits from lake.dedup_feed__trail__state
 ;
 
 insert into lake.dedup_feed__trail__state (_mark)

@@ -7,7 +7,7 @@ create table lake.dedup_feed__openedge_level_0__batch_20260131t120000000000_0000
     select * from the_model
 ;
 
-select count_if(_ct_kept_id is null) as changes, min(case when _ct_kept_id is null then _change_seq end) as lowest_seq, max(case when _ct_kept_id is null then _change_seq end) as highest_seq, max(case when _ct_kept_id is null and _change_op = 'truncate' then _change_seq end) as truncate_seq, count(case when _ct_kept_id is null then _key_before end) as moves, count_if(_ct_overrules) as overruled, count_if(_ct_is_known) as known, count(_status) as kept_rows, sum(case when _status = 'rejected' then _copies else 0 end) as rejected, sum(case when _status = 'waiting' then _copies else 0 end) as waits from lake.dedup_feed__openedge_level_0__batch_20260131t120000000000_00000000
+select count_if(_ct_kept_id is null) as changes, min(case when _ct_kept_id is null then _change_seq end) as lowest_seq, max(case when _ct_kept_id is null then _change_seq end) as highest_seq, max(case when _ct_kept_id is null and _change_op = 'truncate' then _change_seq end) as truncate_seq, count(case when _ct_kept_id is null then _key_before end) as moves, count_if(_ct_overrules) as overruled, count_if(_ct_is_known) as known, count(_status) as kept_rows, sum(case when _status = 'rejected' then _equal_rows else 0 end) as rejected, sum(case when _status = 'waiting' then _equal_rows else 0 end) as waits from lake.dedup_feed__openedge_level_0__batch_20260131t120000000000_00000000
 ;
 
 insert into lake.dedup_feed__openedge_level_0__state (_mark, _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, _parts, _has_tracking, _partition_id, _recid)

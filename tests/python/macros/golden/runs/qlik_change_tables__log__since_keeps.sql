@@ -10,17 +10,17 @@ create table lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
     select * from the_model
 ;
 
-select count_if(_ct_is_accepted) as changes, min(case when _ct_is_accepted then _change_seq end) as lowest_seq, max(case when _ct_is_accepted then _change_seq end) as highest_seq, max(case when _ct_is_accepted and _change_op = 'truncate' then _change_seq end) as truncate_seq, count(case when _ct_is_accepted then _key_before end) as moves, 0 as overruled, 0 as known, count(_status) as kept_rows, sum(case when _status = 'rejected' then _copies else 0 end) as rejected, sum(case when _status = 'waiting' then _copies else 0 end) as waits, cast(unix_micros(least(max(_ct_last_arrival), min(_ct_waiting_since))) as string) as settled, count(_ct_waiting_since) as waiting from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
+select count_if(_ct_is_accepted) as changes, min(case when _ct_is_accepted then _change_seq end) as lowest_seq, max(case when _ct_is_accepted then _change_seq end) as highest_seq, max(case when _ct_is_accepted and _change_op = 'truncate' then _change_seq end) as truncate_seq, count(case when _ct_is_accepted then _key_before end) as moves, 0 as overruled, 0 as known, count(_status) as kept_rows, sum(case when _status = 'rejected' then _equal_rows else 0 end) as rejected, sum(case when _status = 'waiting' then _equal_rows else 0 end) as waits, cast(unix_micros(least(max(_ct_last_arrival), min(_ct_waiting_since))) as string) as settled, count(_ct_waiting_since) as waiting from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
 ;
 
-select count_if(_ct_has_news) as news, count_if(_ct_has_news and _ct_is_known) as revised, sum(case when _healed_at is null and _status = 'rejected' then _copies else 0 end) as rejected, sum(case when _healed_at is null and _status = 'waiting' then _copies else 0 end) as waiting from (select
+select count_if(_ct_has_news) as news, count_if(_ct_has_news and _ct_is_known) as revised, sum(case when _healed_at is null and _status = 'rejected' then _equal_rows else 0 end) as rejected, sum(case when _healed_at is null and _status = 'waiting' then _equal_rows else 0 end) as waiting from (select
         coalesce(met._mark, known._mark) as _mark,
         coalesce(known._batch_id, met._batch_id) as _batch_id,
         coalesce(known._raw_id, met._raw_id) as _raw_id,
         coalesce(met._status, known._status) as _status,
         coalesce(met._status_reason, known._status_reason) as _status_reason,
         coalesce(known._raw_row, met._raw_row) as _raw_row,
-        coalesce(met._copies, known._copies) as _copies,
+        coalesce(met._equal_rows, known._equal_rows) as _equal_rows,
         case
             when met._mark is not null then null
             when known._ct_is_healed then timestamp '2026-01-31 12:00:00.000000+00:00'
@@ -30,7 +30,7 @@ select count_if(_ct_has_news) as news, count_if(_ct_has_news and _ct_is_known) a
         case
             when known._mark is null then true
             when met._mark is null then known._ct_is_healed
-            else known._healed_at is not null or struct(met._status, met._status_reason, met._copies) <> struct(known._status, known._status_reason, known._copies)
+            else known._healed_at is not null or struct(met._status, met._status_reason, met._equal_rows) <> struct(known._status, known._status_reason, known._equal_rows)
         end as _ct_has_news
     from (
         select
@@ -40,7 +40,7 @@ select count_if(_ct_has_news) as news, count_if(_ct_has_news and _ct_is_known) a
             max(_status) as _status,
             max(_status_reason) as _status_reason,
             max(_raw_row) as _raw_row,
-            sum(_copies) as _copies
+            sum(_equal_rows) as _equal_rows
         from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
         where _ct_kept_id is not null
         group by _ct_kept_id
@@ -57,17 +57,17 @@ select count_if(_ct_has_news) as news, count_if(_ct_has_news and _ct_is_known) a
         on met._mark = known._mark)
 ;
 
-insert into lake.dedup_feed__qlik__state (_mark, _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _status, _status_reason, _raw_row, _copies, _healed_at)
+insert into lake.dedup_feed__qlik__state (_mark, _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _status, _status_reason, _raw_row, _equal_rows, _healed_at)
 select * from (
     select
         _mark,
-        _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, null as _status, null as _status_reason, null as _raw_row, null as _copies, null as _healed_at
+        _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, null as _status, null as _status_reason, null as _raw_row, null as _equal_rows, null as _healed_at
     from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
     where _ct_is_accepted
     union all
     select
         _mark,
-        null as _change_seq, null as _change_id, _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, _raw_id, null as _row_hash, null as _form, null as `order`, null as `it's`, null as `name with spaces`, null as amount, null as `at`, null as `local`, null as day, null as small, null as ratio, null as flag, null as bytes, _status, _status_reason, _raw_row, _copies, _healed_at
+        null as _change_seq, null as _change_id, _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, _raw_id, null as _row_hash, null as _form, null as `order`, null as `it's`, null as `name with spaces`, null as amount, null as `at`, null as `local`, null as day, null as small, null as ratio, null as flag, null as bytes, _status, _status_reason, _raw_row, _equal_rows, _healed_at
     from (
     select
         coalesce(met._mark, known._mark) as _mark,
@@ -76,7 +76,7 @@ select * from (
         coalesce(met._status, known._status) as _status,
         coalesce(met._status_reason, known._status_reason) as _status_reason,
         coalesce(known._raw_row, met._raw_row) as _raw_row,
-        coalesce(met._copies, known._copies) as _copies,
+        coalesce(met._equal_rows, known._equal_rows) as _equal_rows,
         case
             when met._mark is not null then null
             when known._ct_is_healed then timestamp '2026-01-31 12:00:00.000000+00:00'
@@ -86,7 +86,7 @@ select * from (
         case
             when known._mark is null then true
             when met._mark is null then known._ct_is_healed
-            else known._healed_at is not null or struct(met._status, met._status_reason, met._copies) <> struct(known._status, known._status_reason, known._copies)
+            else known._healed_at is not null or struct(met._status, met._status_reason, met._equal_rows) <> struct(known._status, known._status_reason, known._equal_rows)
         end as _ct_has_news
     from (
         select
@@ -96,7 +96,7 @@ select * from (
             max(_status) as _status,
             max(_status_reason) as _status_reason,
             max(_raw_row) as _raw_row,
-            sum(_copies) as _copies
+            sum(_equal_rows) as _equal_rows
         from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
         where _ct_kept_id is not null
         group by _ct_kept_id
@@ -116,7 +116,7 @@ select * from (
     union all
     select
         '{"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": "20260130T120000000000_00000001", "changes": 6, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000032", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "kept": {"rejected": 2, "waiting": 0}, "settled": "600", "edge": "2:3:4", "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' as _mark,
-        null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as `order`, null as `it's`, null as `name with spaces`, null as amount, null as `at`, null as `local`, null as day, null as small, null as ratio, null as flag, null as bytes, null as _status, null as _status_reason, null as _raw_row, null as _copies, null as _healed_at
+        null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as `order`, null as `it's`, null as `name with spaces`, null as amount, null as `at`, null as `local`, null as day, null as small, null as ratio, null as flag, null as bytes, null as _status, null as _status_reason, null as _raw_row, null as _equal_rows, null as _healed_at
 )
 where
     case

@@ -10,7 +10,7 @@ create table lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
     select * from the_model
 ;
 
-select count_if(_ct_is_accepted) as changes, min(case when _ct_is_accepted then _change_seq end) as lowest_seq, max(case when _ct_is_accepted then _change_seq end) as highest_seq, max(case when _ct_is_accepted and _change_op = 'truncate' then _change_seq end) as truncate_seq, count(case when _ct_is_accepted then _key_before end) as moves, 0 as overruled, 0 as known, count(_status) as kept_rows, sum(case when _status = 'rejected' then _copies else 0 end) as rejected, sum(case when _status = 'waiting' then _copies else 0 end) as waits, cast(unix_micros(least(max(_ct_last_arrival), min(_ct_waiting_since))) as string) as settled, count(_ct_waiting_since) as waiting from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
+select count_if(_ct_is_accepted) as changes, min(case when _ct_is_accepted then _change_seq end) as lowest_seq, max(case when _ct_is_accepted then _change_seq end) as highest_seq, max(case when _ct_is_accepted and _change_op = 'truncate' then _change_seq end) as truncate_seq, count(case when _ct_is_accepted then _key_before end) as moves, 0 as overruled, 0 as known, count(_status) as kept_rows, sum(case when _status = 'rejected' then _equal_rows else 0 end) as rejected, sum(case when _status = 'waiting' then _equal_rows else 0 end) as waits, cast(unix_micros(least(max(_ct_last_arrival), min(_ct_waiting_since))) as string) as settled, count(_ct_waiting_since) as waiting from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
 ;
 
 merge into lake.dedup_feed__qlik__state as target
