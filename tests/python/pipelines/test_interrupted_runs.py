@@ -106,8 +106,6 @@ class Lake:
         """Land a batch of the tables of random rows."""
         for name, rows in LANDED.items():
             self.raw.insert(f"{SCHEMA}_raw.{name}", [row.values for row in rows if row.batch == batch])
-        unusable = ("no sequence", "I", None, None, None, batch, *(None for _ in COLUMNS))
-        self.raw.insert(f"{SCHEMA}_raw.full", [unusable])
         self.landed = batch
 
     def reach(self, batch: int) -> None:
@@ -130,12 +128,6 @@ class Lake:
         for model in models:
             found, wanted = self.rows(model), expected(model, batch)
             assert found == wanted, f"{model}: missing {list(wanted - found)[:3]}, surplus {list(found - wanted)[:3]}"
-            if model == "dedup_feed__full":
-                kept = (
-                    f"select get_json_object(_raw_row, '$.batch'), _equal_rows, _healed_at from {SCHEMA}.{model}__state"
-                )
-                rows = self.raw.query(f"{kept} where startswith(_mark, 'kept:') and _status = 'rejected'")
-                assert sorted(rows) == [(str(number), 1, None) for number in range(1, batch + 1)]
 
     def busy(self) -> tuple[set[int], set[tuple[Any, ...]]]:
         """The sequences in the log of the table `busy`, each once, and its current rows."""
