@@ -5,7 +5,7 @@
     It has the columns of `kept_columns`:
 
     _status, _status_reason, _raw_row   as staging has them
-    _equal_rows      how many raw rows are equal to it
+    _equal_rows  how many raw rows are equal to it
     _healed_at   when a run found that it is neither rejected nor waiting any more; null while it is one of both. A run that reads
                  all raw rows also heals those that it does not find
     _batch_id    the run that met it first
