@@ -20,7 +20,7 @@ _PATIENCE = 600.0  # seconds for a statement to be reached
 _AN_HOUR = 3_600_000  # milliseconds, longer than any test waits
 _MARK = re.compile(r"('\{.*\}') as _mark")
 _NODE = re.compile(r'"node_id": "[^".]+\.[^".]+\.([^".]+)')
-_NO_MARK = re.compile(r"(cast\(null as string\)) as _mark")
+_NO_MARK = re.compile(r"(cast\(null as string\)|_ct_kept_id) as _mark")
 _REPLAYED = re.compile(r"(true|false) as _ct_is_replayed")
 
 
