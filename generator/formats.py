@@ -23,8 +23,6 @@ class Format:
     it never does."""
     chosen_by: Sequence[str] = ()
     """Settings that say which rows of a raw table are an entry's: two entries that differ in one are of two tables."""
-    counted: str = ""
-    """SQL for the staged rows that are rows of the raw table, where there are others: `raw_rows_accounted_for`."""
     rows: str = "raw row of {table}"
     """What a staging model has a row for."""
     columns_are_seen: bool = True
@@ -59,7 +57,6 @@ FORMATS: Mapping[str, Format] = {
     "openedge_cdc": Format(
         shared_by="tracking",
         chosen_by=("source_table_number",),
-        counted="not startswith(_raw_id, 'tracking/')",
         rows="change row of {table}, and per tracking row that has none",
         own_columns=("_parts", "_has_tracking"),
         own_keys={("key_from", "recid"): ("_partition_id", "_recid")},

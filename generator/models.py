@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
@@ -15,9 +14,10 @@ from .found import FoundTable, Trouble
 from .names import KINDS, literal, matches, model_name, safe_name
 from .plan import Plan, Wish
 from .project_files import Project
-from .yaml_files import YamlFile, in_one_line, insert, list_of, names, prose, scalar
+from .yaml_files import YamlFile, in_one_line, insert, list_of, prose
 
 _COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
+_TESTS_OF_LOGS = ("raw_rows_accounted_for", "accepted_changes_once")
 FOLDERS = {"stg": "staging", "dedup": "deduplicated", "current": "current", "history": "history"}
 """Kind of model -> its folder."""
 
@@ -72,6 +72,9 @@ class Models:
             self.sql[self._folder / FOLDERS[kind] / f"{model}.sql"] = f"{sql}\n"
         self._describe(model, self._properties_of(kind, model, entry))
 
+    def _named(self, kind: str, entry: CommentedMap) -> str:
+        return model_name(kind, self._wish.source, str(entry["name"]))
+
     def _call(self, kind: str, name: str, reads: Sequence[str]) -> str:
         source = self._wish.source
         if kind == "stg":
@@ -92,6 +95,8 @@ class Models:
             "history": f"One row per version of a key of {name}, with when and at which sequence it began and ended.",
         }[kind]
         properties = CommentedMap(name=model, description=prose(description))
+        if kind == "dedup":
+            properties["data_tests"] = CommentedSeq(f"change_tables.{test}" for test in _TESTS_OF_LOGS)
         key = own_key(self._wish.format, spec) or spec.get("key")
         if kind == "current" and key:
             properties["data_tests"] = CommentedSeq([_key_test(key)])
@@ -128,7 +133,6 @@ class Models:
         for entry in of_format:
             groups.setdefault(self._shared_table(entry, by_name), []).append(entry)
         for shared, group in groups.items():
-            unclaimed = ""
             new_here = [entry for entry in group if str(entry["name"]) in new]
             if shared and new_here and self._has_unclaimed(group):
                 unclaimed = f"unclaimed_{safe_name(source)}__{safe_name(shared)}"
@@ -139,7 +143,6 @@ class Models:
                     [literal(str(entry["name"])) for entry in new_here],
                     f"One row per row of {shared} that no entry of {source} stages, with the reason.",
                 )
-            self._test_accounts(group, new_here, unclaimed)
         for health, macro, kind, description in (
             (
                 "rejected_changes",
@@ -190,76 +193,6 @@ class Models:
         elif extended != text:
             self.sql[path] = extended
 
-    def _test_accounts(
-        self,
-        group: Sequence[CommentedMap],
-        new: Sequence[CommentedMap],
-        unclaimed: str,
-    ) -> None:
-        """The test that each raw row is accounted for: one an entry, or one for all entries of a shared raw table."""
-        for entry in [entry for entry in new if not self._is_tested_with_others(entry)]:
-            spec = spec_of(entry) or CommentedMap()
-            counted = self._format.counted if spec.get(self._format.shared_by) else ""
-            self._put_account(entry, [], counted, spec)
-        together = [entry for entry in group if self._is_tested_with_others(entry)]
-        if len(together) < len(group):
-            return  # raw rows of the others are in no model of these
-        if not [entry for entry in together if entry in new]:
-            return
-        tested = next((entry for entry in together if self._account_of(entry) is not None), together[0])
-        beside: list[Any] = [
-            CommentedMap(
-                staging=f"ref({literal(self._named('stg', entry))})", log=f"ref({literal(self._named('dedup', entry))})"
-            )
-            for entry in together
-            if entry is not tested and (entry in new or self._account_of(tested) is None)
-        ]
-        if unclaimed:
-            beside.append(f"ref({literal(unclaimed)})")
-        self._put_account(tested, beside, "", spec_of(tested) or CommentedMap())
-
-    def _is_tested_with_others(self, entry: CommentedMap) -> bool:
-        shared = self._format.shared_by
-        return bool(shared) and (shared == RAW_TABLE or not settings_of(entry).get(shared))
-
-    def _named(self, kind: str, entry: CommentedMap) -> str:
-        return model_name(kind, self._wish.source, str(entry["name"]))
-
-    def _account_of(self, entry: CommentedMap) -> CommentedMap | None:
-        """The arguments of the test on an entry's staging model."""
-        properties: Mapping[str, Any] = self._model(self._named("stg", entry)) or {}
-        for test in properties.get("data_tests") or ():
-            if isinstance(test, CommentedMap) and "change_tables.raw_rows_accounted_for" in test:
-                arguments = (test["change_tables.raw_rows_accounted_for"] or {}).get("arguments")
-                return arguments if isinstance(arguments, CommentedMap) else None
-        return None
-
-    def _put_account(self, entry: CommentedMap, beside: Sequence[Any], counted: str, spec: CommentedMap) -> None:
-        source = literal(self._wish.source)
-        arguments = self._account_of(entry)
-        properties = self._model(self._named("stg", entry))
-        if properties is None:
-            return  # it is described elsewhere, by a person
-        if arguments is None:
-            if "data_tests" in properties:
-                return
-            raw = [str(entry["name"]), *([str(spec["snapshot"])] if spec.get("snapshot") else [])]
-            arguments = CommentedMap(
-                raw=names(f"source({source}, {literal(name)})" for name in raw),
-                log=f"ref({literal(self._named('dedup', entry))})",
-            )
-            if counted:
-                arguments["counted"] = scalar(counted)
-            test = CommentedMap(arguments=arguments)
-            properties["data_tests"] = CommentedSeq([CommentedMap({"change_tables.raw_rows_accounted_for": test})])
-        there = [_as_text(item) for item in arguments.get("beside") or ()]
-        missing = [item for item in beside if _as_text(item) not in there]
-        if missing:
-            listed = arguments.setdefault("beside", CommentedSeq())
-            for item in missing:
-                insert(listed, len(listed), item)
-        self._models.is_changed = True
-
 
 def extend_list(text: str, begin: str, items: Sequence[str]) -> str | None:
     """The text of a model with further items at the end of the list of its call; null where there is no such call.
@@ -298,11 +231,3 @@ def _blanked(text: str) -> str:
 
 def _key_test(key: Sequence[str]) -> CommentedMap:
     return CommentedMap({"change_tables.one_row_per_key": CommentedMap(arguments=in_one_line({"key": list(key)}))})
-
-
-def _as_text(item: Any) -> str:
-    return (
-        str(item["staging"] if isinstance(item, Mapping) and "staging" in item else item)
-        .replace('"', "'")
-        .replace(" ", "")
-    )

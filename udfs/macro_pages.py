@@ -196,6 +196,13 @@ Two variables change what one run does, as in `dbt build --vars '{change_tables_
 |---|---|
 | `change_tables_rescan` | compares the logs with every raw row: see [rescan](operations.md#rescan) |
 | `change_tables_allow_loss` | lets a full refresh lose changes: see [full refresh and loss](operations.md#full-refresh-and-loss) |
+
+Two are for `vars` in `dbt_project.yml`:
+
+| variable | default | what it says |
+|---|---|---|
+| `change_tables_runs` | `change_table_runs` | the name of the [table of runs](runs.md). `false`: there is none |
+| `change_tables_runs_schema` | the target's schema | the schema of that table |
 """
 
 
@@ -308,7 +315,7 @@ They are put on models in a properties file, as `change_tables.<name>`."""
 
 _TESTS_TAIL = """### Where entries share a raw table
 
-They need one `raw_rows_accounted_for` together, on one of their staging models:
+On staging models they need one `raw_rows_accounted_for` together, on one of them:
 
 ```yaml
 - change_tables.raw_rows_accounted_for:

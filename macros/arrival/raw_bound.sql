@@ -18,6 +18,8 @@
     settled_before  how far the raw table had settled by the runs before; none where nothing had, by this arrival
     log         the table of the log; none where there is none
     read_at     the time of the run, as digits
+    landed_rows how many rows with an arrival had landed since the settled one, that one among them; of positions, after the
+                settled ones. None where they were not counted
 -#}
 {% macro raw_bound(spec, mark) %}
     {% set arrival = change_tables.arrival_column(spec) %}
@@ -73,6 +75,7 @@
         'settled_before': settled_before,
         'log': change_tables.state_relation(this) if mark is not none else none,
         'read_at': run_started_at.strftime('%Y%m%d%H%M%S%f'),
+        'landed_rows': landed.get('rows') if reads_on or is_positions else none,
     } %}
     {% set natural = change_tables.natural_arrival(spec) %}
     {% if natural and natural.record and not (arrival and arrival.kind == 'positions') %}
@@ -91,6 +94,7 @@
     settled_rows      `rows` of the arrival `settled`. Where it is that of the mark (`edge`), no other rows have landed there since
                       these were read, and they need not be read again
     unplaced          whether there are rows without an arrival, which are read every time
+    rows              how many of the rows have an arrival
     lowest_seq        the lowest sequence of all these rows; none where no row has one
     lowest_seq_above  the same without the rows at `settled`
 
@@ -118,11 +122,11 @@
     {% set sequence = sequence_of_format(spec) if sequence_of_format else 'cast(null as string)' %}
     {% set row = run_query(
         "select " ~ change_tables.arrival_as_text("max(_ct_arrival)", arrival) ~ " as edge, max_by(_ct_rows, _ct_arrival) as edge_rows,"
-        ~ " count_if(_ct_arrival is null) as unplaced,"
+        ~ " count_if(_ct_arrival is null) as unplaced, sum(case when _ct_arrival is not null then _ct_number end) as landed_rows,"
         ~ " max(case when _ct_is_settled then _ct_rows end) as settled_rows, min(_ct_lowest_seq) as lowest_seq,"
         ~ " min(case when not coalesce(_ct_is_settled, false) then _ct_lowest_seq end) as lowest_seq_above"
         ~ " from (select _ct_arrival, _ct_arrival = " ~ change_tables.arrival_literal(arrival, from) ~ " as _ct_is_settled,"
-        ~ " concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_rows, min(_ct_sequence) as _ct_lowest_seq"
+        ~ " count(*) as _ct_number, concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_rows, min(_ct_sequence) as _ct_lowest_seq"
         ~ " from (select " ~ name ~ " as _ct_arrival, " ~ sequence ~ " as _ct_sequence, " ~ change_tables.hash_of(hashed) ~ " as _ct_hash from "
         ~ spec.relation ~ " where " ~ change_tables.arrived_since(arrival, from, 0) ~ ") group by _ct_arrival)"
     ).rows[0] %}
@@ -130,6 +134,7 @@
         'edge': none if row['edge'] is none else {'arrival': row['edge'], 'rows': row['edge_rows']},
         'settled_rows': row['settled_rows'],
         'unplaced': row['unplaced'] | int > 0,
+        'rows': row['landed_rows'] | int(0),
     } %}
     {% if sequence_of_format %}
         {% do landed.update({'lowest_seq': row['lowest_seq'], 'lowest_seq_above': row['lowest_seq_above']}) %}
@@ -142,6 +147,7 @@
     edge        how far rows have landed: a list of {group: [value…], position: [number…], is_whole}, as `settled` is. Groups
                 without new rows are in it as they are in `settled`
     unplaced    whether there are rows without a position, which are read every time
+    rows        how many rows with a position are not among the settled ones
 
     Stops the run where two different records have landed at one position that can have only one (see `_refuse_two_records`).
 -#}
@@ -151,6 +157,7 @@
     {% set since = change_tables.positions_since(arrival, settled, 0) if settled else 'true' %}
     {% set positions = {} %}
     {% set unplaced = [] %}
+    {% set numbers = [0] %}
     {% for known in settled or [] %}
         {% do positions.update({tojson(known.group): known}) %}
     {% endfor %}
@@ -162,8 +169,9 @@
             {% set landed = "select " ~ groups ~ ", _ct_position, count(*) as _ct_copies from (" ~ landed ~ ") group by " ~ groups ~ ", _ct_position" %}
         {% endif %}
         {% set rows = run_query(
-            "select " ~ texts | join(', ') ~ ", _ct_copies, _ct_unplaced from (select " ~ groups ~ ", max(_ct_position) as _ct_last,"
-            ~ " max(case when _ct_position is not null then _ct_copies end) as _ct_copies, count_if(_ct_position is null) as _ct_unplaced from ("
+            "select " ~ texts | join(', ') ~ ", _ct_copies, _ct_unplaced, _ct_number from (select " ~ groups ~ ", max(_ct_position) as _ct_last,"
+            ~ " max(case when _ct_position is not null then _ct_copies end) as _ct_copies, count_if(_ct_position is null) as _ct_unplaced,"
+            ~ " sum(case when _ct_position is not null then _ct_copies end) as _ct_number from ("
             ~ landed ~ ") group by " ~ groups ~ ")"
         ).rows %}
         {% for row in rows %}
@@ -171,6 +179,7 @@
                 {% do unplaced.append(row) %}
             {% endif %}
             {% if row['_ct_copies'] is not none %}
+                {% do numbers.append(row['_ct_number'] | int) %}
                 {% set group = change_tables.group_of_position(row, arrival) %}
                 {% do positions.update({
                     tojson(group): {'group': group, 'position': change_tables.position_in_group(row, arrival), 'is_whole': true}
@@ -185,7 +194,7 @@
     {% for name in positions | sort(case_sensitive=true) %}
         {% do sorted.append(positions[name]) %}
     {% endfor %}
-    {% do return({'edge': sorted, 'unplaced': unplaced | length > 0}) %}
+    {% do return({'edge': sorted, 'unplaced': unplaced | length > 0, 'rows': numbers | sum}) %}
 {% endmacro %}
 
 

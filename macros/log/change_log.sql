@@ -16,6 +16,7 @@
     {%- set number_of_marks = run.marks -%}
     {%- set is_written = false -%}
     {%- set is_shown = true -%}
+    {%- set facts = none -%}
     {%- if run.run == 'empty' -%}
         {%- set is_shown = change_tables.make_empty_table(view, state, sql, anew=true) -%}
         {%- set mark = none -%}
@@ -26,7 +27,10 @@
         {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
     {%- else -%}
         {%- do change_tables.prepare_session() -%}
-        {%- set settled_at = none if run.run == 'since' else change_tables.look_how_far_it_settled(spec, run) -%}
+        {%- set settled_at = none -%}
+        {%- if run.run != 'since' -%}
+            {%- set settled_at = change_tables.with_settled_rows(spec, run, change_tables.look_how_far_it_settled(spec, run)) -%}
+        {%- endif -%}
         {%- if run.run == 'first' -%}
             {%- do change_tables.refuse_unseen_table(state) -%}
             {%- do change_tables._refuse_loss(spec, state) -%}
@@ -36,7 +40,8 @@
             {%- endcall -%}
             {%- set found = change_tables.probe_changes(spec, run, state) -%}
             {%- do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) -%}
-            {%- set mark = change_tables.log_mark(spec, run, batch, found, settled_at) -%}
+            {%- set facts = change_tables.facts_of_log(spec, run, found, settled_at) -%}
+            {%- set mark = dict(change_tables.log_mark(spec, run, batch, found, settled_at), facts=facts) -%}
             {%- call statement('mark') -%}
                 {{ change_tables.first_mark(state, mark, found.changes + found.kept_rows) }}
             {%- endcall -%}
@@ -63,7 +68,7 @@
                 {%- endif -%}
             {%- else -%}
                 {%- set found = change_tables.probe_changes(spec, run, new_changes) -%}
-                {%- set settled_at = change_tables.settled_by_batch(run, new_changes, found) -%}
+                {%- set settled_at = change_tables.with_settled_rows(spec, run, change_tables.settled_by_batch(run, new_changes, found)) -%}
                 {%- if found.changes > 0 and not found.lowest_seq > run.mark_before.highest_seq -%}
                     {%- set found = change_tables.compare_with_log(spec, state, new_changes, found) -%}
                 {%- endif -%}
@@ -79,9 +84,12 @@
                 {%- set found = change_tables.compare_with_kept(state, new_changes, run, found) -%}
                 {%- set mark = change_tables.log_mark(spec, run, batch, found, settled_at) -%}
             {%- endif -%}
-            {%- if mark == run.mark_before and not found.keeps -%}
+            {%- if dict(mark, facts=run.mark_before.facts) == run.mark_before and not found.keeps -%}
+                {%- set mark = run.mark_before -%}
                 {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
             {%- else -%}
+                {%- set facts = change_tables.facts_of_log(spec, run, found, settled_at) -%}
+                {%- set mark = dict(mark, facts=facts) -%}
                 {%- set adds_only = found.changes > 0 and found.known == 0 and not found.revises_kept and run.marks < change_tables.most_marks() -%}
                 {%- set number_of_marks = run.marks + 1 if adds_only else 1 -%}
                 {#- to insert touches no file that is there -#}
@@ -103,6 +111,8 @@
             {%- do adapter.drop_relation(new_changes) -%}
         {%- endif -%}
     {%- endif -%}
+
+    {%- do change_tables.say_facts(spec, run, mark, facts) -%}
 
     {%- if is_shown -%}
         {%- do change_tables.ensure_state_view(view, state, spec, change_tables.log_view_columns(spec), '_mark is null', mark, number_of_marks, is_written) -%}

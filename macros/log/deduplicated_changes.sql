@@ -29,17 +29,15 @@
             'arrival': bound.arrival,
             'settled_before': bound.settled_before,
             'snapshot': bound.snapshot,
+            'landed_rows': bound.landed_rows,
             'rereads': change_tables.rereads_kept_rows(spec, mark, bound.is_late),
         } -%}
-        {#- rows that are no change also say how far the raw table has settled -#}
+        {#- then every raw row is taken: it says how far the raw table has settled, and counts in what the run says of itself -#}
         {%- set with_others = run.run in ['since', 'nothing new'] -%}
         {#- rows that are no change are each for themselves, also where a change has the same position -#}
         {%- set same_change = '_change_seq, ' ~ ('coalesce(_change_id, _raw_id), _change_id is null' if with_others else 'coalesce(_ct_kept_id, _change_id)') -%}
         {#- of changes that the log may have to give up -#}
         {%- set withdraws = run.run != 'first' and change_tables.withdraws_changes(spec) -%}
-        {#- every raw row that was read, where one of them may have been kept -#}
-        {%- set takes_all = with_others and run.rereads -%}
-        {%- set is_taken = 'true' if takes_all else ("not _status <=> 'merged'" if with_others else "_status = 'accepted' or (" ~ change_tables.is_to_be_kept(spec, bound) ~ ")") -%}
         {%- set rank -%}
             struct({{ change_tables.content_text(spec) }}, {{ change_tables.header_columns(spec) | join(', ') }}, _ct_place)
         {%- endset -%}
@@ -56,8 +54,8 @@ delivered as (
         {#- of a delete or a truncate the other columns do not count #}
         if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), {{ change_tables.hash_of([{'name': '_change_op', 'data_type': 'string'}] + change_tables.content_columns(spec)) }}) as _ct_content_hash
     from staged
-    {%- if not takes_all %}
-    where {{ is_taken }}
+    {%- if not with_others %}
+    where _status = 'accepted' or ({{ change_tables.is_to_be_kept(spec, bound) }})
     {%- endif %}
 
 ),
@@ -125,7 +123,7 @@ changes as (
         {{ change_tables.is_withdrawal() }} and {{ '(' ~ counts ~ ')' if with_others else '_ct_place = _ct_last_withdrawal' }} as _ct_withdraws,
         {%- endif %}
         {%- if with_others %}
-        _status <=> 'accepted'{{ ' and (' ~ counts ~ ')' if takes_all }} as _ct_is_accepted,
+        _status <=> 'accepted' and ({{ counts }}) as _ct_is_accepted,
         _ct_last_arrival,
         _ct_waiting_since,
         {%- endif %}
@@ -133,8 +131,13 @@ changes as (
         {%- if run.run != 'first' %}
         _ct_kept_id,
         {%- endif %}
+        {%- if with_others %}
+        _status,
+        _status_reason,
+        {%- else %}
         case when _ct_kept_id is not null then _status end as _status,
         case when _ct_kept_id is not null then _status_reason end as _status_reason,
+        {%- endif %}
         case when _ct_kept_id is not null then _raw_row end as _raw_row,
         {#- a run that reads on has each copy of a kept row #}
         {{ 'cast(1 as bigint)' if with_others else 'case when _ct_kept_id is not null then _ct_copies end' }} as _equal_rows
@@ -142,8 +145,8 @@ changes as (
         cast(null as timestamp) as _healed_at
         {%- endif %}
     from compared
-    {%- if not takes_all %}
-    where {{ counts }}{{ ' or _ct_kept_id is not null' if with_others }}
+    {%- if not with_others %}
+    where {{ counts }}
     {%- endif %}
 
 )

@@ -10,9 +10,14 @@
                  all raw rows also heals those that it does not find
     _batch_id    the run that met it first
 
-    The mark has in `kept` how many raw rows are kept as rejected and as waiting, healed ones not counted. A run that meets none,
-    and can heal none, asks nothing and writes nothing of them.
+    The mark has in `kept` how many raw rows are kept as rejected and as waiting, healed ones not counted, and in `waiting_since` the
+    run that met the oldest one that waits. A run that meets none, and can heal none, asks nothing and writes nothing of them.
 -#}
+
+{% macro nothing_kept() %}
+    {% do return({'rejected': 0, 'waiting': 0, 'waiting_since': none}) %}
+{% endmacro %}
+
 
 {#- Adds the columns of kept rows to a log that lacks them. What is to be done is seen by the table. -#}
 {% macro add_kept_columns(spec, state) %}
@@ -86,7 +91,7 @@ end
     it settles. A rejected one only by `lookback`, or as part of a change of which more has landed.
 -#}
 {% macro rereads_kept_rows(spec, mark, is_late) %}
-    {% set kept = mark.kept if mark and mark.kept else {'rejected': 0, 'waiting': 0} %}
+    {% set kept = mark.kept if mark and mark.kept else change_tables.nothing_kept() %}
     {% set judges_together = change_tables.format_of(spec.format).landed_sequence is not none or change_tables.withdraws_changes(spec) %}
     {% do return(kept.waiting > 0 or (kept.rejected > 0 and (spec.lookback != 0 or (is_late and judges_together)))) %}
 {% endmacro %}
@@ -94,7 +99,7 @@ end
 
 {#- What was found, with what it means for the rows that the log has kept. Asked only where there can be news. -#}
 {% macro compare_with_kept(state, new_changes, run, found) %}
-    {% set kept_before = run.mark_before.kept or {'rejected': 0, 'waiting': 0} %}
+    {% set kept_before = run.mark_before.kept or change_tables.nothing_kept() %}
     {% set holds = kept_before.rejected + kept_before.waiting > 0 %}
     {% if found.kept_rows == 0 and not (holds and (run.run == 'everything' or run.rereads or run.snapshot)) %}
         {% do return(dict(found, kept=kept_before, keeps=false, revises_kept=false)) %}
@@ -102,11 +107,12 @@ end
     {% set row = run_query(
         "select count_if(_ct_has_news) as news, count_if(_ct_has_news and _ct_is_known) as revised,"
         ~ " sum(case when _healed_at is null and _status = 'rejected' then _equal_rows else 0 end) as rejected,"
-        ~ " sum(case when _healed_at is null and _status = 'waiting' then _equal_rows else 0 end) as waiting"
+        ~ " sum(case when _healed_at is null and _status = 'waiting' then _equal_rows else 0 end) as waiting,"
+        ~ " min(case when _healed_at is null and _status = 'waiting' then _batch_id end) as waiting_since"
         ~ " from (" ~ change_tables.kept_rows_of_run(state, new_changes, run) ~ ")"
     ).rows[0] %}
     {% do return(dict(
-        found, kept={'rejected': row['rejected'] | int(0), 'waiting': row['waiting'] | int(0)},
+        found, kept={'rejected': row['rejected'] | int(0), 'waiting': row['waiting'] | int(0), 'waiting_since': row['waiting_since']},
         keeps=row['news'] | int > 0, revises_kept=row['revised'] | int > 0
     )) %}
 {% endmacro %}

@@ -3,7 +3,7 @@
     (truncate or load), the highest that it holds, the loads that ended keys, whether keys have moved, the load it holds, what
     has settled of the raw table by which arrival and what had landed there (see `_landed_edge`), and the last run after which
     states must be built anew, because a change was withdrawn, or a key before was overruled, and with it the move. Then
-    what was declared, and the form of the log (see `spec_in_form`). `extends` is the batch before the last one, where all that the
+    what was declared, and the form of the log (see `spec_in_form`). `settled_rows` is how many raw rows have settled (see `settled_rows`). `extends` is the batch before the last one, where all that the
     last one took in comes after all that was there: a state of that batch has no late events, unless rows move. `changes` is how many
     changes it has taken in or revised, and `marks_rows` whether the table has deletion vectors since (see `mark_rows_of_large_table`).
 -#}
@@ -40,6 +40,7 @@
         'arrival': change_tables.arrival_in_mark(run.arrival),
         'kept': found.kept,
         'settled': settled_at.arrival,
+        'settled_rows': settled_at.rows,
         'edge': settled_at.edge,
         'key': spec.key,
         'order': change_tables.settings_of_order(spec),

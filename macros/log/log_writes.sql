@@ -34,7 +34,8 @@ where
 {%- set withdraws = change_tables.withdraws_changes(spec) -%}
 {#- files that only have changes and kept rows are left out where no kept row is written -#}
 {%- set is_no_change = 'target._mark is not null' if found.keeps else change_tables.is_mark('target.') -%}
-{%- set source_is_mark = change_tables.is_mark('source.') if found.keeps else 'source._mark is not null' -%}
+{#- never null: Delta asks it of rows that match nothing, and the guard after it would stop the merge at a kept row -#}
+{%- set source_is_mark = 'source._mark is not null' ~ (' and ' ~ change_tables.is_mark('source.') if found.keeps) -%}
 merge into {{ state }} as target
 using (
     {{ change_tables._changes_with_mark(spec, state, new_changes, run, mark, found, withdraws) }}

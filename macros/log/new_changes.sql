@@ -1,6 +1,6 @@
 {#-
-    What the mark and the merge need to know of a set of changes; `known` counts those that the log may hold, none before
-    `compare_with_log` has counted them. In a first run the set is the log itself.
+    What the mark and the merge need to know of a set of changes; `known` counts those that the log may hold, and `revised` those that
+    it holds otherwise, none before `compare_with_log` has counted them. In a first run the set is the log itself.
 
     Where a run reads on from where the runs before have settled, rows that are no changes say how far the raw table has settled
     (`settled`), and whether rows wait (`waiting`).
@@ -14,26 +14,47 @@
     {% else %}
         {% set is_change = '(_ct_kept_id is null or _ct_withdraws)' if change_tables.withdraws_changes(spec) else '_ct_kept_id is null' %}
     {% endif %}
+    {% set is_kept_row = '_mark is not null' if run.run == 'first' else '_ct_kept_id is not null' %}
+    {#- first one row a verdict and report, since the run says how many there were of each -#}
     {% set row = run_query(
-        "select count_if(" ~ is_change ~ ") as changes,"
+        "select sum(changes) as changes, min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq, max(truncate_seq) as truncate_seq,"
+        ~ " sum(moves) as moves, sum(overruled) as overruled, sum(known) as known,"
+        ~ " unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at,"
+        ~ " to_json(collect_list(struct(status, code, report, raw_rows, changes, conflicts, kept_rows, kept_raw_rows))) as verdicts"
+        ~ (", " ~ change_tables.settled_columns(run.arrival) if reads_on else "")
+        ~ " from (select _status as status,"
+        ~ " case when not _status <=> 'accepted' then substring_index(_status_reason, ':', 1) end as code,"
+        ~ " case when " ~ is_change ~ " then substring_index(_report, ':', 1) end as report,"
+        ~ " sum(_equal_rows) as raw_rows, count_if(" ~ is_change ~ ") as changes, count_if(" ~ is_change ~ " and _is_conflicting) as conflicts,"
         ~ " min(case when " ~ is_change ~ " then _change_seq end) as lowest_seq,"
         ~ " max(case when " ~ is_change ~ " then _change_seq end) as highest_seq,"
         ~ " max(case when " ~ is_change ~ " and _change_op = 'truncate' then _change_seq end) as truncate_seq,"
+        ~ " min(case when " ~ is_change ~ " then _changed_at end) as first_changed_at,"
+        ~ " max(case when " ~ is_change ~ " then _changed_at end) as last_changed_at,"
         ~ " count(case when " ~ is_change ~ " then _key_before end) as moves,"
         ~ (" count_if(_ct_overrules) as overruled, count_if(_ct_is_known)" if run.run == 'everything' else " 0 as overruled, 0") ~ " as known,"
-        ~ " count(_status) as kept_rows, sum(case when _status = 'rejected' then _equal_rows else 0 end) as rejected,"
-        ~ " sum(case when _status = 'waiting' then _equal_rows else 0 end) as waits"
-        ~ (", " ~ change_tables.settled_columns(run.arrival) if reads_on else "")
-        ~ " from " ~ changes
+        ~ " count_if(" ~ is_kept_row ~ ") as kept_rows, sum(case when " ~ is_kept_row ~ " then _equal_rows else 0 end) as kept_raw_rows"
+        ~ (", max(_ct_last_arrival) as _ct_last_arrival" if reads_on and run.arrival.kind != 'positions' else "")
+        ~ (", min(_ct_waiting_since) as _ct_waiting_since" if reads_on else "")
+        ~ " from " ~ changes ~ " group by all)"
     ).rows[0] %}
+    {% set verdicts = fromjson(row['verdicts'] or '[]') %}
+    {% set kept = change_tables.nothing_kept() %}
+    {% for verdict in verdicts if verdict.kept_rows > 0 %}
+        {% do kept.update({verdict.status: kept[verdict.status] + verdict.kept_raw_rows}) %}
+    {% endfor %}
+    {% if kept.waiting > 0 %}
+        {% do kept.update({'waiting_since': change_tables.batch_id()}) %}
+    {% endif %}
     {% do return({
-        'changes': row['changes'] | int, 'known': row['known'] | int,
+        'changes': row['changes'] | int(0), 'known': row['known'] | int(0), 'revised': row['known'] | int(0),
         'lowest_seq': row['lowest_seq'], 'highest_seq': row['highest_seq'],
-        'truncate_seq': row['truncate_seq'] or '', 'moves': row['moves'] | int > 0,
-        'overruled': row['overruled'] | int > 0, 'is_change': is_change,
-        'kept_rows': row['kept_rows'] | int, 'kept': {'rejected': row['rejected'] | int(0), 'waiting': row['waits'] | int(0)},
+        'truncate_seq': row['truncate_seq'] or '', 'moves': row['moves'] | int(0) > 0,
+        'overruled': row['overruled'] | int(0) > 0, 'is_change': is_change,
+        'kept_rows': verdicts | sum(attribute='kept_rows'), 'kept': kept,
         'keeps': false, 'revises_kept': false,
-        'settled': row['settled'] if reads_on else none, 'waiting': (row['waiting'] | int) > 0 if reads_on else none,
+        'settled': row['settled'] if reads_on else none, 'waiting': (row['waiting'] | int(0)) > 0 if reads_on else none,
+        'facts': change_tables.facts_of_run(run, row, verdicts),
     }) %}
 {% endmacro %}
 
@@ -44,7 +65,7 @@
 -#}
 {% macro compare_with_log(spec, log, new_changes, found) %}
     {% set row = run_query(
-        "select count_if(target._change_id is null or (" ~ change_tables.revises(spec) ~ ")) as new_changes,"
+        "select count_if(target._change_id is null) as new_changes, count_if(" ~ change_tables.revises(spec) ~ ") as revised,"
         ~ " count(target._change_id) as known,"
         ~ " count_if((" ~ change_tables.overrules_key_before(spec) ~ ") or (" ~ change_tables.overrules_row(spec) ~ ")) as overruled"
         ~ " from (select * from " ~ new_changes ~ " where " ~ found.is_change ~ ") as source left join " ~ log ~ " as target"
@@ -52,7 +73,8 @@
         ~ " and target._change_seq between " ~ change_tables.text_literal(found.lowest_seq or '') ~ " and " ~ change_tables.text_literal(found.highest_seq or '')
     ).rows[0] %}
     {% do return(dict(
-        found, changes=row['new_changes'] | int, known=row['known'] | int, overruled=row['overruled'] | int > 0
+        found, changes=row['new_changes'] | int + row['revised'] | int, known=row['known'] | int, revised=row['revised'] | int,
+        overruled=row['overruled'] | int > 0
     )) %}
 {% endmacro %}
 
@@ -76,7 +98,7 @@
         {% do return(found) %}
     {% endif %}
     {% do return(dict(
-        found, changes=found.changes + withdrawn, known=found.known + withdrawn, overruled=true,
+        found, changes=found.changes + withdrawn, known=found.known + withdrawn, revised=found.revised + withdrawn, overruled=true,
         lowest_seq=[found.lowest_seq or row['lowest_seq'], row['lowest_seq']] | min(case_sensitive=true),
         highest_seq=[found.highest_seq or row['highest_seq'], row['highest_seq']] | max(case_sensitive=true)
     )) %}

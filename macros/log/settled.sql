@@ -33,6 +33,43 @@
 {% endmacro %}
 
 
+{#-
+    The same with `rows`: how many raw rows have settled, so that none of them is read again. Rows at the settled arrival itself are
+    not among them. Where there is no arrival, how many raw rows there are. `all_rows` are these as well, where a run reads everything.
+
+    A run that reads on adds what its look found (see `raw_bound`). It asks only where rows wait, or where more have landed meanwhile.
+-#}
+{% macro with_settled_rows(spec, run, settled_at) %}
+    {% if run.run == 'since' %}
+        {% set before = run.mark_before.settled_rows %}
+        {% set has_all = run.landed_rows is not none and run.edge %}
+        {% if before is none or settled_at.arrival == run.settled_before %}
+            {% do return(dict(settled_at, rows=before)) %}
+        {% elif run.arrival.kind == 'positions' and has_all and settled_at.arrival == run.edge %}
+            {% do return(dict(settled_at, rows=before + run.landed_rows)) %}
+        {% elif run.arrival.kind != 'positions' and has_all and settled_at.arrival == run.edge.arrival %}
+            {% do return(dict(settled_at, rows=before + run.landed_rows - run.edge.rows.split(':')[0] | int)) %}
+        {% endif %}
+        {% set condition = change_tables.has_settled(run.arrival, settled_at.arrival) ~ ' and not ' ~ change_tables.has_settled(run.arrival, run.settled_before) %}
+        {% do return(dict(settled_at, rows=before + run_query('select count(*) from ' ~ spec.relation ~ ' where ' ~ condition).rows[0][0] | int)) %}
+    {% endif %}
+    {% set condition = change_tables.has_settled(run.arrival, settled_at.arrival) if run.arrival else 'true' %}
+    {% set row = run_query('select count_if(' ~ condition ~ ') as settled_rows, count(*) as all_rows from ' ~ spec.relation).rows[0] %}
+    {% do return(dict(settled_at, rows=row['settled_rows'] | int, all_rows=row['all_rows'] | int)) %}
+{% endmacro %}
+
+
+{#- Whether a raw row has settled: SQL over the raw table. -#}
+{% macro has_settled(arrival, settled) %}
+    {% if not settled %}
+        {% do return('false') %}
+    {% elif arrival.kind == 'positions' %}
+        {% do return('not ' ~ change_tables.positions_since(arrival, settled, 0)) %}
+    {% endif %}
+    {% do return('not ' ~ change_tables.arrived_since(arrival, settled, 0)) %}
+{% endmacro %}
+
+
 {#- Up to where the rows of a run have settled, as text, and how many wait. Positions settle group by group: see `_first_waiting`. -#}
 {% macro settled_columns(arrival) %}
     {% set settled = 'cast(null as string)' %}

@@ -10,6 +10,7 @@
             {% do nodes.append(node) %}
             {% do mistakes.extend(change_tables.table_spec_mistakes(node)) %}
         {% endfor %}
+        {% do mistakes.extend(change_tables.mistakes_of_runs()) %}
         {% if nodes %}
             {% do mistakes.extend(change_tables.session_mistakes(specs_are_right=not mistakes)) %}
         {% endif %}

@@ -11,7 +11,7 @@
 
 
 {#- The version of this package: that of `dbt_project.yml`, which macros cannot read, and of `udfs/version.py`. -#}
-{% macro _package_version() %}
+{% macro version_of_package() %}
     {% do return('0.1.0') %}
 {% endmacro %}
 
@@ -28,7 +28,7 @@
     it among its settings. A server that says none is another one: see `function_mistakes`.
 -#}
 {% macro _version_mistakes(found) %}
-    {% set package, server = change_tables._package_version(), found.get('spark.change_tables.version') %}
+    {% set package, server = change_tables.version_of_package(), found.get('spark.change_tables.version') %}
     {% if server and change_tables._compatible_part(server) != change_tables._compatible_part(package) %}
         {% do return([
             "change_tables: the package is version " ~ package ~ ", and the server has the functions of version " ~ server

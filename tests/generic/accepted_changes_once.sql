@@ -3,9 +3,19 @@
     log has more than once. A log may have changes that the raw table no longer has. If raw_rows_accounted_for is given the
     log, it proves the same without staging the rows again.
 
+    Without `staging` nothing is staged: fails for every change that the log has more than once.
+
     staging   the relation of the table's staging model
 -#}
-{% test accepted_changes_once(model, staging) %}
+{% test accepted_changes_once(model, staging=none) %}
+{%- if staging is none -%}
+select
+    _change_id,
+    concat(count(*), ' times in the log') as mistake
+from {{ model }}
+group by _change_id
+having count(*) > 1
+{%- else -%}
 -- rows of both go through one aggregate, which reads each once
 with all_changes as (
 
@@ -38,4 +48,5 @@ select
     if(times > 1, concat(times, ' times in the log'), 'not in the log') as mistake
 from compared
 where times > 1 or is_accepted and (times = 0 or _change_id is null)
+{%- endif %}
 {% endtest %}

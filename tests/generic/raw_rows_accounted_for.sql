@@ -1,5 +1,5 @@
 {#-
-    For a staging model. Fails when it does not have as many rows as the raw tables, or when a row is misjudged: its status
+    For a staging model: fails when it does not have as many rows as the raw tables, or when a row is misjudged: its status
     is not one of the five, it is accepted and has a reason or a raw row, or it is not accepted and lacks one of them.
 
     With `log` it also proves what reason_codes_known and accepted_changes_once prove, and stages the rows once for all of
@@ -10,8 +10,16 @@
              counted; those of a mapping {staging, log} are checked as well, and compared with that log
     log      the deduplicated model of the table
     counted  SQL for the rows of the model that are rows of `raw`, where it has others, too; none: all of them
+
+    For a deduplicated model, without `raw`: fails when the raw table does not have as many settled rows as were counted when they
+    settled. Nothing is staged.
+
+    may_be_purged   whether it may have fewer
 -#}
-{% test raw_rows_accounted_for(model, raw, beside=[], log=none, counted=none) %}
+{% test raw_rows_accounted_for(model, raw=none, beside=[], log=none, counted=none, may_be_purged=false) %}
+{%- if raw is none -%}
+{{ change_tables.settled_rows_accounted_for(model, may_be_purged) }}
+{%- else -%}
 {%- set judged = [{'staging': model, 'log': log, 'counted': counted}] + beside | selectattr('staging', 'defined') | list -%}
 {%- set logged = judged | selectattr('log') | list -%}
 -- rows of all kinds go through one aggregate: joins would stage the rows once a join
@@ -102,4 +110,5 @@ where
     or changes_not_in_log > 0
     or changes_twice_in_log > 0
     {%- endif %}
+{%- endif -%}
 {% endtest %}

@@ -70,14 +70,12 @@ version: 2
 models:
   - name: stg_shop__orders
     description: One row per row of the change table of orders, and per row of its full load; `_status` says what became of it.
-    data_tests:
-      - change_tables.raw_rows_accounted_for:
-          arguments:
-            raw: ["source('shop', 'orders')", "source('shop', 'orders_full')"]
-            log: ref('dedup_shop__orders')
 
   - name: dedup_shop__orders
     description: One row per change of orders, however often it was delivered.
+    data_tests:
+      - change_tables.raw_rows_accounted_for
+      - change_tables.accepted_changes_once
 
   - name: current_shop__orders
     description: One row per living key of orders; keys that have ended are not in it.
@@ -494,27 +492,8 @@ def plan_of_found(
     return plan
 
 
-def accounts_of(project: Path) -> dict[str, Any]:
-    """Model -> the arguments of its test of raw rows."""
-    return {
-        model["name"]: test["change_tables.raw_rows_accounted_for"]["arguments"]
-        for model in yaml.safe_load(texts(project)["shop/_shop__models.yml"])["models"]
-        for test in model.get("data_tests", ())
-        if "change_tables.raw_rows_accounted_for" in test
-    }
-
-
-def test_entries_of_one_raw_table_have_one_test_together_and_a_model_of_unclaimed_rows(project: Path) -> None:
+def test_entries_of_one_raw_table_have_a_model_of_unclaimed_rows(project: Path) -> None:
     plan_of_found(project, found_of("A", "B"), "goldengate_trail")
-    expected = {
-        "raw": ["source('shop', 'A')"],
-        "log": "ref('dedup_shop__a')",
-        "beside": [
-            {"staging": "ref('stg_shop__b')", "log": "ref('dedup_shop__b')"},
-            "ref('unclaimed_shop__trail')",
-        ],
-    }
-    assert accounts_of(project) == {"stg_shop__a": expected}
     unclaimed = texts(project)["shop/health/unclaimed_shop__trail.sql"]
     assert unclaimed == "{{ change_tables.unclaimed_rows('shop', [\n    'A',\n    'B',\n]) }}\n"
     sources = texts(project)["shop/_shop__sources.yml"]
@@ -523,8 +502,6 @@ def test_entries_of_one_raw_table_have_one_test_together_and_a_model_of_unclaime
     before = texts(project)
     plan = plan_of_found(project, found_of("A", "B", "C"), "goldengate_trail")
     assert plan.new == ["C"]
-    expected["beside"].append({"staging": "ref('stg_shop__c')", "log": "ref('dedup_shop__c')"})  # type: ignore[attr-defined]  # it is a list
-    assert accounts_of(project) == {"stg_shop__a": expected}
     assert [line for line in changed_lines(before, texts(project)) if line.startswith("-")] == []
     assert "    'C',\n" in texts(project)["shop/health/unclaimed_shop__trail.sql"]
     assert plan_of_found(project, found_of("A", "B", "C"), "goldengate_trail").is_in_step
@@ -620,14 +597,10 @@ def test_troubles_of_tables_that_are_not_asked_for_are_left_out(project: Path) -
 def test_one_table_of_a_topic_takes_all_its_messages_until_there_are_two(project: Path) -> None:
     one = [FoundTable("a", "topic", {}, [FoundColumn("id", "int")], ("id",))]
     plan_of_found(project, Found(one), "qlik_kafka")
-    assert accounts_of(project) == {"stg_shop__a": {"raw": ["source('shop', 'a')"], "log": "ref('dedup_shop__a')"}}
     assert not [path for path in texts(project) if "unclaimed" in path]
     two = [*one, FoundTable("b", "topic", {"table": "b"}, [FoundColumn("id", "int")], ("id",))]
     plan_of_found(project, Found(two), "qlik_kafka")
-    assert accounts_of(project)["stg_shop__a"]["beside"] == [
-        {"staging": "ref('stg_shop__b')", "log": "ref('dedup_shop__b')"},
-        "ref('unclaimed_shop__topic')",
-    ]
+    assert "    'a',\n    'b',\n" in texts(project)["shop/health/unclaimed_shop__topic.sql"]
 
 
 def test_a_guess_only_widens(project: Path) -> None:
@@ -641,7 +614,7 @@ def test_a_guess_only_widens(project: Path) -> None:
     }
 
 
-def test_entries_of_openedge_are_tested_alone_and_share_what_the_tracking_table_has(project: Path) -> None:
+def test_entries_of_openedge_share_what_the_tracking_table_has(project: Path) -> None:
     columns = [FoundColumn("id", "int")]
     tables = [
         FoundTable("a", "cdc_a", {"tracking": "log", "key_from": "recid"}, columns, reads=("log",)),
@@ -653,15 +626,6 @@ def test_entries_of_openedge_are_tested_alone_and_share_what_the_tracking_table_
         "openedge_cdc",
         {"cdc_a": {}, "cdc_b": {}, "tracking": {}},
     )
-    counted = "not startswith(_raw_id, 'tracking/')"
-    assert accounts_of(project) == {
-        f"stg_shop__{name}": {
-            "raw": [f"source('shop', '{name}')"],
-            "log": f"ref('dedup_shop__{name}')",
-            "counted": counted,
-        }
-        for name in "ab"
-    }
     assert "shop/health/unclaimed_shop__tracking.sql" in texts(project)
     entries = {
         entry["name"]: entry
@@ -673,7 +637,7 @@ def test_entries_of_openedge_are_tested_alone_and_share_what_the_tracking_table_
     assert plan.without_key == []
 
 
-def test_a_tracking_table_that_has_changes_of_its_own_beside_change_tables_is_not_counted(project: Path) -> None:
+def test_a_tracking_table_can_have_changes_of_its_own_beside_change_tables(project: Path) -> None:
     columns = [FoundColumn("id", "int")]
     tables = [
         FoundTable("a", "cdc_a", {"tracking": "log"}, columns, ("id",), ("log",)),
@@ -681,7 +645,7 @@ def test_a_tracking_table_that_has_changes_of_its_own_beside_change_tables_is_no
     ]
     lake: dict[str, dict[str, str]] = {"cdc_a": {}, "tracking": {}}
     plan = plan_of_found(project, Found(tables, [FurtherEntry("log", "tracking")]), "openedge_cdc", lake)
-    assert (plan.new, list(accounts_of(project))) == (["a", "b"], ["stg_shop__a"])
+    assert plan.new == ["a", "b"]
     assert "    'a',\n    'b',\n" in texts(project)["shop/health/unclaimed_shop__tracking.sql"]
 
 

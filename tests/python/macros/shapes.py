@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -33,7 +34,7 @@ def _seq(number: int) -> str:
 
 
 def _places(*places: tuple[str, ...]) -> Rows:
-    told = {"_ct_copies": 1, "_ct_unplaced": 0}
+    told = {"_ct_copies": 1, "_ct_unplaced": 0, "_ct_number": 4}
     return [{f"place_{number}": text for number, text in enumerate(place)} | told for place in places]
 
 
@@ -41,8 +42,16 @@ def _looked(**found: int) -> Rows:
     return [found]
 
 
-_TOPIC = r"cast\(topic as string\).* _ct_copies, _ct_unplaced from"
-_TRAIL = r"cast\(trail_name as string\).* _ct_copies, _ct_unplaced from"
+_TOPIC = r"cast\(topic as string\).* _ct_copies, _ct_unplaced, _ct_number from"
+_TRAIL = r"cast\(trail_name as string\).* _ct_copies, _ct_unplaced, _ct_number from"
+
+
+def _verdicts(kept_rows: int = 0) -> str:
+    """What a batch of four raw rows has of each verdict, two of them rejected."""
+    accepted = {"status": "accepted", "raw_rows": 2, "changes": 3, "conflicts": 0, "kept_rows": 0, "kept_raw_rows": 0}
+    rejected = {"status": "rejected", "code": "key_missing", "raw_rows": 2, "changes": 0, "conflicts": 0}
+    return json.dumps([accepted, rejected | {"kept_rows": kept_rows, "kept_raw_rows": kept_rows}])
+
 
 ANSWERS: Answers = {
     # what has landed: arrivals, and positions in a topic or a trail
@@ -50,7 +59,7 @@ ANSWERS: Answers = {
     "as edge_rows": [
         {
             "edge": "600", "edge_rows": "2:3:4", "settled_rows": "1:2:3",
-            "lowest_seq": _seq(5), "lowest_seq_above": _seq(5), "unplaced": 0,
+            "lowest_seq": _seq(5), "lowest_seq_above": _seq(5), "unplaced": 0, "landed_rows": 3,
         }
     ],
     _TOPIC: _places(("orders", "0", "41"), ("orders", "1", "7")),
@@ -59,13 +68,15 @@ ANSWERS: Answers = {
     "as changes,": [
         {
             "changes": 3, "lowest_seq": _seq(20), "highest_seq": _seq(22), "truncate_seq": None, "moves": 0,
-            "overruled": 0, "known": 0, "settled": "600", "waiting": 0, "kept_rows": 0, "rejected": None, "waits": None,
+            "overruled": 0, "known": 0, "settled": "600", "waiting": 0, "verdicts": _verdicts(),
+            "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000,
         }
     ],
     # what it means for kept rows
-    "as news,": [{"news": 0, "revised": 0, "rejected": 0, "waiting": 0}],
+    "as news,": [{"news": 0, "revised": 0, "rejected": 0, "waiting": 0, "waiting_since": None}],
     # what has settled, what waits, what is lost
     "as settled,": [{"settled": "600", "waiting": None}],
+    r" as settled_rows, count\(\*\) as all_rows from": [{"settled_rows": 7, "all_rows": 9}],
     r"_ct_waiting_since is not null": [],
     r"as _ct_first|_ct_holds_back|from trails\nwhere _ct_last_start": [],
     "^select 1 from .* limit 1$": [],
@@ -73,7 +84,7 @@ ANSWERS: Answers = {
     r"^alter table \S+ add columns ": [],
     # what of it the log knows
     r"^with .* as lost_rows from \S+ as known left anti join": [{"lost_changes": 0, "lost_rows": 0}],
-    "as new_changes,": [{"new_changes": 2, "known": 1, "overruled": 0}],
+    "as new_changes,": [{"new_changes": 2, "revised": 0, "known": 1, "overruled": 0}],
     "as withdrawn,": [{"withdrawn": 0, "lowest_seq": None, "highest_seq": None}],
     r"order by (place|source\._raw_id) limit 3$": [],
     r"^select coalesce\(min\(record_id\)": [{"first": 10, "last": 19}],
@@ -126,8 +137,8 @@ _KNOWN = {
 
 def _keeps(found: Answers, rows: int, revised: int = 0) -> Answers:
     """A run that has met so many rejected or waiting rows, none of which the log has as it is, and some otherwise."""
-    probed = {**found["as changes,"][0], "kept_rows": rows}
-    news = {"news": rows, "revised": revised, "rejected": 2, "waiting": 0}
+    probed = {**found["as changes,"][0], "verdicts": _verdicts(kept_rows=rows)}
+    news = {"news": rows, "revised": revised, "rejected": 2, "waiting": 0, "waiting_since": None}
     return {**found, "as changes,": [probed], "as news,": [news]}
 
 

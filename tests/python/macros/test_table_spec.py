@@ -593,7 +593,7 @@ def test_a_session_whose_settings_are_right_however_they_are_spelt_is_not_refuse
 def test_package_server_and_commands_have_one_version(project: Project) -> None:
     declared = yaml.safe_load((REPOSITORY / "dbt_project.yml").read_text())["version"]
     assert declared == __version__
-    assert project.macros("stg_feed__right")("_package_version") == __version__
+    assert project.macros("stg_feed__right")("version_of_package") == __version__
 
 
 @pytest.mark.parametrize(

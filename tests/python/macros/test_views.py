@@ -14,7 +14,7 @@ from .shapes import ANSWERS, FIRST_BATCH, SCHEMA, SHAPES, Shape, Shapes
 
 LOG = "dedup_feed__qlik"
 LATER = "20260131T110000000000_00000009"
-PLACES = "cast\\(topic as string\\).* _ct_copies, _ct_unplaced from"
+PLACES = "cast\\(topic as string\\).* _ct_copies, _ct_unplaced, _ct_number from"
 NOTHING_NEW: Answers = {"as edge_rows": [{**ANSWERS["as edge_rows"][0], "settled_rows": "2:3:4"}]}
 """What has landed is what the run before has found: see ANSWERS."""
 

@@ -47,6 +47,8 @@ class Consumer:
     port: int
     schema: str
     source: str = "feed"
+    variables: Mapping[str, Any] = field(default_factory=lambda: {"change_tables_runs": False})
+    """By default there is no table of runs, since it takes a commit a run."""
 
     def write(self, entries: Sequence[Entry], further_sources: Sequence[str] = ()) -> None:
         """Write the whole project: every entry, every model, and the two health models over all of them."""
@@ -54,7 +56,8 @@ class Consumer:
         models = self.folder / "models"
         models.mkdir(parents=True)
         self._dump("packages.yml", {"packages": [{"local": str(REPOSITORY)}]})
-        self._dump("dbt_project.yml", {"name": "consumer", "version": "1.0.0", "profile": "consumer"})
+        project = {"name": "consumer", "version": "1.0.0", "profile": "consumer", "vars": dict(self.variables)}
+        self._dump("dbt_project.yml", project)
         self.write_profile()
         tables: list[dict[str, Any]] = [self._source_table(entry) for entry in entries]
         tables += [{"name": name} for name in further_sources]

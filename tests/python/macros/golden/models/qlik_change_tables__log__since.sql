@@ -1,4 +1,4 @@
--- change_tables run: {"run": "since", "mark_before": {"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "kept": {"rejected": 0, "waiting": 0}, "settled": "600", "edge": "2:3:4", "key": ["order", "it's"], "order": {}, "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}, "marks": 1, "edge": {"arrival": "600", "rows": "2:3:4"}, "until": null, "skips_settled": false, "is_late": true, "arrival": {"name": "landed at", "kind": "timestamp", "type": "timestamp"}, "settled_before": "600", "snapshot": false, "rereads": false}
+-- change_tables run: {"run": "since", "mark_before": {"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": "600", "settled_rows": 7, "edge": "2:3:4", "key": ["order", "it's"], "order": {}, "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260130T120000000000_00000001", "kind": "first", "raw_rows": 9, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}, "marks": 1, "edge": {"arrival": "600", "rows": "2:3:4"}, "until": null, "skips_settled": false, "is_late": true, "arrival": {"name": "landed at", "kind": "timestamp", "type": "timestamp"}, "settled_before": "600", "snapshot": false, "landed_rows": 3, "rereads": false}
 with landed_since as (
 
     select
@@ -232,7 +232,6 @@ delivered as (
         xxhash64(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _raw_id is null)) as _row_hash,
         if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _present_columns, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, _present_columns is null))) as _ct_content_hash
     from staged
-    where not _status <=> 'merged'
 
 ),
 
@@ -281,17 +280,16 @@ changes as (
         _ct_contents_differ or coalesce(startswith(_ct_known_report, 'conflicting_content'), false) as _is_conflicting,
         _row_hash,
         0 as _form,
-        _status <=> 'accepted' as _ct_is_accepted,
+        _status <=> 'accepted' and (_ct_copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _ct_place) = _ct_highest_rank) as _ct_is_accepted,
         _ct_last_arrival,
         _ct_waiting_since,
         `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes,
         _ct_kept_id,
-        case when _ct_kept_id is not null then _status end as _status,
-        case when _ct_kept_id is not null then _status_reason end as _status_reason,
+        _status,
+        _status_reason,
         case when _ct_kept_id is not null then _raw_row end as _raw_row,
         cast(1 as bigint) as _equal_rows
     from compared
-    where _ct_copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _ct_place) = _ct_highest_rank or _ct_kept_id is not null
 
 )
 

@@ -1,4 +1,4 @@
--- change_tables run: {"run": "since", "mark_before": {"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "kept": {"rejected": 1, "waiting": 1}, "settled": "600", "edge": "2:3:4", "key": ["order", "it's"], "order": {}, "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}, "marks": 1, "edge": {"arrival": "600", "rows": "2:3:4"}, "until": null, "skips_settled": false, "is_late": false, "arrival": {"name": "landed at", "kind": "timestamp", "type": "timestamp"}, "settled_before": "600", "snapshot": false, "rereads": true}
+-- change_tables run: {"run": "since", "mark_before": {"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "kept": {"rejected": 1, "waiting": 1}, "settled": "600", "settled_rows": 7, "edge": "2:3:4", "key": ["order", "it's"], "order": {}, "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260130T120000000000_00000001", "kind": "first", "raw_rows": 9, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}, "marks": 1, "edge": {"arrival": "600", "rows": "2:3:4"}, "until": null, "skips_settled": false, "is_late": false, "arrival": {"name": "landed at", "kind": "timestamp", "type": "timestamp"}, "settled_before": "600", "snapshot": false, "landed_rows": 3, "rereads": true}
 with landed as (
 
     select
@@ -258,8 +258,8 @@ changes as (
         _ct_waiting_since,
         `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes,
         _ct_kept_id,
-        case when _ct_kept_id is not null then _status end as _status,
-        case when _ct_kept_id is not null then _status_reason end as _status_reason,
+        _status,
+        _status_reason,
         case when _ct_kept_id is not null then _raw_row end as _raw_row,
         cast(1 as bigint) as _equal_rows
     from compared

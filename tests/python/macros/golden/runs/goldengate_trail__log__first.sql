@@ -1,4 +1,4 @@
-select cast(trail_name as string), cast(_ct_last.trail_seqno as string), cast(_ct_last.trail_rba as string), _ct_copies, _ct_unplaced from (select trail_name, max(_ct_position) as _ct_last, max(case when _ct_position is not null then _ct_copies end) as _ct_copies, count_if(_ct_position is null) as _ct_unplaced from (select trail_name, case when not (trail_seqno is null or trail_rba is null) then struct(trail_seqno, trail_rba) end as _ct_position, 1 as _ct_copies from lake_raw.trail where true) group by trail_name)
+select cast(trail_name as string), cast(_ct_last.trail_seqno as string), cast(_ct_last.trail_rba as string), _ct_copies, _ct_unplaced, _ct_number from (select trail_name, max(_ct_position) as _ct_last, max(case when _ct_position is not null then _ct_copies end) as _ct_copies, count_if(_ct_position is null) as _ct_unplaced, sum(case when _ct_position is not null then _ct_copies end) as _ct_number from (select trail_name, case when not (trail_seqno is null or trail_rba is null) then struct(trail_seqno, trail_rba) end as _ct_position, 1 as _ct_copies from lake_raw.trail where true) group by trail_name)
 ;
 
 with landed as (select * from the_model),
@@ -26,6 +26,15 @@ from trails
 where _ct_last_start is not null and (_ct_last_end is null or _ct_last_end < _ct_last_start)
 ;
 
+select count_if(not (
+            (trail_seqno is null or trail_rba is null)
+            or (trail_name <=> 'it\'s' and (trail_seqno > 3 or (trail_seqno = 3 and trail_rba > 4100)))
+            or not (
+                (trail_name <=> 'it\'s')
+            )
+        )) as settled_rows, count(*) as all_rows from lake_raw.trail
+;
+
 create or replace table lake.dedup_feed__trail__state
     using delta
     tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'false', 'delta.enableTypeWidening' = 'true')
@@ -34,11 +43,11 @@ create or replace table lake.dedup_feed__trail__state
     select * from the_model
 ;
 
-select count_if(_mark is null) as changes, min(case when _mark is null then _change_seq end) as lowest_seq, max(case when _mark is null then _change_seq end) as highest_seq, max(case when _mark is null and _change_op = 'truncate' then _change_seq end) as truncate_seq, count(case when _mark is null then _key_before end) as moves, 0 as overruled, 0 as known, count(_status) as kept_rows, sum(case when _status = 'rejected' then _equal_rows else 0 end) as rejected, sum(case when _status = 'waiting' then _equal_rows else 0 end) as waits from lake.dedup_feed__trail__state
+select sum(changes) as changes, min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq, max(truncate_seq) as truncate_seq, sum(moves) as moves, sum(overruled) as overruled, sum(known) as known, unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at, to_json(collect_list(struct(status, code, report, raw_rows, changes, conflicts, kept_rows, kept_raw_rows))) as verdicts from (select _status as status, case when not _status <=> 'accepted' then substring_index(_status_reason, ':', 1) end as code, case when _mark is null then substring_index(_report, ':', 1) end as report, sum(_equal_rows) as raw_rows, count_if(_mark is null) as changes, count_if(_mark is null and _is_conflicting) as conflicts, min(case when _mark is null then _change_seq end) as lowest_seq, max(case when _mark is null then _change_seq end) as highest_seq, max(case when _mark is null and _change_op = 'truncate' then _change_seq end) as truncate_seq, min(case when _mark is null then _changed_at end) as first_changed_at, max(case when _mark is null then _changed_at end) as last_changed_at, count(case when _mark is null then _key_before end) as moves, 0 as overruled, 0 as known, count_if(_mark is not null) as kept_rows, sum(case when _mark is not null then _equal_rows else 0 end) as kept_raw_rows from lake.dedup_feed__trail__state group by all)
 ;
 
 insert into lake.dedup_feed__trail__state (_mark)
-select '{"layout": 2, "log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:trail_seqno,trail_rba", "kept": {"rejected": 0, "waiting": 0}, "settled": [{"group": ["it\'s"], "position": [3, 4100], "is_whole": true}], "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}}' as _mark
+select '{"layout": 2, "log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:trail_seqno,trail_rba", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": ["it\'s"], "position": [3, 4100], "is_whole": true}], "settled_rows": 7, "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "first", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark
 where
     case
         when (select count_if(_batch_id = '20260131T120000000000_00000000') = 3 and count(*) = 3 from lake.dedup_feed__trail__state) then true

@@ -1,0 +1,50 @@
+{#-
+    The query of the test `raw_rows_accounted_for` on a log: one row where the raw table has another number of settled rows than the
+    log's mark. Where the feed has no arrival, all rows count, and rows that have landed since are no mistake.
+-#}
+{% macro settled_rows_accounted_for(log, may_be_purged) -%}
+{%- if not change_tables.data_test_looks() -%}
+select 1 as nothing_to_look_at
+where false
+{%- else -%}
+    {%- if may_be_purged is not boolean -%}
+        {%- do change_tables.refuse_data_test("`may_be_purged` must be true or false, got " ~ change_tables.shown_value(may_be_purged)) -%}
+    {%- endif -%}
+    {%- set spec = change_tables.spec_of_data_test('deduplicated_changes') -%}
+    {%- do change_tables.log_of_data_test(log) -%}
+    {%- set mark = (change_tables.read_marks([log]) | first).mark or {} -%}
+    {%- set arrival = change_tables.arrival_column(spec) -%}
+    {%- set counted = mark.settled_rows if mark.settled_rows is defined and mark.arrival == change_tables.arrival_in_mark(arrival) else none -%}
+    {%- set condition = change_tables.has_settled(arrival, mark.settled) if arrival else 'true' -%}
+with raw_rows as (
+
+    select
+        cast({{ 'null' if counted is none else counted }} as bigint) as settled_rows,
+        count_if({{ condition }}) as raw_rows
+    from {{ spec.relation if change_tables.has_landed(spec.relation) else '(select 1 where false)' }}
+
+)
+
+select
+    {{ change_tables.text_literal(spec.source_name) }} as source_name,
+    {{ change_tables.text_literal(spec.table_name) }} as table_name,
+    settled_rows,
+    raw_rows,
+    case
+        when settled_rows is null
+            then 'the log does not say how many rows have settled by this arrival: build it'
+        when raw_rows > settled_rows
+            then 'rows have landed at arrivals that were read for good: build with --vars {change_tables_rescan: true}, and set lookback, or have rows land in the order of their arrival'
+        else 'raw rows are gone that were read: if they were purged, build with --vars {change_tables_rescan: true}, or allow it by may_be_purged: true'
+    end as what_to_do
+from raw_rows
+where
+    settled_rows is null
+    {%- if arrival %}
+    or raw_rows > settled_rows
+    {%- endif %}
+    {%- if not may_be_purged %}
+    or raw_rows < settled_rows
+    {%- endif %}
+{%- endif -%}
+{%- endmacro %}

@@ -1,0 +1,118 @@
+{#-
+    What a run of a log says of itself. It is in the mark, so it comes with the rows in one commit, and in dbt's result of the model,
+    from where `record_runs` takes it to the table of runs. One row of that table has:
+
+    batch         the run; it begins with the time at which dbt began
+    kind          first, everything or since
+    raw_rows      how many raw rows it read: none where they were not counted
+    rows          status -> how many of them. Of a run that reads everything: those that are kept
+    codes         the same by status and code, `rejected: key_missing`
+    new, revised  changes
+    reports       code -> how many of these changes have the report
+    first_seq, last_seq                 of these changes
+    first_changed_at, last_changed_at   the same, in microseconds since 1970
+    versions      of the package and of dbt
+-#}
+{% macro facts_of_run(run, row, verdicts) %}
+    {% set facts = {'rows': {}, 'codes': {}, 'reports': {}} %}
+    {% for verdict in verdicts %}
+        {% set of_kept_rows = run.run != 'since' %}
+        {% set status = verdict.get('status') %}
+        {% if status and verdict.get('raw_rows') %}
+            {% do facts.rows.update({status: facts.rows.get(status, 0) + verdict.raw_rows}) %}
+            {% if verdict.get('code') %}
+                {% set code = status ~ ': ' ~ verdict.code %}
+                {% do facts.codes.update({code: facts.codes.get(code, 0) + verdict.raw_rows}) %}
+            {% endif %}
+        {% endif %}
+        {% for code, changes in [(verdict.get('report'), verdict.changes), ('conflicting_content', verdict.conflicts)] if code and changes > 0 %}
+            {% do facts.reports.update({code: facts.reports.get(code, 0) + changes}) %}
+        {% endfor %}
+    {% endfor %}
+    {% do return(dict(
+        facts, first_changed_at=row['first_changed_at'], last_changed_at=row['last_changed_at']
+    )) %}
+{% endmacro %}
+
+
+{#- The facts as the mark has them. -#}
+{% macro facts_of_log(spec, run, found, settled_at) %}
+    {% set reads_on = run.run == 'since' %}
+    {% set raw_rows = found.facts.rows.values() | sum if reads_on else settled_at.all_rows %}
+    {#- a raw table of many tables: how many of its rows are the entry's is not counted -#}
+    {% if not reads_on and change_tables.format_of(spec.format).unclaimed_steps %}
+        {% set raw_rows = none %}
+    {% endif %}
+    {% do return(dict(
+        found.facts, batch=change_tables.batch_id(), kind=run.run, raw_rows=raw_rows, new=found.changes - found.revised, revised=found.revised,
+        first_seq=found.lowest_seq, last_seq=found.highest_seq, versions=[change_tables.version_of_package(), dbt_version]
+    )) %}
+{% endmacro %}
+
+
+{#-
+    Says in dbt's result of the model what its run took in: a text for the reader, and in `code`, as JSON, the rows for the table of
+    runs. That of the run before is among them: it may have died before it came there.
+-#}
+{% macro say_facts(spec, run, mark, facts) %}
+    {% set runs = [] %}
+    {% for known in [run.mark_before, mark if facts else none] if known and known.facts %}
+        {% do runs.append(change_tables._row_of_run(spec, known)) %}
+    {% endfor %}
+    {% set said = [] %}
+    {% if facts %}
+        {% for number, what in [(facts.new, 'new'), (facts.revised, 'revised'), (mark.kept.rejected, 'rejected'), (mark.kept.waiting, 'waiting')] if number > 0 or what == 'new' %}
+            {% do said.append(number ~ ' ' ~ what) %}
+        {% endfor %}
+    {% endif %}
+    {{ store_raw_result(
+        'main', message=('OK ' ~ said | join(', ')) if facts else 'nothing new', rows_affected=facts.new + facts.revised if facts else 0,
+        code=tojson({'change_table_runs': runs, 'is_new': facts is not none})
+    ) }}
+{% endmacro %}
+
+
+{#- A row of the table of runs, by the mark of a log. -#}
+{% macro _row_of_run(spec, mark) %}
+    {% set facts = mark.facts %}
+    {% do return({
+        'log': this.schema ~ '.' ~ this.identifier, 'source_name': spec.source_name, 'table_name': spec.table_name,
+        'batch_id': facts.batch, 'started_at': change_tables.time_of_batch(facts.batch), 'run_kind': facts.kind,
+        'raw_rows': facts.raw_rows, 'accepted': facts.rows.get('accepted', 0) if facts.kind == 'since' else none,
+        'merged': facts.rows.get('merged', 0) if facts.kind == 'since' else none,
+        'ignored': facts.rows.get('ignored', 0) if facts.kind == 'since' else none,
+        'rejected': facts.rows.get('rejected', 0), 'waiting': facts.rows.get('waiting', 0),
+        'codes': facts.codes, 'new_changes': facts.new, 'revised_changes': facts.revised, 'reports': facts.reports,
+        'first_seq': facts.first_seq, 'last_seq': facts.last_seq,
+        'first_changed_at': facts.first_changed_at, 'last_changed_at': facts.last_changed_at,
+        'kept_rejected': mark.kept.rejected, 'kept_waiting': mark.kept.waiting,
+        'waiting_since': change_tables.time_of_batch(mark.kept.waiting_since) if mark.kept.waiting_since else none,
+        'settled': change_tables.shown_arrival(mark), 'settled_rows': mark.settled_rows,
+        'package_version': facts.versions[0], 'dbt_version': facts.versions[1],
+    }) %}
+{% endmacro %}
+
+
+{#- When a run began, by its batch id, as a text with the zone. -#}
+{% macro time_of_batch(batch) %}
+    {% do return(modules.datetime.datetime.strptime(batch.split('_')[0], '%Y%m%dT%H%M%S%f').isoformat(sep=' ') ~ '+00:00') %}
+{% endmacro %}
+
+
+{#- Up to which arrival the raw table has settled, for a reader: a date or time, a number or text; positions as JSON. -#}
+{% macro shown_arrival(mark) %}
+    {% set kind = (mark.arrival or '').split(':')[0] %}
+    {% if mark.settled is none or mark.settled is not string %}
+        {% do return(none if mark.settled is none else tojson(mark.settled)) %}
+    {% elif kind not in ['date', 'timestamp', 'timestamp_ntz'] %}
+        {% do return(mark.settled) %}
+    {% endif %}
+    {% set days = mark.settled | int if kind == 'date' else mark.settled | int // 86400000000 %}
+    {#- Python has the years 1 to 9999 -#}
+    {% if not -719162 <= days <= 2932896 %}
+        {% do return(mark.settled) %}
+    {% endif %}
+    {% set since = modules.datetime.timedelta(days=days, microseconds=0 if kind == 'date' else mark.settled | int % 86400000000) %}
+    {% set time = modules.datetime.datetime(1970, 1, 1) + since %}
+    {% do return(time.date().isoformat() if kind == 'date' else time.isoformat(sep=' ') ~ ('+00:00' if kind == 'timestamp' else '')) %}
+{% endmacro %}

@@ -1,0 +1,273 @@
+"""The table of runs has a row for each run of a log that took something in; data tests of a log compare it with raw."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from .consumer import Consumer, Entry
+from .kafka_cases import RECORD, Topic, body, metadata, row
+from .kafka_cases import SPEC as KAFKA
+from .landing import Raw
+from .qlik_cases import seq
+
+SCHEMA = "table_of_runs"
+RUNS = f"{SCHEMA}_ops.runs_of_tables"
+COLUMNS = {"id": "bigint", "name": "string"}
+QLIK = {"format": "qlik_change_tables", "key": ["id"], "headers": ["change_seq", "change_oper", "timestamp"]}
+LANDED = {"header__change_seq": "string", "header__change_oper": "string", "header__timestamp": "timestamp"} | COLUMNS
+TESTS = [
+    {"change_tables.raw_rows_accounted_for": {"name": "accounted_{}"}},
+    {"change_tables.accepted_changes_once": {"name": "once_{}"}},
+]
+MODELS = ("stg", "dedup")
+NOON = dt.datetime(2026, 1, 31, 12, tzinfo=dt.UTC)
+
+
+def _tests(name: str) -> dict[str, Any]:
+    return {"dedup": [{test: {"name": told["name"].format(name)}} for entry in TESTS for test, told in entry.items()]}
+
+
+ENTRIES = [
+    Entry("orders", QLIK | {"arrival": "landed"}, COLUMNS, MODELS, _tests("orders")),
+    Entry("read_back", QLIK | {"arrival": "landed", "lookback": 1}, COLUMNS, MODELS, _tests("read_back")),
+    Entry("plain", QLIK, COLUMNS, MODELS, _tests("plain")),
+    Entry("shop", KAFKA | {"table": "app.shop"}, COLUMNS, MODELS, _tests("shop"), identifier="records"),
+]
+ARRIVING = {"orders": "bigint", "read_back": "bigint", "plain": None}
+"""The type of the arrival of each Qlik change table."""
+
+
+def _change(number: int | None, oper: str, id_: int | None, name: str, minutes: int = 0) -> list[Any]:
+    sequence = None if number is None else seq(number)
+    return [sequence, oper, NOON + dt.timedelta(minutes=minutes), id_, name]
+
+
+class Feeds:
+    """The project of these tests, and its table of runs."""
+
+    def __init__(self, project: Consumer, raw: Raw) -> None:
+        self.project = project
+        self.raw = raw
+        self.topic = Topic("topic")
+
+    def land(self, rows: list[list[Any]], landed: int) -> None:
+        """Land rows in each of the Qlik change tables."""
+        for name, type_ in ARRIVING.items():
+            self.raw.insert(f"{SCHEMA}_raw.{name}", [[*row, *([landed] if type_ else [])] for row in rows])
+
+    def build(self, *options: str) -> None:
+        """Run the models."""
+        self.project.dbt("run", *options)
+
+    def runs(self, log: str, columns: str) -> list[tuple[Any, ...]]:
+        """These columns of the runs of a log, in turn."""
+        return self.raw.query(
+            f"select {columns} from {RUNS} where log = '{SCHEMA}.dedup_feed__{log}' order by batch_id"
+        )
+
+    def mark(self, log: str) -> dict[str, Any]:
+        """The last mark of a log."""
+        ((text,),) = self.raw.query(
+            "select max_by(_mark, get_json_object(_mark, '$.facts.batch'))"
+            f" from {SCHEMA}.dedup_feed__{log}__state where startswith(_mark, '{{')"
+        )
+        return dict(json.loads(text))
+
+    def failing(self) -> dict[str, str]:
+        """The data tests that fail, and what they say."""
+        result = self.project.dbt("test", "--store-failures", must_succeed=False)
+        found = {}
+        for node in result.result.results:
+            if node.node.resource_type != "test":
+                continue
+            assert node.status in ("pass", "fail"), node.message
+            if node.status == "fail":
+                column = "what_to_do" if node.node.name.startswith("accounted") else "mistake"
+                self.raw.query(f"refresh table {node.node.relation_name}")
+                ((said,),) = self.raw.query(f"select {column} from {node.node.relation_name}")
+                found[node.node.name] = said
+        return found
+
+
+@pytest.fixture(scope="module")
+def feeds(consumer: Callable[[str], Consumer], raw: Raw) -> Feeds:
+    """Four tables after their first run."""
+    project = consumer(SCHEMA)
+    raw.query(f"drop schema if exists {SCHEMA}_ops cascade")
+    project.variables = {"change_tables_runs": "runs_of_tables", "change_tables_runs_schema": f"{SCHEMA}_ops"}
+    project.write(ENTRIES)
+    feeds = Feeds(project, raw)
+    for name, type_ in ARRIVING.items():
+        raw.create(f"{SCHEMA}_raw.{name}", LANDED | ({"landed": type_} if type_ else {}), "delta")
+    feeds.land(
+        [
+            _change(10, "I", 1, "a"),
+            _change(10, "I", 1, "a"),
+            _change(20, "B", 1, "a", 5),
+            _change(20, "U", 1, "b", 5),
+            _change(None, "I", 2, "no sequence"),
+            _change(21, "I", None, "no key"),
+        ],
+        1,
+    )
+    feeds.land([_change(30, "I", 3, "c", 7)], 2)
+    raw.create(f"{SCHEMA}_raw.records", RECORD, "delta")
+    shop = metadata("one", "shop", ["id", "name"])
+    other = body("I", 1, row(9), schema="app", table="other")
+    raw.insert(
+        f"{SCHEMA}_raw.records",
+        feeds.topic.records(shop, body("I", 1, row(1), schema="app", table="shop"), other),
+    )
+    feeds.build()
+    return feeds
+
+
+def test_a_first_run_says_what_it_read_and_made_of_it(feeds: Feeds) -> None:
+    told = "run_kind, raw_rows, accepted, rejected, waiting, new_changes, revised_changes, settled, settled_rows"
+    first = ("first", 7, None, 2, 0, 3, 0)
+    for name, settled in (("orders", "2"), ("read_back", "2"), ("plain", None)):
+        assert feeds.runs(name, told) == [(*first, settled, 6 if settled else 7)]
+    for name in ARRIVING:
+        ((codes, span, kept, waiting_since, versions, seconds),) = feeds.runs(
+            name,
+            "to_json(codes), struct(first_seq, last_seq, first_changed_at, last_changed_at), kept_rejected,"
+            " waiting_since, struct(package_version, dbt_version), seconds",
+        )
+        assert json.loads(codes) == {"rejected: change_seq_missing": 1, "rejected: key_missing": 1}
+        assert (kept, waiting_since) == (2, None)
+        for text in (seq(10), seq(30), "12:07:00"):
+            assert text in span
+        assert "1." in versions
+        assert seconds > 0
+    # the raw table has rows of another table, so its rows are not counted as the entry's; all of them have settled
+    told = "raw_rows, new_changes, settled_rows, first_changed_at"
+    assert feeds.runs("shop", told)[0][:3] == (None, 1, 3)
+    assert feeds.failing() == {}
+
+
+def test_a_run_that_finds_nothing_writes_no_row(feeds: Feeds) -> None:
+    before = feeds.raw.version(RUNS)
+    feeds.build()
+    assert feeds.raw.version(RUNS) == before
+
+
+def test_a_later_run_says_what_has_landed_by_its_verdicts(feeds: Feeds) -> None:
+    feeds.land(
+        [
+            _change(40, "B", 3, "c", 9),
+            _change(40, "U", 3, "d", 9),
+            _change(40, "U", 3, "d", 9),
+            _change(50, "B", 1, "b", 9),
+            _change(41, "?", 4, "unknown", 9),
+        ],
+        3,
+    )
+    feeds.raw.insert(
+        f"{SCHEMA}_raw.records",
+        feeds.topic.records(
+            body("U", 2, row(1, "b"), schema="app", table="shop"),
+            None,
+            body("I", "short", row(2), schema="app", table="shop"),
+        ),
+    )
+    feeds.build()
+    told = "run_kind, raw_rows, accepted, merged, ignored, rejected, waiting, new_changes"
+    assert feeds.runs("orders", told)[1] == ("since", 5, 2, 1, 0, 1, 1, 1)
+    assert feeds.runs("plain", told)[1] == ("everything", 12, None, None, None, 3, 1, 1)
+    ((codes, *kept, since, started, settled),) = feeds.runs(
+        "orders", "to_json(codes), kept_rejected, kept_waiting, waiting_since, started_at, settled"
+    )[1:]
+    assert json.loads(codes) == {
+        "merged: before_image": 1,
+        "rejected: unknown_operation": 1,
+        "waiting: after_image_missing": 1,
+    }
+    assert (kept, settled) == ([3, 1], "3")
+    assert since == started
+    # of the shop's: the change, and the one that is rejected
+    told = "run_kind, raw_rows, accepted, rejected, new_changes, kept_rejected, settled_rows"
+    assert feeds.runs("shop", told)[1] == ("since", 2, 1, 1, 1, 1, 6)
+    assert feeds.failing() == {}
+
+
+def test_rows_settle_once_what_they_wait_for_has_landed(feeds: Feeds) -> None:
+    # at 3 a row waits, so rows at 3 have not settled; what was skipped and what was read again counts once
+    assert feeds.mark("orders")["settled_rows"] == 7
+    feeds.land([_change(60, "I", 6, "f", 10)], 4)
+    feeds.build()
+    assert feeds.mark("orders")["settled_rows"] == 7
+    feeds.land([_change(50, "U", 1, "after", 9), _change(70, "I", 7, "g", 11)], 5)
+    feeds.build()
+    feeds.land([_change(80, "I", 8, "h", 12)], 6)
+    feeds.build()
+    for name in ("orders", "read_back"):
+        mark = feeds.mark(name)
+        assert (mark["settled"], mark["settled_rows"]) == ("6", 15)
+        assert feeds.runs(name, "kept_waiting, waiting_since")[-1] == (0, None)
+    assert feeds.failing() == {}
+
+
+def test_a_run_that_died_before_its_end_is_written_by_the_next(feeds: Feeds) -> None:
+    feeds.land([_change(90, "I", 9, "i", 13)], 7)
+    feeds.raw.query(f"create table {RUNS}_before using delta as select * from {RUNS}")
+    feeds.build()
+    feeds.raw.query(f"insert overwrite {RUNS} select * from {RUNS}_before")
+    counts = [len(feeds.runs(name, "1")) for name in ("orders", "plain", "shop")]
+    feeds.land([_change(100, "I", 10, "j", 14)], 8)
+    feeds.build()
+    assert [len(feeds.runs(name, "1")) for name in ("orders", "plain", "shop")] == [counts[0] + 2, counts[1] + 2, 2]
+    rows = feeds.runs("orders", "last_seq, seconds is null")
+    assert rows[-2:] == [(seq(90), True), (seq(100), False)]
+
+
+def test_a_row_that_lands_below_what_has_settled_fails_the_test_until_a_rescan(feeds: Feeds) -> None:
+    feeds.land([_change(15, "U", 1, "late", 1)], 1)
+    late = feeds.topic.records(body("I", 3, row(3), schema="app", table="shop"))
+    feeds.raw.insert(f"{SCHEMA}_raw.records", [[*late[0][:2], 0, *late[0][3:5], late[0][5]]])
+    failing = feeds.failing()
+    assert set(failing) == {"accounted_orders", "accounted_read_back", "accounted_shop"}
+    for said in failing.values():
+        assert "rows have landed at arrivals that were read for good" in said
+    is_data = "get_json_object(cast(value as string), '$.headers') is not null"
+    feeds.raw.query(f"delete from {SCHEMA}_raw.records where offset = 0 and {is_data}")
+    feeds.build("--vars", "{change_tables_rescan: true}")
+    assert feeds.failing() == {}
+
+
+def test_raw_rows_that_are_gone_fail_the_test_until_a_rescan(feeds: Feeds) -> None:
+    for name in ARRIVING:
+        feeds.raw.query(f"delete from {SCHEMA}_raw.{name} where header__change_seq = '{seq(30)}'")
+    failing = feeds.failing()
+    assert set(failing) == {"accounted_orders", "accounted_read_back", "accounted_plain"}
+    for said in failing.values():
+        assert "raw rows are gone that were read" in said
+    feeds.build("--vars", "{change_tables_rescan: true}")
+    assert feeds.failing() == {}
+
+
+def test_a_change_that_is_twice_in_the_log_fails_the_test(feeds: Feeds) -> None:
+    table = f"{SCHEMA}.dedup_feed__orders__state"
+    feeds.raw.query(f"insert into {table} select * from {table} where _change_seq = '{seq(100)}'")
+    assert feeds.failing() == {"once_orders": "2 times in the log"}
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [
+        (
+            "change_tables_runs",
+            "a-b",
+            "the variable `change_tables_runs` must be a name, or false for no table of runs",
+        ),
+        ("change_tables_runs_schema", 7, "the variable `change_tables_runs_schema` must be a name, got 7"),
+    ],
+)
+def test_a_wrong_name_stops_the_run_before_it_begins(feeds: Feeds, variable: str, value: Any, said: str) -> None:
+    result = feeds.project.dbt("run", "--vars", json.dumps({variable: value}), must_succeed=False)
+    assert not result.success
+    assert f"the variable `{variable}` must be {said}" in feeds.project.errors(result)
