@@ -106,6 +106,8 @@ class Lake:
         """Land a batch of the tables of random rows."""
         for name, rows in LANDED.items():
             self.raw.insert(f"{SCHEMA}_raw.{name}", [row.values for row in rows if row.batch == batch])
+        (first,) = [row.values for row in LANDED["full"] if row.batch == batch][:1]
+        self.raw.insert(f"{SCHEMA}_raw.full", [[first[0], "?", *first[2:]]])
         self.landed = batch
 
     def reach(self, batch: int) -> None:
@@ -128,6 +130,10 @@ class Lake:
         for model in models:
             found, wanted = self.rows(model), expected(model, batch)
             assert found == wanted, f"{model}: missing {list(wanted - found)[:3]}, surplus {list(found - wanted)[:3]}"
+        if "dedup_feed__full" in models:
+            kept = "startswith(_mark, 'kept:') and _status = 'rejected' and _healed_at is null"
+            rows = self.raw.query(f"select _equal_rows from {SCHEMA}.dedup_feed__full__state where {kept}")
+            assert rows == [(1,)] * batch  # one lands with each batch
 
     def busy(self) -> tuple[set[int], set[tuple[Any, ...]]]:
         """The sequences in the log of the table `busy`, each once, and its current rows."""
