@@ -90,7 +90,8 @@ class Kept:
             "select max_by(_mark, get_json_object(_mark, '$.batch'))"
             f" from {SCHEMA}.dedup_feed__{name}__state where startswith(_mark, '{{')"
         )
-        return dict(json.loads(text)["kept"])
+        kept = json.loads(text)["kept"]
+        return {status: kept[status] for status in ("rejected", "waiting")}
 
     def listed(self, name: str, healed: bool = False) -> list[tuple[Any, ...]]:
         """Code and number of what rejected_changes lists of a table, and the text of its raw row."""
