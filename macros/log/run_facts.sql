@@ -16,7 +16,6 @@
 {% macro facts_of_run(run, row, verdicts) %}
     {% set facts = {'rows': {}, 'codes': {}, 'reports': {}} %}
     {% for verdict in verdicts %}
-        {% set of_kept_rows = run.run != 'since' %}
         {% set status = verdict.get('status') %}
         {% if status and verdict.get('raw_rows') %}
             {% do facts.rows.update({status: facts.rows.get(status, 0) + verdict.raw_rows}) %}
@@ -61,7 +60,7 @@
     {% endfor %}
     {% set said = [] %}
     {% if facts %}
-        {% for number, what in [(facts.new, 'new'), (facts.revised, 'revised'), (mark.kept.rejected, 'rejected'), (mark.kept.waiting, 'waiting')] if number > 0 or what == 'new' %}
+        {% for number, what in [(facts.new, 'new'), (facts.revised, 'revised'), (facts.rows.get('rejected', 0), 'rejected'), (facts.rows.get('waiting', 0), 'waiting')] if number > 0 or what == 'new' %}
             {% do said.append(number ~ ' ' ~ what) %}
         {% endfor %}
     {% endif %}
