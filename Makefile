@@ -98,7 +98,7 @@ jars: $(READY)  ## Delta's jars, into .build/jars
 	@$(BIN)/python -m udfs.jars --quiet
 
 lock: $(READY)  ## compile requirements.txt from pyproject.toml
-	@$(BIN)/uv pip compile --quiet --upgrade --no-strip-extras --generate-hashes --python-version 3.11 pyproject.toml --extra dbt --extra dev -o requirements.txt
+	@$(BIN)/uv pip compile --quiet --upgrade --no-strip-extras --generate-hashes --python-version 3.11 pyproject.toml --extra dbt --extra report --extra dev -o requirements.txt
 
 clean:  ## remove all that was made, the environment included
 	@rm -rf .venv .build target logs dbt_packages .pytest_cache .mypy_cache .ruff_cache .hypothesis

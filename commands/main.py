@@ -29,6 +29,7 @@ COMMANDS: Mapping[str, str] = {
     "doctor": "commands.doctor",
     "init": "generator.commands",
     "diff": "generator.commands",
+    "report": "commands.report.command",
 }
 """The module of each command. It has the command under the same name."""
 
@@ -114,6 +115,8 @@ def _mistake_in(value: Any, option: click.Option) -> str:
         return ""  # as on the command line: the option says what is wrong with it
     if isinstance(option.type, click.types.IntParamType):
         return "" if type(value) is int else "a whole number"
+    if isinstance(option.type, click.types.FloatParamType):
+        return "" if type(value) in (int, float) else "a number"
     return "a text"
 
 
