@@ -1,6 +1,6 @@
 # Everything that people and CI run. `demo` and `test` do all they need on a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-kafka demo-postgres demo-stock-server closed-doors test test-slow test-all test-real test-long bench cost scale counts lint golden format server docs dbt-docs jars lock clean
+.PHONY: help demo demo-kafka demo-postgres demo-stock-server closed-doors test test-slow test-all test-real test-long bench cost scale counts lint golden format server report docs dbt-docs jars lock clean
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 
@@ -9,7 +9,7 @@ PROOF_SEED ?= $(shell date +%Y%m%d)
 # two processes, each with a server of its own: while one plans, which takes one core, the other has the second
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --ignore=tests/python/macros
 # runs against real systems. CI leaves out the two that start most processes
-IN_CI := kafka postgres closed_doors stock_server
+IN_CI := kafka postgres closed_doors stock_server report
 REAL ?= $(IN_CI) cluster metastore
 # need no server, and are part of `lint`
 MACROS := $(BIN)/python -m pytest -q --no-header -n 2 --dist loadfile tests/python/macros
@@ -90,6 +90,9 @@ counts: $(READY) jars  ## write anew what a run costs in statements, scans and s
 docs: $(READY)  ## the pages that the code makes, and the site of docs/, in target/site/index.html
 	@$(BIN)/python -m udfs.docs
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+report: $(READY) jars  ## what the runs of the demo's tables have found, and what to do next: target/report.html; REPORT=… for further options
+	@$(BIN)/python -m udfs.local_server --folder .build/demo -- $(BIN)/python -m commands report --html target/report.html $(REPORT)
 
 dbt-docs: $(READY) jars $(PROFILES)  ## dbt's documentation of the demo, in target/static_index.html
 	@$(BIN)/python -m udfs.local_server --folder .build/demo -- $(BIN)/dbt docs generate --static

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from commands.report.facts import Facts, Kept, Node, Run, Sample, Size, TableFacts
+from commands.report.facts import AGES, OLDER, Facts, Kept, Node, Run, Sample, Size, TableFacts
 
 NOW = datetime(2026, 1, 31, 6, 0, tzinfo=UTC)
 """The time at which the made-up report is made."""
@@ -92,7 +92,9 @@ def _kept(status: str, code: str, rows: int, since: datetime, *details: str) -> 
         Sample(f"{code}: {detail}", raw % (4711 + place) if status != "reported" else "")
         for place, detail in enumerate(details)
     )
-    return Kept(status, code, rows, since, {"under a day": rows - rows // 3, "older": rows // 3}, samples)
+    oldest = next((age for age, seconds in AGES.items() if (NOW - since).total_seconds() < seconds), OLDER)
+    by_age = {"under a day": rows - rows // 3} if oldest != "under a day" else {}
+    return Kept(status, code, rows, since, by_age | {oldest: rows - sum(by_age.values())}, samples)
 
 
 def _all_rejected(table: TableFacts, now: datetime) -> TableFacts:

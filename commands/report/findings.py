@@ -143,7 +143,8 @@ def _of_table(table: TableFacts, now: datetime, thresholds: Thresholds, is_stopp
             yield finding("waiting_long", what, remedy_of(kept.code), age)
         elif kept.code == ORPHAN and kept.status == "reported":
             kind = "orphans_long" if age > thresholds.waiting_hours * _HOUR else "orphans"
-            what = f"{number(kept.rows)} updates found no row to change, the oldest {duration(age)} ago: {kept.code}"
+            updates = "1 update" if kept.rows == 1 else f"{number(kept.rows)} updates"
+            what = f"{updates} found no row to change, the oldest {duration(age)} ago: {kept.code}"
             yield finding(kind, what, remedy_of(kept.code), kept.rows)
     if run.waiting_since and run.kept_waiting and not any(kept.status == "waiting" for kept in table.kept):
         age = (now - run.waiting_since).total_seconds()

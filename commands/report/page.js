@@ -148,7 +148,7 @@
     const all = document.getElementById("all-plots");
     all.append(
       plot(
-        "Rows by status",
+        "Rows by status and day",
         `${number(sum(values))} rows on ${days} days, ${number(rejected)} of them rejected (${shareOf(rejected, sum(values))}). First runs are left out.`,
         stacked(values, { field: "day", type: "ordinal", title: null, axis: { labelAngle: 0, labelOverlap: true, labelSeparation: 12 } }),
       ),
@@ -183,7 +183,7 @@
       made.push(
         plot("Lag over the runs", `The last one is ${duration(table.lag)}, the longest ${duration(3600 * Math.max(...lags.map(({ hours }) => hours)))}.`, () => ({
           data: { values: lags },
-          mark: { type: "line", point: true, tooltip: true, color: colours().one },
+          mark: { type: "line", point: { color: colours().one }, tooltip: true, color: colours().one },
           encoding: { x, y: { field: "hours", type: "quantitative", title: "hours", axis: { tickCount: 4 } } },
         })),
       );
@@ -312,7 +312,7 @@
     document.getElementById("none").hidden = shown > 0;
   }
 
-  filters.addEventListener("input", filter);
+  for (const event of ["input", "change"]) filters.addEventListener(event, filter);
   filters.addEventListener("submit", (event) => event.preventDefault());
 
   // sorting

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from prometheus_client.parser import text_string_to_metric_families as read_prom
 
 from commands.main import main
 from commands.report import command
-from commands.report.facts import Facts, Kept, Node, TableFacts, read_run_results, reasons, remedy_of
+from commands.report.facts import ORPHAN, Facts, Kept, Node, TableFacts, read_run_results, reasons, remedy_of
 from commands.report.findings import ACT, KINDS, OK, WATCH, Finding, Thresholds, findings_of, states_of
 from commands.report.metrics import as_metrics
 from commands.report.page import as_page
@@ -376,6 +377,10 @@ def test_what_is_read_is_what_the_server_has() -> None:
     assert read.not_read == ()
 
 
+def test_the_text_by_which_a_view_lists_updates_without_their_base_is_that_of_the_macro() -> None:
+    assert f"'{ORPHAN}' as code" in (Path(__file__).parents[3] / "macros/log/reports.sql").read_text()
+
+
 def test_200_tables_cost_a_few_statements_and_one_more_each_for_sizes() -> None:
     facts, said = made_up_facts(tables=200, runs=2), list[str]()
     rejecting = sum(bool(table.last_run.kept_rejected or table.last_run.kept_waiting) for table in facts.tables)
@@ -398,27 +403,42 @@ def test_a_log_that_cannot_be_read_does_not_hide_the_others() -> None:
     )
 
 
+class _Clock(datetime):
+    """One that stands still."""
+
+    @classmethod
+    def now(cls, _: Any = None) -> Any:
+        return NOW
+
+
+def serve(monkeypatch: pytest.MonkeyPatch, facts: Facts, refused: str = "") -> None:
+    """Let the command find a server with facts, at the time of the facts."""
+
+    class Session:
+        def __init__(self, _: Any) -> None:
+            self.query = answers(facts, refused)
+
+        def close(self) -> None: ...
+
+    monkeypatch.setattr(command, "Session", Session)
+    monkeypatch.setattr(command, "datetime", _Clock)
+
+
+def report_of(server: str, arguments: list[str]) -> int:
+    """The exit code of the command on a server that has `nothing to do`, `much to do`, or is not there: `no server`."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        if server == "no server":
+            return main(["report", "--port", "1", *arguments])
+        serve(monkeypatch, Facts(NOW, (HEALTHY,)) if server == "nothing to do" else made_up_facts(tables=10, runs=2))
+        return main(["report", *arguments])
+
+
 @pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Facts], None]:
-    """Lets the command find a server with facts, in an empty folder, at the time of the facts."""
+def served(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
+    """Lets the command find a server, in an empty folder."""
     monkeypatch.chdir(tmp_path)
 
-    class Clock(datetime):
-        @classmethod
-        def now(cls, _: Any = None) -> Any:
-            return NOW
-
-    def serve(facts: Facts, refused: str = "") -> None:
-        class Session:
-            def __init__(self, _: Any) -> None:
-                self.query = answers(facts, refused)
-
-            def close(self) -> None: ...
-
-        monkeypatch.setattr(command, "Session", Session)
-        monkeypatch.setattr(command, "datetime", Clock)
-
-    return serve
+    return partial(serve, monkeypatch)
 
 
 def test_the_command_writes_all_files_and_ends_with_1_only_where_that_is_asked_for(
