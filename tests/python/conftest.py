@@ -36,6 +36,7 @@ LONGEST_FIRST = [
     "test_integration_project",
     "test_thrift_server",
     "test_server_log",
+    "test_report_on_a_server",
     "test_doctor",
 ]
 """Modules that need a server, the longest first: so that two processes end at about the same time."""

@@ -110,7 +110,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     (folder / "from_source.txt").write_text(_locked(FROM_SOURCE, hashes=True))
     (folder / "versions.txt").write_text(_locked(("",), hashes=False))
     subprocess.run([*install, "--no-deps", "--require-hashes", "-r", str(folder / "from_source.txt")], check=True)
-    wanted = f"change-tables[dbt] @ {wheel.as_uri()}"
+    wanted = f"change-tables[dbt,report] @ {wheel.as_uri()}"
     subprocess.run([*install, "--constraints", str(folder / "versions.txt"), wanted], check=True)
     (folder / "work").mkdir()
     return Installed(environment, folder / "work")
