@@ -19,7 +19,7 @@ from selenium.webdriver.chrome.service import Service
 PACKAGES = ("chromium", "chromium-driver", "fonts-dejavu-core")
 
 _FONTS = """<?xml version="1.0"?>
-<fontconfig><dir>{root}/usr/share/fonts</dir><cachedir>{root}/fonts_cache</cachedir></fontconfig>
+<fontconfig><dir>/usr/share/fonts</dir><dir>{root}/usr/share/fonts</dir><cachedir>{root}/fonts_cache</cachedir></fontconfig>
 """
 
 
