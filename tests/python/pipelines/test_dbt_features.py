@@ -270,6 +270,8 @@ def test_another_schema_follows_the_logs_that_it_lacks_and_writes_to_none_of_the
     assert features.rows(["dedup_feed__defaults"], OTHER) == features.rows(["dedup_feed__defaults"]) > 0
     result = features.project.dbt("run", "--target", "other", "--select", "history_feed__defaults", must_succeed=False)
     assert "the log that it follows has not been built to its end" in features.project.errors(result)
-    features.project.dbt("run", "--target", "other", "--select", "dedup_feed__defaults+", "--exclude", "reported", "rejected")
+    features.project.dbt(
+        "run", "--target", "other", "--select", "dedup_feed__defaults+", "--exclude", "reported", "rejected"
+    )
     assert current_rows(features.raw, OTHER, "defaults", CASES[0].shown) == CASES[0].current[1]
     assert features.versions() == versions
