@@ -82,7 +82,7 @@ def address(server: LocalServer) -> Iterator[list[str]]:
         run("dedup_shop__prices", 9 * hour, seconds="null"),
         f"create table {log}__state (_change_id string, {STATE}, _batch_id string, _n int) using delta",
         f"insert into {log}__state (_mark, _status, _status_reason, _raw_row, _equal_rows, _healed_at, _batch_id, _n)"
-        f" values {kept(hour / 2, 'rejected', 'key_missing: id', 2)},"
+        f" values {kept(timedelta(), 'rejected', 'key_missing: id', 2)},"
         f" {kept(30 * hour, 'rejected', 'key_missing: no', 1)},"
         f" {kept(2 * day, 'waiting', 'transaction_open: 3 of 9', 4)},"
         f" {kept(day, 'rejected', 'key_missing: id', 7, True)},"
@@ -137,7 +137,7 @@ def test_the_report_has_what_the_tables_of_a_server_have(
     assert [each["lag"] for each in orders["runs"]] == [300.0, 300.0]
     assert (orders["runs"][0]["accepted"], lines["runs"][0]["accepted"]) == (9, None)
     assert prices["runs"][-1]["seconds"] is None
-    assert orders["size"]["files"] == 1
+    assert orders["size"]["files"] > 0
     assert orders["size"]["size_bytes"] > 500
     (not_read,) = facts["not_read"]
     assert not_read.startswith(f"size of {SCHEMA}.dedup_shop__prices: ")
