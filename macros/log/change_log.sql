@@ -84,7 +84,7 @@
                 {%- set found = change_tables.compare_with_kept(state, new_changes, run, found) -%}
                 {%- set mark = change_tables.log_mark(spec, run, batch, found, settled_at) -%}
             {%- endif -%}
-            {%- if dict(mark, facts=run.mark_before.facts) == run.mark_before and not found.keeps -%}
+            {%- if change_tables.has_same_news(run, mark) and not found.keeps -%}
                 {%- set mark = run.mark_before -%}
                 {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
             {%- else -%}

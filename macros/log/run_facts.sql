@@ -50,6 +50,17 @@
 
 
 {#-
+    Whether a mark says no more than the one before. What the run did does not count. Nor, without an arrival, does another number of
+    raw rows, but for a rescan: to purge raw, or to land a row again, is no news.
+-#}
+{% macro has_same_news(run, mark) %}
+    {% set before = run.mark_before %}
+    {% set counts = run.arrival or var('change_tables_rescan', false) %}
+    {% do return(dict(mark, facts=before.facts, settled_rows=mark.settled_rows if counts else before.settled_rows) == before) %}
+{% endmacro %}
+
+
+{#-
     Says in dbt's result of the model what its run took in: a text for the reader, and in `code`, as JSON, the rows for the table of
     runs. That of the run before is among them: it may have died before it came there.
 -#}
