@@ -262,9 +262,9 @@ def test_a_change_that_is_twice_in_the_log_fails_the_test(feeds: Feeds) -> None:
         (
             "change_tables_runs",
             "a-b",
-            "the variable `change_tables_runs` must be a name, or false for no table of runs",
+            "a name, or false for no table of runs",
         ),
-        ("change_tables_runs_schema", 7, "the variable `change_tables_runs_schema` must be a name, got 7"),
+        ("change_tables_runs_schema", 7, "a name, got 7"),
     ],
 )
 def test_a_wrong_name_stops_the_run_before_it_begins(feeds: Feeds, variable: str, value: Any, said: str) -> None:
