@@ -122,5 +122,5 @@ def console_of(driver: Chrome) -> list[str]:
 
 
 def _log(driver: Chrome, kind: str) -> list[dict[str, Any]]:
-    entries: list[dict[str, Any]] = driver.get_log(kind)  # type: ignore[no-untyped-call]
+    entries: list[dict[str, Any]] = driver.get_log(kind)  # type: ignore[no-untyped-call]  # it has no types
     return entries
