@@ -17,7 +17,6 @@ from .project_files import Project
 from .yaml_files import YamlFile, in_one_line, insert, list_of, prose
 
 _COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
-_TESTS_OF_LOGS = ("raw_rows_accounted_for", "accepted_changes_once")
 FOLDERS = {"stg": "staging", "dedup": "deduplicated", "current": "current", "history": "history"}
 """Kind of model -> its folder."""
 
@@ -96,7 +95,7 @@ class Models:
         }[kind]
         properties = CommentedMap(name=model, description=prose(description))
         if kind == "dedup":
-            properties["data_tests"] = CommentedSeq(f"change_tables.{test}" for test in _TESTS_OF_LOGS)
+            properties["data_tests"] = CommentedSeq(["change_tables.raw_rows_accounted_for"])
         key = own_key(self._wish.format, spec) or spec.get("key")
         if kind == "current" and key:
             properties["data_tests"] = CommentedSeq([_key_test(key)])

@@ -1,6 +1,7 @@
 {#-
     The query of the test `raw_rows_accounted_for` on a log: one row where the raw table has another number of settled rows than the
-    log's mark. Where the feed has no arrival, all rows count, and rows that have landed since are no mistake.
+    log's mark has, or the log another number of changes. Where the feed has no arrival, all raw rows count, and rows that have landed
+    since are no mistake.
 -#}
 {% macro settled_rows_accounted_for(log, may_be_purged) -%}
 {%- if not change_tables.data_test_looks() -%}
@@ -11,7 +12,7 @@ where false
         {%- do change_tables.refuse_data_test("`may_be_purged` must be true or false, got " ~ change_tables.shown_value(may_be_purged)) -%}
     {%- endif -%}
     {%- set spec = change_tables.spec_of_data_test('deduplicated_changes') -%}
-    {%- do change_tables.log_of_data_test(log) -%}
+    {%- set state = change_tables.log_of_data_test(log) -%}
     {%- set mark = (change_tables.read_marks([log]) | first).mark or {} -%}
     {%- set arrival = change_tables.arrival_column(spec) -%}
     {%- set counted = mark.settled_rows if mark.settled_rows is defined and mark.arrival == change_tables.arrival_in_mark(arrival) else none -%}
@@ -23,6 +24,18 @@ with raw_rows as (
         count_if({{ condition }}) as raw_rows
     from {{ spec.relation if change_tables.has_landed(spec.relation) else '(select 1 where false)' }}
 
+),
+
+-- with the mark of the same version of the table: a run may write meanwhile
+changes as (
+
+    select
+        count_if(_mark is null) as changes,
+        cast(
+            get_json_object(max_by(_mark, get_json_object(_mark, '$.batch')) filter (where {{ change_tables.is_mark() }}), '$.held_changes') as bigint
+        ) as held_changes
+    from {{ state if load_cached_relation(state) is not none else '(select cast(null as string) as _mark where false)' }}
+
 )
 
 select
@@ -30,16 +43,23 @@ select
     {{ change_tables.text_literal(spec.table_name) }} as table_name,
     settled_rows,
     raw_rows,
+    held_changes,
+    changes,
     case
-        when settled_rows is null
+        when settled_rows is null or held_changes is null
             then 'the log does not say how many rows have settled by this arrival: build it'
+        when changes <> held_changes
+            then 'something other than its runs has written to the log or taken from it: build the log and the models after it anew with --full-refresh'
         when raw_rows > settled_rows
             then 'rows have landed at arrivals that were read for good: build with --vars {change_tables_rescan: true}, and set lookback, or have rows land in the order of their arrival'
         else 'raw rows are gone that were read: if they were purged, build with --vars {change_tables_rescan: true}, or allow it by may_be_purged: true'
     end as what_to_do
 from raw_rows
+cross join changes
 where
     settled_rows is null
+    or held_changes is null
+    or changes <> held_changes
     {%- if arrival %}
     or raw_rows > settled_rows
     {%- endif %}

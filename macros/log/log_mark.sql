@@ -3,7 +3,8 @@
     (truncate or load), the highest that it holds, the loads that ended keys, whether keys have moved, the load it holds, what
     has settled of the raw table by which arrival and what had landed there (see `_landed_edge`), and the last run after which
     states must be built anew, because a change was withdrawn, or a key before was overruled, and with it the move. Then
-    what was declared, and the form of the log (see `spec_in_form`). `settled_rows` is how many raw rows have settled (see `settled_rows`). `extends` is the batch before the last one, where all that the
+    what was declared, and the form of the log (see `spec_in_form`). `settled_rows` is how many raw rows have settled (see
+    `with_settled_rows`), and `held_changes` how many changes the log holds; a rescan counts both anew. `extends` is the batch before the last one, where all that the
     last one took in comes after all that was there: a state of that batch has no late events, unless rows move. `changes` is how many
     changes it has taken in or revised, and `marks_rows` whether the table has deletion vectors since (see `mark_rows_of_large_table`).
 -#}
@@ -11,13 +12,14 @@
     {% set mark_before = run.mark_before %}
     {% set before = mark_before or {
         'log': batch, 'batch': '', 'floor': '', 'highest_seq': '', 'loads': [], 'moves': false, 'rebuild': '', 'snapshot_seq': none,
-        'changes': 0,
+        'changes': 0, 'held_changes': 0,
     } %}
-    {% set changes = before.changes %}
-    {% if changes is not defined %}
-        {#- a mark of layout 0 does not say -#}
-        {% set changes = run_query('select count(*) from ' ~ change_tables.state_relation(this)).rows[0][0] | int %}
+    {% set held = before.held_changes %}
+    {% if held is not defined or (mark_before and var('change_tables_rescan', false)) %}
+        {% set held = run_query('select count(*) from ' ~ change_tables.state_relation(this) ~ ' where _mark is null').rows[0][0] | int %}
     {% endif %}
+    {#- a mark of layout 0 does not say -#}
+    {% set changes = before.changes if before.changes is defined else held %}
     {% set snapshot_seq = spec.snapshot_seq if spec.snapshot else none %}
     {% set writes = mark_before is none or found.changes > 0 or (snapshot_seq is not none and snapshot_seq != mark_before.snapshot_seq) %}
     {% set extends = mark_before.get('extends') if mark_before else none %}
@@ -30,6 +32,7 @@
         'batch': batch if writes else before.batch,
         'extends': extends or none,
         'changes': changes + found.changes,
+        'held_changes': held + found.changes - found.revised - found.withdrawn,
         'marks_rows': before.marks_rows or false,
         'floor': [before.floor, found.truncate_seq, snapshot_seq or ''] | max(case_sensitive=true),
         'highest_seq': [before.highest_seq, found.highest_seq or ''] | max(case_sensitive=true),

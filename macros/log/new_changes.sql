@@ -1,6 +1,7 @@
 {#-
     What the mark and the merge need to know of a set of changes; `known` counts those that the log may hold, and `revised` those that
-    it holds otherwise, none before `compare_with_log` has counted them. In a first run the set is the log itself.
+    it holds otherwise, none before `compare_with_log` has counted them. `withdrawn` are those that it gives up. In a first run the set is
+    the log itself.
 
     Where a run reads on from where the runs before have settled, rows that are no changes say how far the raw table has settled
     (`settled`), and whether rows wait (`waiting`).
@@ -15,10 +16,12 @@
         {% set is_change = '(_ct_kept_id is null or _ct_withdraws)' if change_tables.withdraws_changes(spec) else '_ct_kept_id is null' %}
     {% endif %}
     {% set is_kept_row = '_mark is not null' if run.run == 'first' else '_ct_kept_id is not null' %}
+    {% set takes_back = run.run == 'everything' and change_tables.withdraws_changes(spec) %}
     {#- first one row a verdict and report, since the run says how many there were of each -#}
     {% set row = run_query(
         "select sum(changes) as changes, min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq, max(truncate_seq) as truncate_seq,"
         ~ " sum(moves) as moves, sum(overruled) as overruled, sum(known) as known,"
+        ~ (" sum(withdrawn) as withdrawn," if takes_back else "")
         ~ " unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at,"
         ~ " to_json(collect_list(struct(status, code, report, raw_rows, changes, conflicts, kept_rows, kept_raw_rows))) as verdicts"
         ~ (", " ~ change_tables.settled_columns(run.arrival) if reads_on else "")
@@ -33,6 +36,7 @@
         ~ " max(case when " ~ is_change ~ " then _changed_at end) as last_changed_at,"
         ~ " count(case when " ~ is_change ~ " then _key_before end) as moves,"
         ~ (" count_if(_ct_overrules) as overruled, count_if(_ct_is_known)" if run.run == 'everything' else " 0 as overruled, 0") ~ " as known,"
+        ~ (" count_if(_ct_withdraws) as withdrawn," if takes_back else "")
         ~ " count_if(" ~ is_kept_row ~ ") as kept_rows, sum(case when " ~ is_kept_row ~ " then _equal_rows else 0 end) as kept_raw_rows"
         ~ (", max(_ct_last_arrival) as _ct_last_arrival" if reads_on and run.arrival.kind != 'positions' else "")
         ~ (", min(_ct_waiting_since) as _ct_waiting_since" if reads_on else "")
@@ -48,6 +52,7 @@
     {% endif %}
     {% do return({
         'changes': row['changes'] | int(0), 'known': row['known'] | int(0), 'revised': row['known'] | int(0),
+        'withdrawn': row['withdrawn'] | int(0) if takes_back else 0,
         'lowest_seq': row['lowest_seq'], 'highest_seq': row['highest_seq'],
         'truncate_seq': row['truncate_seq'] or '', 'moves': row['moves'] | int(0) > 0,
         'overruled': row['overruled'] | int(0) > 0, 'is_change': is_change,
@@ -98,7 +103,7 @@
         {% do return(found) %}
     {% endif %}
     {% do return(dict(
-        found, changes=found.changes + withdrawn, known=found.known + withdrawn, revised=found.revised + withdrawn, overruled=true,
+        found, changes=found.changes + withdrawn, known=found.known + withdrawn, revised=found.revised + withdrawn, withdrawn=withdrawn, overruled=true,
         lowest_seq=[found.lowest_seq or row['lowest_seq'], row['lowest_seq']] | min(case_sensitive=true),
         highest_seq=[found.highest_seq or row['highest_seq'], row['highest_seq']] | max(case_sensitive=true)
     )) %}

@@ -75,7 +75,6 @@ models:
     description: One row per change of orders, however often it was delivered.
     data_tests:
       - change_tables.raw_rows_accounted_for
-      - change_tables.accepted_changes_once
 
   - name: current_shop__orders
     description: One row per living key of orders; keys that have ended are not in it.

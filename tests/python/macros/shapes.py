@@ -68,7 +68,7 @@ ANSWERS: Answers = {
     "as changes,": [
         {
             "changes": 3, "lowest_seq": _seq(20), "highest_seq": _seq(22), "truncate_seq": None, "moves": 0,
-            "overruled": 0, "known": 0, "settled": "600", "waiting": 0, "verdicts": _verdicts(),
+            "overruled": 0, "known": 0, "withdrawn": 0, "settled": "600", "waiting": 0, "verdicts": _verdicts(),
             "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000,
         }
     ],
@@ -85,7 +85,8 @@ ANSWERS: Answers = {
     # what of it the log knows
     r"^with .* as lost_rows from \S+ as known left anti join": [{"lost_changes": 0, "lost_rows": 0}],
     "as new_changes,": [{"new_changes": 2, "revised": 0, "known": 1, "overruled": 0}],
-    "as withdrawn,": [{"withdrawn": 0, "lowest_seq": None, "highest_seq": None}],
+    r"^select count\(\*\) from \S+__state where _mark is null$": [{"rows": 3}],
+    r"^select count\(\*\) as withdrawn,": [{"withdrawn": 0, "lowest_seq": None, "highest_seq": None}],
     r"order by (place|source\._raw_id) limit 3$": [],
     r"^select coalesce\(min\(record_id\)": [{"first": 10, "last": 19}],
     # a first run of full images whose keys have moved: no transaction has both entered and ended one

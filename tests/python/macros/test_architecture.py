@@ -15,7 +15,7 @@ from .shapes import SHAPES, Shape, Shapes
 
 PAGE = (REPOSITORY / "docs" / "architecture.md").read_text()
 LOG = "dedup_feed__qlik"
-PROBED = [{"changes": 1, "known": 0, "moves": 0, "overruled": 0, "verdicts": "[]"}]
+PROBED = [{"changes": 1, "known": 0, "moves": 0, "overruled": 0, "withdrawn": 0, "verdicts": "[]"}]
 
 
 def _keys_on_the_page(heading: str) -> list[str]:

@@ -63,6 +63,7 @@ def _assert_verdicts(raw: Raw, name: str) -> None:
     for status in ("rejected", "waiting"):
         assert mark["kept"][status] == sum(rows for of, _, rows in kept if of == status)
     below = "true" if name == "compared" else f"landed < {mark['settled']}"
+    assert [(mark["held_changes"],)] == raw.query(f"select count(*) from {SCHEMA}.dedup_feed__{name}")
     assert [(mark["settled_rows"],)] == raw.query(f"select count(*) from {SCHEMA}_raw.{name} where {below}")
 
 
