@@ -341,9 +341,10 @@ BEFORE: dict[str, Any] = {
     "rebuild": "", "snapshot_seq": "300", "changes": 70, "held_changes": 60, "marks_rows": True,
 }  # fmt: skip
 FOUND = {
-    "changes": 0, "revised": 0, "withdrawn": 0, "lowest_seq": None, "highest_seq": None, "truncate_seq": "", "moves": False,
-    "overruled": False, "kept": {"rejected": 1, "waiting": 2},
+    "changes": 0, "revised": 0, "withdrawn": 0, "lowest_seq": None, "highest_seq": None, "truncate_seq": "",
+    "moves": False, "overruled": False, "kept": {"rejected": 1, "waiting": 2},
 }  # fmt: skip
+LATER_THAN_LAYOUT_0 = ("extends", "changes", "held_changes", "marks_rows")
 NO_LOAD = {"snapshot": None}
 LOAD = {"snapshot": "qlik_load", "snapshot_seq": "300"}
 
@@ -378,9 +379,12 @@ MARKS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any], di
         {"extends": None, "highest_seq": "600", "floor": "700"},
     ),
     "changes after a log of layout 0, whose rows are counted": (
-        {name: value for name, value in BEFORE.items() if name not in ("extends", "changes", "held_changes", "marks_rows")},
+        {name: value for name, value in BEFORE.items() if name not in LATER_THAN_LAYOUT_0},
         FOUND | {"changes": 1, "lowest_seq": "501", "highest_seq": "600"}, LOAD,
-        BEFORE | {"batch": "2", "extends": "1", "highest_seq": "600", "changes": 10_001, "held_changes": 10_001, "marks_rows": False},
+        BEFORE | {
+            "batch": "2", "extends": "1", "highest_seq": "600", "changes": 10_001, "held_changes": 10_001,
+            "marks_rows": False,
+        },
     ),
     "a truncate": (
         BEFORE, FOUND | {"changes": 1, "highest_seq": "600", "truncate_seq": "600"}, LOAD,
@@ -405,7 +409,9 @@ MARKS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any], di
 @pytest.mark.parametrize("name", MARKS)
 def test_a_mark_keeps_what_downstream_states_need(shapes: Shapes, name: str) -> None:
     before, found, given, expected = MARKS[name]
-    lake = Lake({}, answers={r"^select count\(\*\) from lake.dedup_feed__qlik__state where _mark is null$": [{"rows": 10_000}]})
+    lake = Lake(
+        {}, answers={r"^select count\(\*\) from lake.dedup_feed__qlik__state where _mark is null$": [{"rows": 10_000}]}
+    )
     call = shapes.project.macros("dedup_feed__qlik", lake)
     spec = call("table_spec", "feed", "qlik") | given | {"form": 1, "added": {"day": 1}}
     run = {"mark_before": before, "arrival": LANDED_AT}
