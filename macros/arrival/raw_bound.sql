@@ -18,8 +18,8 @@
     settled_before  how far the raw table had settled by the runs before; none where nothing had, by this arrival
     log         the table of the log; none where there is none
     read_at     the time of the run, as digits
-    landed_rows how many rows with an arrival had landed since the settled one, that one among them; of positions, after the
-                settled ones. None where they were not counted
+    landed_rows how many rows with an arrival had landed since the settled one, that one among them. Of positions, how many had
+                landed after the settled ones. None where they were not counted
 -#}
 {% macro raw_bound(spec, mark) %}
     {% set arrival = change_tables.arrival_column(spec) %}
@@ -162,16 +162,14 @@
         {% do positions.update({tojson(known.group): known}) %}
     {% endfor %}
     {% if change_tables.landed_columns(spec, spec.relation, arrival.group + arrival.columns, '') %}
-        {#- one row a group; where a position has one record, the rows of each position are counted first -#}
+        {#- one row a group; the rows of each position are counted first, since a record may have landed again -#}
         {% set position = "case when not " ~ change_tables.lacks_position(arrival) ~ " then " ~ change_tables.position_of_row(arrival) ~ " end" %}
-        {% set landed = "select " ~ groups ~ ", " ~ position ~ " as _ct_position, 1 as _ct_copies from " ~ spec.relation ~ " where " ~ since %}
-        {% if arrival.record %}
-            {% set landed = "select " ~ groups ~ ", _ct_position, count(*) as _ct_copies from (" ~ landed ~ ") group by " ~ groups ~ ", _ct_position" %}
-        {% endif %}
+        {% set landed = "select " ~ groups ~ ", _ct_position, count(*) as _ct_copies from (select " ~ groups ~ ", " ~ position ~ " as _ct_position from "
+            ~ spec.relation ~ " where " ~ since ~ ") group by " ~ groups ~ ", _ct_position" %}
         {% set rows = run_query(
             "select " ~ texts | join(', ') ~ ", _ct_copies, _ct_unplaced, _ct_number from (select " ~ groups ~ ", max(_ct_position) as _ct_last,"
             ~ " max(case when _ct_position is not null then _ct_copies end) as _ct_copies, count_if(_ct_position is null) as _ct_unplaced,"
-            ~ " sum(case when _ct_position is not null then _ct_copies end) as _ct_number from ("
+            ~ " count(_ct_position) as _ct_number from ("
             ~ landed ~ ") group by " ~ groups ~ ")"
         ).rows %}
         {% for row in rows %}
@@ -185,7 +183,7 @@
                     tojson(group): {'group': group, 'position': change_tables.position_in_group(row, arrival), 'is_whole': true}
                 }) %}
             {% endif %}
-            {% if (row['_ct_copies'] or 0) > 1 %}
+            {% if arrival.record and (row['_ct_copies'] or 0) > 1 %}
                 {% do change_tables._refuse_two_records(spec, arrival, since) %}
             {% endif %}
         {% endfor %}

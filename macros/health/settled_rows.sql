@@ -17,12 +17,18 @@ where false
     {%- set arrival = change_tables.arrival_column(spec) -%}
     {%- set counted = mark.settled_rows if mark.settled_rows is defined and mark.arrival == change_tables.arrival_in_mark(arrival) else none -%}
     {%- set condition = change_tables.has_settled(arrival, mark.settled) if arrival else 'true' -%}
+    {%- set raw = spec.relation if change_tables.has_landed(spec.relation) else '(select 1 where false)' -%}
+    {%- set number = 'count_if(' ~ condition ~ ')' -%}
+    {#- records that have landed again have old positions. To count positions costs more, and is needed only then -#}
+    {%- if arrival and arrival.kind == 'positions' and counted is not none and run_query('select ' ~ number ~ ' from ' ~ raw).rows[0][0] | int != counted -%}
+        {%- set number = change_tables.count_settled(arrival, condition) -%}
+    {%- endif -%}
 with raw_rows as (
 
     select
         cast({{ 'null' if counted is none else counted }} as bigint) as settled_rows,
-        count_if({{ condition }}) as raw_rows
-    from {{ spec.relation if change_tables.has_landed(spec.relation) else '(select 1 where false)' }}
+        {{ number }} as raw_rows
+    from {{ raw }}
 
 ),
 

@@ -35,9 +35,10 @@
 
 {#-
     The same with `rows`: how many raw rows have settled, so that none of them is read again. Rows at the settled arrival itself are
-    not among them. Where there is no arrival, how many raw rows there are. `all_rows` are these as well, where a run reads everything.
+    not among them. Of positions, how many have settled: a record that lands again has its old one. Where there is no arrival, how many
+    raw rows there are. `all_rows` are these as well, where a run reads everything.
 
-    A run that reads on adds what its look found (see `raw_bound`). It asks only where rows wait, or where more have landed meanwhile.
+    A run adds what its look found (see `raw_bound`). It asks only where rows wait, or where more have landed meanwhile.
 -#}
 {% macro with_settled_rows(spec, run, settled_at) %}
     {% if run.run == 'since' %}
@@ -51,11 +52,23 @@
             {% do return(dict(settled_at, rows=before + run.landed_rows - run.edge.rows.split(':')[0] | int)) %}
         {% endif %}
         {% set condition = change_tables.has_settled(run.arrival, settled_at.arrival) ~ ' and not ' ~ change_tables.has_settled(run.arrival, run.settled_before) %}
-        {% do return(dict(settled_at, rows=before + run_query('select count(*) from ' ~ spec.relation ~ ' where ' ~ condition).rows[0][0] | int)) %}
+        {% do return(dict(settled_at, rows=before + run_query('select ' ~ change_tables.count_settled(run.arrival, 'true') ~ ' from ' ~ spec.relation ~ ' where ' ~ condition).rows[0][0] | int)) %}
+    {% endif %}
+    {% if run.arrival and run.arrival.kind == 'positions' and settled_at.arrival == run.edge %}
+        {% do return(dict(settled_at, rows=run.landed_rows, all_rows=run_query('select count(*) as all_rows from ' ~ spec.relation).rows[0][0] | int)) %}
     {% endif %}
     {% set condition = change_tables.has_settled(run.arrival, settled_at.arrival) if run.arrival else 'true' %}
-    {% set row = run_query('select count_if(' ~ condition ~ ') as settled_rows, count(*) as all_rows from ' ~ spec.relation).rows[0] %}
+    {% set row = run_query('select ' ~ change_tables.count_settled(run.arrival, condition) ~ ' as settled_rows, count(*) as all_rows from ' ~ spec.relation).rows[0] %}
     {% do return(dict(settled_at, rows=row['settled_rows'] | int, all_rows=row['all_rows'] | int)) %}
+{% endmacro %}
+
+
+{#- SQL that counts what has settled: raw rows, or positions. -#}
+{% macro count_settled(arrival, condition) %}
+    {% if arrival and arrival.kind == 'positions' %}
+        {% do return('count(distinct case when ' ~ condition ~ ' then struct(' ~ change_tables.column_list(arrival.group + arrival.columns) ~ ') end)') %}
+    {% endif %}
+    {% do return('count_if(' ~ condition ~ ')') %}
 {% endmacro %}
 
 
