@@ -8,12 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from dbt_common.tests import enable_test_caching
 from hypothesis import settings
 
 from udfs.local_server import LocalServer, local_server
 
 settings.register_profile("any_machine", deadline=None)  # on a busy machine any example can be slow
 settings.load_profile("any_machine")
+
+enable_test_caching()  # dbt keeps what it has parsed of macros: each project of a test has the same ones
 
 LONGEST_FIRST = [
     "test_random_histories",

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from udfs.local_server import local_server
+from udfs.local_server import SHORT_LIVED, local_server
 from udfs.thrift_server import jvms_of
 
 from .consumer import CALLS, Consumer, Entry
@@ -45,7 +45,8 @@ pytestmark = pytest.mark.slow
 SCHEMA = "interrupted"
 SPEC = {"format": "qlik_change_tables", "key": KEY, "headers": list(HEADERS), "mask_type": "string"}
 BATCHES = 3
-MANY_CORES = {"spark.master": "local[12]"}  # a statement that hangs keeps a core
+# a statement that hangs keeps a core and a thread
+MANY_CORES = SHORT_LIVED | {"spark.master": "local[12]", "spark.hadoop.hive.server2.async.exec.threads": "20"}
 
 
 # rows land in the order of change, so that purged rows have no halves that land later
