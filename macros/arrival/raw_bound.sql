@@ -147,7 +147,7 @@
     edge        how far rows have landed: a list of {group: [value…], position: [number…], is_whole}, as `settled` is. Groups
                 without new rows are in it as they are in `settled`
     unplaced    whether there are rows without a position, which are read every time
-    rows        how many rows with a position are not among the settled ones
+    rows        at how many positions rows have landed that are not among the settled ones
 
     Stops the run where two different records have landed at one position that can have only one (see `_refuse_two_records`).
 -#}

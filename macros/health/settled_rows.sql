@@ -19,16 +19,22 @@ where false
     {%- set condition = change_tables.has_settled(arrival, mark.settled) if arrival else 'true' -%}
     {%- set raw = spec.relation if change_tables.has_landed(spec.relation) else '(select 1 where false)' -%}
     {%- set number = 'count_if(' ~ condition ~ ')' -%}
-    {#- records that have landed again have old positions. To count positions costs more, and is needed only then -#}
-    {%- if arrival and arrival.kind == 'positions' and counted is not none and run_query('select ' ~ number ~ ' from ' ~ raw).rows[0][0] | int != counted -%}
-        {%- set number = change_tables.count_settled(arrival, condition) -%}
+    {#- a record that lands again has its old position. To count positions costs more: only where there are not as many rows -#}
+    {%- if arrival and arrival.kind == 'positions' and counted is not none -%}
+        {%- if run_query('select ' ~ number ~ ' from ' ~ raw).rows[0][0] | int == counted -%}
+            {%- set number, raw = counted, none -%}
+        {%- else -%}
+            {%- set number = change_tables.count_settled(arrival, condition, arrival.record) -%}
+        {%- endif -%}
     {%- endif -%}
 with raw_rows as (
 
     select
         cast({{ 'null' if counted is none else counted }} as bigint) as settled_rows,
         {{ number }} as raw_rows
+    {%- if raw is not none %}
     from {{ raw }}
+    {%- endif %}
 
 ),
 
@@ -52,10 +58,12 @@ select
     held_changes,
     changes,
     case
-        when settled_rows is null or held_changes is null
+        when settled_rows is null
             then 'the log does not say how many rows have settled by this arrival: build it'
-        when changes <> held_changes
-            then 'something other than its runs has written to the log or taken from it: build the log and the models after it anew with --full-refresh'
+        when changes < held_changes
+            then 'changes are gone from the log that its runs have put there: build with --vars {change_tables_rescan: true}, which puts back what raw still has'
+        when changes > held_changes
+            then 'something other than its runs has written to the log: build it and the models after it anew with --full-refresh, or restore its table'
         when raw_rows > settled_rows
             then 'rows have landed at arrivals that were read for good: build with --vars {change_tables_rescan: true}, and set lookback, or have rows land in the order of their arrival'
         else 'raw rows are gone that were read: if they were purged, build with --vars {change_tables_rescan: true}, or allow it by may_be_purged: true'
@@ -64,7 +72,6 @@ from raw_rows
 cross join changes
 where
     settled_rows is null
-    or held_changes is null
     or changes <> held_changes
     {%- if arrival %}
     or raw_rows > settled_rows

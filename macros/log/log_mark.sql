@@ -4,7 +4,7 @@
     has settled of the raw table by which arrival and what had landed there (see `_landed_edge`), and the last run after which
     states must be built anew, because a change was withdrawn, or a key before was overruled, and with it the move. Then
     what was declared, and the form of the log (see `spec_in_form`). `settled_rows` is how many raw rows have settled (see
-    `with_settled_rows`), and `held_changes` how many changes the log holds; a rescan counts both anew. `extends` is the batch before the last one, where all that the
+    `with_settled_rows`), and `held_changes` how many changes the log holds; a rescan counts anew. `extends` is the batch before the last one, where all that the
     last one took in comes after all that was there: a state of that batch has no late events, unless rows move. `changes` is how many
     changes it has taken in or revised, and `marks_rows` whether the table has deletion vectors since (see `mark_rows_of_large_table`).
 -#}
@@ -16,7 +16,9 @@
     } %}
     {% set held = before.held_changes %}
     {% if held is not defined or (mark_before and var('change_tables_rescan', false)) %}
-        {% set held = run_query('select count(*) from ' ~ change_tables.state_relation(this) ~ ' where _mark is null').rows[0][0] | int %}
+        {% set counted = run_query('select count(*) from ' ~ change_tables.state_relation(this) ~ ' where _mark is null').rows[0][0] | int %}
+        {#- a rescan puts back what is gone, and takes nothing out: that there are too many is still to be seen -#}
+        {% set held = counted if held is not defined else [held, counted] | min %}
     {% endif %}
     {#- a mark of layout 0 does not say -#}
     {% set changes = before.changes if before.changes is defined else held %}

@@ -36,13 +36,14 @@
 {#-
     The same with `rows`: how many raw rows have settled, so that none of them is read again. Rows at the settled arrival itself are
     not among them. Of positions, how many have settled: a record that lands again has its old one. Where there is no arrival, how many
-    raw rows there are. `all_rows` are these as well, where a run reads everything.
+    raw rows there are. `all_rows` are these as well, where a run that reads everything has counted them.
 
-    A run adds what its look found (see `raw_bound`). It asks only where rows wait, or where more have landed meanwhile.
+    A run that reads on adds what its look found (see `raw_bound`). It asks only where rows wait, or where more have landed meanwhile.
 -#}
 {% macro with_settled_rows(spec, run, settled_at) %}
     {% if run.run == 'since' %}
-        {% set before = run.mark_before.settled_rows %}
+        {#- what was counted by another arrival does not count -#}
+        {% set before = run.mark_before.settled_rows if run.settled_before is not none else 0 %}
         {% set has_all = run.landed_rows is not none and run.edge %}
         {% if before is none or settled_at.arrival == run.settled_before %}
             {% do return(dict(settled_at, rows=before)) %}
@@ -55,7 +56,7 @@
         {% do return(dict(settled_at, rows=before + run_query('select ' ~ change_tables.count_settled(run.arrival, 'true') ~ ' from ' ~ spec.relation ~ ' where ' ~ condition).rows[0][0] | int)) %}
     {% endif %}
     {% if run.arrival and run.arrival.kind == 'positions' and settled_at.arrival == run.edge %}
-        {% do return(dict(settled_at, rows=run.landed_rows, all_rows=run_query('select count(*) as all_rows from ' ~ spec.relation).rows[0][0] | int)) %}
+        {% do return(dict(settled_at, rows=run.landed_rows, all_rows=none)) %}
     {% endif %}
     {% set condition = change_tables.has_settled(run.arrival, settled_at.arrival) if run.arrival else 'true' %}
     {% set row = run_query('select ' ~ change_tables.count_settled(run.arrival, condition) ~ ' as settled_rows, count(*) as all_rows from ' ~ spec.relation).rows[0] %}
@@ -63,10 +64,11 @@
 {% endmacro %}
 
 
-{#- SQL that counts what has settled: raw rows, or positions. -#}
-{% macro count_settled(arrival, condition) %}
+{#- SQL that counts what has settled: raw rows, or positions. With `record`, another record at a position counts as well. -#}
+{% macro count_settled(arrival, condition, record=none) %}
     {% if arrival and arrival.kind == 'positions' %}
-        {% do return('count(distinct case when ' ~ condition ~ ' then struct(' ~ change_tables.column_list(arrival.group + arrival.columns) ~ ') end)') %}
+        {% set columns = change_tables.column_list(arrival.group + arrival.columns + (record or [])) %}
+        {% do return('count(distinct case when ' ~ condition ~ ' then struct(' ~ columns ~ ') end)') %}
     {% endif %}
     {% do return('count_if(' ~ condition ~ ')') %}
 {% endmacro %}
@@ -125,7 +127,7 @@
             {#- a row that is read again by `lookback` holds nothing back -#}
             {% if position is none %}
                 {% do positions.append(place) %}
-            {% elif before and position < before.position %}
+            {% elif before and position <= before.position %}
                 {% do positions.append(before) %}
             {% else %}
                 {% do positions.append({'group': place.group, 'position': position, 'is_whole': false}) %}

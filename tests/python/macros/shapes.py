@@ -77,7 +77,6 @@ ANSWERS: Answers = {
     # what has settled, what waits, what is lost
     "as settled,": [{"settled": "600", "waiting": None}],
     r" as settled_rows, count\(\*\) as all_rows from": [{"settled_rows": 7, "all_rows": 9}],
-    r"^select count\(\*\) as all_rows from \S+$": [{"all_rows": 9}],
     r"^select count\(distinct case when true then struct": [{"rows": 2}],
     r"_ct_waiting_since is not null": [],
     r"as _ct_first|_ct_holds_back|from trails\nwhere _ct_last_start": [],

@@ -316,7 +316,8 @@ EDGE = [_place(["t", "0"], 41), _place(["t", "1"], 7)]
         (EDGE, None, [["t", "1", "6"]], [EDGE[0], _place(["t", "1"], 6, is_whole=False)]),
         # of a group that has not landed before this run looked, nothing has settled
         (EDGE, None, [["t", "9", "6"]], EDGE),
-        # a row that lookback reads again holds nothing back
+        # a row that lookback reads again holds nothing back, nor one at the settled position itself
+        (EDGE, [_place(["t", "0"], 30)], [["t", "0", "30"]], [_place(["t", "0"], 30), EDGE[1]]),
         (EDGE, [_place(["t", "0"], 30)], [["t", "0", "12"]], [_place(["t", "0"], 30), EDGE[1]]),
         (
             EDGE,
@@ -332,6 +333,25 @@ def test_positions_have_settled_up_to_what_had_landed_or_the_first_row_that_wait
     run = {"edge": edge, "settled_before": before, "skips_settled": False}
     found = shapes.project.macros("dedup_feed__kafka")("_settled_at", run, OFFSETS, None, waiting)
     assert found == {"arrival": expected, "edge": None}
+
+
+@pytest.mark.parametrize(
+    ("settled_before", "expected"),
+    [
+        ([_place(["t", "0"], 30), EDGE[1]], 104),
+        # what rows had settled by another arrival are read again, and count by this one
+        (None, 4),
+    ],
+)
+def test_positions_that_settle_add_to_those_of_the_same_arrival(
+    shapes: Shapes, settled_before: Any, expected: int
+) -> None:
+    run = {
+        "run": "since", "arrival": OFFSETS, "edge": EDGE, "landed_rows": 4, "settled_before": settled_before,
+        "mark_before": {"settled_rows": 100},
+    }  # fmt: skip
+    found = shapes.project.macros("dedup_feed__kafka")("with_settled_rows", {}, run, {"arrival": EDGE, "edge": None})
+    assert found["rows"] == expected
 
 
 # ---- the mark of a log

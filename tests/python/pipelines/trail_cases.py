@@ -709,7 +709,13 @@ def _case(
     **spec: Any,
 ) -> Case:
     return Case(
-        Entry(name, SPEC | spec, columns, identifier=identifier),
+        Entry(
+            name,
+            SPEC | spec,
+            columns,
+            tests={"dedup": ["change_tables.raw_rows_accounted_for"]},
+            identifier=identifier,
+        ),
         None if identifier else RECORD,
         batches,
         reasons,

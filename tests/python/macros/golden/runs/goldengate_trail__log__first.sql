@@ -26,9 +26,6 @@ from trails
 where _ct_last_start is not null and (_ct_last_end is null or _ct_last_end < _ct_last_start)
 ;
 
-select count(*) as all_rows from lake_raw.trail
-;
-
 create or replace table lake.dedup_feed__trail__state
     using delta
     tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'false', 'delta.enableTypeWidening' = 'true')

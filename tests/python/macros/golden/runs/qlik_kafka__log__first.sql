@@ -59,9 +59,6 @@ staged_rows as (select * from the_model),
 staged as (select * from the_model) select _ct_arrival as _ct_last_arrival, case when _ct_holds_back then _ct_arrival end as _ct_waiting_since from staged) where _ct_waiting_since is not null group by cast(_ct_waiting_since.topic as string), cast(_ct_waiting_since.`partition` as string))
 ;
 
-select count(*) as all_rows from lake_raw.kafka_shared
-;
-
 create or replace table lake.dedup_feed__kafka__state
     using delta
     tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'false', 'delta.enableTypeWidening' = 'true')
