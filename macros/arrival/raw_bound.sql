@@ -78,7 +78,7 @@
         'landed_rows': landed.get('rows') if reads_on or is_positions else none,
     } %}
     {% set natural = change_tables.natural_arrival(spec) %}
-    {% if natural and natural.record and not (arrival and arrival.kind == 'positions') %}
+    {% if natural and change_tables.names_records(spec, natural) and not (arrival and arrival.kind == 'positions') %}
         {% if change_tables.landed_columns(spec, spec.relation, natural.group + natural.columns, '') %}
             {% do change_tables._refuse_two_records(spec, natural, bound.predicate or 'true') %}
         {% endif %}
@@ -183,7 +183,7 @@
                     tojson(group): {'group': group, 'position': change_tables.position_in_group(row, arrival), 'is_whole': true}
                 }) %}
             {% endif %}
-            {% if arrival.record and (row['_ct_copies'] or 0) > 1 %}
+            {% if change_tables.names_records(spec, arrival) and (row['_ct_copies'] or 0) > 1 %}
                 {% do change_tables._refuse_two_records(spec, arrival, since) %}
             {% endif %}
         {% endfor %}
@@ -193,6 +193,15 @@
         {% do sorted.append(positions[name]) %}
     {% endfor %}
     {% do return({'edge': sorted, 'unplaced': unplaced | length > 0, 'rows': numbers | sum}) %}
+{% endmacro %}
+
+
+{#-
+    Whether a position names one record, and a look must see to it. Where a format says what the origin of a change is, the run's own
+    SQL compares it (see `of_one_origin`).
+-#}
+{% macro names_records(spec, arrival) %}
+    {% do return(arrival.record and not change_tables.format_of(spec.format).origin) %}
 {% endmacro %}
 
 
@@ -225,9 +234,17 @@
         {% do places.append(row[0]) %}
     {% endfor %}
     {% do exceptions.raise_compiler_error(
-        "change_tables: model '" ~ model.name ~ "': source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': " ~ what ~ " at one "
-        ~ (arrival.group + arrival.columns) | join(', ') ~ ": " ~ places | join('; ')
-        ~ ". The numbers have begun anew, and nothing says which records are the older ones: remove the old rows from "
-        ~ spec.relation ~ ", then build the log and the models after it anew with --full-refresh --vars '{change_tables_allow_loss: true}'"
+        change_tables.used_again(spec, what, (arrival.group + arrival.columns) | join(', ')) | join(places | join('; '))
     ) %}
+{% endmacro %}
+
+
+{#- The message for places of the feed that are used twice: what comes before these places, and what after them. -#}
+{% macro used_again(spec, what, place) %}
+    {% do return([
+        "change_tables: model '" ~ model.name ~ "': source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': " ~ what ~ " at one " ~ place ~ ": ",
+        ". The numbers have begun anew, and nothing says which rows are the older ones: either have the new rows land under numbers above the old"
+        ~ " ones, for which a view over " ~ spec.relation ~ " will do, or remove the old rows from it, then build the log and the models after it"
+        ~ " anew with --full-refresh --vars '{change_tables_allow_loss: true}'",
+    ]) %}
 {% endmacro %}

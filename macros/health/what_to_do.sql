@@ -1,8 +1,15 @@
 {#-
-    Prints a line for each data test of this package that has failed or warns: which table, what was found, and what to do. dbt itself
-    prints how many rows a test has. Their rows are read again, which costs something only where there are some.
+    Prints a line for each model that a statement of this package has stopped, which Spark buries in a stack trace, and for each data
+    test of this package that has failed or warns: which table, what was found, and what to do. dbt itself prints how many rows a
+    test has. Their rows are read again, which costs something only where there are some.
 -#}
 {% macro say_what_to_do(results) %}
+    {% for result in results if execute and result.status == 'error' %}
+        {% set raised = modules.re.search('\\[USER_RAISED_EXCEPTION\\] (change_tables: .*?)(?: SQLSTATE|\n|$)', result.message or '') %}
+        {% if raised %}
+            {% do print(raised.group(1)) %}
+        {% endif %}
+    {% endfor %}
     {% for result in results if execute and result.node.resource_type == 'test' and result.status in ['fail', 'warn'] and result.failures %}
         {% if (result.node.test_metadata or {}).namespace == 'change_tables' %}
             {% set found = run_query('select * from (\n' ~ result.node.compiled_code ~ '\n) limit 1') %}

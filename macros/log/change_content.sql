@@ -159,3 +159,49 @@
 {% macro is_withdrawal() -%}
     _status = 'rejected' and _change_id is not null
 {%- endmacro %}
+
+
+{#-
+    SQL for a value of a delivery, among those that have its identity, which stops the run where these are of different origins
+    (`origin` of `format_of`): the numbers of the feed have been used again, and they are not one change. A delivery that lacks a
+    column of its origin differs from none.
+-#}
+{% macro of_one_origin(spec, value, deliveries) -%}
+    {%- set differences = [] -%}
+    {%- for name in change_tables.format_of(spec.format).origin -%}
+        {%- do differences.append('min(' ~ name ~ ') over ' ~ deliveries ~ ' <> max(' ~ name ~ ') over ' ~ deliveries) -%}
+    {%- endfor -%}
+    {{ change_tables._unless_used_again(spec, value, differences, '_change_id') }}
+{%- endmacro %}
+
+
+{#- The same against the change that the log has under this identity. -#}
+{% macro of_the_logged_origin(spec, value, delivered='source', logged='target') -%}
+    {%- set differences = [] -%}
+    {%- for name in change_tables.format_of(spec.format).origin -%}
+        {%- do differences.append(delivered ~ '.' ~ name ~ ' <> ' ~ logged ~ '.' ~ name) -%}
+    {%- endfor -%}
+    {{ change_tables._unless_used_again(spec, value, differences, delivered ~ '._change_id') }}
+{%- endmacro %}
+
+
+{% macro _unless_used_again(spec, value, differences, change_id) -%}
+    {%- if not differences -%}
+        {{ value }}
+    {%- else -%}
+        {%- set what = "changes that differ in " ~ change_tables.format_of(spec.format).origin | join(' or ') ~ " have landed" -%}
+        {%- set before, after = change_tables.used_again(spec, what, '_change_id') -%}
+case
+    when
+        {{ change_id }} is not null
+        and ({{ differences | join(' or ') }})
+        then raise_error(concat(
+            {{ change_tables.text_literal(before) }},
+            {{ change_id }},
+            {{ change_tables.text_literal(after) }}
+        ))
+    else
+        {{ value | trim | indent(8) }}
+end
+    {%- endif -%}
+{%- endmacro %}

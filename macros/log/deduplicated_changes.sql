@@ -38,6 +38,11 @@
         {%- set same_change = '_change_seq, ' ~ ('coalesce(_change_id, _raw_id), _change_id is null' if with_others else 'coalesce(_ct_kept_id, _change_id)') -%}
         {#- of changes that the log may have to give up -#}
         {%- set withdraws = run.run != 'first' and change_tables.withdraws_changes(spec) -%}
+        {%- set same_identity = '(partition by _change_seq, _change_id)' -%}
+        {%- set contents_differ -%}
+            min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
+or not min(_key_before) over same_change <=> max(_key_before) over same_change
+        {%- endset -%}
         {%- set rank -%}
             struct({{ change_tables.content_text(spec) }}, {{ change_tables.header_columns(spec) | join(', ') }}, _ct_place)
         {%- endset -%}
@@ -68,13 +73,12 @@ gathered as (
         count(_report) over same_change as _ct_reports,
         max(_report) over same_change as _ct_known_report,
         max(_key_before) over same_change as _ct_known_key_before,
-        min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
-        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _ct_contents_differ
+        {{ change_tables.of_one_origin(spec, contents_differ, 'same_change' if with_others or not withdraws else same_identity) | indent(8) }} as _ct_contents_differ
         {%- if with_others %},
         max(_ct_arrival) over same_change as _ct_last_arrival,
         min(case when {{ change_tables.holds_back(spec) }} then _ct_arrival end) over same_change as _ct_waiting_since
         {%- elif withdraws %},
-        max(case when {{ change_tables.is_withdrawal() }} then _ct_place end) over (partition by _change_seq, _change_id) as _ct_last_withdrawal
+        max(case when {{ change_tables.is_withdrawal() }} then _ct_place end) over {{ same_identity }} as _ct_last_withdrawal
         {%- endif %}
     from delivered
     window same_change as (partition by {{ same_change }})
@@ -178,19 +182,22 @@ new_changes as (
     left join {{ state }} as known
         on changes._change_id = known._change_id and changes._change_seq = known._change_seq
     where
-        {%- if withdraws %}
+        {%- set is_news -%}
+        {%- if withdraws -%}
         -- a rejected row is kept, whether it takes a change back or not
-        case
-            when changes._ct_kept_id is not null
-                then true
-            when {{ change_tables.compares_completeness(spec, 'known', '>', 'changes') }}
-                then false
-            else
-                {{ change_tables._is_new_to_log(spec) | indent(8) }}
-        end
-        {%- else %}
+case
+    when changes._ct_kept_id is not null
+        then true
+    when {{ change_tables.compares_completeness(spec, 'known', '>', 'changes') }}
+        then false
+    else
         {{ change_tables._is_new_to_log(spec) }}
-        {%- endif %}
+end
+        {%- else -%}
+        {{ change_tables._is_new_to_log(spec) }}
+        {%- endif -%}
+        {%- endset %}
+        {{ change_tables.of_the_logged_origin(spec, is_news, 'changes', 'known') | indent(8) }}
 
 )
 
@@ -224,11 +231,11 @@ select 1 as placeholder
 {#- Whether the log does not hold a change yet, or holds it otherwise than it is delivered. -#}
 {% macro _is_new_to_log(spec) -%}
 known._change_id is null
-        or changes._row_hash <> known._row_hash
-        {%- if spec.form > 0 %}
-        or {{ change_tables.is_of_earlier_form(spec, 'known') }}
-        {%- endif %}
-        or (changes._key_before is not null and not changes._key_before <=> known._key_before)
-        or (changes._report is null and known._report is not null)
-        or (changes._is_conflicting and not known._is_conflicting)
+or changes._row_hash <> known._row_hash
+{%- if spec.form > 0 %}
+or {{ change_tables.is_of_earlier_form(spec, 'known') }}
+{%- endif %}
+or (changes._key_before is not null and not changes._key_before <=> known._key_before)
+or (changes._report is null and known._report is not null)
+or (changes._is_conflicting and not known._is_conflicting)
 {%- endmacro %}

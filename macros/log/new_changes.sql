@@ -70,7 +70,7 @@
 -#}
 {% macro compare_with_log(spec, log, new_changes, found) %}
     {% set row = run_query(
-        "select count_if(target._change_id is null) as new_changes, count_if(" ~ change_tables.revises(spec) ~ ") as revised,"
+        "select count_if(" ~ change_tables.of_the_logged_origin(spec, 'target._change_id is null') ~ ") as new_changes, count_if(" ~ change_tables.revises(spec) ~ ") as revised,"
         ~ " count(target._change_id) as known,"
         ~ " count_if((" ~ change_tables.overrules_key_before(spec) ~ ") or (" ~ change_tables.overrules_row(spec) ~ ")) as overruled"
         ~ " from (select * from " ~ new_changes ~ " where " ~ found.is_change ~ ") as source left join " ~ log ~ " as target"
@@ -93,10 +93,10 @@
 {#- What was found, with the changes of the log that the run's rows take back: see `withdraws_changes`. -#}
 {% macro find_withdrawals(spec, log, new_changes, found) %}
     {% set row = run_query(
-        "select count(*) as withdrawn, min(_change_seq) as lowest_seq, max(_change_seq) as highest_seq"
-        ~ " from (select * from " ~ new_changes ~ " where _ct_withdraws) as source left semi join " ~ log ~ " as target"
+        "select count(*) as withdrawn, min(source._change_seq) as lowest_seq, max(source._change_seq) as highest_seq"
+        ~ " from (select * from " ~ new_changes ~ " where _ct_withdraws) as source inner join " ~ log ~ " as target"
         ~ " on source._change_id = target._change_id and source._change_seq = target._change_seq"
-        ~ " and " ~ change_tables.is_as_complete(spec)
+        ~ " where " ~ change_tables.of_the_logged_origin(spec, change_tables.is_as_complete(spec))
     ).rows[0] %}
     {% set withdrawn = row['withdrawn'] | int %}
     {% if withdrawn == 0 %}
@@ -121,12 +121,13 @@
 
 {#-
     Stops where the log holds another record of a position than the one that this run has read, for formats whose positions name
-    one record. A run that reads on by these positions reads none twice, and is not asked. The rows of a load have no position.
+    one record. A run that reads on by these positions reads none twice, and is not asked. The rows of a load have no position. Of a
+    format that says what the origin of a change is, the run's own SQL has compared it.
 -#}
 {% macro refuse_other_records(spec, log, new_changes, run, found) %}
     {% set natural = change_tables.natural_arrival(spec) %}
     {% set reads_on = run.run == 'since' and run.arrival.kind == 'positions' and spec.lookback == 0 %}
-    {% if natural and natural.record and not reads_on %}
+    {% if natural and change_tables.names_records(spec, natural) and not reads_on %}
         {% set rows = run_query(
             "select source._raw_id from (select * from " ~ new_changes ~ " where " ~ found.is_change ~ ") as source inner join " ~ log ~ " as target"
             ~ " on source._raw_id = target._raw_id and target._mark is null where not startswith(source._change_id, 'snapshot:')"

@@ -8,6 +8,7 @@
 {% macro reports_of_log(spec, log, mark) -%}
 {%- set keys = change_tables.keys_of(spec) -%}
 {%- set run = change_tables.fold_run(keys, dict(mark, batch='', added={}), folds=true) -%}
+{%- set of_format = change_tables.format_of(spec.format).reports -%}
 {%- set reports_orphans = spec.images == 'partial' and spec.orphans == 'report' -%}
 with {{ '' }}
 {%- if reports_orphans -%}
@@ -53,6 +54,10 @@ reports as (
         concat('no row lives at key ', {{ change_tables._key_as_json(spec) }}, ', and the update lacks columns') as detail
     from decided_events
     where not _is_deleted and not _ct_lives
+    {%- endif %}
+    {%- if of_format %}
+    union all
+    {{ of_format(spec, log) | trim | indent(4) }}
     {%- endif %}
     {%- if run.moves %}
     union all

@@ -10,10 +10,14 @@
     columns                    columns of its own that it carries through staging and log: {name, data_type, description};
                                `is_content` where it is a value of the change that is no column of the row, `completes`
                                where it says how complete a delivery of the change is
+    origin                     the columns that are alike in all deliveries of a change, where its identity is a number of the feed: rows that
+                               differ in one of them are two changes, and the numbers have been used again
     key_columns(given)         key columns that no user declares, as `columns` of a spec; `given` as above
     multi_valued(columns)      the declared columns that are no part of a row
     counts_columns(spec)       whether the order of the declared columns says what the feed means (a mask)
     settings_of_order          the settings by which sequences are made: the log stops where one changes
+    keeps_sequences(spec, before, log)  whether the sequences in the log stay as they are all the same, by the settings before
+    reports(spec, log)         SQL over the log for further rows of its reports: _change_id, _change_seq, code, detail
     array_of_text(column)      SQL for an array out of the text that a load has of it
     other_tables               the settings that name another raw table which staging reads: it can have news of its own
     arrival(spec)              the natural arrival, {name, kind}, or of positions {kind, group, columns}: see `raw_bound`.
@@ -40,8 +44,8 @@
 {% macro format_of(name) %}
     {% set defaults = {
         'stage': none, 'settings': {}, 'column_settings': {}, 'mistakes': none,
-        'columns': [], 'key_columns': none, 'multi_valued': none, 'counts_columns': none,
-        'settings_of_order': [], 'array_of_text': none, 'other_tables': [],
+        'columns': [], 'origin': [], 'key_columns': none, 'multi_valued': none, 'counts_columns': none,
+        'settings_of_order': [], 'keeps_sequences': none, 'reports': none, 'array_of_text': none, 'other_tables': [],
         'arrival': none, 'landed_sequence': none, 'may_wait': none, 'holds_back': none, 'waiting_positions': none,
         'reads': none, 'withdraws_changes': none, 'keeps': none, 'unclaimed_steps': none, 'shared_relation': none,
         'undeclared_columns': none, 'numbers': none, 'functions': none,
@@ -50,7 +54,7 @@
     {% set own = change_tables.formats_of_package() %}
     {% set given = (own[name] if name in own else change_tables.known_formats()[name])() %}
     {% for part, value in given.items() %}
-        {% set is_data = part in ['settings', 'column_settings', 'columns', 'settings_of_order', 'other_tables', 'reads'] %}
+        {% set is_data = part in ['settings', 'column_settings', 'columns', 'origin', 'settings_of_order', 'other_tables', 'reads'] %}
         {% if part not in defaults %}
             {% do exceptions.raise_compiler_error(
                 "change_tables: format '" ~ name ~ "' has no part `" ~ part ~ "`; its parts: " ~ defaults.keys() | join(', ')

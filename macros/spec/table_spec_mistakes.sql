@@ -32,14 +32,14 @@
 {% endmacro %}
 
 
-{#- A value as the user wrote it: text in quotes, nothing as null. -#}
+{#- A value as the user wrote it: text in quotes, nothing as null, flags as YAML has them. -#}
 {% macro shown_value(value) %}
     {% if value is none or value is undefined %}
         {% do return('null') %}
     {% elif value is string %}
         {% do return("'" ~ value ~ "'") %}
     {% else %}
-        {% do return(value | string) %}
+        {% do return(value | lower if value is boolean else value | string) %}
     {% endif %}
 {% endmacro %}
 

@@ -87,7 +87,7 @@ staged_rows as (
         {{ change_tables.quoted(name) }},
     {%- endfor %}
         case when _ct_rejection is null and _ct_other_status is null then _ct_kind end as _change_op,
-        _ct_first_position as _change_seq,
+        {{ change_tables._trail_sequence(spec) }} as _change_seq,
         _ct_io_time as _changed_at,
         _transaction_id,
         case when _ct_rejection is null and _ct_other_status is null then _ct_first_position end as _change_id,
@@ -156,9 +156,74 @@ staged_rows as (
 {% endmacro %}
 
 
+{#-
+    The sequence of a change: its position, with the name of the trail as the trail sorts. Of the trails in `trail_order` the first one
+    keeps its name, and each later one sorts behind it: a `~` sorts after the `/` of a position.
+-#}
+{% macro _trail_sequence(spec) -%}
+    {%- set trail = "_ct_landed_row['trail_name']" -%}
+    {%- if spec.trail_order | default([], true) | length < 2 -%}
+        _ct_first_position
+    {%- else -%}
+        concat(
+            case {{ trail }}
+                {%- for name in spec.trail_order[1:] %}
+                when {{ change_tables.text_literal(name) }} then {{ change_tables.text_literal('%s~%03d' % (spec.trail_order[0], loop.index)) }}
+                {%- endfor %}
+                else {{ trail }}
+            end,
+            substring(_ct_first_position, length({{ trail }}) + 1)
+        )
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- Whether the sequences in a log stay as they are under another `trail_order`: only trails were added, of which it has no change. -#}
+{% macro goldengate_trail_keeps_sequences(spec, before, log) %}
+    {% set trails, trails_before = spec.trail_order or [], before.trail_order or [] %}
+    {% if trails[:trails_before | length] != trails_before %}
+        {% do return(false) %}
+    {% endif %}
+    {% set added = trails[[trails_before | length, 1] | max:] %}
+    {% do return(not added or not run_query(
+        "select 1 from " ~ log ~ " where _mark is null and split_part(_raw_id, '/', 1) in (" ~ change_tables.text_literals(added) ~ ") limit 1"
+    ).rows) %}
+{% endmacro %}
+
+
+{#-
+    The first change of a file whose commit numbers are lower than those of the file before it, which no trail that goes on has. A trail
+    begins anew with a file. Numbers are compared within each trail where the order of trails is set.
+-#}
+{% macro goldengate_trail_reports(spec, log) -%}
+select
+    _ct_first['_change_id'] as _change_id,
+    _ct_first['_change_seq'] as _change_seq,
+    'csn_out_of_order' as code,
+    concat('commit number ', _ct_lowest, ' comes after ', _ct_highest_before, ', which is in the file before: the trail has begun anew, or trails do not sort as they were written') as detail
+from (
+    select
+        *,
+        lag(_ct_highest) over ({{ 'partition by _ct_trail ' if spec.trail_order }}order by _ct_file) as _ct_highest_before
+    from (
+        select
+            substring_index(_change_seq, '/', 1) as _ct_trail,
+            substring_index(_change_seq, '/', 2) as _ct_file,
+            min(struct(_change_seq, _change_id)) as _ct_first,
+            min(try_cast(_csn as decimal(38, 0))) as _ct_lowest,
+            max(try_cast(_csn as decimal(38, 0))) as _ct_highest
+        from {{ log }}
+        where _mark is null and _csn is not null
+        group by all
+    )
+)
+where _ct_lowest < _ct_highest_before
+{%- endmacro %}
+
+
 {#- The feed's natural arrival: the position in each trail. -#}
 {% macro goldengate_trail_arrival(spec) %}
-    {% do return({'kind': 'positions', 'group': ['trail_name'], 'columns': ['trail_seqno', 'trail_rba']}) %}
+    {% do return({'kind': 'positions', 'group': ['trail_name'], 'columns': ['trail_seqno', 'trail_rba'], 'record': ['io_time']}) %}
 {% endmacro %}
 
 
@@ -275,6 +340,10 @@ where _ct_last_start is not null and (_ct_last_end is null or _ct_last_end < _ct
                 'default': 'exact', 'type': 'text', 'values': ['exact', 'ignore_case'],
                 'meaning': "how names in the records are matched with the declared columns",
             },
+            'trail_order': {
+                'default': none, 'type': 'names',
+                'meaning': "names of trails, each with the one before it where it goes on: see [a trail that begins anew](feeds/goldengate_trail.md#a-trail-that-begins-anew). null: trails sort by their names",
+            },
             'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
             'hold_open_transactions': {
                 'default': true, 'type': 'flag',
@@ -288,6 +357,10 @@ where _ct_last_start is not null and (_ct_last_end is null or _ct_last_end < _ct
             {'name': '_audit_rba', 'data_type': 'bigint', 'description': "the place in the source's log: which log"},
             {'name': '_audit_pos', 'data_type': 'bigint', 'description': "the place in the source's log: where in it"},
         ],
+        'settings_of_order': ['trail_order'],
+        'keeps_sequences': change_tables.goldengate_trail_keeps_sequences,
+        'reports': change_tables.goldengate_trail_reports,
+        'origin': ['_changed_at', '_csn', '_transaction_id'],
         'arrival': change_tables.goldengate_trail_arrival,
         'waiting_positions': change_tables.goldengate_trail_waiting_positions,
         'unclaimed_steps': change_tables.goldengate_trail_unclaimed_steps,

@@ -697,6 +697,7 @@ unclaimed as (
             {'name': '_new_value', 'data_type': 'string', 'is_content': true, 'description': 'the new value, as it was logged'},
             {'name': '_table_key', 'data_type': 'string', 'description': 'the table key, as it was logged'},
         ],
+        'origin': ['_changed_at'],
         'multi_valued': change_tables.idm_event_log_multi_valued,
         'settings_of_order': ['future_events'],
         'other_tables': ['replica'],

@@ -595,6 +595,7 @@ unclaimed as (
             {'name': '_parts', 'data_type': 'int', 'completes': true, 'description': 'how many change rows the change was read from'},
             {'name': '_has_tracking', 'data_type': 'boolean', 'completes': true, 'description': 'whether the change was read with its tracking row'},
         ],
+        'origin': ['_changed_at', '_transaction_id'],
         'key_columns': change_tables.openedge_cdc_key_columns,
         'array_of_text': change_tables.openedge_cdc_array_of_text,
         'other_tables': ['tracking'],

@@ -63,7 +63,12 @@
         {% do found.append("`key` is " ~ spec.key | join(', ') ~ ", was " ~ mark.key | join(', ')) %}
     {% endif %}
     {% for name, value in change_tables.settings_of_order(spec).items() if mark is not none and name in (mark.order or {}) and mark.order[name] != value %}
-        {% do found.append("`" ~ name ~ "`, by which changes are ordered, is " ~ value | lower ~ ", was " ~ mark.order[name] | lower) %}
+        {% set keeps_sequences = change_tables.format_of(spec.format).keeps_sequences %}
+        {% if not (keeps_sequences and keeps_sequences(spec, mark.order, state)) %}
+            {% do found.append(
+                "`" ~ name ~ "`, by which changes are ordered, is " ~ change_tables.shown_value(value) ~ ", was " ~ change_tables.shown_value(mark.order[name])
+            ) %}
+        {% endif %}
     {% endfor %}
     {% if found %}
         {% do exceptions.raise_compiler_error(

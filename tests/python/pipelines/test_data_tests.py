@@ -75,7 +75,7 @@ MISTAKES: Mapping[str, tuple[str, str, str]] = {
     "no_hours": ("log_freshness", "dedup_feed__orders", "`at_most` must be a number of hours above 0, got null"),
     "text_hours": ("log_freshness", "dedup_feed__orders", "`at_most` must be a number of hours above 0, got '1 day'"),
     "null_hours": ("log_freshness", "dedup_feed__orders", "`at_most` must be a number of hours above 0, got 0"),
-    "true_hours": ("log_freshness", "dedup_feed__orders", "`at_most` must be a number of hours above 0, got True"),
+    "true_hours": ("log_freshness", "dedup_feed__orders", "`at_most` must be a number of hours above 0, got true"),
     "log_of_staging": (
         "log_freshness",
         "stg_feed__orders",

@@ -1,4 +1,4 @@
--- change_tables run: {"run": "everything", "mark_before": {"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": null, "settled_rows": 7, "edge": null, "key": ["order", "it's"], "order": {}, "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260130T120000000000_00000001", "kind": "first", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}, "marks": 1, "edge": null, "until": null, "skips_settled": false, "is_late": true, "arrival": null, "settled_before": null, "snapshot": false, "landed_rows": null, "rereads": false}
+-- change_tables run: {"run": "everything", "mark_before": {"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": null, "settled_rows": 7, "edge": null, "key": ["order", "it's"], "order": {"trail_order": null}, "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260130T120000000000_00000001", "kind": "first", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}, "marks": 1, "edge": null, "until": null, "skips_settled": false, "is_late": true, "arrival": null, "settled_before": null, "snapshot": false, "landed_rows": null, "rereads": false}
 with landed as (
 
     select
@@ -603,8 +603,19 @@ gathered as (
         count(_report) over same_change as _ct_reports,
         max(_report) over same_change as _ct_known_report,
         max(_key_before) over same_change as _ct_known_key_before,
-        min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
-        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _ct_contents_differ
+        case
+            when
+                _change_id is not null
+                and (min(_changed_at) over same_change <> max(_changed_at) over same_change or min(_csn) over same_change <> max(_csn) over same_change or min(_transaction_id) over same_change <> max(_transaction_id) over same_change)
+                then raise_error(concat(
+                    'change_tables: model \'dedup_feed__trail_full_images\': source \'feed.trail_full_images\': changes that differ in _changed_at or _csn or _transaction_id have landed at one _change_id: ',
+                    _change_id,
+                    '. The numbers have begun anew, and nothing says which rows are the older ones: either have the new rows land under numbers above the old ones, for which a view over lake_raw.trail_full_images will do, or remove the old rows from it, then build the log and the models after it anew with --full-refresh --vars \'{change_tables_allow_loss: true}\''
+                ))
+            else
+                min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
+                or not min(_key_before) over same_change <=> max(_key_before) over same_change
+        end as _ct_contents_differ
     from delivered
     window same_change as (partition by _change_seq, coalesce(_ct_kept_id, _change_id))
 
@@ -665,11 +676,22 @@ new_changes as (
     left join lake.dedup_feed__trail_full_images__state as known
         on changes._change_id = known._change_id and changes._change_seq = known._change_seq
     where
-        known._change_id is null
-        or changes._row_hash <> known._row_hash
-        or (changes._key_before is not null and not changes._key_before <=> known._key_before)
-        or (changes._report is null and known._report is not null)
-        or (changes._is_conflicting and not known._is_conflicting)
+        case
+            when
+                changes._change_id is not null
+                and (changes._changed_at <> known._changed_at or changes._csn <> known._csn or changes._transaction_id <> known._transaction_id)
+                then raise_error(concat(
+                    'change_tables: model \'dedup_feed__trail_full_images\': source \'feed.trail_full_images\': changes that differ in _changed_at or _csn or _transaction_id have landed at one _change_id: ',
+                    changes._change_id,
+                    '. The numbers have begun anew, and nothing says which rows are the older ones: either have the new rows land under numbers above the old ones, for which a view over lake_raw.trail_full_images will do, or remove the old rows from it, then build the log and the models after it anew with --full-refresh --vars \'{change_tables_allow_loss: true}\''
+                ))
+            else
+                known._change_id is null
+                or changes._row_hash <> known._row_hash
+                or (changes._key_before is not null and not changes._key_before <=> known._key_before)
+                or (changes._report is null and known._report is not null)
+                or (changes._is_conflicting and not known._is_conflicting)
+        end
 
 )
 

@@ -1,4 +1,4 @@
--- change_tables run: {"run": "since", "mark_before": {"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:trail_seqno,trail_rba", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": ["it's"], "position": [3, 4100], "is_whole": true}], "settled_rows": 4, "edge": null, "key": ["order", "it's"], "order": {}, "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260130T120000000000_00000001", "kind": "first", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}, "marks": 1, "edge": [{"group": ["it's"], "position": [4, 200], "is_whole": true}], "until": "(\n            (trail_seqno is null or trail_rba is null)\n            or (trail_name <=> 'it\\'s' and (trail_seqno < 4 or (trail_seqno = 4 and trail_rba <= 200)))\n        )", "skips_settled": false, "is_late": true, "arrival": {"kind": "positions", "group": ["trail_name"], "columns": ["trail_seqno", "trail_rba"]}, "settled_before": [{"group": ["it's"], "position": [3, 4100], "is_whole": true}], "snapshot": false, "landed_rows": 4, "rereads": false}
+-- change_tables run: {"run": "since", "mark_before": {"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:trail_seqno,trail_rba", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": ["it's"], "position": [3, 4100], "is_whole": true}], "settled_rows": 4, "edge": null, "key": ["order", "it's"], "order": {"trail_order": null}, "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260130T120000000000_00000001", "kind": "first", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}, "marks": 1, "edge": [{"group": ["it's"], "position": [4, 200], "is_whole": true}], "until": "(\n            (trail_seqno is null or trail_rba is null)\n            or (trail_name <=> 'it\\'s' and (trail_seqno < 4 or (trail_seqno = 4 and trail_rba <= 200)))\n        )", "skips_settled": false, "is_late": true, "arrival": {"kind": "positions", "group": ["trail_name"], "columns": ["trail_seqno", "trail_rba"], "record": ["io_time"]}, "settled_before": [{"group": ["it's"], "position": [3, 4100], "is_whole": true}], "snapshot": false, "landed_rows": 4, "rereads": false}
 with landed as (
 
     select
@@ -658,8 +658,19 @@ gathered as (
         count(_report) over same_change as _ct_reports,
         max(_report) over same_change as _ct_known_report,
         max(_key_before) over same_change as _ct_known_key_before,
-        min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
-        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _ct_contents_differ,
+        case
+            when
+                _change_id is not null
+                and (min(_changed_at) over same_change <> max(_changed_at) over same_change or min(_csn) over same_change <> max(_csn) over same_change or min(_transaction_id) over same_change <> max(_transaction_id) over same_change)
+                then raise_error(concat(
+                    'change_tables: model \'dedup_feed__trail\': source \'feed.trail\': changes that differ in _changed_at or _csn or _transaction_id have landed at one _change_id: ',
+                    _change_id,
+                    '. The numbers have begun anew, and nothing says which rows are the older ones: either have the new rows land under numbers above the old ones, for which a view over lake_raw.trail will do, or remove the old rows from it, then build the log and the models after it anew with --full-refresh --vars \'{change_tables_allow_loss: true}\''
+                ))
+            else
+                min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
+                or not min(_key_before) over same_change <=> max(_key_before) over same_change
+        end as _ct_contents_differ,
         max(_ct_arrival) over same_change as _ct_last_arrival,
         min(case when _ct_holds_back then _ct_arrival end) over same_change as _ct_waiting_since
     from delivered

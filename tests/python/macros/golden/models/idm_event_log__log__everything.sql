@@ -358,8 +358,19 @@ gathered as (
         count(_report) over same_change as _ct_reports,
         max(_report) over same_change as _ct_known_report,
         max(_key_before) over same_change as _ct_known_key_before,
-        min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
-        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _ct_contents_differ
+        case
+            when
+                _change_id is not null
+                and (min(_changed_at) over same_change <> max(_changed_at) over same_change)
+                then raise_error(concat(
+                    'change_tables: model \'dedup_feed__events_ahead\': source \'feed.events_ahead\': changes that differ in _changed_at have landed at one _change_id: ',
+                    _change_id,
+                    '. The numbers have begun anew, and nothing says which rows are the older ones: either have the new rows land under numbers above the old ones, for which a view over lake_raw.events_ahead will do, or remove the old rows from it, then build the log and the models after it anew with --full-refresh --vars \'{change_tables_allow_loss: true}\''
+                ))
+            else
+                min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
+                or not min(_key_before) over same_change <=> max(_key_before) over same_change
+        end as _ct_contents_differ
     from delivered
     window same_change as (partition by _change_seq, coalesce(_ct_kept_id, _change_id))
 
@@ -421,11 +432,22 @@ new_changes as (
     left join lake.dedup_feed__events_ahead__state as known
         on changes._change_id = known._change_id and changes._change_seq = known._change_seq
     where
-        known._change_id is null
-        or changes._row_hash <> known._row_hash
-        or (changes._key_before is not null and not changes._key_before <=> known._key_before)
-        or (changes._report is null and known._report is not null)
-        or (changes._is_conflicting and not known._is_conflicting)
+        case
+            when
+                changes._change_id is not null
+                and (changes._changed_at <> known._changed_at)
+                then raise_error(concat(
+                    'change_tables: model \'dedup_feed__events_ahead\': source \'feed.events_ahead\': changes that differ in _changed_at have landed at one _change_id: ',
+                    changes._change_id,
+                    '. The numbers have begun anew, and nothing says which rows are the older ones: either have the new rows land under numbers above the old ones, for which a view over lake_raw.events_ahead will do, or remove the old rows from it, then build the log and the models after it anew with --full-refresh --vars \'{change_tables_allow_loss: true}\''
+                ))
+            else
+                known._change_id is null
+                or changes._row_hash <> known._row_hash
+                or (changes._key_before is not null and not changes._key_before <=> known._key_before)
+                or (changes._report is null and known._report is not null)
+                or (changes._is_conflicting and not known._is_conflicting)
+        end
 
 )
 

@@ -601,8 +601,19 @@ gathered as (
         count(_report) over same_change as _ct_reports,
         max(_report) over same_change as _ct_known_report,
         max(_key_before) over same_change as _ct_known_key_before,
-        min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
-        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _ct_contents_differ,
+        case
+            when
+                _change_id is not null
+                and (min(_changed_at) over (partition by _change_seq, _change_id) <> max(_changed_at) over (partition by _change_seq, _change_id) or min(_transaction_id) over (partition by _change_seq, _change_id) <> max(_transaction_id) over (partition by _change_seq, _change_id))
+                then raise_error(concat(
+                    'change_tables: model \'dedup_feed__openedge\': source \'feed.openedge\': changes that differ in _changed_at or _transaction_id have landed at one _change_id: ',
+                    _change_id,
+                    '. The numbers have begun anew, and nothing says which rows are the older ones: either have the new rows land under numbers above the old ones, for which a view over lake_raw.openedge will do, or remove the old rows from it, then build the log and the models after it anew with --full-refresh --vars \'{change_tables_allow_loss: true}\''
+                ))
+            else
+                min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
+                or not min(_key_before) over same_change <=> max(_key_before) over same_change
+        end as _ct_contents_differ,
         max(case when _status = 'rejected' and _change_id is not null then _ct_place end) over (partition by _change_seq, _change_id) as _ct_last_withdrawal
     from delivered
     window same_change as (partition by _change_seq, coalesce(_ct_kept_id, _change_id))
@@ -668,18 +679,29 @@ new_changes as (
     left join lake.dedup_feed__openedge__state as known
         on changes._change_id = known._change_id and changes._change_seq = known._change_seq
     where
-        -- a rejected row is kept, whether it takes a change back or not
         case
-            when changes._ct_kept_id is not null
-                then true
-            when struct(known._parts, known._has_tracking) > struct(changes._parts, changes._has_tracking)
-                then false
+            when
+                changes._change_id is not null
+                and (changes._changed_at <> known._changed_at or changes._transaction_id <> known._transaction_id)
+                then raise_error(concat(
+                    'change_tables: model \'dedup_feed__openedge\': source \'feed.openedge\': changes that differ in _changed_at or _transaction_id have landed at one _change_id: ',
+                    changes._change_id,
+                    '. The numbers have begun anew, and nothing says which rows are the older ones: either have the new rows land under numbers above the old ones, for which a view over lake_raw.openedge will do, or remove the old rows from it, then build the log and the models after it anew with --full-refresh --vars \'{change_tables_allow_loss: true}\''
+                ))
             else
-                known._change_id is null
+                -- a rejected row is kept, whether it takes a change back or not
+                case
+                    when changes._ct_kept_id is not null
+                        then true
+                    when struct(known._parts, known._has_tracking) > struct(changes._parts, changes._has_tracking)
+                        then false
+                    else
+                        known._change_id is null
                 or changes._row_hash <> known._row_hash
                 or (changes._key_before is not null and not changes._key_before <=> known._key_before)
                 or (changes._report is null and known._report is not null)
                 or (changes._is_conflicting and not known._is_conflicting)
+                end
         end
 
 )

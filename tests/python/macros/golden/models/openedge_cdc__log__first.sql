@@ -601,8 +601,19 @@ gathered as (
         count(_report) over same_change as _ct_reports,
         max(_report) over same_change as _ct_known_report,
         max(_key_before) over same_change as _ct_known_key_before,
-        min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
-        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _ct_contents_differ
+        case
+            when
+                _change_id is not null
+                and (min(_changed_at) over same_change <> max(_changed_at) over same_change or min(_transaction_id) over same_change <> max(_transaction_id) over same_change)
+                then raise_error(concat(
+                    'change_tables: model \'dedup_feed__openedge\': source \'feed.openedge\': changes that differ in _changed_at or _transaction_id have landed at one _change_id: ',
+                    _change_id,
+                    '. The numbers have begun anew, and nothing says which rows are the older ones: either have the new rows land under numbers above the old ones, for which a view over lake_raw.openedge will do, or remove the old rows from it, then build the log and the models after it anew with --full-refresh --vars \'{change_tables_allow_loss: true}\''
+                ))
+            else
+                min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
+                or not min(_key_before) over same_change <=> max(_key_before) over same_change
+        end as _ct_contents_differ
     from delivered
     window same_change as (partition by _change_seq, coalesce(_ct_kept_id, _change_id))
 

@@ -22,14 +22,14 @@ select * from (
     where _ct_kept_id is null
     union all
     select
-        '{"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 6, "held_changes": 6, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": null, "settled_rows": 7, "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "everything", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark,
+        '{"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 6, "held_changes": 6, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": null, "settled_rows": 7, "edge": null, "key": ["order", "it\'s"], "order": {"trail_order": null}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "everything", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark,
         null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as _csn, null as _format_type, null as _audit_rba, null as _audit_pos, null as `order`, null as `it's`, null as `name with spaces`, null as amount
 )
 where
     case
         when
             (select max_by(_mark, get_json_object(_mark, '$.batch')) from lake.dedup_feed__trail_full_images__state where startswith(_mark, '{'))
-            = '{"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": null, "settled_rows": 7, "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260130T120000000000_00000001", "kind": "first", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}'
+            = '{"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": null, "settled_rows": 7, "edge": null, "key": ["order", "it\'s"], "order": {"trail_order": null}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260130T120000000000_00000001", "kind": "first", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}'
             then true
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
@@ -94,6 +94,29 @@ with reports as (
         'delivered with different contents or before images; the greater ones count' as detail
     from lake.dedup_feed__trail_full_images__state
     where _mark is null and _is_conflicting
+    union all
+    select
+        _ct_first['_change_id'] as _change_id,
+        _ct_first['_change_seq'] as _change_seq,
+        'csn_out_of_order' as code,
+        concat('commit number ', _ct_lowest, ' comes after ', _ct_highest_before, ', which is in the file before: the trail has begun anew, or trails do not sort as they were written') as detail
+    from (
+        select
+            *,
+            lag(_ct_highest) over (order by _ct_file) as _ct_highest_before
+        from (
+            select
+                substring_index(_change_seq, '/', 1) as _ct_trail,
+                substring_index(_change_seq, '/', 2) as _ct_file,
+                min(struct(_change_seq, _change_id)) as _ct_first,
+                min(try_cast(_csn as decimal(38, 0))) as _ct_lowest,
+                max(try_cast(_csn as decimal(38, 0))) as _ct_highest
+            from lake.dedup_feed__trail_full_images__state
+            where _mark is null and _csn is not null
+            group by all
+        )
+    )
+    where _ct_lowest < _ct_highest_before
 
 )
 

@@ -38,7 +38,7 @@ select sum(changes) as changes, min(lowest_seq) as lowest_seq, max(highest_seq) 
 ;
 
 insert into lake.dedup_feed__trail__state (_mark)
-select '{"layout": 2, "log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:trail_seqno,trail_rba", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": ["it\'s"], "position": [3, 4100], "is_whole": true}], "settled_rows": 4, "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "first", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark
+select '{"layout": 2, "log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:trail_seqno,trail_rba", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": ["it\'s"], "position": [3, 4100], "is_whole": true}], "settled_rows": 4, "edge": null, "key": ["order", "it\'s"], "order": {"trail_order": null}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "first", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark
 where
     case
         when (select count_if(_batch_id = '20260131T120000000000_00000000') = 3 and count(*) = 3 from lake.dedup_feed__trail__state) then true
@@ -201,6 +201,29 @@ reports as (
         concat('no row lives at key ', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false')), ', and the update lacks columns') as detail
     from decided_events
     where not _is_deleted and not _ct_lives
+    union all
+    select
+        _ct_first['_change_id'] as _change_id,
+        _ct_first['_change_seq'] as _change_seq,
+        'csn_out_of_order' as code,
+        concat('commit number ', _ct_lowest, ' comes after ', _ct_highest_before, ', which is in the file before: the trail has begun anew, or trails do not sort as they were written') as detail
+    from (
+        select
+            *,
+            lag(_ct_highest) over (order by _ct_file) as _ct_highest_before
+        from (
+            select
+                substring_index(_change_seq, '/', 1) as _ct_trail,
+                substring_index(_change_seq, '/', 2) as _ct_file,
+                min(struct(_change_seq, _change_id)) as _ct_first,
+                min(try_cast(_csn as decimal(38, 0))) as _ct_lowest,
+                max(try_cast(_csn as decimal(38, 0))) as _ct_highest
+            from lake.dedup_feed__trail__state
+            where _mark is null and _csn is not null
+            group by all
+        )
+    )
+    where _ct_lowest < _ct_highest_before
 
 )
 

@@ -19,7 +19,18 @@ create table lake.dedup_feed__trail__batch_20260131t120000000000_00000000
 select sum(changes) as changes, min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq, max(truncate_seq) as truncate_seq, sum(moves) as moves, sum(overruled) as overruled, sum(known) as known, unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at, to_json(collect_list(struct(status, code, report, raw_rows, changes, conflicts, kept_rows, kept_raw_rows))) as verdicts, cast(null as string) as settled, count(_ct_waiting_since) as waiting from (select _status as status, case when not _status <=> 'accepted' then substring_index(_status_reason, ':', 1) end as code, case when _ct_is_accepted then substring_index(_report, ':', 1) end as report, sum(_equal_rows) as raw_rows, count_if(_ct_is_accepted) as changes, count_if(_ct_is_accepted and _is_conflicting) as conflicts, min(case when _ct_is_accepted then _change_seq end) as lowest_seq, max(case when _ct_is_accepted then _change_seq end) as highest_seq, max(case when _ct_is_accepted and _change_op = 'truncate' then _change_seq end) as truncate_seq, min(case when _ct_is_accepted then _changed_at end) as first_changed_at, max(case when _ct_is_accepted then _changed_at end) as last_changed_at, count(case when _ct_is_accepted then _key_before end) as moves, 0 as overruled, 0 as known, count_if(_ct_kept_id is not null) as kept_rows, sum(case when _ct_kept_id is not null then _equal_rows else 0 end) as kept_raw_rows, min(_ct_waiting_since) as _ct_waiting_since from lake.dedup_feed__trail__batch_20260131t120000000000_00000000 group by all)
 ;
 
-select count_if(target._change_id is null) as new_changes, count_if((struct(to_json(struct(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id, source._csn, source._format_type, source._audit_rba, source._audit_pos) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id, target._csn, target._format_type, target._audit_rba, target._audit_pos))
+select count_if(case
+    when
+        source._change_id is not null
+        and (source._changed_at <> target._changed_at or source._csn <> target._csn or source._transaction_id <> target._transaction_id)
+        then raise_error(concat(
+            'change_tables: model \'dedup_feed__trail\': source \'feed.trail\': changes that differ in _changed_at or _csn or _transaction_id have landed at one _change_id: ',
+            source._change_id,
+            '. The numbers have begun anew, and nothing says which rows are the older ones: either have the new rows land under numbers above the old ones, for which a view over lake_raw.trail will do, or remove the old rows from it, then build the log and the models after it anew with --full-refresh --vars \'{change_tables_allow_loss: true}\''
+        ))
+    else
+        target._change_id is null
+end) as new_changes, count_if((struct(to_json(struct(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id, source._csn, source._format_type, source._audit_rba, source._audit_pos) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id, target._csn, target._format_type, target._audit_rba, target._audit_pos))
     or (source._key_before is not null and (target._key_before is null or source._key_before > target._key_before))
     or (source._report is null and target._report is not null)
     or (not target._is_conflicting and (source._is_conflicting
@@ -45,7 +56,7 @@ using (
     where _ct_is_accepted
     union all
     select
-        '{"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 5, "held_changes": 5, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:trail_seqno,trail_rba", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": ["it\'s"], "position": [4, 200], "is_whole": true}], "settled_rows": 8, "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "since", "raw_rows": 4, "new": 2, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark,
+        '{"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 5, "held_changes": 5, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:trail_seqno,trail_rba", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": ["it\'s"], "position": [4, 200], "is_whole": true}], "settled_rows": 8, "edge": null, "key": ["order", "it\'s"], "order": {"trail_order": null}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "since", "raw_rows": 4, "new": 2, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark,
         null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as _csn, null as _format_type, null as _audit_rba, null as _audit_pos, null as `order`, null as `it's`, null as `name with spaces`, null as amount, null as `at`, null as `local`, null as day, null as small, null as ratio, null as flag, null as bytes
 ) as source
     on
@@ -55,7 +66,7 @@ using (
         and (startswith(target._mark, '{') or target._change_seq between '20260131120000250000000000000000020' and '20260131120000250000000000000000022')
 when matched and source._mark is not null then update set
     _mark = case
-        when target._mark = '{"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:trail_seqno,trail_rba", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": ["it\'s"], "position": [3, 4100], "is_whole": true}], "settled_rows": 4, "edge": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260130T120000000000_00000001", "kind": "first", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' then source._mark
+        when target._mark = '{"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:trail_seqno,trail_rba", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": ["it\'s"], "position": [3, 4100], "is_whole": true}], "settled_rows": 4, "edge": null, "key": ["order", "it\'s"], "order": {"trail_order": null}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260130T120000000000_00000001", "kind": "first", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' then source._mark
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
 when matched and (struct(to_json(struct(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id, source._csn, source._format_type, source._audit_rba, source._audit_pos) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id, target._csn, target._format_type, target._audit_rba, target._audit_pos)) then update set
@@ -327,6 +338,29 @@ reports as (
         concat('no row lives at key ', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false')), ', and the update lacks columns') as detail
     from decided_events
     where not _is_deleted and not _ct_lives
+    union all
+    select
+        _ct_first['_change_id'] as _change_id,
+        _ct_first['_change_seq'] as _change_seq,
+        'csn_out_of_order' as code,
+        concat('commit number ', _ct_lowest, ' comes after ', _ct_highest_before, ', which is in the file before: the trail has begun anew, or trails do not sort as they were written') as detail
+    from (
+        select
+            *,
+            lag(_ct_highest) over (order by _ct_file) as _ct_highest_before
+        from (
+            select
+                substring_index(_change_seq, '/', 1) as _ct_trail,
+                substring_index(_change_seq, '/', 2) as _ct_file,
+                min(struct(_change_seq, _change_id)) as _ct_first,
+                min(try_cast(_csn as decimal(38, 0))) as _ct_lowest,
+                max(try_cast(_csn as decimal(38, 0))) as _ct_highest
+            from lake.dedup_feed__trail__state
+            where _mark is null and _csn is not null
+            group by all
+        )
+    )
+    where _ct_lowest < _ct_highest_before
 
 )
 
