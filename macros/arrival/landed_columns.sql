@@ -1,8 +1,9 @@
 {#-
     The columns of a raw table: name in lower case -> {name, data_type}. Empty while the table does not exist. Stops with a
-    list of what is missing when the table lacks one of the `expected` columns.
+    list of what is missing when the table lacks one of the `expected` columns, or where one of the `numbers`, by which rows are
+    compared, does not land as whole numbers: as text, 9 comes after 10.
 -#}
-{% macro landed_columns(spec, relation, expected, help) %}
+{% macro landed_columns(spec, relation, expected, help, numbers=[]) %}
     {% if relation | string not in spec.landed %}
         {% set found = {} %}
         {% for name, data_type in change_tables.types_in_relation(relation).items() %}
@@ -17,6 +18,17 @@
             {% do missing.append(name) %}
         {% endfor %}
         {% do change_tables.refuse_missing_columns(spec, relation, missing, help) %}
+        {% set others = [] %}
+        {% for name in numbers if not modules.re.match('(tinyint|smallint|int|bigint|decimal\\(\\d+,\\s*0\\)|void)$', landed[name].data_type) %}
+            {% do others.append(name ~ ', which lands as ' ~ landed[name].data_type) %}
+        {% endfor %}
+        {% if others %}
+            {% do exceptions.raise_compiler_error(
+                "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': columns of " ~ relation
+                ~ " must land as whole numbers (bigint, int or decimal(p,0)): " ~ others | join('; ')
+                ~ "; land them so, or let the entry read a view that casts them"
+            ) %}
+        {% endif %}
     {% endif %}
     {% do return(landed) %}
 {% endmacro %}

@@ -118,6 +118,12 @@
     {% if from is none %}
         {% do return({'edge': none}) %}
     {% endif %}
+    {% set condition = change_tables.arrived_since(arrival, from, 0) %}
+    {#- numbers as text: those of another length sort elsewhere, wherever that is -#}
+    {% set is_number = arrival.kind == 'text' and modules.re.match('[0-9]+$', from) %}
+    {% if is_number %}
+        {% set condition = condition ~ " or (length(" ~ name ~ ") <> " ~ from | length ~ " and " ~ name ~ " rlike '^[0-9]+$')" %}
+    {% endif %}
     {% set sequence_of_format = change_tables.format_of(spec.format).landed_sequence %}
     {% set sequence = sequence_of_format(spec) if sequence_of_format else 'cast(null as string)' %}
     {% set row = run_query(
@@ -125,11 +131,19 @@
         ~ " count_if(_ct_arrival is null) as unplaced, sum(case when _ct_arrival is not null then _ct_number end) as landed_rows,"
         ~ " max(case when _ct_is_settled then _ct_rows end) as settled_rows, min(_ct_lowest_seq) as lowest_seq,"
         ~ " min(case when not coalesce(_ct_is_settled, false) then _ct_lowest_seq end) as lowest_seq_above"
+        ~ (", max(case when length(_ct_arrival) <> " ~ from | length ~ " and _ct_arrival rlike '^[0-9]+$' then _ct_arrival end) as of_other_length" if is_number)
         ~ " from (select _ct_arrival, _ct_arrival = " ~ change_tables.arrival_literal(arrival, from) ~ " as _ct_is_settled,"
         ~ " count(*) as _ct_number, concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_rows, min(_ct_sequence) as _ct_lowest_seq"
         ~ " from (select " ~ name ~ " as _ct_arrival, " ~ sequence ~ " as _ct_sequence, " ~ change_tables.hash_of(hashed) ~ " as _ct_hash from "
-        ~ spec.relation ~ " where " ~ change_tables.arrived_since(arrival, from, 0) ~ ") group by _ct_arrival)"
+        ~ spec.relation ~ " where " ~ condition ~ ") group by _ct_arrival)"
     ).rows[0] %}
+    {% if is_number and row['of_other_length'] %}
+        {% do exceptions.raise_compiler_error(
+            "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': `arrival` must sort as rows land; '" ~ spec.arrival
+            ~ "' is text and has numbers of different lengths, '" ~ from ~ "' and '" ~ row['of_other_length']
+            ~ "': let it land as a number, or padded with zeros to one length; a view over the raw table may cast it"
+        ) %}
+    {% endif %}
     {% set landed = {
         'edge': none if row['edge'] is none else {'arrival': row['edge'], 'rows': row['edge_rows']},
         'settled_rows': row['settled_rows'],

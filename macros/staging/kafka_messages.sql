@@ -14,7 +14,7 @@
 {% macro kafka_message_steps(spec, bound) %}
     {%- set landed = change_tables.landed_columns(
         spec, spec.relation, ['topic', 'partition', 'offset', 'timestamp', 'key', 'value'],
-        "messages land one row a Kafka record, as Spark's Kafka source reads them"
+        "messages land one row a Kafka record, as Spark's Kafka source reads them", numbers=['offset']
     ) -%}
     {%- do change_tables._refuse_avro_as_text(spec, landed) -%}
     {%- set of_topic = 'topic = ' ~ change_tables.text_literal(spec.topic) if spec.topic is not none and not spec.hold_open_transactions else none -%}

@@ -7,7 +7,9 @@
     {%- set others = spec.column_names | reject('in', spec.key) | list -%}
     {%- set names = change_tables._names_as_logged(spec) -%}
     {%- set texts = change_tables.texts_of_rows(spec, bytes_as='base64') -%}
-    {%- do change_tables.landed_columns(spec, spec.relation, change_tables._event_log_columns(), "event logs land by the names of their columns") -%}
+    {%- do change_tables.landed_columns(
+        spec, spec.relation, change_tables._event_log_columns(), "event logs land by the names of their columns", numbers=['event_type']
+    ) -%}
 landed as (
 
     select

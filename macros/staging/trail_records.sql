@@ -19,7 +19,8 @@
 {% macro trail_record_steps(spec, bound) %}
     {%- set landed = change_tables.landed_columns(
         spec, spec.relation, change_tables.trail_columns(),
-        "trails land one row a record, with the fields of its header and its two images as maps"
+        "trails land one row a record, with the fields of its header and its two images as maps",
+        numbers=['trail_seqno', 'trail_rba', 'io_type', 'trans_ind']
     ) -%}
     {%- set is_own = 'table_name = ' ~ change_tables.text_literal(spec.settings.table_name) -%}
     {%- set transaction = 'partition by _ct_start_rba, _ct_start_seqno, trail_name' -%}

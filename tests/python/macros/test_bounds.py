@@ -235,6 +235,20 @@ def test_a_run_reads_from_where_the_runs_before_have_settled(shapes: Shapes, nam
     assert {key: bound[key] for key in expected} == expected
 
 
+def test_a_text_arrival_with_numbers_of_different_lengths_stops_the_run(shapes: Shapes) -> None:
+    refused = (
+        r"`arrival` must sort as rows land; 'batch' is text and has numbers of different lengths, '9' and '10': let"
+    )
+    call = shapes.project.macros(
+        "dedup_feed__qlik", shapes.lake(Shape("dedup_feed__qlik", {}, _landed(of_other_length="10")))
+    )
+    arrival = {"name": "batch", "kind": "text", "type": "string"}
+    spec = call("table_spec", "feed", "qlik") | {"arrival": "batch"}
+    with pytest.raises(CompilationError, match=refused):
+        call("_landed_edge", spec, arrival, "9")
+    assert call("_landed_edge", spec, arrival, "part 9")["edge"] == {"arrival": "600", "rows": "2:3:4"}
+
+
 def test_a_rescan_reads_every_row_and_keeps_what_had_settled(shapes: Shapes) -> None:
     bound = _bound(shapes, "qlik", {}, {}, {}, variables={"change_tables_rescan": True})
     assert (bound["predicate"], bound["snapshot"], bound["settled_before"]) == (None, True, "600")

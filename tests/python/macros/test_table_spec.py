@@ -10,6 +10,7 @@ import yaml
 from dbt.adapters.factory import reset_adapters
 from dbt_common.exceptions import CompilationError
 
+from tests.python.pipelines import idm_cases, kafka_cases, trail_cases
 from tests.python.pipelines.consumer import REPOSITORY, Consumer, Entry
 from udfs.registration import VERSION_SETTING
 from udfs.version import __version__, compatible_part
@@ -497,6 +498,27 @@ MISFITS: Mapping[str, tuple[Any, Mapping[str, str], Mapping[str, str], str, str]
             f"{NOT_AN_ARRIVAL} {kind}",
         )
         for kind in ("float", "double", "boolean")
+    },
+    **{
+        f"{name}_of_text": (
+            spec,
+            COLUMNS,
+            record | dict.fromkeys(numbers, "string"),
+            "stg",
+            f"columns of mistakes_raw.{name}_of_text must land as whole numbers (bigint, int or decimal(p,0)): "
+            + "; ".join(f"{number}, which lands as string" for number in numbers)
+            + "; land them so, or let the entry read a view that casts them",
+        )
+        for name, spec, record, numbers in (
+            ("offsets", KAFKA, kafka_cases.RECORD, ["offset"]),
+            (
+                "positions",
+                TRAIL,
+                trail_cases.RECORD,
+                ["trail_seqno", "trail_rba", "io_type", "trans_ind"],
+            ),
+            ("types", EVENTS, idm_cases.EVENT, ["event_type"]),
+        )
     },
     "text_looks_back": (
         AS_TEXT | {"arrival": "at", "lookback": 2},

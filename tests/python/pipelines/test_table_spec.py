@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from .consumer import Consumer, Entry
+from .landing import Raw
 
 
 def test_a_run_shows_all_mistakes_at_once_and_those_of_the_session_with_them(
@@ -34,3 +37,24 @@ def test_a_run_shows_all_mistakes_at_once_and_those_of_the_session_with_them(
     ) in said
     assert "'feed.right'" not in said
     assert result.result is None, "dbt ran nodes, though the hook at the start of the run should have stopped it"
+
+
+@pytest.mark.parametrize("first", ["9", "10"])
+def test_an_arrival_of_numbers_as_text_is_refused_whichever_landed_first(
+    consumer: Callable[[str], Consumer], raw: Raw, first: str
+) -> None:
+    schema = f"numbers_as_text_{first}"
+    project = consumer(schema)
+    spec = {"format": "qlik_change_tables", "key": ["id"], "headers": ["change_seq", "change_oper"]}
+    project.write([Entry("orders", spec | {"arrival": "batch"}, {"id": "bigint"}, models=("stg", "dedup"))])
+    landed = dict.fromkeys(("header__change_seq", "header__change_oper", "id", "batch"), "string")
+    raw.create(f"{schema}_raw.orders", landed)
+    select = ("--select", "dedup_feed__orders")
+    raw.insert(f"{schema}_raw.orders", [["1" * 35, "I", "1", first]])
+    project.dbt("seed")
+    project.dbt("run", *select)
+    raw.insert(f"{schema}_raw.orders", [["2" * 35, "I", "2", "9" if first == "10" else "10"]])
+    for options in ((), ("--full-refresh",)):
+        said = project.errors(project.dbt("run", *select, *options, must_succeed=False))
+        assert "change_tables: source 'feed.orders': `arrival` must sort as rows land; 'batch' is text and has" in said
+        assert "numbers of different lengths, " in said
