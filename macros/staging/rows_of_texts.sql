@@ -4,7 +4,8 @@
     _ct_row          the row that a change leaves; of a delete, the row that it ends
     _ct_row_before   the row before, where the feed has it
 
-    A column is null where its text is null, and missing where its name is not in the map.
+    A column is null where its text is null, and missing where its name is not in the map. The setting `column_names` says whether
+    case counts in names.
 -#}
 
 {#- The types of a table's columns before they are typed: texts, and for bytes hex digits or base64. -#}
@@ -22,9 +23,77 @@
 {% endmacro %}
 
 
-{#- A column's name in the maps, as a literal. -#}
+{#- The setting of formats whose rows have names of their own. -#}
+{% macro column_names_setting() %}
+    {% do return({
+        'default': 'exact', 'type': 'text', 'values': ['exact', 'ignore_case'],
+        'meaning': "how names in the records are matched with the declared columns",
+    }) %}
+{% endmacro %}
+
+
+{#- A column's name in the maps. -#}
+{% macro matched_name(spec, name) %}
+    {% do return(name | lower if spec.settings.column_names == 'ignore_case' else name) %}
+{% endmacro %}
+
+
+{#- The same as a literal. -#}
 {% macro name_in_row(spec, name) -%}
-    {{- change_tables.text_literal(name | lower if spec.settings.get('column_names') == 'ignore_case' else name) -}}
+    {{- change_tables.text_literal(change_tables.matched_name(spec, name)) -}}
+{%- endmacro %}
+
+
+{#- A row as it lands, with its names as columns are matched. Names that differ by case alone stay as they are: see `names_fault`. -#}
+{% macro names_as_matched(spec, row) -%}
+    {%- if spec.settings.column_names == 'exact' -%}
+        {{ row }}
+    {%- else -%}
+        if(
+            size(array_distinct(transform(map_keys({{ row }}), name -> lower(name)))) = size({{ row }}),
+            transform_keys({{ row }}, (name, value) -> lower(name)),
+            {{ row }}
+        )
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- Names that a feed has (SQL for an array), as the columns are declared; of columns that are not declared, any. -#}
+{% macro names_as_declared(spec, names) -%}
+    {%- if spec.settings.column_names == 'exact' -%}
+        {{ names }}
+    {%- else -%}
+        array_compact(transform({{ names }}, name -> map(
+            {%- for name in spec.column_names -%}
+                {{ change_tables.text_literal(name | lower) }}, {{ change_tables.text_literal(name) }}{{ ', ' if not loop.last }}
+            {%- endfor -%}
+        )[lower(name)]))
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#-
+    What is wrong with the names in a row and the row before, as `code: detail`; null where all are right. A name that only looks
+    like that of a column would be a value lost in silence.
+-#}
+{% macro names_fault(spec) -%}
+    {%- if spec.settings.column_names == 'exact' -%}
+        concat(
+            'column_not_declared: ',
+            get(filter(
+                array_except(concat(map_keys(_ct_row), coalesce(map_keys(_ct_row_before), array())), {{ change_tables.names_array(spec.column_names) }}),
+                name -> array_contains({{ change_tables.names_array(spec.column_names | map('lower') | list) }}, lower(name))
+            ), 0),
+            ' is declared in another case'
+        )
+    {%- else -%}
+        case
+            {%- for row in ['_ct_row', '_ct_row_before'] %}
+            when size(array_distinct(transform(map_keys({{ row }}), name -> lower(name)))) < size({{ row }})
+                then 'column_names_collide: names in the row{{ ' before' if row != '_ct_row' }} differ by case alone'
+            {%- endfor %}
+        end
+    {%- endif -%}
 {%- endmacro %}
 
 

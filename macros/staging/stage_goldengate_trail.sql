@@ -17,7 +17,7 @@ unpacked as (
         {{ change_tables._trail_text(change_tables.column_of(spec, name), change_tables.text_before(spec, name)) }} as {{ change_tables.quoted('_ct_before_' ~ loop.index) }},
     {%- endfor %}
         {{ change_tables.missing_key_column(spec) }} as _ct_missing_key,
-        {{ change_tables._names_collide(spec) }} as _ct_names_collide,
+        {{ change_tables.names_fault(spec) }} as _ct_names_fault,
         *
     from records
 
@@ -63,8 +63,8 @@ judged as (
                 then 'after_half_missing: the next record of the table in the transaction is not the half after'
             when _ct_row is null
                 then concat('data_missing: ', if(_ct_kind = 'delete', 'before_data and after_data are', 'after_data is'), ' null or empty')
-            when _ct_names_collide
-                then 'column_names_collide: names in the image differ by case alone'
+            when _ct_names_fault is not null
+                then _ct_names_fault
             when _ct_missing_key is not null
                 then concat('key_missing: no image has the key column ', _ct_missing_key)
             when _ct_key_misfit is not null
@@ -91,7 +91,7 @@ staged_rows as (
         _ct_io_time as _changed_at,
         _transaction_id,
         case when _ct_rejection is null and _ct_other_status is null then _ct_first_position end as _change_id,
-        {{ change_tables.present_where(spec, "_ct_rejection is null and _ct_other_status is null and _ct_kind not in ('delete', 'truncate')", change_tables.present_columns(spec, change_tables._names_borne(spec))) }} as _present_columns,
+        {{ change_tables.present_where(spec, "_ct_rejection is null and _ct_other_status is null and _ct_kind not in ('delete', 'truncate')", change_tables.present_columns(spec, change_tables.names_as_declared(spec, 'map_keys(_ct_row)'))) }} as _present_columns,
         cast(null as array<string>) as _changed_columns,
         case
             when
@@ -248,25 +248,6 @@ where _ct_lowest < _ct_highest_before
 {%- endmacro %}
 
 
-{%- macro _names_collide(spec) -%}
-    {%- if spec.settings.column_names == 'exact' -%}
-        false
-    {%- else -%}
-        size(array_distinct(transform(map_keys(_ct_row), name -> lower(name)))) < size(_ct_row)
-    {%- endif -%}
-{%- endmacro %}
-
-
-{#- The names in an image, as they are declared. -#}
-{% macro _names_borne(spec) -%}
-    {%- if spec.settings.column_names == 'exact' -%}
-        map_keys(_ct_row)
-    {%- else -%}
-        filter({{ change_tables.names_array(spec.column_names) }}, name -> map_contains_key(_ct_row, lower(name)))
-    {%- endif -%}
-{%- endmacro %}
-
-
 {#- The records that none of these entries stages: see unclaimed_rows. The last step is `unclaimed`. -#}
 {% macro goldengate_trail_unclaimed_steps(specs) %}
     {%- do change_tables.landed_columns(
@@ -336,10 +317,7 @@ where _ct_last_start is not null and (_ct_last_end is null or _ct_last_end < _ct
                 'required': true, 'type': 'text',
                 'meaning': "the table's name as the trail has it",
             },
-            'column_names': {
-                'default': 'exact', 'type': 'text', 'values': ['exact', 'ignore_case'],
-                'meaning': "how names in the records are matched with the declared columns",
-            },
+            'column_names': change_tables.column_names_setting(),
             'trail_order': {
                 'default': none, 'type': 'names',
                 'meaning': "names of trails, each with the one before it where it goes on: see [a trail that begins anew](feeds/goldengate_trail.md#a-trail-that-begins-anew). null: trails sort by their names",

@@ -37,7 +37,13 @@ in_transactions as (
 own as (
 
     select
+        {%- if spec.settings.column_names == 'exact' %}
         *,
+        {%- else %}
+        * except (_ct_row, _ct_row_before),
+        {{ change_tables.names_as_matched(spec, '_ct_row') }} as _ct_row,
+        {{ change_tables.names_as_matched(spec, '_ct_row_before') }} as _ct_row_before,
+        {%- endif %}
         {{ change_tables.kafka_belongs(spec) }} as _ct_is_own,
         {%- if spec.hold_open_transactions %}
         coalesce(
@@ -65,6 +71,7 @@ unpacked as (
         {{ change_tables._kafka_exact_text(spec, change_tables.column_of(spec, name), change_tables.text_before(spec, name), ['beforeData', 'data']) }} as {{ change_tables.quoted('_ct_before_' ~ loop.index) }},
     {%- endfor %}
         {{ change_tables.missing_key_column(spec) }} as _ct_missing_key,
+        {{ change_tables.names_fault(spec) }} as _ct_names_fault,
         _ct_kind,
         _ct_error,
         _ct_is_own,
@@ -80,9 +87,9 @@ unpacked as (
         try_cast(nullif(_ct_headers['timestamp'], '') as timestamp) as _changed_at,
         _transaction_id,
         _ct_headers['changeMask'] as _ct_landed_mask,
-        {{ change_tables._names_in_mask(spec, '_ct_mask_words') }} as _ct_masked_names,
+        {{ change_tables.names_as_declared(spec, change_tables._names_in_mask(spec, '_ct_mask_words')) }} as _ct_masked_names,
         _ct_headers['columnMask'] as _ct_landed_column_mask,
-        {{ change_tables._names_in_mask(spec, '_ct_column_mask_words') }} as _ct_present_names,
+        {{ change_tables.names_as_declared(spec, change_tables._names_in_mask(spec, '_ct_column_mask_words')) }} as _ct_present_names,
         _ct_row,
         _ct_row_before is not null as _ct_has_before,
         _raw_id,
@@ -120,6 +127,8 @@ judged as (
                 then concat('value_does_not_fit: header timestamp: \'', _ct_landed_time, '\' is not timestamp')
             when _ct_row is null
                 then concat('data_missing: ', if(_ct_operation_code = 'D', 'data and beforeData are null', 'data is null'))
+            when _ct_names_fault is not null
+                then _ct_names_fault
             when _ct_missing_key is not null
                 then concat('key_missing: neither data nor beforeData has the key column ', _ct_missing_key)
             when _ct_key_misfit is not null
@@ -270,8 +279,8 @@ staged_rows as (
 {% macro _kafka_exact_text(spec, column, text, places) -%}
     {%- if spec.serialization == 'json' and change_tables.canonical_type(column.data_type).startswith('decimal') -%}
         case
-            when {{ text }} is not null and ({{ text }} rlike 'E' or _ct_text rlike {{ change_tables.text_literal('"\\Q' ~ column.name ~ '\\E"\\s*:\\s*[-0-9.]{16}') }})
-                then coalesce({{ change_tables._exact_texts(column.name, places) | join(', ') }}, {{ text }})
+            when {{ text }} is not null and ({{ text }} rlike 'E' or _ct_text rlike {{ change_tables.text_literal(('' if spec.settings.column_names == 'exact' else '(?iu)') ~ '"\\Q' ~ column.name ~ '\\E"\\s*:\\s*[-0-9.]{16}') }})
+                then coalesce({{ change_tables._exact_texts(spec, column.name, places) | join(', ') }}, {{ text }})
             else {{ text }}
         end
     {%- else -%}
@@ -280,18 +289,20 @@ staged_rows as (
 {%- endmacro %}
 
 
-{#- SQL for a number with its exact digits, for each place in a message where it can be. `null` for a name that no path can spell. -#}
-{% macro _exact_texts(name, places) %}
-    {% set quote = '"' if '"' not in name else "'" %}
+{#- SQL for a number with its exact digits, for each place in a message where it can be. -#}
+{% macro _exact_texts(spec, name, places) %}
     {% set texts = [] %}
-    {% for place in places if quote not in name %}
+    {% for place in places %}
         {% for path in ['$.message.' ~ place, '$.' ~ place] %}
-            {% do texts.append(
-                'try_variant_get(try_parse_json(_ct_text), ' ~ change_tables.text_literal(path ~ '[' ~ quote ~ name ~ quote ~ ']') ~ ", 'string')"
-            ) %}
+            {% set row = 'try_variant_get(try_parse_json(_ct_text), ' ~ change_tables.text_literal(path) ~ ", 'map<string, string>')" %}
+            {% if spec.settings.column_names == 'exact' %}
+                {% do texts.append(row ~ '[' ~ change_tables.text_literal(name) ~ ']') %}
+            {% else %}
+                {% do texts.append('get(map_values(map_filter(' ~ row ~ ', (name, text) -> lower(name) = ' ~ change_tables.name_in_row(spec, name) ~ ')), 0)') %}
+            {% endif %}
         {% endfor %}
     {% endfor %}
-    {% do return(texts or ['null']) %}
+    {% do return(texts) %}
 {% endmacro %}
 
 
@@ -318,10 +329,10 @@ staged_rows as (
     {%- set names -%}
     if(
                                 coalesce(_ct_landed_column_mask, '') = '',
-                                map_keys(_ct_row),
+                                {{ change_tables.names_as_declared(spec, 'map_keys(_ct_row)') }},
                                 array_union(
-                                    map_keys(map_filter(_ct_row, (name, value) -> value is not null)),
-                                    array_intersect(map_keys(_ct_row), _ct_present_names)
+                                    {{ change_tables.names_as_declared(spec, 'map_keys(map_filter(_ct_row, (name, value) -> value is not null))') }},
+                                    array_intersect({{ change_tables.names_as_declared(spec, 'map_keys(_ct_row)') }}, _ct_present_names)
                                 )
                             )
     {%- endset -%}
@@ -470,6 +481,7 @@ select 1 as placeholder
                 'default': none, 'type': 'text',
                 'meaning': "another entry of this source: the raw table that has the metadata messages; null: the entry's own",
             },
+            'column_names': change_tables.column_names_setting(),
             'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
         },
         'mistakes': change_tables.qlik_kafka_mistakes,

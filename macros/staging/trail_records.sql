@@ -253,8 +253,8 @@ halves as (
 
     select
         *,
-        {{ change_tables._names_as_matched(spec, image) }} as _ct_row,
-        {{ change_tables._names_as_matched(spec, own_image_before) }} as _ct_own_row_before,
+        {{ change_tables.names_as_matched(spec, image) }} as _ct_row,
+        {{ change_tables.names_as_matched(spec, own_image_before) }} as _ct_own_row_before,
         _ct_counts and _ct_copy = 0 and _ct_is_first and _ct_is_own as _ct_is_head,
         coalesce(_ct_counts and _ct_kind = 'update' and before_after = 'B', false) as _ct_is_half
     from joined
@@ -467,18 +467,4 @@ headers as (
             when size({{ data }}) > 0
                 then {{ data }}
         end
-{%- endmacro %}
-
-
-{#- An image with its names as columns are matched. Names that differ by case alone stay as they are: such a record is rejected. -#}
-{% macro _names_as_matched(spec, image) -%}
-    {%- if spec.settings.column_names == 'exact' -%}
-        {{ image }}
-    {%- else -%}
-        if(
-            size(array_distinct(transform(map_keys({{ image }}), name -> lower(name)))) = size({{ image }}),
-            transform_keys({{ image }}, (name, value) -> lower(name)),
-            {{ image }}
-        )
-    {%- endif -%}
 {%- endmacro %}

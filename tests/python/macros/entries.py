@@ -132,7 +132,10 @@ LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
         ),
         kafka_cases.TEXT_RECORD,
     ),
-    (_entry("kafka_read_whole", KAFKA | {"arrival": "none", "images": "full"}), kafka_cases.RECORD),
+    (
+        _entry("kafka_read_whole", KAFKA | {"arrival": "none", "images": "full", "column_names": "ignore_case"}),
+        kafka_cases.RECORD,
+    ),
     # GoldenGate trails
     (_entry("trail", TRAIL, COLUMNS), trail_cases.RECORD),
     (

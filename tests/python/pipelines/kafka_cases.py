@@ -174,6 +174,7 @@ _orders = Topic()
 _texts = Topic(text=True)
 _versions = Topic()
 _avro = Topic()
+_cased = Topic("cased")
 _columned = Topic("columned")
 _composite = Topic("composite")
 _held = Topic("held")
@@ -235,6 +236,12 @@ CASES = [
                     body("U", 80, row(2, "mask"), columnMask="-1"),
                     body("U", 90, row(2, "blank"), timestamp="2026-01-31 12:00:00.250"),
                     json.dumps(body("U", 91, row(2, "a line"))) + "\r\n",
+                    # names in another case than declared; one that is not declared in any case
+                    body("U", 92, {"id": 2, "NAME": "in capitals"}),
+                    body("U", 92, row(2, "two names") | {"Name": "which?"}),
+                    body("U", 92, row(2, "moved"), {"ID": 1}),
+                    body("D", 92, None, row(2) | {"AMOUNT": None}),
+                    body("U", 91, row(2, "a line") | {"further": "x"}),
                 ),
                 *Topic("others").records(body("I", 10, row(9, "of another topic"))),
             ],
@@ -257,7 +264,7 @@ CASES = [
             ],
         ],
         {
-            ("accepted", None): 20,
+            ("accepted", None): 21,
             ("ignored", "tombstone"): 1,
             ("ignored", "metadata"): 2,
             ("rejected", "message_malformed"): 9,
@@ -266,6 +273,7 @@ CASES = [
             ("rejected", "change_seq_malformed"): 2,
             ("rejected", "data_missing"): 3,
             ("rejected", "key_missing"): 1,
+            ("rejected", "column_not_declared"): 4,
             ("rejected", "value_does_not_fit"): 4,
             ("rejected", "change_mask_malformed"): 1,
             ("rejected", "column_mask_malformed"): 1,
@@ -359,6 +367,7 @@ CASES = [
                 ),
                 in_avro(body("U", 50, row(1, "e", "9.99") | {"added": "w"}), "", V2, embedded=True),
                 in_avro(body("I", 60, row(9, "of a schema that never lands")), "v9", V1),
+                in_avro(body("U", 70, {"id": 2, "NAME": "in capitals"}), "", ["id", "NAME"], embedded=True),
             ),
         ],
         {
@@ -366,6 +375,7 @@ CASES = [
             ("ignored", "metadata"): 2,
             ("ignored", "tombstone"): 1,
             ("rejected", "message_malformed"): 3,
+            ("rejected", "column_not_declared"): 1,
             ("waiting", "schema_missing"): 1,
         },
         [
@@ -541,6 +551,37 @@ CASES = [
         [[], []],
         {("accepted", None): 2},
         [{(2, "old")}] * 2,
+    ),
+    Case(
+        Entry("cased", SPEC | {"column_names": "ignore_case"}, COLUMNS),
+        RECORD,
+        [
+            _cased.records(
+                metadata("c1", "orders", ["ID", "NAME", "AMOUNT"]),
+                body("I", 10, {"ID": 1, "NAME": "a", "AMOUNT": "1.00"}, externalSchemaId="c1"),
+                # the null of the name is a null, that of the amount was not captured
+                body(
+                    "U",
+                    20,
+                    {"Id": 1, "Name": None, "Amount": None},
+                    columnMask="03",
+                    changeMask="02",
+                    externalSchemaId="c1",
+                ),
+                body("U", 30, {"iD": 3, "further": "x"}, {"ID": 1}),
+                body("U", 40, {"ID": 7}, changeMask="01", externalSchemaId="c1"),
+                json.dumps(body("I", 50, {"ID": 4, "NAME": "digits", "AMOUNT": 0})).replace(
+                    ": 0}", ": 12345678.5000000}"
+                ),
+                body("I", 60, {"id": 5, "name": "a", "NAME": "b"}),
+                body("U", 70, {"id": 5, "name": "a"}, {"id": 3, "ID": 4}),
+            ),
+            [],
+        ],
+        {("accepted", None): 5, ("ignored", "metadata"): 1, ("rejected", "column_names_collide"): 2},
+        [{(3, None, "1.00"), (4, "digits", "12345678.50")}] * 2,
+        shown="id, name, cast(amount as string)",
+        reported={(f"{seq(40)}:U:7", "orphan"), (f"{seq(40)}:U:7", "key_move_without_before")},
     ),
     # a part of the key that is null is sent as null; if one is missing, it is not known which row is meant
     Case(

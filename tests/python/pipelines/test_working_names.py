@@ -41,7 +41,7 @@ OF_FORMAT = {
         _decoding_error _envelope _error _event_counter _first _has_before _hash _headers _holds_back _is_own
         _is_settled _key_before_misfit _kind _lacks_schema _landed_code _landed_column_mask _landed_events _landed_mask
         _landed_place _landed_time _last _last_counter _latest _lowest_seq _masked_names _may_belong
-        _message _message_schema_name _message_table_name _metadata _metadata_raw_id _missing_key _offset
+        _message _message_schema_name _message_table_name _metadata _metadata_raw_id _missing_key _names_fault _offset
         _operation_code _position _read_key_before _reason _record _record_text _row _row_before _rows _schema
         _schema_id _schema_name _sequence _server _table _table_name _table_version _task _text _unplaced _version
     """,
@@ -50,7 +50,7 @@ OF_FORMAT = {
         _fault_in_run _file_seqno _file_trail _first_number _first_piece _first_position _half_follows _has_position
         _head_before _holds_back _image_after _image_before _io_time _io_type _is_first _is_half _is_head _is_key_update
         _is_own _is_paired _key_before_misfit _kind _kind_of_run _landed_csn _landed_transaction_id _last _last_end
-        _last_piece _last_start _last_start_of_trail _missing_key _names_collide _number _opens _other_half
+        _last_piece _last_start _last_start_of_trail _missing_key _names_fault _number _opens _other_half
         _other_status _own_fault _own_row_before _parts_differ _pieces _position _read_key_before _record_before _row
         _row_before _run _run_error _second_before _second_head_before _start_before _start_in_file _start_rba
         _start_seqno _trans_ind _transaction _unplaced

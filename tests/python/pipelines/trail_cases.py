@@ -367,6 +367,8 @@ def _headers(trail: Trail) -> Batches:
         trail.record(FIELDS, MIDDLE, {"id": None, "name": "null as key"}),
         trail.record(FIELDS, MIDDLE, {"id": "1x"}),
         trail.record(FIELDS, MIDDLE, {"ID": "1", "name": "not as declared"}),
+        trail.record(FIELDS, MIDDLE, {"id": "1", "NAME": "not as declared"}),
+        trail.record(KEY_UPDATE, MIDDLE, {"id": "9"}, {"Id": "1"}),
         trail.record(UPDATE, LAST, row(1, "the last one"), hdr_ind="X"),
         trail.record(INSERT, ONLY, row(3, "behind it")),
     ]
@@ -422,6 +424,7 @@ def _cased() -> list[list[Any]]:
         trail.record(FIELDS, ONLY, {"Id": "1", "Amount": None}),
         trail.record(INSERT, ONLY, {"ID": "2", "NAME": "upper", "name": "lower"}),
         trail.record(KEY_UPDATE, ONLY, {"ID": "3"}, {"ID": "1"}),
+        trail.record(KEY_UPDATE, ONLY, {"ID": "4"}, {"ID": "3", "id": "2"}),
     ]
 
 
@@ -629,7 +632,8 @@ STORIES = [
             ("rejected", "unknown_operation"): 2,
             ("rejected", "position_missing"): 4,
             ("rejected", "data_missing"): 4,
-            ("rejected", "key_missing"): 3,
+            ("rejected", "key_missing"): 2,
+            ("rejected", "column_not_declared"): 3,
             ("rejected", "value_does_not_fit"): 1,
         },
         [
@@ -771,7 +775,7 @@ CASES = [
     _case(
         "cased",
         (_cased(), []),
-        {("accepted", None): 3, ("rejected", "column_names_collide"): 1},
+        {("accepted", None): 3, ("rejected", "column_names_collide"): 2},
         {(3, "upper", None)},
         column_names="ignore_case",
     ),

@@ -421,7 +421,14 @@ unpacked as (
                 and not coalesce(map_contains_key(_ct_row_before, 'it\'s'), false)
                 then 'it\'s'
         end as _ct_missing_key,
-        false as _ct_names_collide,
+        concat(
+            'column_not_declared: ',
+            get(filter(
+                array_except(concat(map_keys(_ct_row), coalesce(map_keys(_ct_row_before), array())), array('order', 'it\'s', 'name with spaces', 'amount')),
+                name -> array_contains(array('order', 'it\'s', 'name with spaces', 'amount'), lower(name))
+            ), 0),
+            ' is declared in another case'
+        ) as _ct_names_fault,
         *
     from records
 
@@ -504,8 +511,8 @@ judged as (
                 then 'after_half_missing: the next record of the table in the transaction is not the half after'
             when _ct_row is null
                 then concat('data_missing: ', if(_ct_kind = 'delete', 'before_data and after_data are', 'after_data is'), ' null or empty')
-            when _ct_names_collide
-                then 'column_names_collide: names in the image differ by case alone'
+            when _ct_names_fault is not null
+                then _ct_names_fault
             when _ct_missing_key is not null
                 then concat('key_missing: no image has the key column ', _ct_missing_key)
             when _ct_key_misfit is not null

@@ -428,7 +428,12 @@ unpacked as (
                 and not coalesce(map_contains_key(_ct_row_before, 'it\'s'), false)
                 then 'it\'s'
         end as _ct_missing_key,
-        size(array_distinct(transform(map_keys(_ct_row), name -> lower(name)))) < size(_ct_row) as _ct_names_collide,
+        case
+            when size(array_distinct(transform(map_keys(_ct_row), name -> lower(name)))) < size(_ct_row)
+                then 'column_names_collide: names in the row differ by case alone'
+            when size(array_distinct(transform(map_keys(_ct_row_before), name -> lower(name)))) < size(_ct_row_before)
+                then 'column_names_collide: names in the row before differ by case alone'
+        end as _ct_names_fault,
         *
     from records
 
@@ -511,8 +516,8 @@ judged as (
                 then 'after_half_missing: the next record of the table in the transaction is not the half after'
             when _ct_row is null
                 then concat('data_missing: ', if(_ct_kind = 'delete', 'before_data and after_data are', 'after_data is'), ' null or empty')
-            when _ct_names_collide
-                then 'column_names_collide: names in the image differ by case alone'
+            when _ct_names_fault is not null
+                then _ct_names_fault
             when _ct_missing_key is not null
                 then concat('key_missing: no image has the key column ', _ct_missing_key)
             when _ct_key_misfit is not null
@@ -547,7 +552,7 @@ staged_rows as (
                         array('order', 'it\'s'),
                         array_intersect(
                             array('order', 'it\'s', 'name with spaces', 'amount'),
-                            filter(array('order', 'it\'s', 'name with spaces', 'amount'), name -> map_contains_key(_ct_row, lower(name)))
+                            array_compact(transform(map_keys(_ct_row), name -> map('order', 'order', 'it\'s', 'it\'s', 'name with spaces', 'name with spaces', 'amount', 'amount')[lower(name)]))
                         )
                     ),
                     array('order', 'it\'s', 'name with spaces', 'amount')

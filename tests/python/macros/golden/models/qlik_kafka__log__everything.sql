@@ -186,7 +186,17 @@ messages as (
 own as (
 
     select
-        *,
+        * except (_ct_row, _ct_row_before),
+        if(
+            size(array_distinct(transform(map_keys(_ct_row), name -> lower(name)))) = size(_ct_row),
+            transform_keys(_ct_row, (name, value) -> lower(name)),
+            _ct_row
+        ) as _ct_row,
+        if(
+            size(array_distinct(transform(map_keys(_ct_row_before), name -> lower(name)))) = size(_ct_row_before),
+            transform_keys(_ct_row_before, (name, value) -> lower(name)),
+            _ct_row_before
+        ) as _ct_row_before,
         true as _ct_is_own,
         false as _ct_is_open,
         false as _ct_may_belong,
@@ -209,8 +219,8 @@ unpacked as (
         if(map_contains_key(_ct_row, 'it\'s'), _ct_row['it\'s'], _ct_row_before['it\'s']) as `it's`,
         _ct_row['name with spaces'] as `name with spaces`,
         case
-            when _ct_row['amount'] is not null and (_ct_row['amount'] rlike 'E' or _ct_text rlike '"\\Qamount\\E"\\s*:\\s*[-0-9.]{16}')
-                then coalesce(try_variant_get(try_parse_json(_ct_text), '$.message.data["amount"]', 'string'), try_variant_get(try_parse_json(_ct_text), '$.data["amount"]', 'string'), try_variant_get(try_parse_json(_ct_text), '$.message.beforeData["amount"]', 'string'), try_variant_get(try_parse_json(_ct_text), '$.beforeData["amount"]', 'string'), _ct_row['amount'])
+            when _ct_row['amount'] is not null and (_ct_row['amount'] rlike 'E' or _ct_text rlike '(?iu)"\\Qamount\\E"\\s*:\\s*[-0-9.]{16}')
+                then coalesce(get(map_values(map_filter(try_variant_get(try_parse_json(_ct_text), '$.message.data', 'map<string, string>'), (name, text) -> lower(name) = 'amount')), 0), get(map_values(map_filter(try_variant_get(try_parse_json(_ct_text), '$.data', 'map<string, string>'), (name, text) -> lower(name) = 'amount')), 0), get(map_values(map_filter(try_variant_get(try_parse_json(_ct_text), '$.message.beforeData', 'map<string, string>'), (name, text) -> lower(name) = 'amount')), 0), get(map_values(map_filter(try_variant_get(try_parse_json(_ct_text), '$.beforeData', 'map<string, string>'), (name, text) -> lower(name) = 'amount')), 0), _ct_row['amount'])
             else _ct_row['amount']
         end as amount,
         if(map_contains_key(_ct_row_before, 'order'), _ct_row_before['order'], _ct_row['order']) as _ct_before_1,
@@ -225,6 +235,12 @@ unpacked as (
                 and not coalesce(map_contains_key(_ct_row_before, 'it\'s'), false)
                 then 'it\'s'
         end as _ct_missing_key,
+        case
+            when size(array_distinct(transform(map_keys(_ct_row), name -> lower(name)))) < size(_ct_row)
+                then 'column_names_collide: names in the row differ by case alone'
+            when size(array_distinct(transform(map_keys(_ct_row_before), name -> lower(name)))) < size(_ct_row_before)
+                then 'column_names_collide: names in the row before differ by case alone'
+        end as _ct_names_fault,
         _ct_kind,
         _ct_error,
         _ct_is_own,
@@ -240,15 +256,15 @@ unpacked as (
         try_cast(nullif(_ct_headers['timestamp'], '') as timestamp) as _changed_at,
         _transaction_id,
         _ct_headers['changeMask'] as _ct_landed_mask,
-        if(_ct_mask_words is not null, map_values(map_filter(
+        array_compact(transform(if(_ct_mask_words is not null, map_values(map_filter(
             coalesce(_ct_column_names, map(1, 'order', 2, 'it\'s', 3, 'name with spaces', 4, 'amount')),
             (ordinal, name) -> getbit(get(_ct_mask_words, cast((ordinal - 1) div 64 as int)), (ordinal - 1) % 64) = 1
-        )), null) as _ct_masked_names,
+        )), null), name -> map('order', 'order', 'it\'s', 'it\'s', 'name with spaces', 'name with spaces', 'amount', 'amount')[lower(name)])) as _ct_masked_names,
         _ct_headers['columnMask'] as _ct_landed_column_mask,
-        if(_ct_column_mask_words is not null, map_values(map_filter(
+        array_compact(transform(if(_ct_column_mask_words is not null, map_values(map_filter(
             coalesce(_ct_column_names, map(1, 'order', 2, 'it\'s', 3, 'name with spaces', 4, 'amount')),
             (ordinal, name) -> getbit(get(_ct_column_mask_words, cast((ordinal - 1) div 64 as int)), (ordinal - 1) % 64) = 1
-        )), null) as _ct_present_names,
+        )), null), name -> map('order', 'order', 'it\'s', 'it\'s', 'name with spaces', 'name with spaces', 'amount', 'amount')[lower(name)])) as _ct_present_names,
         _ct_row,
         _ct_row_before is not null as _ct_has_before,
         _raw_id,
@@ -306,6 +322,8 @@ judged as (
                 then concat('value_does_not_fit: header timestamp: \'', _ct_landed_time, '\' is not timestamp')
             when _ct_row is null
                 then concat('data_missing: ', if(_ct_operation_code = 'D', 'data and beforeData are null', 'data is null'))
+            when _ct_names_fault is not null
+                then _ct_names_fault
             when _ct_missing_key is not null
                 then concat('key_missing: neither data nor beforeData has the key column ', _ct_missing_key)
             when _ct_key_misfit is not null

@@ -211,7 +211,7 @@ unpacked as (
         _ct_row['name with spaces'] as `name with spaces`,
         case
             when _ct_row['amount'] is not null and (_ct_row['amount'] rlike 'E' or _ct_text rlike '"\\Qamount\\E"\\s*:\\s*[-0-9.]{16}')
-                then coalesce(try_variant_get(try_parse_json(_ct_text), '$.message.data["amount"]', 'string'), try_variant_get(try_parse_json(_ct_text), '$.data["amount"]', 'string'), try_variant_get(try_parse_json(_ct_text), '$.message.beforeData["amount"]', 'string'), try_variant_get(try_parse_json(_ct_text), '$.beforeData["amount"]', 'string'), _ct_row['amount'])
+                then coalesce(try_variant_get(try_parse_json(_ct_text), '$.message.data', 'map<string, string>')['amount'], try_variant_get(try_parse_json(_ct_text), '$.data', 'map<string, string>')['amount'], try_variant_get(try_parse_json(_ct_text), '$.message.beforeData', 'map<string, string>')['amount'], try_variant_get(try_parse_json(_ct_text), '$.beforeData', 'map<string, string>')['amount'], _ct_row['amount'])
             else _ct_row['amount']
         end as amount,
         if(map_contains_key(_ct_row_before, 'order'), _ct_row_before['order'], _ct_row['order']) as _ct_before_1,
@@ -226,6 +226,14 @@ unpacked as (
                 and not coalesce(map_contains_key(_ct_row_before, 'it\'s'), false)
                 then 'it\'s'
         end as _ct_missing_key,
+        concat(
+            'column_not_declared: ',
+            get(filter(
+                array_except(concat(map_keys(_ct_row), coalesce(map_keys(_ct_row_before), array())), array('order', 'it\'s', 'name with spaces', 'amount')),
+                name -> array_contains(array('order', 'it\'s', 'name with spaces', 'amount'), lower(name))
+            ), 0),
+            ' is declared in another case'
+        ) as _ct_names_fault,
         _ct_kind,
         _ct_error,
         _ct_is_own,
@@ -308,6 +316,8 @@ judged as (
                 then concat('value_does_not_fit: header timestamp: \'', _ct_landed_time, '\' is not timestamp')
             when _ct_row is null
                 then concat('data_missing: ', if(_ct_operation_code = 'D', 'data and beforeData are null', 'data is null'))
+            when _ct_names_fault is not null
+                then _ct_names_fault
             when _ct_missing_key is not null
                 then concat('key_missing: neither data nor beforeData has the key column ', _ct_missing_key)
             when _ct_key_misfit is not null

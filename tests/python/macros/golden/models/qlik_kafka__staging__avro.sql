@@ -274,6 +274,14 @@ unpacked as (
                 and not coalesce(map_contains_key(_ct_row_before, 'it\'s'), false)
                 then 'it\'s'
         end as _ct_missing_key,
+        concat(
+            'column_not_declared: ',
+            get(filter(
+                array_except(concat(map_keys(_ct_row), coalesce(map_keys(_ct_row_before), array())), array('order', 'it\'s', 'name with spaces', 'amount')),
+                name -> array_contains(array('order', 'it\'s', 'name with spaces', 'amount'), lower(name))
+            ), 0),
+            ' is declared in another case'
+        ) as _ct_names_fault,
         _ct_kind,
         _ct_error,
         _ct_is_own,
@@ -355,6 +363,8 @@ judged as (
                 then concat('value_does_not_fit: header timestamp: \'', _ct_landed_time, '\' is not timestamp')
             when _ct_row is null
                 then concat('data_missing: ', if(_ct_operation_code = 'D', 'data and beforeData are null', 'data is null'))
+            when _ct_names_fault is not null
+                then _ct_names_fault
             when _ct_missing_key is not null
                 then concat('key_missing: neither data nor beforeData has the key column ', _ct_missing_key)
             when _ct_key_misfit is not null
