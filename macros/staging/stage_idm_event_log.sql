@@ -674,7 +674,7 @@ unclaimed as (
             },
             'driver_user': {
                 'default': none, 'type': 'text',
-                'meaning': "the driver's user in the database. Events of this user are `ignored` as `loopback`",
+                'meaning': "the driver's user, spelt as the database has it (Oracle: in capitals). Events of this user are `ignored` as `loopback`",
             },
             'allow_loopback': {
                 'default': false, 'type': 'flag',

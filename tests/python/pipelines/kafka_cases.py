@@ -175,6 +175,7 @@ _texts = Topic(text=True)
 _versions = Topic()
 _avro = Topic()
 _cased = Topic("cased")
+_reloaded = Topic("shop.orders")
 _columned = Topic("columned")
 _composite = Topic("composite")
 _held = Topic("held")
@@ -583,6 +584,40 @@ CASES = [
         shown="id, name, cast(amount as string)",
         reported={(f"{seq(40)}:U:7", "orphan"), (f"{seq(40)}:U:7", "key_move_without_before")},
     ),
+    # the messages of a load that was sent again, and the snapshot that the page makes of them
+    Case(
+        Entry("reloaded", SPEC | {"snapshot": "loaded", "snapshot_seq": seq(35)}, COLUMNS),
+        RECORD,
+        [
+            [
+                *_reloaded.records(
+                    body("R", None, row(1, "of the first load")),
+                    body("R", None, row(2, "of the first load")),
+                    body("I", 10, row(3, "not in the load")),
+                    body("U", 20, row(1, "before the load")),
+                ),
+                *(
+                    [*record[:3], AT + dt.timedelta(hours=1), *record[4:]]
+                    for record in _reloaded.records(
+                        body("R", None, row(1, "sent twice")),
+                        body("R", None, row(1, "loaded", None)),
+                        body("R", None, row(8, "loaded", None)),
+                    )
+                ),
+            ],
+            _reloaded.records(
+                body("U", 30, row(1, "late, before the load")),
+                body("U", 40, {"id": 8, "amount": "2.00"}),
+                body("I", 50, row(3, "after the load")),
+            ),
+        ],
+        {("accepted", None): 12},
+        [
+            {(1, "loaded", None), (8, "loaded", None)},
+            {(1, "loaded", None), (8, "loaded", "2.00"), (3, "after the load", "1.50")},
+        ],
+        shown="id, name, cast(amount as string)",
+    ),
     # a part of the key that is null is sent as null; if one is missing, it is not known which row is meant
     Case(
         Entry("composite", SPEC | {"key": ["region", "id"]}, {"region": "string", "id": "bigint", "name": "string"}),
@@ -603,7 +638,7 @@ CASES = [
 ]
 
 LOADED = [(1, "loaded", None), (8, "loaded", None)]
-"""The snapshot of `by_column`."""
+"""The snapshot of `by_column` and `reloaded`."""
 
 UNCLAIMED_BY_COLUMN = {
     ("columned:0:1", "ignored", "table_not_declared: t2"),

@@ -16,7 +16,7 @@ from .cases import (
     assert_statuses,
     build_batches,
 )
-from .consumer import Consumer
+from .consumer import REPOSITORY, Consumer
 from .kafka_cases import (
     CASES,
     COLUMNS,
@@ -102,6 +102,21 @@ def test_schemas_have_each_version_of_a_table(raw: Raw) -> None:
         ("v1", "app", "orders", 1, '["id","amount","name"]', "[1,0,0]"),
         ("v2", "app", "orders", 2, '["id","added","name","amount"]', "[1,0,0,0]"),
     ]
+
+
+@pytest.mark.usefixtures("results")
+def test_the_page_makes_a_snapshot_of_a_load_that_was_sent_again(raw: Raw) -> None:
+    page = (REPOSITORY / "docs/feeds/qlik_kafka.md").read_text()
+    statement = re.search(r"create or replace table raw.orders_load as\n(.*?)```", page, re.DOTALL)
+    assert statement is not None
+    select = (
+        statement[1]
+        .replace("select order_id, amount", "select id, name, amount")
+        .replace("order_id", "id")
+        .replace("stg_qlik_kafka__orders", f"{SCHEMA}.stg_feed__reloaded")
+        .replace("raw.records", f"{SCHEMA}_raw.reloaded")
+    )
+    assert sorted(raw.query(select.replace("12:00:00", "13:00:00"))) == LOADED
 
 
 @pytest.mark.usefixtures("results")
