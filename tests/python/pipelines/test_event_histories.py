@@ -27,6 +27,9 @@ SPEC = {
     "driver_user": DRIVER,
 }
 
+SKIPPED = ["current_feed__by_record", "history_feed__by_time"]
+"""Models that are not built in batch 2, so that the next build takes in two."""
+
 
 @dataclass
 class Proof:
@@ -71,8 +74,8 @@ def test_what_was_read_once_stays_and_all_else_is_a_function_of_the_log(
             raw.create(f"{table}_rows", COLUMNS)
             raw.insert(f"{table}_rows", [tuple(row.values()) for row in moment.replica.values()])
             proof.models.run(moment)
-        project.dbt("run")
-        _assert_models(project, raw, f"after batch {batch}")
+        project.dbt("run", *(["--exclude", *SKIPPED] if batch == 2 else []))
+        _assert_models(project, raw, f"after batch {batch}", SKIPPED if batch == 2 else [])
     assert '"run": "since"' in project.compiled("dedup_feed__by_time")
 
     for proof in PROOFS:
@@ -82,7 +85,7 @@ def test_what_was_read_once_stays_and_all_else_is_a_function_of_the_log(
     _assert_models(project, raw, "after a full refresh")
 
 
-def _assert_models(project: Consumer, raw: Raw, moment: str) -> None:
+def _assert_models(project: Consumer, raw: Raw, moment: str, skipped: Sequence[str] = ()) -> None:
     for proof in PROOFS:
         name, table = proof.entry.name, proof.models.table
         log = f"{project.schema}.dedup_feed__{name}"
@@ -109,6 +112,8 @@ def _assert_models(project: Consumer, raw: Raw, moment: str) -> None:
             found["history"] = raw.query(f"{HISTORY_QUERY} {project.schema}.history_feed__{name}")
             expected["history"] = expected_history(table)
         for kind, rows in expected.items():
+            if f"{kind}_feed__{name}" in skipped:
+                continue
             told = [tuple(_by_run(value, runs) for value in row) for row in found[kind]]
             assert rows, f"{kind} {name} {moment}: nothing is there"
             assert len(told) == len(set(told)), f"{kind} {name} {moment}: a row is there twice"
