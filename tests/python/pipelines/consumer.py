@@ -59,12 +59,7 @@ class Consumer:
         project = {"name": "consumer", "version": "1.0.0", "profile": "consumer", "vars": dict(self.variables)}
         self._dump("dbt_project.yml", project)
         self.write_profile()
-        tables: list[dict[str, Any]] = [self._source_table(entry) for entry in entries]
-        tables += [{"name": name} for name in further_sources]
-        self._dump(
-            "models/sources.yml",
-            {"version": 2, "sources": [{"name": self.source, "schema": f"{self.schema}_raw", "tables": tables}]},
-        )
+        self.write_sources(entries, further_sources)
         described = []
         for entry in entries:
             for kind in entry.models:
@@ -81,6 +76,15 @@ class Consumer:
             if refs:
                 (models / f"{model}.sql").write_text(f"{{{{ change_tables.{macro}([{refs}]) }}}}\n")
         self.dbt("deps")
+
+    def write_sources(self, entries: Sequence[Entry], further_sources: Sequence[str] = ()) -> None:
+        """Write the entries alone; the rest of the project stays as it is."""
+        tables: list[dict[str, Any]] = [self._source_table(entry) for entry in entries]
+        tables += [{"name": name} for name in further_sources]
+        self._dump(
+            "models/sources.yml",
+            {"version": 2, "sources": [{"name": self.source, "schema": f"{self.schema}_raw", "tables": tables}]},
+        )
 
     def write_profile(self, session: Mapping[str, str] | None = None) -> None:
         """Write where the server is and what its sessions are set to; the rest of the project stays as it is."""

@@ -260,6 +260,14 @@ def change_within_an_exchange() -> list[RawRow]:
     return [replace(row, key=(2, row.key[1])) for row in rows]
 
 
+def after_all_others(rows: Iterable[RawRow], history: int) -> list[RawRow]:
+    """Rows of histories by hand, with keys and sequences that no random one has, from this history on."""
+    return [
+        replace(row, seq=f"{row.seq[:16]}{int(row.seq[16:]) + 10**9:019d}", key=(row.key[0] + history, row.key[1]))
+        for row in rows
+    ]
+
+
 def truncate_before_an_exchange() -> list[RawRow]:
     """Of full images: an exchange, in the next batch only a truncate that comes before it, then another row."""
     rows = [_told(0, "I", 1, 1, "a"), _told(1, "I", 2, 1, "b"), *_exchange(10, 20, 1), _told(30, "I", 3, 3, "c")]
@@ -370,10 +378,15 @@ def _stood_at(version: Version, moment: datetime) -> bool:
     )
 
 
-HISTORY_QUERY = (
-    f"select {', '.join(COLUMNS)}, _valid_from_seq, _valid_to_seq, cast(_valid_from as string),"
-    " cast(_valid_to as string), _is_current, _change_seq, _change_op from "
-)
+def history_query(columns: Iterable[str]) -> str:
+    """The rows of a history model, as `expected_history` has them: the name of the model follows."""
+    return (
+        f"select {', '.join(columns)}, _valid_from_seq, _valid_to_seq, cast(_valid_from as string),"
+        " cast(_valid_to as string), _is_current, _change_seq, _change_op from "
+    )
+
+
+HISTORY_QUERY = history_query(COLUMNS)
 
 
 def _changes(landed: Sequence[RawRow]) -> list[Change]:

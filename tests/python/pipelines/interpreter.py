@@ -19,7 +19,10 @@ PRECEDENCE = ("truncate", "snapshot", "departure", "insert", "update", "upsert",
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """One accepted change, as staging would give it to the log. `present` None: it has every column."""
+    """One accepted change, as staging would give it to the log. `present` None: it has every column.
+
+    One that had every column when it was logged `starts` a row where none is, whatever was added since.
+    """
 
     change_id: str
     seq: str
@@ -30,6 +33,7 @@ class Change:
     transaction_id: str | None = None
     changed_at: datetime | None = None
     present: frozenset[str] | None = None
+    starts: bool = False
 
 
 @dataclass
@@ -134,7 +138,7 @@ class Table:
         if change.present is None or change.op in ("insert", "snapshot"):
             return change.row
         if base is None:
-            if change.op != "upsert" and not self._orphans_insert:
+            if change.op != "upsert" and not change.starts and not self._orphans_insert:
                 return None  # an orphan
             base = dict.fromkeys(change.row)
         return {name: change.row[name] if name in change.present else base[name] for name in change.row}
