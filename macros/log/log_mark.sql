@@ -46,6 +46,7 @@
         'kept': found.kept,
         'settled': settled_at.arrival,
         'settled_rows': settled_at.rows,
+        'lookback': spec.lookback,
         'edge': settled_at.edge,
         'key': spec.key,
         'order': change_tables.settings_of_order(spec),

@@ -35,30 +35,34 @@
 
 {#-
     The same with `rows`: how many raw rows have settled, so that none of them is read again. Rows at the settled arrival itself are
-    not among them. Of positions, how many have settled: a record that lands again has its old one. Where there is no arrival, how many
+    not among them, nor are those that `lookback` reads again, however late they land. Of positions, how many have settled: a record that lands again has its old one. Where there is no arrival, how many
     raw rows there are. `all_rows` are these as well, where a run that reads everything has counted them.
 
     A run that reads on adds what its look found (see `raw_bound`). It asks only where rows wait, or where more have landed meanwhile.
 -#}
 {% macro with_settled_rows(spec, run, settled_at) %}
     {% if run.run == 'since' %}
-        {#- what was counted by another arrival does not count -#}
-        {% set before = run.mark_before.settled_rows if run.settled_before is not none else 0 %}
-        {% set has_all = run.landed_rows is not none and run.edge %}
-        {% if before is none or settled_at.arrival == run.settled_before %}
+        {#- what was counted by another arrival does not count, nor what was counted by another lookback -#}
+        {% set counts_on = run.settled_before is not none and run.mark_before.lookback | default(0) == spec.lookback %}
+        {% set before = run.mark_before.settled_rows if counts_on else 0 %}
+        {% set has_all = run.landed_rows is not none and run.edge and (counts_on or run.settled_before is none) and spec.lookback == 0 %}
+        {% if before is none or (counts_on and settled_at.arrival == run.settled_before) %}
             {% do return(dict(settled_at, rows=before)) %}
         {% elif run.arrival.kind == 'positions' and has_all and settled_at.arrival == run.edge %}
             {% do return(dict(settled_at, rows=before + run.landed_rows)) %}
         {% elif run.arrival.kind != 'positions' and has_all and settled_at.arrival == run.edge.arrival %}
             {% do return(dict(settled_at, rows=before + run.landed_rows - run.edge.rows.split(':')[0] | int)) %}
         {% endif %}
-        {% set condition = change_tables.has_settled(run.arrival, settled_at.arrival) ~ ' and not ' ~ change_tables.has_settled(run.arrival, run.settled_before) %}
+        {% set condition = change_tables.has_settled(run.arrival, settled_at.arrival, spec.lookback) %}
+        {% if counts_on %}
+            {% set condition = condition ~ ' and not ' ~ change_tables.has_settled(run.arrival, run.settled_before, spec.lookback) %}
+        {% endif %}
         {% do return(dict(settled_at, rows=before + run_query('select ' ~ change_tables.count_settled(run.arrival, 'true') ~ ' from ' ~ spec.relation ~ ' where ' ~ condition).rows[0][0] | int)) %}
     {% endif %}
-    {% if run.arrival and run.arrival.kind == 'positions' and settled_at.arrival == run.edge %}
+    {% if run.arrival and run.arrival.kind == 'positions' and spec.lookback == 0 and settled_at.arrival == run.edge %}
         {% do return(dict(settled_at, rows=run.landed_rows, all_rows=none)) %}
     {% endif %}
-    {% set condition = change_tables.has_settled(run.arrival, settled_at.arrival) if run.arrival else 'true' %}
+    {% set condition = change_tables.has_settled(run.arrival, settled_at.arrival, spec.lookback) if run.arrival else 'true' %}
     {% set row = run_query('select ' ~ change_tables.count_settled(run.arrival, condition) ~ ' as settled_rows, count(*) as all_rows from ' ~ spec.relation).rows[0] %}
     {% do return(dict(settled_at, rows=row['settled_rows'] | int, all_rows=row['all_rows'] | int)) %}
 {% endmacro %}
@@ -74,14 +78,14 @@
 {% endmacro %}
 
 
-{#- Whether a raw row has settled: SQL over the raw table. -#}
-{% macro has_settled(arrival, settled) %}
+{#- Whether a raw row has settled, and no run reads it again: SQL over the raw table. -#}
+{% macro has_settled(arrival, settled, lookback) %}
     {% if not settled %}
         {% do return('false') %}
     {% elif arrival.kind == 'positions' %}
-        {% do return('not ' ~ change_tables.positions_since(arrival, settled, 0)) %}
+        {% do return('not ' ~ change_tables.positions_since(arrival, settled, lookback)) %}
     {% endif %}
-    {% do return('not ' ~ change_tables.arrived_since(arrival, settled, 0)) %}
+    {% do return('not ' ~ change_tables.arrived_since(arrival, settled, lookback)) %}
 {% endmacro %}
 
 

@@ -364,7 +364,9 @@ def test_positions_that_settle_add_to_those_of_the_same_arrival(
         "run": "since", "arrival": OFFSETS, "edge": EDGE, "landed_rows": 4, "settled_before": settled_before,
         "mark_before": {"settled_rows": 100},
     }  # fmt: skip
-    found = shapes.project.macros("dedup_feed__kafka")("with_settled_rows", {}, run, {"arrival": EDGE, "edge": None})
+    found = shapes.project.macros("dedup_feed__kafka")(
+        "with_settled_rows", {"lookback": 0}, run, {"arrival": EDGE, "edge": None}
+    )
     assert found["rows"] == expected
 
 

@@ -126,8 +126,9 @@ def feeds(consumer: Callable[[str], Consumer], raw: Raw) -> Feeds:
 def test_a_first_run_says_what_it_read_and_made_of_it(feeds: Feeds) -> None:
     told = "run_kind, raw_rows, accepted, rejected, waiting, new_changes, revised_changes, settled, settled_rows"
     first = ("first", 7, None, 2, 0, 3, 0)
-    for name, settled in (("orders", "2"), ("read_back", "2"), ("plain", None)):
-        assert feeds.runs(name, told) == [(*first, settled, 6 if settled else 7)]
+    # rows at 1 and 2 are read again with a lookback of 1
+    for name, settled, rows in (("orders", "2", 6), ("read_back", "2", 0), ("plain", None, 7)):
+        assert feeds.runs(name, told) == [(*first, settled, rows)]
     for name in ARRIVING:
         ((codes, span, kept, waiting_since, versions, seconds),) = feeds.runs(
             name,
@@ -201,9 +202,9 @@ def test_rows_settle_once_what_they_wait_for_has_landed(feeds: Feeds) -> None:
     feeds.build()
     feeds.land([_change(80, "I", 8, "h", 12)], 6)
     feeds.build()
-    for name in ("orders", "read_back"):
+    for name, rows in (("orders", 15), ("read_back", 13)):
         mark = feeds.mark(name)
-        assert (mark["settled"], mark["settled_rows"]) == ("6", 15)
+        assert (mark["settled"], mark["settled_rows"]) == ("6", rows)
         assert feeds.runs(name, "kept_waiting, waiting_since")[-1] == (0, None)
     assert feeds.failing() == {}
 
@@ -225,6 +226,15 @@ def test_a_run_that_died_before_its_end_is_written_by_the_next(feeds: Feeds) -> 
     assert [len(feeds.runs(name, "1")) for name in ("orders", "plain", "shop")] == [counts[0] + 2, counts[1] + 2, 2]
     rows = feeds.runs("orders", "last_seq, seconds is null")
     assert rows[-2:] == [(seq(90), True), (seq(100), False)]
+
+
+def test_a_late_row_that_lookback_has_read_is_accounted_for(feeds: Feeds) -> None:
+    ((settled,),) = feeds.runs("read_back", "settled")[-1:]
+    late = _change(105, "I", 11, "late", 15)
+    feeds.raw.insert(f"{SCHEMA}_raw.read_back", [[*late, int(settled) - 1]])
+    feeds.build()
+    assert feeds.raw.query(f"select name from {SCHEMA}.dedup_feed__read_back where id = 11") == [("late",)]
+    assert feeds.failing() == {}
 
 
 def test_a_row_that_lands_below_what_has_settled_fails_the_test_until_a_rescan(feeds: Feeds) -> None:
