@@ -17,7 +17,7 @@
     {% set wanted = {'change_tables.digest': local_md5(described ~ '\n' ~ query)} %}
     {% do wanted.update(properties) %}
     {% set found = change_tables._properties_of_own_view(view) %}
-    {% if anew or found['change_tables.digest'] != wanted['change_tables.digest'] %}
+    {% if anew or found['change_tables.digest'] != wanted['change_tables.digest'] or change_tables._has_other_text(view, query) %}
         {% do change_tables._prepare_session_for_views() %}
         {% call statement('view') %}
 create or replace view {{ view }}
@@ -27,7 +27,7 @@ as
 {{ query }}
         {% endcall %}
         {% do change_tables._leave_session_of_views() %}
-        {% do change_tables._remember_properties(view, wanted) %}
+        {% do change_tables._remember_view(view, change_tables._listed_text(query), wanted) %}
     {% elif wanted.items() | reject('in', found.items() | list) | list %}
         {% do change_tables.set_properties_of_view(view, properties) %}
     {% endif %}
@@ -38,12 +38,13 @@ as
 {% macro ensure_view_of_dbt(view, query, anew=false) %}
     {% set made_of = [query, model.description, model.columns, model.config.persist_docs, model.config.contract] %}
     {% set wanted = {'change_tables.digest': local_md5(tojson(made_of))} %}
-    {% if anew or change_tables._properties_of_own_view(view) != wanted %}
+    {% if anew or change_tables._properties_of_own_view(view) != wanted or change_tables._has_other_text(view, query) %}
         {% do change_tables._prepare_session_for_views() %}
         {% call statement('view') %}
             {{ create_view_as(view, query) }}
         {% endcall %}
         {% do change_tables._leave_session_of_views() %}
+        {% do change_tables._remember_view(view, change_tables._listed_text(query), {}) %}
         {% do change_tables.set_properties_of_view(view, wanted) %}
     {% endif %}
 {% endmacro %}
@@ -89,20 +90,41 @@ as
     {% call statement('properties') %}
         alter view {{ view }} set tblproperties ({{ change_tables.property_list(properties) }})
     {% endcall %}
-    {% set all = change_tables.properties_of_view(load_cached_relation(view)) %}
-    {% do all.update(properties) %}
-    {% do change_tables._remember_properties(view, all) %}
+    {% do change_tables._remember_view(view, load_cached_relation(view).information or '', properties) %}
 {% endmacro %}
 
 
-{#- Puts what a view has by now into dbt's cache, for the models after this one. -#}
-{% macro _remember_properties(view, properties) %}
-    {% set texts = [] %}
+{#-
+    Puts what a view has by now into dbt's cache, for the models after this one: what the cache has of it, and properties, of which the
+    last of a name counts.
+-#}
+{% macro _remember_view(view, information, properties) %}
+    {% set texts = [information] %}
     {% for name, text in properties.items() %}
         {% do texts.append(name ~ '=' ~ text) %}
     {% endfor %}
     {% do adapter.cache_dropped(view) %}
-    {% do adapter.cache_added(view.incorporate(type='view', information=texts | join(', '))) %}
+    {% do adapter.cache_added(view.incorporate(type='view', information=texts | join('\n'))) %}
+{% endmacro %}
+
+
+{#- A view as dbt's listing shows it. -#}
+{% macro _listed_text(query) %}
+    {% do return('View Text: ' ~ query ~ '\nView Original Text: ') %}
+{% endmacro %}
+
+
+{#-
+    Whether a view has been given another text by something other than a run: it keeps its properties then. Spark leaves out the comments
+    at both ends of a text. A listing that does not show the text says nothing.
+-#}
+{% macro _has_other_text(view, query) %}
+    {% set found = modules.re.search('(?s)View Text: (.*?)\nView Original Text: ', load_cached_relation(view).information or '') %}
+    {% if not found or found.group(1) == query %}
+        {% do return(false) %}
+    {% endif %}
+    {% set around = query.split(found.group(1), 1) %}
+    {% do return(around | length != 2 or not modules.re.fullmatch('(?s)(\\s|;|--[^\n]*(\n|$)|/\\*.*?\\*/)*', around | join('\n'))) %}
 {% endmacro %}
 
 
