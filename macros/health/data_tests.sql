@@ -62,6 +62,15 @@
 {% endmacro %}
 
 
+{#- The table of the model that a data test is put on, which has more rows than the model shows. -#}
+{% macro table_of_data_test(model) %}
+    {% if model is string %}
+        {% do change_tables.refuse_data_test("takes no `where`, since it looks at the whole table, got " ~ change_tables.shown_value(config.get('where'))) %}
+    {% endif %}
+    {% do return(change_tables.state_relation(model)) %}
+{% endmacro %}
+
+
 {#- How many seconds ago the run began that a row of a log is of. Batch ids are in UTC. -#}
 {% macro age_of_batch() -%}
     timestampdiff(second, try_to_timestamp(left(_batch_id, 15), "yyyyMMdd'T'HHmmss"), to_utc_timestamp(current_timestamp(), current_timezone()))

@@ -13,7 +13,7 @@ where false
     {%- endif -%}
     {%- set spec = change_tables.spec_of_data_test('deduplicated_changes') -%}
     {%- set state = change_tables.log_of_data_test(log) -%}
-    {%- set mark = (change_tables.read_marks([log]) | first).mark or {} -%}
+    {%- set mark = (change_tables.read_marks([log], from_tables=true) | first).mark or {} -%}
     {%- set arrival = change_tables.arrival_column(spec) -%}
     {%- set counted = mark.settled_rows if mark.settled_rows is defined and mark.arrival == change_tables.arrival_in_mark(arrival) else none -%}
     {%- set condition = change_tables.has_settled(arrival, mark.settled, mark.lookback | default(0)) if arrival else 'true' -%}

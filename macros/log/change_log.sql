@@ -13,6 +13,9 @@
     {{ run_hooks(pre_hooks) }}
 
     {%- set mark = run.mark_before -%}
+    {%- if change_tables.is_set_back(view, mark) -%}
+        {%- do log(this ~ ': its table was set back to an older version; it reads on from there, and the models after it are built anew', info=true) -%}
+    {%- endif -%}
     {%- set number_of_marks = run.marks -%}
     {%- set is_written = false -%}
     {%- set is_shown = true -%}
@@ -33,7 +36,7 @@
         {%- endif -%}
         {%- if run.run == 'first' -%}
             {%- do change_tables.refuse_unseen_table(state) -%}
-            {%- do change_tables._refuse_loss(spec, state) -%}
+            {%- do change_tables._refuse_loss(spec, view, state) -%}
             {%- do change_tables.take_cached_mark_back(view) -%}
             {%- call statement('main') -%}
                 {{ change_tables.create_state_table(state, sql) }}
@@ -143,11 +146,17 @@
     A log is rebuilt from the raw table: refused where the raw table no longer has all that the log holds. A change whose
     content was read (see `reads` of `format_of`) is read anew: it is not lost while its raw row is there to be read for.
 -#}
-{% macro _refuse_loss(spec, state) %}
+{% macro _refuse_loss(spec, view, state) %}
     {% set reads = change_tables.format_of(spec.format).reads %}
     {% set holds_rows = load_cached_relation(state) is not none and run_query(
         'select 1 from ' ~ state ~ ' where _mark is null or ' ~ change_tables.is_kept() ~ ' limit 1'
     ).rows %}
+    {% if not holds_rows and not change_tables.is_rebuild() and change_tables.batch_once_cached(view) and not var('change_tables_allow_loss', false) %}
+        {% do exceptions.raise_compiler_error(
+            "change_tables: model '" ~ model.name ~ "': " ~ state ~ " was built, and was emptied or dropped since by something other than a run: restore it,"
+            ~ " or build the log anew from " ~ spec.relation ~ " with --full-refresh, which loses what was purged there"
+        ) %}
+    {% endif %}
     {% if holds_rows and not var('change_tables_allow_loss', false) %}
         {#- the table of an earlier version has no kept rows, and not their columns -#}
         {% set is_kept = change_tables.is_kept('known.') %}

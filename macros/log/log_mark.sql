@@ -23,7 +23,9 @@
     {#- a mark of layout 0 does not say -#}
     {% set changes = before.changes if before.changes is defined else held %}
     {% set snapshot_seq = spec.snapshot_seq if spec.snapshot else none %}
-    {% set writes = mark_before is none or found.changes > 0 or (snapshot_seq is not none and snapshot_seq != mark_before.snapshot_seq) %}
+    {#- states can have changes that it had -#}
+    {% set is_set_back = change_tables.is_set_back(this, mark_before) %}
+    {% set writes = mark_before is none or found.changes > 0 or is_set_back or (snapshot_seq is not none and snapshot_seq != mark_before.snapshot_seq) %}
     {% set extends = mark_before.get('extends') if mark_before else none %}
     {% if mark_before and writes %}
         {% set extends = mark_before.batch if found.lowest_seq is none or found.lowest_seq > [mark_before.highest_seq, mark_before.floor] | max(case_sensitive=true) %}
@@ -40,7 +42,7 @@
         'highest_seq': [before.highest_seq, found.highest_seq or ''] | max(case_sensitive=true),
         'loads': before.loads + ([snapshot_seq] if snapshot_seq and snapshot_seq not in before.loads else []),
         'moves': before.moves or found.moves,
-        'rebuild': batch if found.overruled else before.rebuild,
+        'rebuild': batch if found.overruled or is_set_back else before.rebuild,
         'snapshot_seq': before.snapshot_seq if snapshot_seq is none else snapshot_seq,
         'arrival': change_tables.arrival_in_mark(run.arrival),
         'kept': found.kept,

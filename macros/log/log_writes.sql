@@ -77,7 +77,7 @@ when matched and ({{ change_tables.content_wins(spec) }}) then update set
 when matched and ({{ change_tables.revises(spec) }}) then update set
     {{ change_tables._set_what_adds_up(spec) }}
 when not matched{{ ' and not source._ct_withdraws' if withdraws }} then insert (_mark, {{ change_tables.column_list(columns) }})
-    values (source._mark, {{ change_tables.column_list(columns, 'source') }})
+    values ({{ change_tables.mark_of_new_row(source_is_mark) }}, {{ change_tables.column_list(columns, 'source') }})
 {%- endmacro %}
 
 

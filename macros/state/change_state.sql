@@ -16,6 +16,8 @@
     {%- set predicate = '_mark is null and not _is_deleted' -%}
     {%- set partitioned_by = ['_is_last'] if run.history else [] -%}
     {%- set is_written = run.run in ['first', 'since'] -%}
+    {%- set cached = change_tables.cached_mark(view) -%}
+    {%- set rows = cached.rows if cached and cached.mark == run.mark_before else none -%}
     {%- if is_written -%}
         {%- do change_tables.prepare_session() -%}
         {%- do change_tables.take_cached_mark_back(view) -%}
@@ -47,13 +49,15 @@
         {%- call statement('main') -%}
             {{ change_tables.create_state_table(state, change_tables._with_mark(spec, sql, run), partitioned_by=partitioned_by) }}
         {%- endcall -%}
+        {%- set rows = change_tables._rows_of_state(state) -%}
     {%- elif run.run == 'since' -%}
         {%- if run.is_to_be_counted -%}
             {%- do change_tables.mark_rows_of_large_table(state) -%}
         {%- endif -%}
-        {%- call statement('main') -%}
+        {%- call statement('main', fetch_result=True) -%}
             {{ change_tables.merge_state(spec, state, sql, run, kept) }}
         {%- endcall -%}
+        {%- set rows = change_tables._rows_after_merge(state, rows, load_result('main').table.rows | first) -%}
     {%- else -%}
         {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
     {%- endif -%}
@@ -63,7 +67,7 @@
     {%- endif -%}
 
     {%- if is_shown -%}
-        {%- do change_tables.ensure_state_view(view, state, spec, shown, predicate, run.mark if is_written else run.mark_before, 1, is_written) -%}
+        {%- do change_tables.ensure_state_view(view, state, spec, shown, predicate, run.mark if is_written else run.mark_before, 1, is_written, rows) -%}
     {%- endif -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.run == 'first')) -%}
 
@@ -71,6 +75,27 @@
 
     {{ return({'relations': [view, state]}) }}
 {% endmaterialization %}
+
+
+{#-
+    How many rows a state has after a merge, its mark aside: what the merge says is added to what there was. So rows that something else
+    has added or removed are never counted as those of a run. Counted is where nothing says how many there were; none where the merge
+    says nothing, as of a table in another format.
+-#}
+{% macro _rows_after_merge(state, rows_before, merged) %}
+    {% if not merged %}
+        {% do return(none) %}
+    {% elif rows_before is none %}
+        {% do return(change_tables._rows_of_state(state)) %}
+    {% endif %}
+    {% do return(rows_before + merged['num_inserted_rows'] | int - merged['num_deleted_rows'] | int) %}
+{% endmacro %}
+
+
+{#- Delta answers this from its log. -#}
+{% macro _rows_of_state(state) %}
+    {% do return(run_query('select count(*) as written_rows from ' ~ state).rows[0][0] | int - 1) %}
+{% endmacro %}
 
 
 {#- A log without a mark is not there, or does not say what it has: no state can follow it. -#}
@@ -183,7 +208,7 @@ when
     {{ change_tables.quoted(name) }} = source.{{ change_tables.quoted(name) }}{{ ',' if not loop.last }}
     {%- endfor %}
 when not matched then insert (_mark, {{ change_tables.column_list(columns) }})
-    values (source._mark, {{ change_tables.column_list(columns, 'source') }})
+    values ({{ change_tables.mark_of_new_row('source._mark is not null') }}, {{ change_tables.column_list(columns, 'source') }})
 {%- endmacro %}
 
 

@@ -7,7 +7,8 @@
     {% set mark = none if change_tables.is_rebuild() else marks[1].mark %}
     {#- a history of layout 0 keeps all its versions together: it is built anew, from its log -#}
     {% set is_of_layout = mark is not none and not (history and mark.get('layout', 0) < 1) %}
-    {% set follows = is_of_layout and mark.log == log_mark.log and log_mark.rebuild <= mark.batch %}
+    {#- a state that is ahead of its log has changes which that does not have: it was restored -#}
+    {% set follows = is_of_layout and mark.log == log_mark.log and log_mark.rebuild <= mark.batch and mark.batch <= log_mark.batch %}
     {% set mark_before = mark if follows else none %}
     {% do change_tables.refuse_changed_columns(spec, mark_before, state) %}
     {% set is_new = follows and (mark.batch < log_mark.batch or change_tables.columns_have_changed(spec, mark)) %}
@@ -22,6 +23,11 @@
     {#- what is there is not replaced by what dbt saw when it began -#}
     {% if run.run == 'first' and mark is not none and marks[1].is_cached %}
         {% do return(change_tables.state_run(spec, dedup, folds, history, from_tables=true)) %}
+    {% endif %}
+    {% if run.run == 'first' and mark is not none and mark.log == log_mark.log and mark.batch > log_mark.batch %}
+        {% do log(this ~ ': its log was set back to an older version; it is built anew', info=true) %}
+    {% elif run.run == 'first' and mark is none and not change_tables.is_rebuild() and change_tables.batch_once_cached(this) %}
+        {% do log(this ~ ': its table was emptied, replaced or dropped by something other than a run; it is built anew', info=true) %}
     {% endif %}
     {% do return(run) %}
 {% endmacro %}

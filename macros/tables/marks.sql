@@ -75,7 +75,7 @@
 {% macro cached_mark(relation) %}
     {% set properties = change_tables.properties_of_view(load_cached_relation(relation)) %}
     {% set summary = properties.get('change_tables.mark', '').split(':') %}
-    {% if summary | length != 3 %}
+    {% if summary | length < 3 %}
         {% do return(none) %}
     {% endif %}
     {% set parts = [] %}
@@ -86,19 +86,22 @@
     {% if local_md5(text) != summary[2] %}
         {% do return(none) %}
     {% endif %}
-    {% do return({'mark': fromjson(''.encode().fromhex(text).decode()), 'number': summary[0] | int, 'is_cached': true}) %}
+    {% do return({
+        'mark': fromjson(''.encode().fromhex(text).decode()), 'number': summary[0] | int, 'is_cached': true,
+        'rows': summary[3] | int if summary | length > 3 else none,
+    }) %}
 {% endmacro %}
 
 
 {#-
     A mark as properties of a view. `change_tables.mark` has how many marks the table has, in how many parts the text of the latest
-    is, and a digest of it. The text is in parts, since metastores limit the length of a property. It is in hexadecimal digits, since
+    is, a digest of it, and of a state how many rows the run has left (see `_rows_after_merge`). The text is in parts, since metastores limit the length of a property. It is in hexadecimal digits, since
     they do not take every character, and Spark hides values that look like secrets.
 -#}
-{% macro mark_as_properties(mark, number) %}
+{% macro mark_as_properties(mark, number, rows=none) %}
     {% set text = tojson(mark).encode('utf-8').hex() %}
     {% set parts = text | list | batch(3900) | map('join') | list %}
-    {% set properties = {'change_tables.mark': number ~ ':' ~ parts | length ~ ':' ~ local_md5(text)} %}
+    {% set properties = {'change_tables.mark': number ~ ':' ~ parts | length ~ ':' ~ local_md5(text) ~ (':' ~ rows if rows is not none)} %}
     {% for part in parts %}
         {% do properties.update({'change_tables.mark.' ~ loop.index0: part}) %}
     {% endfor %}
@@ -118,6 +121,23 @@
 {% endmacro %}
 
 
+{#-
+    The last run that a model's view has said of its table, also where the cached mark was taken back since; empty where it has said none.
+    A table with an older mark, or with none, was set back or emptied by something other than a run.
+-#}
+{% macro batch_once_cached(view) %}
+    {% set text = change_tables.properties_of_view(load_cached_relation(view)).get('change_tables.mark.0', '') %}
+    {% set found = modules.re.search('"batch": "([^"]*)"', ''.encode().fromhex(text).decode('utf-8', 'ignore')) %}
+    {% do return(found.group(1) if found else '') %}
+{% endmacro %}
+
+
+{#- Whether a table has an older mark than its runs have left: somebody has restored an older version. -#}
+{% macro is_set_back(view, mark) %}
+    {% do return(mark is not none and mark.batch < change_tables.batch_once_cached(view)) %}
+{% endmacro %}
+
+
 {#- Whether a row of a model's table is a mark. -#}
 {% macro is_mark(prefix='') -%}
     startswith({{ prefix }}_mark, '{')
@@ -130,6 +150,17 @@
         when target._mark = {{ change_tables.text_literal(tojson(mark_before)) }} then source._mark
         else {{ change_tables.refuse_meeting() }}
     end
+{%- endmacro %}
+
+
+{#- What a merge inserts as `_mark`. A mark always meets the one before, unless that is gone. -#}
+{% macro mark_of_new_row(is_mark) -%}
+    case when {{ is_mark }} then {{ change_tables.refuse_lost_mark() }} else source._mark end
+{%- endmacro %}
+
+
+{% macro refuse_lost_mark() -%}
+    raise_error('change_tables: this table has lost the mark of its runs, as if it was emptied or replaced by hand; nothing was changed, run again')
 {%- endmacro %}
 
 

@@ -176,9 +176,10 @@
     mark, number   the latest mark of the table, and how many it has; none where it has none
     is_written     whether this run has written them: then the view gets the mark, too (see read_marks). Else a cached mark that
                    differs is removed
+    rows           how many rows the run has left in a state, where that is known
 -#}
-{% macro ensure_state_view(view, state, spec, further_columns, predicate, mark=none, number=1, is_written=false) %}
-    {% set properties = change_tables.mark_as_properties(mark, number) if is_written else {} %}
+{% macro ensure_state_view(view, state, spec, further_columns, predicate, mark=none, number=1, is_written=false, rows=none) %}
+    {% set properties = change_tables.mark_as_properties(mark, number, rows) if is_written else {} %}
     {% if not is_written and change_tables.properties_of_view(load_cached_relation(view)).get('change_tables.mark') %}
         {% if (change_tables.cached_mark(view) or {}).mark != mark %}
             {% do properties.update({'change_tables.mark': ''}) %}

@@ -101,7 +101,7 @@ using (
 when matched then update set
     _mark = {{ change_tables.guarded_mark(run.mark_before) }}
 when not matched then insert (_mark, {{ change_tables.column_list(columns) }})
-    values (source._mark, {{ change_tables.column_list(columns, 'source') }})
+    values ({{ change_tables.mark_of_new_row('source._mark is not null') }}, {{ change_tables.column_list(columns, 'source') }})
 {%- endmacro %}
 
 

@@ -81,6 +81,9 @@ ANSWERS: Answers = {
     r"_ct_waiting_since is not null": [],
     r"as _ct_first|_ct_holds_back|from trails\nwhere _ct_last_start": [],
     "^select 1 from .* limit 1$": [],
+    # how many rows a state has, and what a merge has changed of them
+    " as written_rows from": [{"written_rows": 6}],
+    "^merge into": [{"num_affected_rows": 4, "num_updated_rows": 2, "num_deleted_rows": 0, "num_inserted_rows": 2}],
     # a table follows the spec
     r"^alter table \S+ add columns ": [],
     # what of it the log knows

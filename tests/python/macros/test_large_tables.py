@@ -95,4 +95,4 @@ def test_a_state_that_is_built_anew_is_counted_by_the_next_run(shapes: Shapes) -
     run = shapes.run(Shape(STATE, {"dedup_feed__full": log, STATE: {"counted": LARGE}}))
     assert run.note["run"] == "first"
     assert run.mark["counted"] == 0
-    assert not [sql for sql in run.sent if sql.startswith("select count(*)")]
+    assert not [sql for sql in run.sent if sql.startswith("select count(*) from")]

@@ -195,6 +195,38 @@ def test_a_full_refresh_of_a_state_goes_by_the_table_of_its_log(shapes: Shapes) 
     assert (run.note["run"], run.note["mark"]["batch"]) == ("first", LATER)
 
 
+def _listed(views: dict[str, str], text: str) -> dict[str, str]:
+    return {view: f"View Text: {text}\nView Original Text: {text}\n{shown}" for view, shown in views.items()}
+
+
+@pytest.mark.parametrize("model", ["stg_feed__qlik", "rejected"])
+def test_a_view_that_was_given_another_text_by_hand_is_made_anew(shapes: Shapes, model: str) -> None:
+    shape = SHAPES[model] if model in SHAPES else Shape(model)
+    first = shapes.run(shape)
+    (made,) = [sql for sql in first.sent if sql.startswith("create or replace view")]
+    (text,) = re.findall(r"^\s*((?:select|with)\s.*)", made, re.MULTILINE | re.DOTALL)
+    for shown, is_made in ((text, False), ("select 1 as one", True), (f"{text} limit 1", True)):
+        asked = _asked(_again(shapes, shape, _listed(_shown(first), shown)))
+        assert [sql.startswith("create or replace view") for sql in asked] == [True] * is_made + [False] * (
+            is_made and len(asked) - 1
+        )
+
+
+def test_a_log_that_was_set_back_has_its_states_built_anew(shapes: Shapes) -> None:
+    views = {view: _taken_back(text) for view, text in _after_first(shapes, LOG).items()}
+    older = "20260101T110000000000_00000009"
+    assert _again(shapes, Shape(LOG, {LOG: {"batch": older}}), views).mark["rebuild"] > FIRST_BATCH
+    assert _again(shapes, Shape(LOG, {LOG: {}}), views).mark["rebuild"] == ""
+
+
+def test_a_log_that_was_emptied_is_not_built_anew_from_what_raw_still_has(shapes: Shapes) -> None:
+    views = _after_first(shapes, LOG)
+    shape = Shape(LOG, answers={f"as place, _mark from {SCHEMA}.{LOG}__state": []})
+    with pytest.raises(CompilationError, match=r"was built, and was emptied or dropped since .* restore it"):
+        _again(shapes, shape, views)
+    assert _again(shapes, shape, views, flags={"FULL_REFRESH": True}).note["run"] == "first"
+
+
 def test_an_empty_run_leaves_cached_marks_alone(shapes: Shapes) -> None:
     for model in (LOG, "current_feed__full"):
         log = model.replace("current", "dedup")

@@ -29,7 +29,10 @@ def _tests(name: str) -> dict[str, Any]:
 
 
 ONCE = {"change_tables.accepted_changes_once": {"name": "once_orders"}}
+STATES = ("dedup", "current", "history")
+WRITTEN = {kind: [{"change_tables.rows_as_written": {"name": f"written_{kind}"}}] for kind in STATES}
 ENTRIES = [
+    Entry("held", QLIK | {"arrival": "landed"}, COLUMNS, ("stg", *STATES), WRITTEN),
     Entry("orders", QLIK | {"arrival": "landed"}, COLUMNS, MODELS, {"dedup": [*_tests("orders")["dedup"], ONCE]}),
     Entry("read_back", QLIK | {"arrival": "landed", "lookback": 1}, COLUMNS, MODELS, _tests("read_back")),
     Entry("plain", QLIK, COLUMNS, MODELS, _tests("plain")),
@@ -37,6 +40,10 @@ ENTRIES = [
 ]
 ARRIVING = {"orders": "bigint", "read_back": "bigint", "plain": None}
 """The type of the arrival of each Qlik change table."""
+
+
+HELD = f"{SCHEMA}_raw.held"
+RESCAN = ("--vars", "{change_tables_rescan: true}")
 
 
 def _change(number: int | None, oper: str, id_: int | None, name: str, minutes: int = 0) -> list[Any]:
@@ -84,7 +91,7 @@ class Feeds:
                 continue
             assert node.status in ("pass", "fail"), node.message
             if node.status == "fail":
-                column = "what_to_do" if node.node.name.startswith("accounted") else "mistake"
+                column = "mistake" if node.node.name.startswith("once") else "what_to_do"
                 ((said,),) = self.raw.query(f"select {column} from ({node.node.compiled_code})")
                 found[node.node.name] = said
         return found
@@ -112,6 +119,8 @@ def feeds(consumer: Callable[[str], Consumer], raw: Raw) -> Feeds:
         1,
     )
     feeds.land([_change(30, "I", 3, "c", 7)], 2)
+    raw.create(HELD, LANDED | {"landed": "bigint"}, "delta")
+    raw.insert(HELD, [[*_change(10, "I", 1, "a"), 1], [*_change(20, "I", 2, "b"), 1]])
     raw.create(f"{SCHEMA}_raw.records", RECORD, "delta")
     shop = metadata("one", "shop", ["id", "name"])
     other = body("I", 1, row(9), schema="app", table="other")
@@ -275,6 +284,105 @@ def test_a_change_that_is_twice_in_the_log_fails_the_test(feeds: Feeds) -> None:
     assert "changes are gone from the log" in feeds.failing()["accounted_orders"]
     feeds.build("--vars", "{change_tables_rescan: true}")
     assert feeds.failing() == {}
+
+
+class Held:
+    """The table whose models are changed by hand."""
+
+    def __init__(self, feeds: Feeds) -> None:
+        self.feeds = feeds
+        self.raw = feeds.raw
+
+    def table(self, kind: str) -> str:
+        return f"{SCHEMA}.{kind}_feed__held__state"
+
+    def land(self, number: int, id_: int) -> None:
+        self.raw.insert(HELD, [[*_change(number, "I", id_, "new"), number]])
+
+    def build(self, *options: str, must_succeed: bool = True) -> str:
+        result = self.feeds.project.dbt(
+            "run", "--select", *(f"{kind}_feed__held" for kind in STATES), *options, must_succeed=must_succeed
+        )
+        return self.feeds.project.errors(result)
+
+    def failing(self) -> dict[str, str]:
+        return {name: said for name, said in self.feeds.failing().items() if name.startswith("written")}
+
+    def ids(self, kind: str) -> list[int]:
+        return [id_ for (id_,) in self.raw.query(f"select id from {SCHEMA}.{kind}_feed__held order by id")]
+
+    def are_right(self, count: int) -> None:
+        assert [self.ids(kind) for kind in STATES] == [list(range(1, count + 1))] * 3
+        assert self.failing() == {}
+
+
+def test_tables_that_were_changed_by_hand_are_seen_and_made_right(feeds: Feeds) -> None:
+    held = Held(feeds)
+    held.land(30, 3)
+    held.build()
+    held.are_right(3)
+    current, history, log = (held.table(kind) for kind in ("current", "history", "dedup"))
+    # emptied
+    held.raw.query(f"delete from {current}")
+    held.raw.query(f"truncate table {history}")
+    said = held.failing()
+    assert set(said) == {"written_current", "written_history"}
+    assert all("its table has no mark of a run" in each for each in said.values())
+    held.build(*RESCAN)
+    held.are_right(3)
+    # rows deleted, rows inserted
+    held.raw.query(f"delete from {current} where id = 2")
+    held.raw.query(f"insert into {history} select * from {history} where id = 1")
+    said = held.failing()
+    assert "rows are gone that its runs have written" in said["written_current"]
+    assert "something other than its runs has written to its table" in said["written_history"]
+    held.build("--full-refresh", "--exclude", "dedup_feed__held")
+    held.are_right(3)
+    # emptied, and a run that has news: it writes nothing, and the next one builds anew
+    held.land(40, 4)
+    held.raw.query(f"truncate table {current}")
+    assert "this table has lost the mark of its runs" in held.build(must_succeed=False)
+    held.build()
+    held.are_right(4)
+    # set back: a backup of tables that is older than the metastore
+    before = [held.raw.version(table) for table in (log, current, history)]
+    held.land(50, 5)
+    held.build()
+    for table, version in zip((log, current, history), before, strict=True):
+        held.raw.query(f"restore table {table} to version as of {version}")
+    said = held.failing()
+    assert set(said) == {f"written_{kind}" for kind in STATES}
+    assert all("its table was set back to an older version" in each for each in said.values())
+    held.build(*RESCAN)
+    held.are_right(5)
+    # the log alone is set back, and raw was purged: states that are ahead of it follow it
+    version = held.raw.version(log)
+    held.land(60, 6)
+    held.build()
+    held.raw.query(f"restore table {log} to version as of {version}")
+    held.raw.query(f"delete from {HELD} where landed = 60")
+    held.build(*RESCAN)
+    held.are_right(5)
+    # a metastore that is older than the tables
+    views = [f"{SCHEMA}.{kind}_feed__held" for kind in STATES]
+    properties = [dict(held.raw.query(f"show tblproperties {view}")) for view in views]
+    held.land(70, 6)
+    held.build()
+    for view, known in zip(views, properties, strict=True):
+        told = ", ".join(f"'{name}' = '{text}'" for name, text in known.items() if name.startswith("change_tables."))
+        held.raw.query(f"alter view {view} set tblproperties ({told})")
+    held.build(*RESCAN)
+    held.are_right(6)
+    # a view of another text
+    held.raw.query(f"alter view {views[1]} as select * from {views[1]}__state where false")
+    held.build()
+    held.are_right(6)
+    # an emptied log is not built from what raw has left
+    held.raw.query(f"truncate table {log}")
+    assert "its table has no mark of a run" in held.failing()["written_dedup"]
+    assert "restore it, or build the log anew" in held.build(*RESCAN, must_succeed=False)
+    held.build("--full-refresh")
+    held.are_right(6)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,9 @@ select
     null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _changed_at, null as _transaction_id, null as `order`, null as `it's`, null as `name with spaces`, null as fields
 ;
 
+select count(*) as written_rows from lake.current_feed__partial__state
+;
+
 create or replace view lake.current_feed__partial
 (
     `order`,

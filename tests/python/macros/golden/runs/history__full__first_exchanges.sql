@@ -39,6 +39,9 @@ select
     null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _changed_at, null as _transaction_id, true as _is_last, null as _latest_at, null as _valid_from, null as _valid_to, null as _valid_from_seq, null as _valid_to_seq, null as _is_current, null as `order`, null as `it's`, null as `name with spaces`
 ;
 
+select count(*) as written_rows from lake.history_feed__full__state
+;
+
 create or replace view lake.history_feed__full
 (
     `order`,

@@ -34,7 +34,7 @@ when matched then update set
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
 when not matched then insert (_mark, record_ids, class_name, association, document, reason, _batch_id, _position, _first_record_id, _last_record_id)
-    values (source._mark, source.record_ids, source.class_name, source.association, source.document, source.reason, source._batch_id, source._position, source._first_record_id, source._last_record_id)
+    values (case when source._mark is not null then raise_error('change_tables: this table has lost the mark of its runs, as if it was emptied or replaced by hand; nothing was changed, run again') else source._mark end, source.record_ids, source.class_name, source.association, source.document, source.reason, source._batch_id, source._position, source._first_record_id, source._last_record_id)
 ;
 
 create or replace view lake.documents

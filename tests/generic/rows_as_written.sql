@@ -1,0 +1,60 @@
+{#-
+    For a deduplicated model, a current model or a history: fails where its table is not as its runs have left it. It was emptied or
+    replaced, set back to an older version, or has fewer or more rows than they have written. Rows whose values were changed are not seen.
+-#}
+{% test rows_as_written(model) %}
+{%- if change_tables.data_test_looks() -%}
+    {%- set spec = change_tables.spec_of_data_test(['deduplicated_changes', 'current_state', 'history']) -%}
+    {%- set state = change_tables.table_of_data_test(model) -%}
+    {%- set cached = change_tables.cached_mark(model) or {} -%}
+-- rows and mark of one version of the table: a run may write meanwhile
+with written as (
+
+    select
+        count_if(_mark is null) as table_rows,
+        max_by(_mark, get_json_object(_mark, '$.batch')) filter (where {{ change_tables.is_mark() }}) as mark
+    from {{ state if load_cached_relation(state) is not none else '(select cast(null as string) as _mark where false)' }}
+
+),
+
+compared as (
+
+    select
+        table_rows,
+        mark,
+        coalesce(
+            cast(get_json_object(mark, '$.held_changes') as bigint),
+            {%- if cached and cached.rows is not none %}
+            case when mark = {{ change_tables.text_literal(tojson(cached.mark)) }} then {{ cached.rows }} end,
+            {%- endif %}
+            cast(null as bigint)
+        ) as written_rows,
+        get_json_object(mark, '$.held_changes') is not null as is_log,
+        get_json_object(mark, '$.batch') < {{ change_tables.text_literal(change_tables.batch_once_cached(model)) }} as is_set_back
+    from written
+
+)
+
+select
+    {{ change_tables.text_literal(spec.source_name) }} as source_name,
+    {{ change_tables.text_literal(spec.table_name) }} as table_name,
+    written_rows,
+    table_rows,
+    case
+        when mark is null
+            then 'its table has no mark of a run: it was emptied or replaced by hand, or its first build is not at its end: build it with --vars {change_tables_rescan: true}'
+        when is_set_back
+            then 'its table was set back to an older version: build it, and the models after it, with --vars {change_tables_rescan: true}'
+        when table_rows > written_rows
+            then 'something other than its runs has written to its table: build it and the models after it anew with --full-refresh, or restore its table'
+        when is_log
+            then 'changes are gone that its runs have put there: build it with --vars {change_tables_rescan: true}, which puts back what raw still has'
+        else 'rows are gone that its runs have written: build it anew with --full-refresh'
+    end as what_to_do
+from compared
+where mark is null or is_set_back or table_rows <> written_rows
+{%- else -%}
+select 1 as nothing_to_look_at
+where false
+{%- endif %}
+{% endtest %}
