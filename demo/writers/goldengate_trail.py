@@ -59,6 +59,7 @@ FIRST, MIDDLE, LAST, ONLY = range(4)
 _RECORDS_A_FILE = 150
 _ABANDONED = 0.15
 _LANDED_AGAIN = 0.05
+_SENT_AGAIN = 3
 _ACCEPTED = Verdict("accepted", None)
 _MERGED = Verdict("merged", None)
 _IGNORED = Verdict("ignored", None)
@@ -117,6 +118,7 @@ class GoldenGateTrailWriter(FeedWriter):
         self._number = 0
         self._batches = 0
         self._dangling: set[tuple[Any, Any]] = set()
+        self._whole: list[tuple[Sequence[Record], Image]] = []
         self.written: list[Record] = []
 
     @property
@@ -127,7 +129,7 @@ class GoldenGateTrailWriter(FeedWriter):
     def write(
         self, transactions: Sequence[Transaction], loaded: Sequence[Transaction] = (), *, last: bool = False
     ) -> Mapping[str, Sequence[tuple[Landed, ...]]]:
-        """Writes a batch: the transactions, attempts that were abandoned, what cannot be read, and copies.
+        """Writes a batch: the transactions, some of which are sent again, abandoned attempts, what cannot be read, and copies.
 
         See `FeedWriter.write`. Before the last batch it ends in a transaction that is open, and never comes to its end.
         """
@@ -138,8 +140,10 @@ class GoldenGateTrailWriter(FeedWriter):
             for record in self.written
         ]
         self._dangling = set()
+        records += self._sent_again()
         for transaction in [*loaded, *transactions]:
             records += self._written(transaction)
+        records += self._sent_again()
         records += self._broken(transactions)
         if not last:
             attempt = list(self._placed(self._harm(transactions), tokens=self._tokens(transactions[-1]), ends=False))
@@ -188,7 +192,14 @@ class GoldenGateTrailWriter(FeedWriter):
             attempt = records[: self._random.randint(1, len(records) - 1)]
             for record in self._placed(attempt, tokens, ends=False):
                 yield replace(record, verdict=_IGNORED, is_change=False)
+        self._whole.append((records, tokens))
         yield from self._placed(records, tokens)
+
+    def _sent_again(self) -> Iterator[Record]:
+        """The last transactions once more, as by an extract that was repositioned."""
+        for records, tokens in self._whole[-_SENT_AGAIN:]:
+            for record in self._placed(records, tokens):
+                yield replace(record, verdict=_IGNORED, is_change=False)
 
     def _placed(self, records: Sequence[Record], tokens: Image, *, ends: bool = True) -> Iterator[Record]:
         """The records of one transaction at the end of the trail: the first one has the transaction's ids."""
@@ -204,8 +215,8 @@ class GoldenGateTrailWriter(FeedWriter):
         self._rba += self._random.randint(60, 900)
         return replace(record, header={**record.header, "trail_seqno": self._seqno, "trail_rba": self._rba, **header})
 
-    def _tokens(self, transaction: Transaction) -> Image:
-        ids = {"LOGCSN": str(10_000 + transaction.number), "TRANID": f"7.{transaction.number}.1"}
+    def _tokens(self, transaction: Transaction, part: int = 1) -> Image:
+        ids = {"LOGCSN": str(10_000 + transaction.number), "TRANID": f"7.{transaction.number}.{part}"}
         if self._random.random() < 0.3:  # under the ids of the tokens
             return {"L": ids["LOGCSN"], "6": ids["TRANID"], "R": "AAAR3sAAEAAAACXAAA"}
         return ids
@@ -394,7 +405,7 @@ class GoldenGateTrailWriter(FeedWriter):
                 ),
             ]
         if records:
-            yield from self._placed(records, self._tokens(transactions[-1]))
+            yield from self._placed(records, self._tokens(transactions[-1], part=2))
 
     def _harm(self, transactions: Sequence[Transaction]) -> list[Record]:
         """Deletes of rows that live, for a transaction that never ends."""

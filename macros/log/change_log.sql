@@ -71,6 +71,15 @@
                 {%- endif -%}
             {%- else -%}
                 {%- set found = change_tables.probe_changes(spec, run, new_changes) -%}
+                {%- if found.may_repeat -%}
+                    {%- set judged = change_tables.batch_relation(this, batch ~ 'r') -%}
+                    {%- call statement('repeated') -%}
+                        {{ change_tables.create_batch_table(judged, change_tables.leave_out_repeated(spec, state, new_changes)) }}
+                    {%- endcall -%}
+                    {%- do adapter.drop_relation(new_changes) -%}
+                    {%- set new_changes = judged -%}
+                    {%- set found = change_tables.probe_changes(spec, run, new_changes) -%}
+                {%- endif -%}
                 {%- set settled_at = change_tables.with_settled_rows(spec, run, change_tables.settled_by_batch(run, new_changes, found)) -%}
                 {%- if found.changes > 0 and not found.lowest_seq > run.mark_before.highest_seq -%}
                     {%- set found = change_tables.compare_with_log(spec, state, new_changes, found) -%}

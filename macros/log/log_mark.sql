@@ -30,7 +30,11 @@
     {% if mark_before and writes %}
         {% set extends = mark_before.batch if found.lowest_seq is none or found.lowest_seq > [mark_before.highest_seq, mark_before.floor] | max(case_sensitive=true) %}
     {% endif %}
-    {% do return({
+    {% set commits = before.get('commits', {}).copy() %}
+    {% for group, number in (found.commits or {}).items() %}
+        {% do commits.update({group: [commits.get(group, ''), number] | max(case_sensitive=true)}) %}
+    {% endfor %}
+    {% do return(dict({'commits': commits} if commits else {}, **{
         'layout': change_tables.layout(),
         'log': before.log,
         'batch': batch if writes else before.batch,
@@ -55,7 +59,7 @@
         'columns': change_tables.column_types(spec),
         'form': spec.form,
         'added': spec.added,
-    }) %}
+    })) %}
 {% endmacro %}
 
 

@@ -17,13 +17,15 @@
     {% endif %}
     {% set is_kept_row = '_mark is not null' if run.run == 'first' else '_ct_kept_id is not null' %}
     {% set takes_back = run.run == 'everything' and change_tables.withdraws_changes(spec) %}
+    {% set commits = change_tables.commits_of_format(spec) %}
     {#- first one row a verdict and report, since the run says how many there were of each -#}
     {% set row = run_query(
         "select sum(changes) as changes, min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq, max(truncate_seq) as truncate_seq,"
         ~ " sum(moves) as moves, sum(overruled) as overruled, sum(known) as known,"
         ~ (" sum(withdrawn) as withdrawn," if takes_back else "")
         ~ " unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at,"
-        ~ " to_json(collect_list(struct(status, code, report, raw_rows, changes, conflicts, kept_rows, kept_raw_rows))) as verdicts"
+        ~ " to_json(collect_list(struct(status, code, report, raw_rows, changes, conflicts, kept_rows, kept_raw_rows"
+        ~ (", commit_group, lowest_commit, highest_commit" if commits else "") ~ "))) as verdicts"
         ~ (", " ~ change_tables.settled_columns(run.arrival) if reads_on else "")
         ~ " from (select _status as status,"
         ~ " case when not _status <=> 'accepted' then substring_index(_status_reason, ':', 1) end as code,"
@@ -38,6 +40,8 @@
         ~ (" count_if(_ct_overrules) as overruled, count_if(_ct_is_known)" if run.run == 'everything' else " 0 as overruled, 0") ~ " as known,"
         ~ (" count_if(_ct_withdraws) as withdrawn," if takes_back else "")
         ~ " count_if(" ~ is_kept_row ~ ") as kept_rows, sum(case when " ~ is_kept_row ~ " then _equal_rows else 0 end) as kept_raw_rows"
+        ~ (", case when " ~ is_change ~ " then " ~ commits.group ~ " end as commit_group, min(case when " ~ is_change ~ " then " ~ commits.number
+            ~ " end) as lowest_commit, max(case when " ~ is_change ~ " then " ~ commits.number ~ " end) as highest_commit" if commits else "")
         ~ (", max(_ct_last_arrival) as _ct_last_arrival" if reads_on and run.arrival.kind != 'positions' else "")
         ~ (", min(_ct_waiting_since) as _ct_waiting_since" if reads_on else "")
         ~ " from " ~ changes ~ " group by all)"
@@ -50,7 +54,19 @@
     {% if kept.waiting > 0 %}
         {% do kept.update({'waiting_since': change_tables.batch_id()}) %}
     {% endif %}
+    {#- the order of commits is that of their texts: a commit above all that the log has is not among them, whatever it means -#}
+    {% set highest = {} %}
+    {% set repeating = [] %}
+    {% for verdict in verdicts if verdict.get('highest_commit') %}
+        {#- a mark of an earlier version does not say -#}
+        {% set known = (run.mark_before or {}).get('commits', {}).get(verdict.commit_group, '') if (run.mark_before or {}).get('commits') else '~' %}
+        {% do highest.update({verdict.commit_group: [highest.get(verdict.commit_group, ''), verdict.highest_commit] | max(case_sensitive=true)}) %}
+        {% if verdict.lowest_commit <= known %}
+            {% do repeating.append(verdict) %}
+        {% endif %}
+    {% endfor %}
     {% do return({
+        'commits': highest, 'may_repeat': repeating | length > 0,
         'changes': row['changes'] | int(0), 'known': row['known'] | int(0), 'revised': row['known'] | int(0),
         'withdrawn': row['withdrawn'] | int(0) if takes_back else 0,
         'lowest_seq': row['lowest_seq'], 'highest_seq': row['highest_seq'],
@@ -81,6 +97,57 @@
         found, changes=row['new_changes'] | int + row['revised'] | int, known=row['known'] | int, revised=row['revised'] | int,
         overruled=row['overruled'] | int > 0
     )) %}
+{% endmacro %}
+
+
+{#- What the format says of commits (see `format_of`); none where its feed sends none again, or all count. -#}
+{% macro commits_of_format(spec) %}
+    {% set of_format = change_tables.format_of(spec.format).commits %}
+    {% do return(of_format(spec) if of_format else none) %}
+{% endmacro %}
+
+
+{#-
+    The batch of a run that reads on, where transactions that the log has from an earlier place are ignored. Asked only where a
+    commit is not above all that the log has in its group.
+-#}
+{% macro leave_out_repeated(spec, log, new_changes) %}
+    {%- set commits = change_tables.commits_of_format(spec) -%}
+    {%- set transaction = ([commits.group ~ ' as _ct_group'] + commits.name) | join(', ') -%}
+    {%- set is_repeated = 'batch._ct_is_accepted and repeated._ct_group is not null' %}
+    with transactions as (
+
+        select {{ transaction }}, min(_change_seq) as _ct_first_seq
+        from {{ new_changes }}
+        where _ct_is_accepted and {{ commits.number }} is not null
+        group by all
+
+    ),
+
+    repeated as (
+
+        select distinct transactions.*
+        from transactions
+        inner join (select {{ transaction }}, _change_seq from {{ log }} where _mark is null) as known
+            on transactions._ct_group = known._ct_group
+            {%- for column in commits.name %}
+            and transactions.{{ column }} = known.{{ column }}
+            {%- endfor %}
+            and known._change_seq < transactions._ct_first_seq
+
+    )
+
+    select
+        batch.* except (_ct_is_accepted, _status, _status_reason),
+        batch._ct_is_accepted and repeated._ct_group is null as _ct_is_accepted,
+        if({{ is_repeated }}, 'ignored', batch._status) as _status,
+        if({{ is_repeated }}, {{ commits.reason | replace('_transaction_id', 'batch._transaction_id') | replace('_csn', 'batch._csn') }}, batch._status_reason) as _status_reason
+    from {{ new_changes }} as batch
+    left join repeated
+        on {{ commits.group | replace('_change_seq', 'batch._change_seq') }} = repeated._ct_group
+        {%- for column in commits.name %}
+        and batch.{{ column }} = repeated.{{ column }}
+        {%- endfor %}
 {% endmacro %}
 
 

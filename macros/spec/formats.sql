@@ -39,6 +39,9 @@
     numbers(spec)              the raw column by whose numbers rows or files arrive, one after the other: {column, group, only, remedy}.
                                `group` are the columns of which each value has numbers of its own, `only` a condition on the rows
                                or none, `remedy` what to do about a hole. See `sequence_gaps`
+    commits(spec)              of a feed that can send whole transactions again, at another place: SQL over the log for the `group` in
+                               which they are sent, the `number` of the commit as a text, the columns that are its `name`, and the
+                               `reason` why it is left out. None where it is applied. See `leave_out_repeated`
     functions(spec)            the Python functions that its steps call: `staged`, and those of `unclaimed_steps`, as lists by these names
 -#}
 {% macro format_of(name) %}
@@ -48,7 +51,7 @@
         'settings_of_order': [], 'keeps_sequences': none, 'reports': none, 'array_of_text': none, 'other_tables': [],
         'arrival': none, 'landed_sequence': none, 'may_wait': none, 'holds_back': none, 'waiting_positions': none,
         'reads': none, 'withdraws_changes': none, 'keeps': none, 'unclaimed_steps': none, 'shared_relation': none,
-        'undeclared_columns': none, 'numbers': none, 'functions': none,
+        'undeclared_columns': none, 'numbers': none, 'commits': none, 'functions': none,
     } %}
     {#- a look at the project's formats, which dbt must search for, only where the package has none of the name -#}
     {% set own = change_tables.formats_of_package() %}

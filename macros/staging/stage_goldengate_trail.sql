@@ -35,7 +35,7 @@ judged as (
                 then 'waiting'
             when _ct_position is null
                 then null
-            when _ct_kind in ('metadata', 'control', 'ddl') or _ct_transaction = 'abandoned'
+            when _ct_kind in ('metadata', 'control', 'ddl') or _ct_transaction in ('abandoned', 'repeated')
                 then 'ignored'
             when _ct_transaction = 'open'
                 then 'waiting'
@@ -49,7 +49,7 @@ judged as (
                 then null
             when _ct_position is null
                 then concat('position_missing: ', {{ change_tables.trail_position_fault('_ct_landed_row') | indent(8) }})
-            when _ct_kind in ('metadata', 'control', 'ddl') or _ct_transaction in ('abandoned', 'open')
+            when _ct_kind in ('metadata', 'control', 'ddl') or _ct_transaction in ('abandoned', 'repeated', 'open')
                 then null
             when _ct_fault is not null
                 then _ct_fault
@@ -112,6 +112,7 @@ staged_rows as (
             when _ct_kind = 'ddl' then 'ddl_record: the record has a statement that changed a definition'
             when _ct_kind = 'control' then concat('control_record: io_type ', _ct_io_type, ' is no change of a row')
             when _ct_transaction = 'abandoned' then 'transaction_abandoned: another transaction begins before the end of this one'
+            when _ct_transaction = 'repeated' then {{ change_tables.repeated_transaction() }}
             when _ct_other_status = 'waiting' then 'transaction_open: the end of the transaction has not landed'
             when _ct_other_status = 'merged' and not _ct_is_first then concat('chunk: the record goes on from ', _ct_first_position)
             when _ct_other_status = 'merged' then 'before_image: half of an update'
@@ -236,6 +237,23 @@ where _ct_lowest < _ct_highest_before
 {% endmacro %}
 
 
+{#- The commits of logged changes: see `format_of`. -#}
+{% macro goldengate_trail_commits(spec) %}
+    {% do return({
+        'group': 'left(_change_seq, length(_change_seq) - 31)',
+        'number': "concat(lpad(cast(length(_csn) as string), 4, '0'), _csn)",
+        'name': ['_csn', '_transaction_id'],
+        'reason': change_tables.repeated_transaction(),
+    } if spec.settings.repeated_transactions == 'ignore' else none) %}
+{% endmacro %}
+
+
+{#- Why the records of a transaction are left out that stands in its trail before. -#}
+{% macro repeated_transaction() -%}
+    concat('transaction_repeated: transaction ', _transaction_id, ' with the CSN ', _csn, ' stands in the trail before')
+{%- endmacro %}
+
+
 {#- The text of a column as casts take it: times with a blank between date and time, and cut after the microsecond. -#}
 {% macro _trail_text(column, text) -%}
     {%- set type = change_tables.canonical_type(column.data_type) -%}
@@ -322,6 +340,10 @@ where _ct_last_start is not null and (_ct_last_end is null or _ct_last_end < _ct
                 'default': none, 'type': 'names',
                 'meaning': "names of trails, each with the one before it where it goes on: see [a trail that begins anew](feeds/goldengate_trail.md#a-trail-that-begins-anew). null: trails sort by their names",
             },
+            'repeated_transactions': {
+                'default': 'ignore', 'type': 'text', 'values': ['ignore', 'apply'],
+                'meaning': "what becomes of a transaction that stands in its trail before, with the same CSN and transaction id",
+            },
             'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
             'hold_open_transactions': {
                 'default': true, 'type': 'flag',
@@ -343,5 +365,6 @@ where _ct_last_start is not null and (_ct_last_end is null or _ct_last_end < _ct
         'waiting_positions': change_tables.goldengate_trail_waiting_positions,
         'unclaimed_steps': change_tables.goldengate_trail_unclaimed_steps,
         'numbers': change_tables.goldengate_trail_numbers,
+        'commits': change_tables.goldengate_trail_commits,
     }) %}
 {% endmacro %}

@@ -4,7 +4,8 @@
     from those that begin an open transaction. The last step is `records`:
 
     _ct_kind            what the record does, by the reference seed of IOTypes; null where that does not know it
-    _ct_transaction     closed, open, abandoned, none (no transaction is open before the record); null where it has no position
+    _ct_transaction     closed, open, abandoned, repeated (closed, and written before), none (no transaction is open before the record);
+                        null where it has no position
     _ct_fault           what cannot be read of the record, or of another piece of it
     _ct_run_error       what the pieces of the record lack
     _ct_is_first        whether a record begins here: a whole one, or the first of its pieces
@@ -23,8 +24,11 @@
         numbers=['trail_seqno', 'trail_rba', 'io_type', 'trans_ind']
     ) -%}
     {%- set is_own = 'table_name = ' ~ change_tables.text_literal(spec.settings.table_name) -%}
-    {%- set transaction = 'partition by _ct_start_rba, _ct_start_seqno, trail_name' -%}
+    {%- set transaction = 'partition by _ct_identity, trail_name, _ct_start_rba, _ct_start_seqno' -%}
     {%- set here = 'struct(trail_seqno, trail_rba)' -%}
+    {#- of a DDL record the names do not count: the changes that it makes can have the same -#}
+    {%- set start = "struct(trail_rba, _ct_landed_csn, if(_ct_kind = 'ddl', null, _ct_landed_transaction_id) as _ct_landed_transaction_id)" -%}
+    {%- set leaves_out = spec.settings.repeated_transactions == 'ignore' -%}
     {%- set image = "if(_ct_kind = 'delete' or (_ct_kind = 'update' and before_after = 'B'), coalesce(_ct_image_before, _ct_image_after), _ct_image_after)" -%}
     {%- set own_image_before = "if(_ct_kind = 'update' and before_after = 'A', _ct_image_before, null)" -%}
 {{ change_tables.trail_header_steps(spec, bound) }},
@@ -35,7 +39,7 @@ files as (
     select
         trail_name,
         trail_seqno,
-        max(case when _ct_opens then trail_rba end) as _ct_last_start
+        max(case when _ct_opens then {{ start }} end) as _ct_last_start
     from headers
     group by trail_name, trail_seqno
 
@@ -46,12 +50,12 @@ file_starts as (
     select
         trail_name as _ct_file_trail,
         trail_seqno as _ct_file_seqno,
-        max(case when _ct_last_start is not null then struct(trail_seqno, _ct_last_start as trail_rba) end) over (
+        max(case when _ct_last_start is not null then struct(trail_seqno, _ct_last_start) end) over (
             partition by trail_name
             order by trail_seqno
             rows between unbounded preceding and 1 preceding
         ) as _ct_start_before,
-        max(case when _ct_last_start is not null then struct(trail_seqno, _ct_last_start as trail_rba) end) over (partition by trail_name) as _ct_last_start_of_trail
+        max(case when _ct_last_start is not null then struct(trail_seqno, _ct_last_start['trail_rba'] as trail_rba) end) over (partition by trail_name) as _ct_last_start_of_trail
     from files
 
 ),
@@ -63,7 +67,7 @@ placed as (
         case when {{ is_own }} then before_data end as _ct_data_before,
         case when {{ is_own }} then after_data end as _ct_data_after,
         row_number() over in_file as _ct_number,
-        max(case when _ct_opens then trail_rba end) over in_file as _ct_start_in_file
+        max(case when _ct_opens then {{ start }} end) over in_file as _ct_start_in_file
     from headers
     window in_file as (
         partition by trail_seqno, trail_name
@@ -109,7 +113,7 @@ started as (
     select /*+ broadcast(file_starts) */
         numbered.*,
         if(_ct_start_in_file is null, _ct_start_before['trail_seqno'], trail_seqno) as _ct_start_seqno,
-        coalesce(_ct_start_in_file, _ct_start_before['trail_rba']) as _ct_start_rba,
+        coalesce(_ct_start_in_file, _ct_start_before['_ct_last_start']) as _ct_start,
         _ct_last_start_of_trail
     from numbered
     left join file_starts
@@ -117,17 +121,45 @@ started as (
 
 ),
 
+-- a transaction is the same as another of its trail where both its number of the commit and its name are
+identified as (
+
+    select
+        *,
+        _ct_start['trail_rba'] as _ct_start_rba,
+        _ct_start['_ct_landed_csn'] as _csn,
+        coalesce(_ct_start['_ct_landed_transaction_id'], {{ change_tables.trail_position('trail_name', '_ct_start_seqno', "_ct_start['trail_rba']") }}) as _transaction_id,
+        coalesce(
+            concat(_ct_start['_ct_landed_csn'], ' ', _ct_start['_ct_landed_transaction_id']),
+            {{ change_tables.trail_position('trail_name', '_ct_start_seqno', "_ct_start['trail_rba']") }}
+        ) as _ct_identity
+    from started
+
+),
+
+{% if leaves_out -%}
+-- the windows from here on need no other order than this one
+writings as (
+
+    select
+        *,
+        max(struct(_ct_start_seqno, _ct_start_rba)) over every_writing as _ct_last_writing
+    from identified
+    window every_writing as (
+        partition by _ct_identity, trail_name
+        order by _ct_start_rba, _ct_start_seqno, trail_seqno, trail_rba, _ct_copy
+        rows between unbounded preceding and unbounded following
+    )
+
+),
+
+{% endif -%}
 ended as (
 
     select
         *,
-        min(case when _ct_closes then {{ here }} end) over whole_transaction as _ct_end,
-        max(case when _ct_opens then _ct_landed_csn end) over whole_transaction as _csn,
-        coalesce(
-            max(case when _ct_opens then _ct_landed_transaction_id end) over whole_transaction,
-            {{ change_tables.trail_position('trail_name', '_ct_start_seqno', '_ct_start_rba') }}
-        ) as _transaction_id
-    from started
+        min(case when _ct_closes then {{ here }} end) over whole_transaction as _ct_end
+    from {{ 'writings' if leaves_out else 'identified' }}
     window whole_transaction as (
         {{ transaction }}
         order by trail_seqno, trail_rba, _ct_copy
@@ -151,13 +183,31 @@ in_transactions as (
 
 ),
 
+{% if leaves_out -%}
+written as (
+
+    select
+        *,
+        min(case when _ct_transaction = 'closed' then struct(_ct_start_seqno, _ct_start_rba) end) over (
+            partition by _ct_identity, trail_name
+        ) as _ct_first_start
+    from in_transactions
+
+),
+
+{% endif -%}
 -- records of no change, and those outside of a transaction, do not separate pieces
 counted as (
 
     select
+        {%- if leaves_out %}
+        * except (_ct_transaction),
+        if(_ct_transaction = 'closed' and _ct_first_start < struct(_ct_start_seqno, _ct_start_rba) and _ct_first_start < _ct_last_writing, 'repeated', _ct_transaction) as _ct_transaction,
+        {%- else %}
         *,
+        {%- endif %}
         coalesce(_ct_transaction <> 'none', false) and coalesce(_ct_kind, '') not in ('control', 'metadata', 'ddl') as _ct_counts
-    from in_transactions
+    from {{ 'written' if leaves_out else 'in_transactions' }}
 
 ),
 

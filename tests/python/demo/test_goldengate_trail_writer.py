@@ -57,8 +57,9 @@ def place(record: Fields) -> tuple[int, int]:
 
 
 def whole_transactions(records: Sequence[Fields]) -> Iterator[list[Fields]]:
-    """The transactions that came to their end, as a reader of the trail finds them, record by record."""
+    """The transactions that came to their end, as a reader of the trail finds them, record by record, each once."""
     group: list[Fields] | None = None
+    names: set[tuple[str, str]] = set()
     for record in records:
         if record["io_type"] in (150, 170):
             continue
@@ -67,7 +68,11 @@ def whole_transactions(records: Sequence[Fields]) -> Iterator[list[Fields]]:
         if group is not None:
             group.append(record)
             if record["trans_ind"] in (2, 3):
-                yield group
+                tokens = group[0]["tokens"] or {}
+                name = (tokens.get("LOGCSN", tokens.get("L")), tokens.get("TRANID", tokens.get("6")))
+                if None in name or name not in names:
+                    yield group
+                names.add(name)
                 group = None
 
 

@@ -142,7 +142,10 @@ LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
         _entry("trail_cased", TRAIL | {"column_names": "ignore_case", "snapshot": "trail_load"}),
         trail_cases.RECORD,
     ),
-    (_entry("trail_full_images", TRAIL | {"images": "full", "arrival": "none"}), trail_cases.RECORD),
+    (
+        _entry("trail_full_images", TRAIL | {"images": "full", "arrival": "none", "repeated_transactions": "apply"}),
+        trail_cases.RECORD,
+    ),
     # the event log
     (
         _entry(

@@ -227,6 +227,46 @@ def _transactions(trail: Trail) -> Batches:
     return first, second
 
 
+def _sent_again(trail: Trail) -> Batches:
+    def first() -> list[Any]:
+        return trail.record(INSERT, ONLY, row(1, "a"), tokens={"LOGCSN": "98", "TRANID": "x1"})
+
+    def second() -> list[list[Any]]:
+        tokens = {"LOGCSN": "99", "TRANID": "x2"}
+        return [
+            trail.record(FIELDS, FIRST, {"id": "1", "name": "b"}, tokens=tokens),
+            trail.other(MIDDLE),
+            trail.record(INSERT, LAST, row(2, "to be deleted")),
+        ]
+
+    def third() -> list[list[Any]]:
+        tokens = {"L": "100", "6": "x3"}
+        return [
+            trail.record(FIELDS, FIRST, {"id": "1", "name": "c"}, tokens=tokens),
+            trail.record(DELETE, LAST, None, {"id": "2"}),
+        ]
+
+    def fourth() -> list[list[Any]]:
+        tokens = {"LOGCSN": "101", "TRANID": "x4"}
+        return [
+            trail.record(UPSERT, FIRST, {"id": "3", "name": "d"}, tokens=tokens),
+            trail.record(UPSERT, LAST, {"id": "3", "amount": "4.00"}),
+        ]
+
+    # the writer fails within the fourth, and begins again with the second
+    batch = [first(), *second(), *third(), fourth()[0]]
+    batch += [*second(), *third(), *fourth(), trail.record(INSERT, ONLY, row(4, "no tokens"))]
+    trail.next_file()
+    # the extract is repositioned; then what is new, of which one has a name that was used before
+    later = [*second(), *third(), *fourth(), *second()]
+    later += [
+        trail.record(FIELDS, ONLY, {"id": "1", "name": "e"}, tokens={"LOGCSN": "102", "TRANID": "x5"}),
+        trail.record(INSERT, ONLY, row(5, "x1 again"), tokens={"LOGCSN": "103", "TRANID": "x1"}),
+        trail.record(INSERT, ONLY, row(6, "the same commit"), tokens={"LOGCSN": "103", "TRANID": "x6"}),
+    ]
+    return batch, later
+
+
 def _halves(trail: Trail) -> Batches:
     lines: dict[str, Any] = {"table_name": "APP.LINES"}
     first = [
@@ -567,6 +607,21 @@ STORIES = [
         ],
     ),
     Story(
+        "sent_again",
+        ["sa"],
+        1100,
+        _sent_again(Trail("sa", 1100)),
+        {
+            ("accepted", None): 11,
+            ("ignored", "transaction_abandoned"): 1,
+            ("ignored", "transaction_repeated"): 12,
+        },
+        [
+            _rows((1, "c"), (3, "d", "4.00"), (4, "no tokens")),
+            _rows((1, "e"), (3, "d", "4.00"), (4, "no tokens"), (5, "x1 again"), (6, "the same commit")),
+        ],
+    ),
+    Story(
         "halves",
         ["ha"],
         500,
@@ -748,12 +803,13 @@ CASES = [
         "lines",
         ([], []),
         {
-            ("accepted", None): 7,
+            ("accepted", None): 8,
+            ("ignored", "transaction_repeated"): 3,
             ("merged", "before_image"): 1,
             ("waiting", "transaction_open"): 1,
         },
-        _rows((109, "of another table"), (409, "of another table"), (609, "of another table")),
-        _rows((109, "of another table"), (409, "of another table"), (609, "of another table")),
+        _rows(*((number, "of another table") for number in (109, 409, 609, 1109))),
+        _rows(*((number, "of another table") for number in (109, 409, 609, 1109))),
         reported={(position(2000, "ha"), "orphan")},
         identifier="orders",
         table_name="APP.LINES",

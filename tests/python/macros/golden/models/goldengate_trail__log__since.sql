@@ -86,7 +86,7 @@ files as (
     select
         trail_name,
         trail_seqno,
-        max(case when _ct_opens then trail_rba end) as _ct_last_start
+        max(case when _ct_opens then struct(trail_rba, _ct_landed_csn, if(_ct_kind = 'ddl', null, _ct_landed_transaction_id) as _ct_landed_transaction_id) end) as _ct_last_start
     from headers
     group by trail_name, trail_seqno
 
@@ -97,12 +97,12 @@ file_starts as (
     select
         trail_name as _ct_file_trail,
         trail_seqno as _ct_file_seqno,
-        max(case when _ct_last_start is not null then struct(trail_seqno, _ct_last_start as trail_rba) end) over (
+        max(case when _ct_last_start is not null then struct(trail_seqno, _ct_last_start) end) over (
             partition by trail_name
             order by trail_seqno
             rows between unbounded preceding and 1 preceding
         ) as _ct_start_before,
-        max(case when _ct_last_start is not null then struct(trail_seqno, _ct_last_start as trail_rba) end) over (partition by trail_name) as _ct_last_start_of_trail
+        max(case when _ct_last_start is not null then struct(trail_seqno, _ct_last_start['trail_rba'] as trail_rba) end) over (partition by trail_name) as _ct_last_start_of_trail
     from files
 
 ),
@@ -114,7 +114,7 @@ placed as (
         case when table_name = 'APP.ORDERS' then before_data end as _ct_data_before,
         case when table_name = 'APP.ORDERS' then after_data end as _ct_data_after,
         row_number() over in_file as _ct_number,
-        max(case when _ct_opens then trail_rba end) over in_file as _ct_start_in_file
+        max(case when _ct_opens then struct(trail_rba, _ct_landed_csn, if(_ct_kind = 'ddl', null, _ct_landed_transaction_id) as _ct_landed_transaction_id) end) over in_file as _ct_start_in_file
     from headers
     window in_file as (
         partition by trail_seqno, trail_name
@@ -171,7 +171,7 @@ started as (
     select /*+ broadcast(file_starts) */
         numbered.*,
         if(_ct_start_in_file is null, _ct_start_before['trail_seqno'], trail_seqno) as _ct_start_seqno,
-        coalesce(_ct_start_in_file, _ct_start_before['trail_rba']) as _ct_start_rba,
+        coalesce(_ct_start_in_file, _ct_start_before['_ct_last_start']) as _ct_start,
         _ct_last_start_of_trail
     from numbered
     left join file_starts
@@ -179,19 +179,45 @@ started as (
 
 ),
 
+-- a transaction is the same as another of its trail where both its number of the commit and its name are
+identified as (
+
+    select
+        *,
+        _ct_start['trail_rba'] as _ct_start_rba,
+        _ct_start['_ct_landed_csn'] as _csn,
+        coalesce(_ct_start['_ct_landed_transaction_id'], concat(trail_name, '/', lpad(cast(_ct_start_seqno as string), 10, '0'), '/', lpad(cast(_ct_start['trail_rba'] as string), 19, '0'))) as _transaction_id,
+        coalesce(
+            concat(_ct_start['_ct_landed_csn'], ' ', _ct_start['_ct_landed_transaction_id']),
+            concat(trail_name, '/', lpad(cast(_ct_start_seqno as string), 10, '0'), '/', lpad(cast(_ct_start['trail_rba'] as string), 19, '0'))
+        ) as _ct_identity
+    from started
+
+),
+
+-- the windows from here on need no other order than this one
+writings as (
+
+    select
+        *,
+        max(struct(_ct_start_seqno, _ct_start_rba)) over every_writing as _ct_last_writing
+    from identified
+    window every_writing as (
+        partition by _ct_identity, trail_name
+        order by _ct_start_rba, _ct_start_seqno, trail_seqno, trail_rba, _ct_copy
+        rows between unbounded preceding and unbounded following
+    )
+
+),
+
 ended as (
 
     select
         *,
-        min(case when _ct_closes then struct(trail_seqno, trail_rba) end) over whole_transaction as _ct_end,
-        max(case when _ct_opens then _ct_landed_csn end) over whole_transaction as _csn,
-        coalesce(
-            max(case when _ct_opens then _ct_landed_transaction_id end) over whole_transaction,
-            concat(trail_name, '/', lpad(cast(_ct_start_seqno as string), 10, '0'), '/', lpad(cast(_ct_start_rba as string), 19, '0'))
-        ) as _transaction_id
-    from started
+        min(case when _ct_closes then struct(trail_seqno, trail_rba) end) over whole_transaction as _ct_end
+    from writings
     window whole_transaction as (
-        partition by _ct_start_rba, _ct_start_seqno, trail_name
+        partition by _ct_identity, trail_name, _ct_start_rba, _ct_start_seqno
         order by trail_seqno, trail_rba, _ct_copy
         rows between unbounded preceding and unbounded following
     )
@@ -213,13 +239,25 @@ in_transactions as (
 
 ),
 
+written as (
+
+    select
+        *,
+        min(case when _ct_transaction = 'closed' then struct(_ct_start_seqno, _ct_start_rba) end) over (
+            partition by _ct_identity, trail_name
+        ) as _ct_first_start
+    from in_transactions
+
+),
+
 -- records of no change, and those outside of a transaction, do not separate pieces
 counted as (
 
     select
-        *,
+        * except (_ct_transaction),
+        if(_ct_transaction = 'closed' and _ct_first_start < struct(_ct_start_seqno, _ct_start_rba) and _ct_first_start < _ct_last_writing, 'repeated', _ct_transaction) as _ct_transaction,
         coalesce(_ct_transaction <> 'none', false) and coalesce(_ct_kind, '') not in ('control', 'metadata', 'ddl') as _ct_counts
-    from in_transactions
+    from written
 
 ),
 
@@ -230,7 +268,7 @@ neighboured as (
         lag(case when _ct_counts and _ct_copy = 0 then struct(struct(trail_seqno, trail_rba) as place, table_name, continued) end, 1) ignore nulls over in_order as _ct_record_before,
         lag(case when _ct_counts and _ct_copy = 0 then struct(struct(trail_seqno, trail_rba) as place, table_name, continued) end, 2) ignore nulls over in_order as _ct_second_before
     from counted
-    window in_order as (partition by _ct_start_rba, _ct_start_seqno, trail_name order by trail_seqno, trail_rba, _ct_copy)
+    window in_order as (partition by _ct_identity, trail_name, _ct_start_rba, _ct_start_seqno order by trail_seqno, trail_rba, _ct_copy)
 
 ),
 
@@ -253,7 +291,7 @@ runs as (
     select
         *,
         count_if(_ct_counts and _ct_copy = 0 and _ct_is_first) over (
-            partition by _ct_start_rba, _ct_start_seqno, trail_name
+            partition by _ct_identity, trail_name, _ct_start_rba, _ct_start_seqno
             order by trail_seqno, trail_rba, _ct_copy
             rows between unbounded preceding and current row
         ) as _ct_run
@@ -286,7 +324,7 @@ piece_runs as (
         max(_ct_counts and _ct_differs) over whole_run as _ct_differs_in_run
     from own
     window whole_run as (
-        partition by _ct_start_rba, _ct_start_seqno, trail_name, _ct_run
+        partition by _ct_identity, trail_name, _ct_start_rba, _ct_start_seqno, _ct_run
         order by trail_seqno, trail_rba, _ct_copy
         rows between unbounded preceding and unbounded following
     )
@@ -366,7 +404,7 @@ paired as (
         lag(case when _ct_is_head then struct(struct(trail_seqno, trail_rba) as place, _ct_is_half and _ct_run_error is null and _ct_fault is null as is_half, _ct_row as image, _ct_differs_in_run as differs) end, 2) ignore nulls over in_order as _ct_second_head_before,
         lead(case when _ct_is_head then coalesce(_ct_kind = 'update' and before_after = 'A', false) end, 1) ignore nulls over in_order as _ct_half_follows
     from halves
-    window in_order as (partition by _ct_start_rba, _ct_start_seqno, trail_name order by _ct_run, trail_seqno, trail_rba, _ct_copy)
+    window in_order as (partition by _ct_identity, trail_name, _ct_start_rba, _ct_start_seqno order by _ct_run, trail_seqno, trail_rba, _ct_copy)
 
 ),
 
@@ -505,7 +543,7 @@ judged as (
                 then 'waiting'
             when _ct_position is null
                 then null
-            when _ct_kind in ('metadata', 'control', 'ddl') or _ct_transaction = 'abandoned'
+            when _ct_kind in ('metadata', 'control', 'ddl') or _ct_transaction in ('abandoned', 'repeated')
                 then 'ignored'
             when _ct_transaction = 'open'
                 then 'waiting'
@@ -532,7 +570,7 @@ judged as (
                     when _ct_landed_row['trail_rba'] is null
                         then 'trail_rba is null'
                 end)
-            when _ct_kind in ('metadata', 'control', 'ddl') or _ct_transaction in ('abandoned', 'open')
+            when _ct_kind in ('metadata', 'control', 'ddl') or _ct_transaction in ('abandoned', 'repeated', 'open')
                 then null
             when _ct_fault is not null
                 then _ct_fault
@@ -615,6 +653,7 @@ staged_rows as (
             when _ct_kind = 'ddl' then 'ddl_record: the record has a statement that changed a definition'
             when _ct_kind = 'control' then concat('control_record: io_type ', _ct_io_type, ' is no change of a row')
             when _ct_transaction = 'abandoned' then 'transaction_abandoned: another transaction begins before the end of this one'
+            when _ct_transaction = 'repeated' then concat('transaction_repeated: transaction ', _transaction_id, ' with the CSN ', _csn, ' stands in the trail before')
             when _ct_other_status = 'waiting' then 'transaction_open: the end of the transaction has not landed'
             when _ct_other_status = 'merged' and not _ct_is_first then concat('chunk: the record goes on from ', _ct_first_position)
             when _ct_other_status = 'merged' then 'before_image: half of an update'
