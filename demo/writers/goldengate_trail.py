@@ -129,7 +129,7 @@ class GoldenGateTrailWriter(FeedWriter):
     def write(
         self, transactions: Sequence[Transaction], loaded: Sequence[Transaction] = (), *, last: bool = False
     ) -> Mapping[str, Sequence[tuple[Landed, ...]]]:
-        """Writes a batch: the transactions, some of which are sent again, abandoned attempts, what cannot be read, and copies.
+        """Writes a batch: the transactions, some of them twice, abandoned attempts, what cannot be read, and copies.
 
         See `FeedWriter.write`. Before the last batch it ends in a transaction that is open, and never comes to its end.
         """
