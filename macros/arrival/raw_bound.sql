@@ -175,7 +175,7 @@
     {% for known in settled or [] %}
         {% do positions.update({tojson(known.group): known}) %}
     {% endfor %}
-    {% if change_tables.landed_columns(spec, spec.relation, arrival.group + arrival.columns, '') %}
+    {% if change_tables.landed_columns(spec, spec.relation, arrival.group + arrival.columns, '', numbers=arrival.columns) %}
         {#- one row a group; the rows of each position are counted first, since a record may have landed again -#}
         {% set position = "case when not " ~ change_tables.lacks_position(arrival) ~ " then " ~ change_tables.position_of_row(arrival) ~ " end" %}
         {% set landed = "select " ~ groups ~ ", _ct_position, count(*) as _ct_copies from (select " ~ groups ~ ", " ~ position ~ " as _ct_position from "

@@ -500,24 +500,28 @@ MISFITS: Mapping[str, tuple[Any, Mapping[str, str], Mapping[str, str], str, str]
         for kind in ("float", "double", "boolean")
     },
     **{
-        f"{name}_of_text": (
+        f"{model}_of_{name}_as_text": (
             spec,
             COLUMNS,
             record | dict.fromkeys(numbers, "string"),
-            "stg",
-            f"columns of mistakes_raw.{name}_of_text must land as whole numbers (bigint, int or decimal(p,0)): "
+            model,
+            f"columns of mistakes_raw.{model}_of_{name}_as_text must land as whole numbers "
+            + "(bigint, int or decimal(p,0)): "
             + "; ".join(f"{number}, which lands as string" for number in numbers)
             + "; land them so, or let the entry read a view that casts them",
         )
-        for name, spec, record, numbers in (
-            ("offsets", KAFKA, kafka_cases.RECORD, ["offset"]),
+        for model, name, spec, record, numbers in (
+            ("stg", "offsets", KAFKA, kafka_cases.RECORD, ["offset"]),
+            ("dedup", "offsets", KAFKA, kafka_cases.RECORD, ["offset"]),
             (
+                "stg",
                 "positions",
                 TRAIL,
                 trail_cases.RECORD,
                 ["trail_seqno", "trail_rba", "io_type", "trans_ind"],
             ),
-            ("types", EVENTS, idm_cases.EVENT, ["event_type"]),
+            ("dedup", "positions", TRAIL, trail_cases.RECORD, ["trail_seqno", "trail_rba"]),
+            ("stg", "types", EVENTS, idm_cases.EVENT, ["event_type"]),
         )
     },
     "text_looks_back": (
