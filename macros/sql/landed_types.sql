@@ -189,8 +189,23 @@
     {% elif landed.kind == 'float' and declared.kind == 'decimal' %}
         {#- by its text: as a double it would have more digits than it landed with -#}
         {% do return('try_cast(cast(' ~ value ~ ' as string) as ' ~ stored ~ ')') %}
+    {% elif landed.kind == 'string' and declared.kind in ['tinyint', 'smallint', 'int', 'bigint'] %}
+        {% do return(change_tables._whole_number_of_text(value, stored)) %}
     {% endif %}
     {% do return(('cast(' if reading.verdict == 'taken' else 'try_cast(') ~ value ~ ' as ' ~ stored ~ ')') %}
+{% endmacro %}
+
+
+{#-
+    SQL for a whole number of a text, also where it is written as `5.0` or `1e2`; null where it has a fraction or is too large. Only a
+    text that is no plain integer is looked at again, as a decimal. The pattern takes no number that the decimal would have to round.
+-#}
+{% macro _whole_number_of_text(value, stored) %}
+    {% set pattern = '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$' %}
+    {% set digits = 'cast(try_cast(regexp_extract(' ~ value ~ ", '" ~ pattern ~ "', 0) as decimal(38, 18)) as string)" %}
+    {% do return(
+        'coalesce(try_cast(' ~ value ~ ' as ' ~ stored ~ '), try_cast(replace(' ~ digits ~ ", '." ~ '0' * 18 ~ "', '') as " ~ stored ~ '))'
+    ) %}
 {% endmacro %}
 
 

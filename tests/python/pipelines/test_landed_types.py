@@ -37,6 +37,31 @@ LANDED_ONLY = {"interval": ["interval day to second"], "void": ["void"]}
 NUMBERS = ["0", "1", "-7", "127", "-128", "9999"]
 TIMES = ["2026-01-31 00:00:00", "2026-01-31 12:00:00.123456", "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"]
 EXTREME_TIMES = ["timestamp_micros(-9223372036854775808)", "timestamp_micros(9223372036854775807)"]
+WHOLE_TEXTS = {
+    f"'{text}'": number
+    for text, number in {
+        "5.0": 5, "5.": 5, "-0.0": 0, " 5.0 ": 5, "1e2": 100, "1E+02": 100, "100e-2": 1, "1.5e1": 15,
+        "5.0000000000000000000000": 5, "9223372036854775807.0": 2**63 - 1, "-9223372036854775808.0": -(2**63),
+        "1.2345678901234567E16": 12345678901234567,
+    }.items()
+}  # fmt: skip
+"""Texts of whole numbers that are no plain integers."""
+
+NO_WHOLE_TEXTS = [
+    f"'{text}'"
+    for text in (
+        "5.5",
+        "1e-2",
+        "1e-30",
+        "5.00000000000000000001",
+        "9223372036854775808.0",
+        "1e19",
+        ".",
+        "5.0x",
+        "1e-99999",
+    )
+]
+
 VALUES: Mapping[str, Sequence[str]] = {
     "boolean": ["true", "false"],
     "tinyint": ["0Y", "1Y", "-7Y", "127Y", "-128Y"],
@@ -58,7 +83,8 @@ VALUES: Mapping[str, Sequence[str]] = {
         f"'{text}'"
         for text in ("", "1", "1.5", "-7", "x", "true", "1E2", "1e400", "2026-01-31", *TIMES, "12:00:00", "9e18", "NaN")
     ]
-    + ["'2026-01-31 12:00:00+02:00'", "'2026-01-31 12:00:00.1234567'", "'0.000000000000000000001'"],
+    + ["'2026-01-31 12:00:00+02:00'", "'2026-01-31 12:00:00.1234567'", "'0.000000000000000000001'"]
+    + [*WHOLE_TEXTS, *NO_WHOLE_TEXTS],
     "binary": ["X'C3A4'", "X''", "X'FF'", "X'61'"],
     "date": ["date'2026-01-31'", "date'0001-01-01'", "date'9999-12-31'", "date_from_unix_date(2147483647)"],
     "timestamp": [*(f"timestamp'{time}'" for time in TIMES), *EXTREME_TIMES],
@@ -104,6 +130,22 @@ REJECTED: Mapping[tuple[str, str], set[str] | None] = {
         "timestamp'9999-12-31 23:59:59.999999'",
         *EXTREME_TIMES,
     },
+    ("string", "bigint"): {
+        f"'{text}'"
+        for text in (
+            "",
+            "1.5",
+            "x",
+            "true",
+            "1e400",
+            "2026-01-31",
+            *TIMES,
+            "12:00:00",
+            "NaN",
+            "0.000000000000000000001",
+        )
+    }
+    | {"'2026-01-31 12:00:00+02:00'", "'2026-01-31 12:00:00.1234567'", *NO_WHOLE_TEXTS},
     ("timestamp", "timestamp_ntz"): set(),
     ("timestamp_ntz", "timestamp"): set(),
     ("string", "binary"): None,
@@ -263,6 +305,12 @@ def test_no_value_of_any_pair_is_lost_in_silence(readings: dict[Pair, Reading], 
     expected = {pair: values for pair, values in REJECTED.items() if values is not None}
     assert {pair: rejected[pair] for pair in expected} == expected
     assert all(readings[pair]["verdict"] == "refused" for pair, values in REJECTED.items() if values is None)
+
+
+def test_whole_numbers_are_read_from_texts_with_a_point_or_an_exponent(readings: dict[Pair, Reading], raw: Raw) -> None:
+    read = readings["string", "bigint"]["typed"].removesuffix(",").removesuffix(" as v")
+    inline = ", ".join(f"({json.dumps(text)}, {text})" for text in WHOLE_TEXTS)
+    assert dict(raw.query(f"select text, {read} from values {inline} as landed (text, v)")) == WHOLE_TEXTS
 
 
 def test_values_within_values_are_read_by_name_or_rejected_with_their_path(

@@ -360,7 +360,7 @@ typed as (
         try_cast(amount as decimal(12, 2)) as amount,
         try_cast(day as date) as day,
         tags,
-        transform(counts, element -> try_cast(element as int)) as counts,
+        transform(counts, element -> coalesce(try_cast(element as int), try_cast(replace(cast(try_cast(regexp_extract(element, '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as int))) as counts,
         _ct_before_1,
         _ct_before_2,
         cast(null as string) as _ct_key_before_misfit,
@@ -385,7 +385,7 @@ typed as (
                     _ct_text_7 is not null
                     and (
                         counts is null
-                        or exists(counts, element -> element is not null and try_cast(element as int) is null)
+                        or exists(counts, element -> element is not null and coalesce(try_cast(element as int), try_cast(replace(cast(try_cast(regexp_extract(element, '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as int)) is null)
                     )
                     then concat('column counts: \'', _ct_text_7, '\' is not array<int>')
             end,

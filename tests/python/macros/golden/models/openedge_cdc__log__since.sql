@@ -423,21 +423,21 @@ records as (
 typed as (
 
     select
-        try_cast(`order` as bigint) as `order`,
+        coalesce(try_cast(`order` as bigint), try_cast(replace(cast(try_cast(regexp_extract(`order`, '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as bigint)) as `order`,
         `it's`,
         `name with spaces`,
         try_cast(amount as decimal(12, 2)) as amount,
         try_cast(day as date) as day,
         tags,
-        transform(counts, element -> try_cast(element as int)) as counts,
-        try_cast(_ct_before_1 as bigint) as _ct_before_1,
+        transform(counts, element -> coalesce(try_cast(element as int), try_cast(replace(cast(try_cast(regexp_extract(element, '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as int))) as counts,
+        coalesce(try_cast(_ct_before_1 as bigint), try_cast(replace(cast(try_cast(regexp_extract(_ct_before_1, '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as bigint)) as _ct_before_1,
         _ct_before_2,
         coalesce(
-            case when _ct_before_1 is not null and try_cast(_ct_before_1 as bigint) is null then concat('column order: \'', cast(_ct_before_1 as string), '\' is not bigint') end,
+            case when _ct_before_1 is not null and coalesce(try_cast(_ct_before_1 as bigint), try_cast(replace(cast(try_cast(regexp_extract(_ct_before_1, '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as bigint)) is null then concat('column order: \'', cast(_ct_before_1 as string), '\' is not bigint') end,
             null
         ) as _ct_key_before_misfit,
         coalesce(
-            case when `order` is not null and try_cast(`order` as bigint) is null then concat('column order: \'', cast(`order` as string), '\' is not bigint') end,
+            case when `order` is not null and coalesce(try_cast(`order` as bigint), try_cast(replace(cast(try_cast(regexp_extract(`order`, '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as bigint)) is null then concat('column order: \'', cast(`order` as string), '\' is not bigint') end,
             null
         ) as _ct_key_misfit,
         coalesce(
@@ -459,7 +459,7 @@ typed as (
                     _ct_text_7 is not null
                     and (
                         counts is null
-                        or exists(counts, element -> element is not null and try_cast(element as int) is null)
+                        or exists(counts, element -> element is not null and coalesce(try_cast(element as int), try_cast(replace(cast(try_cast(regexp_extract(element, '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as int)) is null)
                     )
                     then concat('column counts: \'', _ct_text_7, '\' is not array<int>')
             end,

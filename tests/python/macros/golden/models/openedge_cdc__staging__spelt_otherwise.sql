@@ -296,17 +296,17 @@ records as (
 typed as (
 
     select
-        try_cast(cust_num as bigint) as cust_num,
+        coalesce(try_cast(cust_num as bigint), try_cast(replace(cast(try_cast(regexp_extract(cust_num, '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as bigint)) as cust_num,
         operation,
         `it's`,
         try_cast(order_date as date) as order_date,
-        try_cast(_ct_before_1 as bigint) as _ct_before_1,
+        coalesce(try_cast(_ct_before_1 as bigint), try_cast(replace(cast(try_cast(regexp_extract(_ct_before_1, '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as bigint)) as _ct_before_1,
         coalesce(
-            case when _ct_before_1 is not null and try_cast(_ct_before_1 as bigint) is null then concat('column cust_num: \'', cast(_ct_before_1 as string), '\' is not bigint') end,
+            case when _ct_before_1 is not null and coalesce(try_cast(_ct_before_1 as bigint), try_cast(replace(cast(try_cast(regexp_extract(_ct_before_1, '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as bigint)) is null then concat('column cust_num: \'', cast(_ct_before_1 as string), '\' is not bigint') end,
             null
         ) as _ct_key_before_misfit,
         coalesce(
-            case when cust_num is not null and try_cast(cust_num as bigint) is null then concat('column cust_num: \'', cast(cust_num as string), '\' is not bigint') end,
+            case when cust_num is not null and coalesce(try_cast(cust_num as bigint), try_cast(replace(cast(try_cast(regexp_extract(cust_num, '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as bigint)) is null then concat('column cust_num: \'', cast(cust_num as string), '\' is not bigint') end,
             null
         ) as _ct_key_misfit,
         coalesce(

@@ -16,7 +16,7 @@ typed as (
         `name with spaces`,
         transform(tags, element -> cast(element as string)) as tags,
         times,
-        if(fields is null, null, struct(try_cast(fields['a'] as int) as a, try_cast(fields['b'] as int) as b)) as fields,
+        if(fields is null, null, struct(try_cast(fields['a'] as int) as a, coalesce(try_cast(fields['b'] as int), try_cast(replace(cast(try_cast(regexp_extract(fields['b'], '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as int)) as b)) as fields,
         map_from_entries(transform(map_entries(prices), element -> struct(element['key'], try_cast(element['value'] as decimal(5, 2))))) as prices,
         lines,
         header__change_seq as _change_seq,
@@ -31,7 +31,7 @@ typed as (
         cast(null as array<bigint>) as _ct_mask_words,
         cast(null as string) as _ct_key_misfit,
         coalesce(
-            coalesce(case when fields['a'] is not null and try_cast(fields['a'] as int) is null then concat('column fields.a: \'', cast(fields['a'] as string), '\' is not int') end, case when fields['b'] is not null and try_cast(fields['b'] as int) is null then concat('column fields.b: \'', cast(fields['b'] as string), '\' is not int') end, null),
+            coalesce(case when fields['a'] is not null and try_cast(fields['a'] as int) is null then concat('column fields.a: \'', cast(fields['a'] as string), '\' is not int') end, case when fields['b'] is not null and coalesce(try_cast(fields['b'] as int), try_cast(replace(cast(try_cast(regexp_extract(fields['b'], '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as int)) is null then concat('column fields.b: \'', cast(fields['b'] as string), '\' is not int') end, null),
             get(array_compact(transform(map_entries(prices), element -> case when element['value'] is not null and (try_cast(element['value'] as decimal(5, 2)) is null or case when cast(element['value'] as string) rlike '[eE]' then try_cast(element['value'] as double) <> cast(try_cast(element['value'] as decimal(5, 2)) as double) else cast(element['value'] as string) rlike '[.][0-9]{2}[0-9]*[1-9]' end) then concat('column prices[\'', cast(element['key'] as string), '\']: \'', cast(element['value'] as string), '\' is not decimal(5, 2)') end)), 0),
             null
         ) as _ct_column_misfit,
