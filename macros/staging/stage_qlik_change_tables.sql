@@ -4,7 +4,7 @@
 -#}
 {% macro stage_qlik_change_tables(spec, bound) %}
     {%- set header = {} -%}
-    {%- for name in ['change_seq', 'change_oper', 'change_mask', 'operation', 'transaction_id', 'timestamp'] -%}
+    {%- for name in ['change_oper', 'change_mask', 'operation', 'transaction_id', 'timestamp'] -%}
         {%- do header.update({
             name: change_tables.quoted(spec.header_prefix ~ name) if name in spec.headers else none
         }) -%}
@@ -17,6 +17,8 @@
         spec, spec.relation, expected + spec.column_names,
         "declare the columns that it has, and list its header columns in `headers`"
     ) -%}
+    {%- set sequence = change_tables.qlik_change_tables_landed_sequence(spec) -%}
+    {%- set sequence_of_others = change_tables.qlik_change_tables_landed_sequence(spec, 'raw_rows.') -%}
     {%- set timestamp = [{'name': spec.header_prefix ~ 'timestamp', 'data_type': 'timestamp'}] if header.timestamp else [] -%}
     {%- do change_tables._check_mask_type(spec, landed) -%}
     {%- do change_tables.refuse_landed_types(spec, spec.relation, landed, spec.columns + timestamp) -%}
@@ -44,9 +46,9 @@
 -- sequences up to the highest of the log: other rows of theirs may have landed before
 late_sequences as (
 
-    select distinct {{ header.change_seq }} as _change_seq
+    select distinct {{ sequence }} as _change_seq
     from landed_since
-    where {{ header.change_seq }} <= {{ change_tables.text_literal(bound.highest_seq) }}
+    where {{ sequence }} <= {{ change_tables.text_literal(bound.highest_seq) }}
 
 ),
 
@@ -60,11 +62,11 @@ landed as (
         struct(raw_rows.*) as _ct_landed_row
     from {{ spec.relation }} as raw_rows
     left semi join late_sequences
-        on raw_rows.{{ header.change_seq }} = late_sequences._change_seq
+        on {{ sequence_of_others }} = late_sequences._change_seq
     where
         raw_rows.{{ header.change_oper }} in ('U', 'B')
         {%- if bound.lowest_seq %}
-        and raw_rows.{{ header.change_seq }} between {{ change_tables.text_literal(bound.lowest_seq) }} and {{ change_tables.text_literal(bound.highest_seq) }}
+        and {{ sequence_of_others }} between {{ change_tables.text_literal(bound.lowest_seq) }} and {{ change_tables.text_literal(bound.highest_seq) }}
         {%- endif %}
         and not coalesce({{ bound.predicate }}, false)
 
@@ -75,7 +77,7 @@ typed as (
 
     select
     {{- change_tables.typed_columns(spec, landed) }}
-        {{ header.change_seq }} as _change_seq,
+        {{ sequence }} as _change_seq,
         case
         {%- if header.operation %}
             when {{ header.operation }} = 'TRUNCATE' then 'T'
@@ -241,9 +243,28 @@ staged_rows as (
 {% endmacro %}
 
 
-{#- The sequence of a landed row. The rows of one sequence are judged together. -#}
-{% macro qlik_change_tables_landed_sequence(spec) %}
-    {% do return('cast(' ~ change_tables.quoted(spec.header_prefix ~ 'change_seq') ~ ' as string)') %}
+{#-
+    The sequence of a landed row, as text. The rows of one sequence are judged together. Of a decimal its digits count; stops where it
+    lands in a type that cannot hold all of them.
+
+    of   what the name of the column begins with, with the dot
+-#}
+{% macro qlik_change_tables_landed_sequence(spec, of='') %}
+    {% set name = spec.header_prefix ~ 'change_seq' %}
+    {% set value = of ~ change_tables.quoted(name) %}
+    {% set column = change_tables.landed_columns(spec, spec.relation, [], '').get(name | lower) %}
+    {% set type = change_tables.type_tree(column.data_type if column else 'string') %}
+    {% if type.kind == 'string' %}
+        {% do return(value) %}
+    {% elif type.kind != 'decimal' or type.places != 0 or type.digits < 35 %}
+        {% do exceptions.raise_compiler_error(
+            "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': " ~ name ~ " of " ~ spec.relation
+            ~ " must land as text, or as decimal(35,0) to decimal(38,0), since other numbers cannot hold its 35 digits, got "
+            ~ column.data_type
+        ) %}
+    {% endif %}
+    {% set digits = 'cast(' ~ value ~ ' as string)' %}
+    {% do return('lpad(' ~ digits ~ ', greatest(35, length(' ~ digits ~ ")), '0')") %}
 {% endmacro %}
 
 

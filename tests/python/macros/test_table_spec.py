@@ -551,6 +551,17 @@ MISFITS: Mapping[str, tuple[Any, Mapping[str, str], Mapping[str, str], str, str]
         " date, timestamp, timestamp_ntz; bytes is binary, and lands as int: must be binary; place is struct<a:int>,"
         " and lands as struct<b:int>: must have the field a, which it lacks",
     ),
+    **{
+        f"sequence_{number}": (
+            AS_TEXT,
+            COLUMNS,
+            LANDED | {"header__change_seq": landed},
+            "stg",
+            f"header__change_seq of mistakes_raw.sequence_{number} must land as text, or as decimal(35,0) to"
+            f" decimal(38,0), since other numbers cannot hold its 35 digits, got {landed}",
+        )
+        for number, landed in enumerate(("double", "bigint", "decimal(34,0)", "decimal(38,2)"))
+    },
 }
 """Specs that are right by themselves, and do not fit their raw tables."""
 

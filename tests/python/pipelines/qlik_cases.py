@@ -59,6 +59,11 @@ def bare(number: int, oper: str, *values: Any) -> list[Any]:
     return [seq(number), oper, *values]
 
 
+def numbered(number: int, oper: str, *values: Any) -> list[Any]:
+    """The same, with a change_seq that lands as a decimal."""
+    return [Decimal(seq(number)), oper, *values]
+
+
 def nested(number: int, oper: str, id_: int, at: str, fields: str, prices: str, lines: str) -> list[Any]:
     """A row whose times are beyond what Python can hold, with a struct, a map and an array of maps."""
     return [seq(number), oper, Expression(at), id_, *map(Expression, (at, f"array({at})", fields, prices, lines))]
@@ -220,10 +225,16 @@ CASES = [
     ),
     Case(
         Entry("late_before", TWO_HEADERS | {"arrival": "batch"}, COLUMNS),
-        _prefixed(["change_seq", "change_oper"]) | COLUMNS | {"amount": "string", "batch": "int"},
+        _prefixed(["change_seq", "change_oper"], change_seq="decimal(38,0)")
+        | COLUMNS
+        | {"amount": "string", "batch": "int"},
         [
-            [bare(41, "I", 7, "a", "1.00", 1), bare(50, "U", 8, "a", "1.00", 1), bare(60, "I", 9, "f", "1.00", 2)],
-            [bare(50, "B", 7, "a", "1.00", 3), bare(50, "U", 8, "a", "unreadable", 3)],
+            [
+                numbered(41, "I", 7, "a", "1.00", 1),
+                numbered(50, "U", 8, "a", "1.00", 1),
+                numbered(60, "I", 9, "f", "1.00", 2),
+            ],
+            [numbered(50, "B", 7, "a", "1.00", 3), numbered(50, "U", 8, "a", "unreadable", 3)],
         ],
         {("accepted", None): 3, ("merged", "before_image"): 1, ("rejected", "value_does_not_fit"): 1},
         [{(7, "a"), (8, "a"), (9, "f")}, {(8, "a"), (9, "f")}],
