@@ -191,6 +191,11 @@
         {% do return('try_cast(cast(' ~ value ~ ' as string) as ' ~ stored ~ ')') %}
     {% elif landed.kind == 'string' and declared.kind in ['tinyint', 'smallint', 'int', 'bigint'] %}
         {% do return(change_tables._whole_number_of_text(value, stored)) %}
+    {% elif landed.kind == 'string' and declared.kind in ['date', 'timestamp', 'timestamp_ntz'] %}
+        {#- as Spark reads times, which cuts them after the microsecond; else as trails and OpenEdge write them -#}
+        {% do return(
+            'coalesce(try_cast(' ~ value ~ ' as ' ~ stored ~ '), try_cast(' ~ change_tables._time_as_spark_writes_it(value) ~ ' as ' ~ stored ~ '))'
+        ) %}
     {% endif %}
     {% do return(('cast(' if reading.verdict == 'taken' else 'try_cast(') ~ value ~ ' as ' ~ stored ~ ')') %}
 {% endmacro %}
@@ -207,6 +212,15 @@
         'coalesce(try_cast(' ~ value ~ ' as ' ~ stored ~ '), try_cast(replace(' ~ digits ~ ", '." ~ '0' * 18 ~ "', '') as " ~ stored ~ '))'
     ) %}
 {% endmacro %}
+
+
+{#-
+    SQL for the text of a time with a blank before the time of day, a point before the digits after the second, and no blank in the
+    zone. Trails have a colon before the time of day; OpenEdge has one after the second, and blanks in the zone.
+-#}
+{% macro _time_as_spark_writes_it(value) -%}
+    regexp_replace({{ value }}, '^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5')
+{%- endmacro %}
 
 
 {#-
@@ -322,12 +336,13 @@
         {% set places = declared.places if declared.kind == 'decimal' else 0 %}
         {% do return(change_tables._has_finer_digits(value, places) if landed.places > places else '') %}
     {% elif declared.kind == 'date' and is_text %}
-        {% do return("not try_cast(" ~ value ~ " as timestamp) <=> try_cast(" ~ read ~ " as timestamp)") %}
+        {% set time = change_tables.read_value(value, landed, change_tables.type_tree('timestamp')) %}
+        {% do return('not ' ~ time ~ ' <=> try_cast(' ~ read ~ ' as timestamp)') %}
     {% elif declared.kind == 'date' %}
         {% do return('not ' ~ value ~ ' <=> try_cast(' ~ read ~ ' as ' ~ landed.kind ~ ')') %}
     {% elif is_text %}
         {#- a time of day alone would be taken as one of today -#}
-        {% set lost = text ~ " rlike '^ *T?[0-9]+:' or " ~ change_tables._has_finer_digits(value, 6) %}
+        {% set lost = text ~ " rlike '^ *T?[0-9]+:'" %}
         {% if declared.kind == 'timestamp_ntz' %}
             {#- a zone, which Spark would drop without a message -#}
             {% set lost = lost ~ " or " ~ text ~ " rlike '[0-9]:[0-9][0-9.:]* *[-+A-Za-z]'" %}

@@ -217,7 +217,13 @@
 
 {#- A header as a time; null where it is none. -#}
 {% macro openedge_time(column) -%}
-    try_cast({{ change_tables.openedge_quoted(column.name) if column else 'null' }} as timestamp)
+    {%- if not column -%}
+        cast(null as timestamp)
+    {%- else -%}
+        {{- change_tables.read_value(
+            change_tables.openedge_quoted(column.name), change_tables.type_tree(column.data_type), change_tables.type_tree('timestamp')
+        ) -}}
+    {%- endif -%}
 {%- endmacro %}
 
 

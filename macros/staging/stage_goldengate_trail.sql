@@ -11,10 +11,10 @@ unpacked as (
 
     select
     {%- for column in spec.columns %}
-        {{ change_tables._trail_text(column, change_tables.text_of_column(spec, column)) }} as {{ change_tables.quoted(column.name) }},
+        {{ change_tables.text_of_column(spec, column) }} as {{ change_tables.quoted(column.name) }},
     {%- endfor %}
     {%- for name in spec.key %}
-        {{ change_tables._trail_text(change_tables.column_of(spec, name), change_tables.text_before(spec, name)) }} as {{ change_tables.quoted('_ct_before_' ~ loop.index) }},
+        {{ change_tables.text_before(spec, name) }} as {{ change_tables.quoted('_ct_before_' ~ loop.index) }},
     {%- endfor %}
         {{ change_tables.missing_key_column(spec) }} as _ct_missing_key,
         {{ change_tables.names_fault(spec) }} as _ct_names_fault,
@@ -251,18 +251,6 @@ where _ct_lowest < _ct_highest_before
 {#- Why the records of a transaction are left out that stands in its trail before. -#}
 {% macro repeated_transaction() -%}
     concat('transaction_repeated: transaction ', _transaction_id, ' with the CSN ', _csn, ' stands in the trail before')
-{%- endmacro %}
-
-
-{#- The text of a column as casts take it: times with a blank between date and time, and cut after the microsecond. -#}
-{% macro _trail_text(column, text) -%}
-    {%- set type = change_tables.canonical_type(column.data_type) -%}
-    {%- if type.startswith('timestamp') or type == 'date' -%}
-        {%- set spaced = 'if(substring(' ~ text ~ ", 11, 1) = ':', overlay(" ~ text ~ " placing ' ' from 11), " ~ text ~ ')' -%}
-        if(length({{ text }}) > 26, regexp_replace({{ spaced }}, '([.][0-9]{6})[0-9]+', '$1'), {{ spaced }})
-    {%- else -%}
-        {{ text }}
-    {%- endif -%}
 {%- endmacro %}
 
 

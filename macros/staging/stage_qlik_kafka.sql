@@ -84,7 +84,7 @@ unpacked as (
             else _ct_headers['changeSequence']
         end as _change_seq,
         nullif(_ct_headers['timestamp'], '') as _ct_landed_time,
-        try_cast(nullif(_ct_headers['timestamp'], '') as timestamp) as _changed_at,
+        {{ change_tables.read_value("nullif(_ct_headers['timestamp'], '')", change_tables.type_tree('string'), change_tables.type_tree('timestamp')) }} as _changed_at,
         _transaction_id,
         _ct_headers['changeMask'] as _ct_landed_mask,
         {{ change_tables.names_as_declared(spec, change_tables._names_in_mask(spec, '_ct_mask_words')) }} as _ct_masked_names,

@@ -317,7 +317,7 @@ CASES = [
         | dict.fromkeys(["id", "amount", "exact", "day", "at", "flag", "local"], "string"),
         [
             [
-                texts(10, "I", "1", amount="1.50", day="2026-01-31", at="2026-01-31 12:00:00.000001", flag="true"),
+                texts(10, "I", "1", amount="1.50", day="2026-01-31", at="2026-01-31 12:00:00.000001999", flag="true"),
                 texts(20, "I", "1.5", amount="1"),
                 texts(21, "I", "99999999999", amount="1"),
                 texts(22, "I", "2", amount="1.239"),
@@ -340,7 +340,7 @@ CASES = [
                 ),
                 texts(32, "I", "2", exact="0.12345678901"),
                 texts(33, "I", "2", exact="1E-12"),
-                texts(34, "I", "2", at="2026-01-31 12:00:00.0000001"),
+                texts(34, "I", "2", at="2026-01-31 12:00:60"),
                 texts(35, "I", "2", at="12:00:00"),
                 texts(36, "I", "2", day="2026-01-31 noon"),
                 texts(37, "I", "2", local="2026-01-31 12:00:00+02:00"),
@@ -355,12 +355,12 @@ CASES = [
         },
         [
             {
-                (1, Decimal("1.50"), None, "2026-01-31", True),
-                (4, Decimal("15.00"), "-9999999999999999999999999999.9999999999", None, None),
+                (1, Decimal("1.50"), None, "2026-01-31", "2026-01-31 12:00:00.000001", True),
+                (4, Decimal("15.00"), "-9999999999999999999999999999.9999999999", None, None, None),
             }
         ]
         * 2,
-        shown="id, amount, string(exact), string(day), flag",
+        shown="id, amount, string(exact), string(day), string(at), flag",
         landed_as="csv",
     ),
     Case(

@@ -62,6 +62,26 @@ NO_WHOLE_TEXTS = [
     )
 ]
 
+# text -> what it is as timestamp, timestamp_ntz and date in UTC; None where it does not fit
+TIMES_AS_TEXT: Mapping[str, tuple[str | None, str | None, str | None]] = {
+    "2026-01-31 12:00:00.1234567": ("2026-01-31 12:00:00.123456", "2026-01-31 12:00:00.123456", None),
+    "2026-01-31 12:00:00.999999999": ("2026-01-31 12:00:00.999999", "2026-01-31 12:00:00.999999", None),
+    "1969-12-31 23:59:59.999999999": ("1969-12-31 23:59:59.999999", "1969-12-31 23:59:59.999999", None),
+    "2026-01-31 12:00:00.999999999+01:00": ("2026-01-31 11:00:00.999999", None, None),
+    "2026-01-31:12:00:00.999999999": ("2026-01-31 12:00:00.999999", "2026-01-31 12:00:00.999999", None),
+    "2026-01-31T12:00:00": ("2026-01-31 12:00:00", "2026-01-31 12:00:00", None),
+    "2026-01-31:00:00:00.000000000": ("2026-01-31 00:00:00", "2026-01-31 00:00:00", "2026-01-31"),
+    "2026-01-31 00:00:00.0000001": ("2026-01-31 00:00:00", "2026-01-31 00:00:00", "2026-01-31"),
+    "2026-01-31:00:00:01": ("2026-01-31 00:00:01", "2026-01-31 00:00:01", None),
+    "2026-01-31 12:00:00:120": ("2026-01-31 12:00:00.12", "2026-01-31 12:00:00.12", None),
+    "2026-01-31 12:00:00:000 +01:00": ("2026-01-31 11:00:00", None, None),
+    "2026-01-31 12:00:00.000 + 01:00": ("2026-01-31 11:00:00", None, None),
+    "2026-01-31 12:00:00 - 01:00": ("2026-01-31 13:00:00", None, None),
+    "2026-01-31:12:00:00: + 01:00": (None, None, None),
+    "2026-01-31:25:00:00": (None, None, None),
+    "2026-01-31x12:00:00": (None, None, None),
+}
+
 VALUES: Mapping[str, Sequence[str]] = {
     "boolean": ["true", "false"],
     "tinyint": ["0Y", "1Y", "-7Y", "127Y", "-128Y"],
@@ -83,7 +103,7 @@ VALUES: Mapping[str, Sequence[str]] = {
         f"'{text}'"
         for text in ("", "1", "1.5", "-7", "x", "true", "1E2", "1e400", "2026-01-31", *TIMES, "12:00:00", "9e18", "NaN")
     ]
-    + ["'2026-01-31 12:00:00+02:00'", "'2026-01-31 12:00:00.1234567'", "'0.000000000000000000001'"]
+    + ["'2026-01-31 12:00:00+02:00'", "'0.000000000000000000001'", *(f"'{time}'" for time in TIMES_AS_TEXT)]
     + [*WHOLE_TEXTS, *NO_WHOLE_TEXTS],
     "binary": ["X'C3A4'", "X''", "X'FF'", "X'61'"],
     "date": ["date'2026-01-31'", "date'0001-01-01'", "date'9999-12-31'", "date_from_unix_date(2147483647)"],
@@ -304,6 +324,9 @@ def test_no_value_of_any_pair_is_lost_in_silence(readings: dict[Pair, Reading], 
         rejected.setdefault((row[0], row[1]), set()).update({row[2]} if row[4] else set())
     expected = {pair: values for pair, values in REJECTED.items() if values is not None}
     assert {pair: rejected[pair] for pair in expected} == expected
+    times = {(row[1], row[2]): None if row[4] else row[3] for row in rows if row[0] == "string"}
+    for text, read in TIMES_AS_TEXT.items():
+        assert (text, *(times[kind, f"'{text}'"] for kind in ("timestamp", "timestamp_ntz", "date"))) == (text, *read)
     assert all(readings[pair]["verdict"] == "refused" for pair, values in REJECTED.items() if values is None)
 
 

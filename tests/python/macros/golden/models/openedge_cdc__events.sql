@@ -25,7 +25,7 @@ events_1 as (
         cast(`_Operation` as bigint) as operation,
         filter(transform(split(`_Change-FieldMap`, ';'), name -> trim(name)), name -> name <> '') as field_map,
         case when cast(`_Change-Sequence` as bigint) >= 0 then lpad(cast(cast(`_Change-Sequence` as bigint) as string), 19, '0') end as _change_seq,
-        try_cast(`_Time-Stamp` as timestamp) as _changed_at,
+        `_Time-Stamp` as _changed_at,
         cast(`_Tran-Id` as string) as _transaction_id,
         cast(`_Policy-Id` as string) as policy_id,
         cast(`_Tenant-Id` as string) as tenant_id,

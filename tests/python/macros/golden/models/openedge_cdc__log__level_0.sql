@@ -6,7 +6,7 @@ with tracking_rows as (
         cast(`_Change-Sequence` as string) as _ct_landed_sequence,
         cast(`_Operation` as bigint) as _ct_operation_code,
         cast(`_Operation` as string) as _ct_landed_operation,
-        try_cast(`_Time-Stamp` as timestamp) as _ct_time,
+        `_Time-Stamp` as _ct_time,
         `_Time-Stamp` as _ct_landed_time,
         cast(`_Tran-Id` as string) as _transaction_id,
         filter(transform(split(`_Change-FieldMap`, ';'), name -> trim(name)), name -> name <> '') as _ct_field_map,

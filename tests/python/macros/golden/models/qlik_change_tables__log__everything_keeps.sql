@@ -24,7 +24,7 @@ typed as (
             when header__change_oper in ('I', 'U', 'D', 'B', 'T') then header__change_oper
         end as _ct_operation_code,
         header__change_oper as _ct_landed_code,
-        try_cast(null as timestamp) as _changed_at,
+        cast(null as timestamp) as _changed_at,
         cast(null as string) as _ct_timestamp_misfit,
         cast(null as string) as _transaction_id,
         null as _ct_landed_mask,

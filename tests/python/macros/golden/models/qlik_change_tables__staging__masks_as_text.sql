@@ -20,9 +20,9 @@ typed as (
             when change_oper in ('I', 'U', 'D', 'B', 'T') then change_oper
         end as _ct_operation_code,
         change_oper as _ct_landed_code,
-        try_cast(`timestamp` as timestamp) as _changed_at,
+        coalesce(try_cast(`timestamp` as timestamp), try_cast(regexp_replace(`timestamp`, '^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5') as timestamp)) as _changed_at,
         coalesce(
-            case when `timestamp` is not null and (try_cast(`timestamp` as timestamp) is null or cast(`timestamp` as string) rlike '^ *T?[0-9]+:' or cast(`timestamp` as string) rlike '[.][0-9]{6}[0-9]*[1-9]') then concat('column timestamp: \'', cast(`timestamp` as string), '\' is not timestamp') end,
+            case when `timestamp` is not null and (coalesce(try_cast(`timestamp` as timestamp), try_cast(regexp_replace(`timestamp`, '^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5') as timestamp)) is null or cast(`timestamp` as string) rlike '^ *T?[0-9]+:') then concat('column timestamp: \'', cast(`timestamp` as string), '\' is not timestamp') end,
             null
         ) as _ct_timestamp_misfit,
         cast(transaction_id as string) as _transaction_id,

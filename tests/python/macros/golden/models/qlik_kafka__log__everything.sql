@@ -253,7 +253,7 @@ unpacked as (
             else _ct_headers['changeSequence']
         end as _change_seq,
         nullif(_ct_headers['timestamp'], '') as _ct_landed_time,
-        try_cast(nullif(_ct_headers['timestamp'], '') as timestamp) as _changed_at,
+        coalesce(try_cast(nullif(_ct_headers['timestamp'], '') as timestamp), try_cast(regexp_replace(nullif(_ct_headers['timestamp'], ''), '^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5') as timestamp)) as _changed_at,
         _transaction_id,
         _ct_headers['changeMask'] as _ct_landed_mask,
         array_compact(transform(if(_ct_mask_words is not null, map_values(map_filter(
@@ -318,7 +318,7 @@ judged as (
                 then 'change_seq_missing: changeSequence is null or empty'
             when length(_change_seq) <> 35 or _change_seq rlike '[^0-9]'
                 then concat('change_seq_malformed: \'', _change_seq, '\' is not 35 digits')
-            when _ct_landed_time is not null and (try_cast(_ct_landed_time as timestamp) is null or cast(_ct_landed_time as string) rlike '^ *T?[0-9]+:' or cast(_ct_landed_time as string) rlike '[.][0-9]{6}[0-9]*[1-9]')
+            when _ct_landed_time is not null and (coalesce(try_cast(_ct_landed_time as timestamp), try_cast(regexp_replace(_ct_landed_time, '^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5') as timestamp)) is null or cast(_ct_landed_time as string) rlike '^ *T?[0-9]+:')
                 then concat('value_does_not_fit: header timestamp: \'', _ct_landed_time, '\' is not timestamp')
             when _ct_row is null
                 then concat('data_missing: ', if(_ct_operation_code = 'D', 'data and beforeData are null', 'data is null'))

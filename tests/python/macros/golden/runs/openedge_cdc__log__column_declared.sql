@@ -24,7 +24,7 @@ select cast(least(max(_ct_last_arrival), min(_ct_waiting_since)) as string) as s
             when 'false' then 0
             else cast(`_Fragment` as bigint)
         end as _ct_fragment,
-        try_cast(`_Time-Stamp` as timestamp) as _ct_time,
+        `_Time-Stamp` as _ct_time,
         `_Time-Stamp` as _ct_landed_time,
         cast(`_Tran-Id` as string) as _ct_landed_transaction_id,
         struct(`order` as `order`, `it's` as `it's`, `name with spaces` as `name with spaces`, amount as amount, day as day, tags as tags, counts as counts) as _ct_values,
