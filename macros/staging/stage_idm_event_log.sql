@@ -489,12 +489,10 @@ answered as (
 
 {#- Whether the value of an event on a key column is that of its key. -#}
 {% macro _same_as_key(spec, name) -%}
-    {%- set type = change_tables.column_of(spec, name).data_type -%}
-    {%- if change_tables.canonical_type(type) == 'binary' -%}
-        try_to_binary(_new_value, 'base64') = {{ change_tables.quoted(name) }}
-    {%- else -%}
-        try_cast({{ change_tables._unpadded(spec, name, '_new_value') }} as {{ type }}) = {{ change_tables.quoted(name) }}
-    {%- endif -%}
+    {%- set declared = change_tables.type_tree(change_tables.column_of(spec, name).data_type) -%}
+    {%- set kind = 'base64' if declared.kind == 'binary' else 'string' -%}
+    {%- set text = change_tables._unpadded(spec, name, '_new_value') -%}
+    {{- change_tables.read_value(text, {'kind': kind, 'text': 'string'}, declared) ~ ' = ' ~ change_tables.quoted(name) -}}
 {%- endmacro %}
 
 

@@ -115,6 +115,11 @@ def test_a_type_is_taken_apart(shapes: Shapes, text: str, expected: dict[str, An
     [
         ("int", "integer", "same"),
         ("varchar(5)", "string", "same"),
+        ("char(5)", "char(5)", "taken"),
+        ("string", "char(5)", "taken"),
+        ("char(5)", "varchar(5)", "same"),
+        ("array<string>", "array<char(5)>", "taken"),
+        ("map<string,int>", "map<char(5),int>", "taken"),
         ("void", "struct<a:int>", "taken"),
         ("int", "bigint", "taken"),
         ("bigint", "decimal(19,0)", "taken"),

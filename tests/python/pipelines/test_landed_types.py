@@ -188,6 +188,12 @@ NESTED: Sequence[tuple[str, str, str, str | None, str | None]] = [
     ("map<string,string>", "map<string,int>", "map('j', '1', 'k', 'x')", None, "column v['k']: 'x' is not int"),
     ("map<int,int>", "map<bigint,bigint>", "map(1, 2)", '{"1":2}', None),
     ("array<string>", "array<int>", "array('1', null, '3')", "[1,null,3]", None),
+    # of a `char` the blanks at the end do not count; the keys of a map keep them
+    ("struct<c:string>", "struct<c:char(5)>", "named_struct('c', ' A B  ')", '{"c":" A B"}', None),
+    ("struct<c:string>", "struct<c:varchar(5)>", "named_struct('c', 'AB  ')", '{"c":"AB  "}', None),
+    ("struct<c:binary>", "struct<c:char(5)>", "named_struct('c', X'4120')", '{"c":"A"}', None),
+    ("array<string>", "array<char(5)>", "array('AB   ', null, '')", '["AB",null,""]', None),
+    ("map<string,string>", "map<char(3),char(3)>", "map('k ', 'v ')", '{"k ":"v"}', None),
     ("array<string>", "array<int>", "array('1', 'x', 'y')", None, "column v[1]: 'x' is not int"),
     ("array<void>", "array<int>", "array()", "[]", None),
     (

@@ -457,6 +457,17 @@ def _shared(trail: Trail) -> Batches:
     return first, [trail.other(ONLY, "APP.LINES"), trail.record(UPDATE, ONLY, row(2, "updated"))]
 
 
+def _padded() -> list[list[Any]]:
+    trail = Trail()
+    return [
+        trail.record(INSERT, ONLY, {"code": "AB   ", "name": "padded"}),
+        trail.record(FIELDS, ONLY, {"code": "AB", "name": "plain"}),
+        trail.record(INSERT, ONLY, {"code": "CD   ", "name": "moves"}),
+        trail.record(KEY_UPDATE, ONLY, {"code": "EF   ", "name": "moves"}, {"code": "CD"}),
+        trail.record(DELETE, ONLY, None, {"code": "EF"}),
+    ]
+
+
 def _cased() -> list[list[Any]]:
     trail = Trail()
     return [
@@ -827,6 +838,15 @@ CASES = [
         },
         shown="id, cast(at as string), cast(day as string), cast(price as string), small, flag, hex(bytes)",
         columns=VALUES,
+    ),
+    _case(
+        "padded",
+        (_padded(), []),
+        {("accepted", None): 5},
+        {("AB", "plain")},
+        shown="code, name",
+        columns={"code": "char(5)", "name": "string"},
+        key=["code"],
     ),
     _case(
         "cased",

@@ -134,7 +134,7 @@ judged as (
                 then concat('value_does_not_fit: new_value: ', _ct_column_misfit)
             when _event_type = 1 and _column_name = 'order' and _new_value is not null and not coalesce(try_cast(trim(_new_value) as bigint) = `order`, false)
                 then concat('key_contradicted: new_value of the key column ', _column_name, ' is not that of table_key')
-            when _event_type = 1 and _column_name = 'it\'s' and _new_value is not null and not coalesce(try_cast(_new_value as string) = `it's`, false)
+            when _event_type = 1 and _column_name = 'it\'s' and _new_value is not null and not coalesce(_new_value = `it's`, false)
                 then concat('key_contradicted: new_value of the key column ', _column_name, ' is not that of table_key')
         end as _ct_rejection
     from set_aside

@@ -136,7 +136,7 @@ judged as (
                 then concat('value_does_not_fit: new_value: column ', _column_name, ': \'', _new_value, '\' is not binary')
             when _event_type = 1 and _column_name = 'order' and _new_value is not null and not coalesce(try_cast(trim(_new_value) as bigint) = `order`, false)
                 then concat('key_contradicted: new_value of the key column ', _column_name, ' is not that of table_key')
-            when _event_type = 1 and _column_name = 'it\'s' and _new_value is not null and not coalesce(try_cast(_new_value as string) = `it's`, false)
+            when _event_type = 1 and _column_name = 'it\'s' and _new_value is not null and not coalesce(_new_value = `it's`, false)
                 then concat('key_contradicted: new_value of the key column ', _column_name, ' is not that of table_key')
             when _event_type in (7, 8) and _column_name in ('usr_phone.phoneno', 'usr_card.scan')
                 then concat('no_replica: the event has no value, and the replica does not hold the multi-valued ', _column_name)
