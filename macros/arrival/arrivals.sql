@@ -26,9 +26,9 @@
 {%- endmacro %}
 
 
-{#- An arrival as the mark has it: which column it is and how it compares. -#}
+{#- An arrival as the mark has it: which column it is, how it compares, and of which rows. -#}
 {% macro arrival_in_mark(arrival) %}
-    {% do return(arrival.kind ~ ':' ~ (arrival.name or arrival.columns | join(',')) if arrival else none) %}
+    {% do return(arrival.kind ~ ':' ~ (arrival.name or arrival.columns | join(',')) ~ (':' ~ arrival.reads if arrival.reads else '') if arrival else none) %}
 {% endmacro %}
 
 

@@ -5,7 +5,7 @@
     snapshot    whether the table's snapshot is read
     arrival     {name, kind} of the arrival column; none where the feed has none. Of kind `positions`, where each group of
                 rows has positions of its own: `group`, the columns of the group, and `columns`, the whole numbers of the
-                position in it, the highest in rank first
+                position in it, the highest in rank first; `reads`, SQL for the only rows that the entry reads, where there are others
     edge        how far the raw table had landed before it was read: {arrival, rows}, the highest arrival and a fingerprint of
                 its rows; of positions, a list of them (see `_landed_positions`). None where nothing had landed
     until       of positions, SQL for the rows up to the edge; else none
@@ -169,6 +169,7 @@
     {% set groups = change_tables.column_list(arrival.group) %}
     {% set texts = change_tables.columns_as_texts(arrival.group) + change_tables.columns_as_texts(arrival.columns, '_ct_last') %}
     {% set since = change_tables.positions_since(arrival, settled, 0) if settled else 'true' %}
+    {% set since = arrival.reads ~ ' and ' ~ since if arrival.reads else since %}
     {% set positions = {} %}
     {% set unplaced = [] %}
     {% set numbers = [0] %}

@@ -240,9 +240,13 @@ staged_rows as (
 {% endmacro %}
 
 
-{#- The feed's natural arrival: the offset in each partition of a topic. One offset is one record. -#}
+{#-
+    The feed's natural arrival: the offset in each partition of a topic. One offset is one record. With held transactions an entry
+    reads the other topics, too: see `kafka_message_steps`.
+-#}
 {% macro qlik_kafka_arrival(spec) %}
     {% do return({
+        'reads': 'topic = ' ~ change_tables.text_literal(spec.topic) if spec.topic and not spec.hold_open_transactions else none,
         'kind': 'positions', 'group': ['topic', 'partition'], 'columns': ['offset'], 'record': ['key', 'value'],
         'only': 'topic = ' ~ change_tables.text_literal(spec.topic) if spec.topic else none,
     }) %}

@@ -283,6 +283,22 @@ def test_positions_of_groups_that_have_nothing_new_stay_as_they_were(shapes: Sha
     assert "`offset` <= 41" in bound["until"]
 
 
+def test_an_entry_of_one_topic_looks_at_no_other(shapes: Shapes) -> None:
+    settled = [_place(["orders", "0"], 30)]
+    of_topic = {"arrival": "positions:offset:topic = 'orders'", "settled": settled}
+    asked = r"from \S+ where topic = 'orders' and \(.*_ct_copies|as _ct_copies from .* where topic = 'orders' and "
+    looked: Answers = {
+        asked: [
+            {"topic": "orders", "partition": "0", "offset": "41", "_ct_copies": 1, "_ct_unplaced": 0, "_ct_number": 11}
+        ]
+    }
+    spec = {"topic": "orders", "hold_open_transactions": False}
+    bound = _bound(shapes, "kafka", of_topic, looked, spec)
+    assert (bound["edge"], bound["landed_rows"]) == ([_place(["orders", "0"], 41)], 11)
+    # how far another topic had settled says nothing of this one
+    assert _bound(shapes, "kafka", of_topic, {}, spec | {"topic": "others"})["settled_before"] is None
+
+
 # ---- what has settled, after a run
 
 NOW: dict[str, Any] = {"arrival": "9", "rows": "2:3:4"}
