@@ -132,7 +132,7 @@ judged as (
                 then concat('xml_forbidden_character: new_value: character ', length(regexp_extract(_new_value, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' is not allowed in XML')
             when _event_type in (1, 2, 3) and _ct_column_misfit is not null
                 then concat('value_does_not_fit: new_value: ', _ct_column_misfit)
-            when _event_type = 1 and _column_name = 'order' and _new_value is not null and not coalesce(try_cast(trim(_new_value) as bigint) = `order`, false)
+            when _event_type = 1 and _column_name = 'order' and _new_value is not null and not coalesce(coalesce(try_cast(trim(_new_value) as bigint), try_cast(replace(cast(try_cast(regexp_extract(trim(_new_value), '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as bigint)) = `order`, false)
                 then concat('key_contradicted: new_value of the key column ', _column_name, ' is not that of table_key')
             when _event_type = 1 and _column_name = 'it\'s' and _new_value is not null and not coalesce(_new_value = `it's`, false)
                 then concat('key_contradicted: new_value of the key column ', _column_name, ' is not that of table_key')

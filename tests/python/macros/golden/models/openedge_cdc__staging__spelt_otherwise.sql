@@ -15,7 +15,7 @@ with landed as (
             when 'false' then 0
             else case when try_cast(fragment as decimal(38, 18)) % 1 = 0 then try_cast(try_cast(fragment as decimal(38, 18)) as bigint) end
         end as _ct_fragment,
-        try_cast(`TIME_STAMP` as timestamp) as _ct_time,
+        coalesce(try_cast(`TIME_STAMP` as timestamp), try_cast(regexp_replace(`TIME_STAMP`, '^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5') as timestamp)) as _ct_time,
         `TIME_STAMP` as _ct_landed_time,
         cast(`TRAN_ID` as string) as _ct_landed_transaction_id,
         struct(`Cust-Num` as cust_num, operation as operation, `it's` as `it's`, `OrderDate` as order_date) as _ct_values,
@@ -31,7 +31,7 @@ tracking_rows as (
         cast(change_sequence as string) as _ct_landed_sequence,
         case when try_cast(operation as decimal(38, 18)) % 1 = 0 then try_cast(try_cast(operation as decimal(38, 18)) as bigint) end as _ct_operation_code,
         cast(operation as string) as _ct_landed_operation,
-        try_cast(null as timestamp) as _ct_time,
+        cast(null as timestamp) as _ct_time,
         cast(null as timestamp) as _ct_landed_time,
         cast(null as string) as _transaction_id,
         filter(transform(split(source_fieldmap, ';'), name -> trim(name)), name -> name <> '') as _ct_field_map,
@@ -70,7 +70,7 @@ placed as (
         coalesce(_ct_array_index, 0) as _ct_index,
         coalesce(_ct_fragment = 1, false) as _ct_is_fragment,
         coalesce(
-            case when _ct_landed_time is not null and (try_cast(_ct_landed_time as timestamp) is null or cast(_ct_landed_time as string) rlike '^ *T?[0-9]+:' or cast(_ct_landed_time as string) rlike '[.][0-9]{6}[0-9]*[1-9]') then concat('column _Time-Stamp: \'', cast(_ct_landed_time as string), '\' is not timestamp') end,
+            case when _ct_landed_time is not null and (coalesce(try_cast(_ct_landed_time as timestamp), try_cast(regexp_replace(_ct_landed_time, '^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5') as timestamp)) is null or cast(_ct_landed_time as string) rlike '^ *T?[0-9]+:') then concat('column _Time-Stamp: \'', cast(_ct_landed_time as string), '\' is not timestamp') end,
             null
         ) as _ct_timestamp_misfit
     from landed
@@ -299,7 +299,7 @@ typed as (
         coalesce(try_cast(cust_num as bigint), try_cast(replace(cast(try_cast(regexp_extract(cust_num, '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as bigint)) as cust_num,
         operation,
         `it's`,
-        try_cast(order_date as date) as order_date,
+        coalesce(try_cast(order_date as date), try_cast(regexp_replace(order_date, '^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5') as date)) as order_date,
         coalesce(try_cast(_ct_before_1 as bigint), try_cast(replace(cast(try_cast(regexp_extract(_ct_before_1, '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as bigint)) as _ct_before_1,
         coalesce(
             case when _ct_before_1 is not null and coalesce(try_cast(_ct_before_1 as bigint), try_cast(replace(cast(try_cast(regexp_extract(_ct_before_1, '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as bigint)) is null then concat('column cust_num: \'', cast(_ct_before_1 as string), '\' is not bigint') end,
@@ -310,7 +310,7 @@ typed as (
             null
         ) as _ct_key_misfit,
         coalesce(
-            case when order_date is not null and (try_cast(order_date as date) is null or not try_cast(order_date as timestamp) <=> try_cast(try_cast(order_date as date) as timestamp)) then concat('column order_date: \'', cast(order_date as string), '\' is not date') end,
+            case when order_date is not null and (coalesce(try_cast(order_date as date), try_cast(regexp_replace(order_date, '^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5') as date)) is null or not coalesce(try_cast(order_date as timestamp), try_cast(regexp_replace(order_date, '^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5') as timestamp)) <=> try_cast(coalesce(try_cast(order_date as date), try_cast(regexp_replace(order_date, '^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5') as date)) as timestamp)) then concat('column order_date: \'', cast(order_date as string), '\' is not date') end,
             null
         ) as _ct_column_misfit,
         cast(null as string) as _ct_extent_misfit,

@@ -1,4 +1,4 @@
--- change_tables run: {"run": "first", "mark_before": null, "marks": 0, "edge": [{"group": ["orders", "0"], "position": [41], "is_whole": true}, {"group": ["orders", "1"], "position": [7], "is_whole": true}], "until": "(\n            (`offset` is null)\n            or (topic <=> 'orders' and `partition` <=> '0' and `offset` <= 41)\n            or (topic <=> 'orders' and `partition` <=> '1' and `offset` <= 7)\n        )", "skips_settled": false, "is_late": false, "arrival": {"kind": "positions", "group": ["topic", "partition"], "columns": ["offset"], "record": ["key", "value"], "only": "topic = 'it\\'s orders'"}, "settled_before": null, "snapshot": true, "landed_rows": 8, "rereads": false}
+-- change_tables run: {"run": "first", "mark_before": null, "marks": 0, "edge": [{"group": ["orders", "0"], "position": [41], "is_whole": true}, {"group": ["orders", "1"], "position": [7], "is_whole": true}], "until": "(\n            (`offset` is null)\n            or (topic <=> 'orders' and `partition` <=> '0' and `offset` <= 41)\n            or (topic <=> 'orders' and `partition` <=> '1' and `offset` <= 7)\n        )", "skips_settled": false, "is_late": false, "arrival": {"reads": null, "kind": "positions", "group": ["topic", "partition"], "columns": ["offset"], "record": ["key", "value"], "only": "topic = 'it\\'s orders'"}, "settled_before": null, "snapshot": true, "landed_rows": 8, "rereads": false}
 with landed as (
 
     select
@@ -288,7 +288,7 @@ unpacked as (
             else _ct_headers['changeSequence']
         end as _change_seq,
         nullif(_ct_headers['timestamp'], '') as _ct_landed_time,
-        try_cast(nullif(_ct_headers['timestamp'], '') as timestamp) as _changed_at,
+        coalesce(try_cast(nullif(_ct_headers['timestamp'], '') as timestamp), try_cast(regexp_replace(nullif(_ct_headers['timestamp'], ''), '^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5') as timestamp)) as _changed_at,
         _transaction_id,
         _ct_headers['changeMask'] as _ct_landed_mask,
         if(_ct_mask_words is not null, map_values(map_filter(
@@ -317,9 +317,9 @@ typed as (
         `it's`,
         `name with spaces`,
         try_cast(amount as decimal(12, 2)) as amount,
-        try_cast(`at` as timestamp) as `at`,
-        try_cast(`local` as timestamp_ntz) as `local`,
-        try_cast(day as date) as day,
+        coalesce(try_cast(`at` as timestamp), try_cast(regexp_replace(`at`, '^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5') as timestamp)) as `at`,
+        coalesce(try_cast(`local` as timestamp_ntz), try_cast(regexp_replace(`local`, '^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5') as timestamp_ntz)) as `local`,
+        coalesce(try_cast(day as date), try_cast(regexp_replace(day, '^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5') as date)) as day,
         coalesce(try_cast(small as smallint), try_cast(replace(cast(try_cast(regexp_extract(small, '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as smallint)) as small,
         try_cast(ratio as double) as ratio,
         try_cast(flag as boolean) as flag,
@@ -336,9 +336,9 @@ typed as (
         ) as _ct_key_before_misfit,
         coalesce(
             case when amount is not null and (try_cast(amount as decimal(12, 2)) is null or case when cast(amount as string) rlike '[eE]' then try_cast(amount as double) <> cast(try_cast(amount as decimal(12, 2)) as double) else cast(amount as string) rlike '[.][0-9]{2}[0-9]*[1-9]' end) then concat('column amount: \'', cast(amount as string), '\' is not decimal(12, 2)') end,
-            case when `at` is not null and (try_cast(`at` as timestamp) is null or cast(`at` as string) rlike '^ *T?[0-9]+:' or cast(`at` as string) rlike '[.][0-9]{6}[0-9]*[1-9]') then concat('column at: \'', cast(`at` as string), '\' is not timestamp') end,
-            case when `local` is not null and (try_cast(`local` as timestamp_ntz) is null or cast(`local` as string) rlike '^ *T?[0-9]+:' or cast(`local` as string) rlike '[.][0-9]{6}[0-9]*[1-9]' or cast(`local` as string) rlike '[0-9]:[0-9][0-9.:]* *[-+A-Za-z]') then concat('column local: \'', cast(`local` as string), '\' is not timestamp_ntz') end,
-            case when day is not null and (try_cast(day as date) is null or not try_cast(day as timestamp) <=> try_cast(try_cast(day as date) as timestamp)) then concat('column day: \'', cast(day as string), '\' is not date') end,
+            case when `at` is not null and (coalesce(try_cast(`at` as timestamp), try_cast(regexp_replace(`at`, '^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5') as timestamp)) is null or cast(`at` as string) rlike '^ *T?[0-9]+:') then concat('column at: \'', cast(`at` as string), '\' is not timestamp') end,
+            case when `local` is not null and (coalesce(try_cast(`local` as timestamp_ntz), try_cast(regexp_replace(`local`, '^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5') as timestamp_ntz)) is null or cast(`local` as string) rlike '^ *T?[0-9]+:' or cast(`local` as string) rlike '[0-9]:[0-9][0-9.:]* *[-+A-Za-z]') then concat('column local: \'', cast(`local` as string), '\' is not timestamp_ntz') end,
+            case when day is not null and (coalesce(try_cast(day as date), try_cast(regexp_replace(day, '^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5') as date)) is null or not coalesce(try_cast(day as timestamp), try_cast(regexp_replace(day, '^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5') as timestamp)) <=> try_cast(coalesce(try_cast(day as date), try_cast(regexp_replace(day, '^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5') as date)) as timestamp)) then concat('column day: \'', cast(day as string), '\' is not date') end,
             case when small is not null and coalesce(try_cast(small as smallint), try_cast(replace(cast(try_cast(regexp_extract(small, '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as smallint)) is null then concat('column small: \'', cast(small as string), '\' is not smallint') end,
             case when ratio is not null and (try_cast(ratio as double) is null or (abs(try_cast(ratio as double)) = double('infinity') and not cast(ratio as string) rlike '[iI][nN][fF]')) then concat('column ratio: \'', cast(ratio as string), '\' is not double') end,
             case when flag is not null and try_cast(flag as boolean) is null then concat('column flag: \'', cast(flag as string), '\' is not boolean') end,
@@ -368,7 +368,7 @@ judged as (
                 then 'change_seq_missing: changeSequence is null or empty'
             when length(_change_seq) <> 35 or _change_seq rlike '[^0-9]'
                 then concat('change_seq_malformed: \'', _change_seq, '\' is not 35 digits')
-            when _ct_landed_time is not null and (try_cast(_ct_landed_time as timestamp) is null or cast(_ct_landed_time as string) rlike '^ *T?[0-9]+:' or cast(_ct_landed_time as string) rlike '[.][0-9]{6}[0-9]*[1-9]')
+            when _ct_landed_time is not null and (coalesce(try_cast(_ct_landed_time as timestamp), try_cast(regexp_replace(_ct_landed_time, '^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5') as timestamp)) is null or cast(_ct_landed_time as string) rlike '^ *T?[0-9]+:')
                 then concat('value_does_not_fit: header timestamp: \'', _ct_landed_time, '\' is not timestamp')
             when _ct_row is null
                 then concat('data_missing: ', if(_ct_operation_code = 'D', 'data and beforeData are null', 'data is null'))
