@@ -276,15 +276,32 @@ staged_rows as (
 
 
 {#-
-    A text out of a message. Spark's JSON reader makes a double of a long number, which loses digits. So a number for a decimal is
-    read again, digit by digit, from the message itself: in the first of `places` that has it and is not null. A long number
-    is one of more digits than a double keeps.
+    A text out of a message. Spark's JSON reader makes a double of a number with a fraction or an exponent, which loses digits and
+    zeros. So a number for a decimal is read again, digit by digit, from the message itself: in the first of `places` that has it and is
+    not null. A long number is one of more digits than a double keeps. A number for a text is found in the message by its name and its value.
 -#}
 {% macro _kafka_exact_text(spec, column, text, places) -%}
-    {%- if spec.serialization == 'json' and change_tables.canonical_type(column.data_type).startswith('decimal') -%}
+    {%- set type = change_tables.canonical_type(column.data_type) -%}
+    {%- set name = ('' if spec.settings.column_names == 'exact' else '(?iu)') ~ '"\\Q' ~ column.name ~ '\\E"\\s*:\\s*' -%}
+    {%- if spec.serialization == 'json' and type.startswith('decimal') -%}
         case
-            when {{ text }} is not null and ({{ text }} rlike 'E' or _ct_text rlike {{ change_tables.text_literal(('' if spec.settings.column_names == 'exact' else '(?iu)') ~ '"\\Q' ~ column.name ~ '\\E"\\s*:\\s*[-0-9.]{16}') }})
+            when {{ text }} is not null and ({{ text }} rlike 'E' or _ct_text rlike {{ change_tables.text_literal(name ~ '[-0-9.]{16}') }})
                 then coalesce({{ change_tables._exact_texts(spec, column.name, places) | join(', ') }}, {{ text }})
+            else {{ text }}
+        end
+    {%- elif spec.serialization == 'json' and modules.re.match('string|varchar|char', type) -%}
+        case
+            when {{ text }} rlike '^(-?[0-9]+[.][0-9]+(E-?[0-9]+)?|0|"-?Infinity")$'
+                then coalesce(
+                    try_element_at(
+                        filter(
+                            regexp_extract_all(_ct_text, {{ change_tables.text_literal(name ~ '(-?[0-9]+(?:[.][0-9]+)?(?:[eE][-+]?[0-9]+)?)\\s*[,}]') }}, 1),
+                            number -> try_cast(number as double) = try_cast(replace({{ text }}, '"', '') as double)
+                        ),
+                        {{ 1 if places[0] == 'data' else -1 }}
+                    ),
+                    {{ text }}
+                )
             else {{ text }}
         end
     {%- else -%}

@@ -59,7 +59,7 @@ def place(record: Fields) -> tuple[int, int]:
 def whole_transactions(records: Sequence[Fields]) -> Iterator[list[Fields]]:
     """The transactions that came to their end, as a reader of the trail finds them, record by record, each once."""
     group: list[Fields] | None = None
-    names: set[tuple[str, str]] = set()
+    names: set[tuple[str | None, str | None]] = set()
     for record in records:
         if record["io_type"] in (150, 170):
             continue

@@ -190,6 +190,16 @@ def schema_in(schema_id: str, columns: Sequence[str]) -> dict[str, Any]:
     return metadata(schema_id, "orders", columns) | {"dataSchema": json.dumps(avro_schema(columns))}
 
 
+DIGITS = {21: "12345678901234567.89", 22: "1.10", 23: "-0", 24: "1e400", 25: "5E+2", 26: "0", 27: "7", 28: "-1.0"}
+"""Numbers that JSON readers write otherwise, by the id of their row."""
+
+
+def _with_digits(message: Any, digits: str, instead: str = "…") -> str:
+    """A message with a number as it is written, instead of a text."""
+    text = message if isinstance(message, str) else json.dumps(message, ensure_ascii=False)
+    return text.replace(f'"{instead}"', digits)
+
+
 CASES = [
     Case(
         Entry("whole_topic", SPEC | {"topic": "orders"}, COLUMNS),
@@ -309,12 +319,16 @@ CASES = [
                 body("U", 41, {"id": 3, "amount": "4.00"}, columnMask=""),
                 body("U", 42, {"id": 9, "name": "no base"}),
                 body("U", 43, row(7, "moved"), changeMask="01"),
+                # numbers in a text keep their digits
+                *(_with_digits(body("I", 50, row(id_, "…")), digits) for id_, digits in DIGITS.items()),
+                _with_digits(_with_digits(body("U", 60, row(22, "…"), row(22, "……")), "1.1"), "1.10", "……"),
             ),
         ],
-        {("accepted", None): 9},
+        {("accepted", None): 10 + len(DIGITS)},
         [
             {(1, None, "1.00"), (2, "b", "3.00"), (3, "c", None)},
-            {(1, None, "1.00"), (2, "b", "3.00"), (3, "c", "4.00"), (7, "moved", "1.50")},
+            {(1, None, "1.00"), (2, "b", "3.00"), (3, "c", "4.00"), (7, "moved", "1.50")}
+            | {(id_, digits, "1.50") for id_, digits in (DIGITS | {22: "1.1"}).items()},
         ],
         shown="id, name, cast(amount as string)",
         reported={(f"{seq(42)}:U:9", "orphan"), (f"{seq(43)}:U:7", "key_move_without_before")},

@@ -251,8 +251,34 @@ unpacked as (
 
     select
         if(map_contains_key(_ct_row, 'order'), _ct_row['order'], _ct_row_before['order']) as `order`,
-        if(map_contains_key(_ct_row, 'it\'s'), _ct_row['it\'s'], _ct_row_before['it\'s']) as `it's`,
-        _ct_row['name with spaces'] as `name with spaces`,
+        case
+            when if(map_contains_key(_ct_row, 'it\'s'), _ct_row['it\'s'], _ct_row_before['it\'s']) rlike '^(-?[0-9]+[.][0-9]+(E-?[0-9]+)?|0|"-?Infinity")$'
+                then coalesce(
+                    try_element_at(
+                        filter(
+                            regexp_extract_all(_ct_text, '"\\Qit\'s\\E"\\s*:\\s*(-?[0-9]+(?:[.][0-9]+)?(?:[eE][-+]?[0-9]+)?)\\s*[,}]', 1),
+                            number -> try_cast(number as double) = try_cast(replace(if(map_contains_key(_ct_row, 'it\'s'), _ct_row['it\'s'], _ct_row_before['it\'s']), '"', '') as double)
+                        ),
+                        1
+                    ),
+                    if(map_contains_key(_ct_row, 'it\'s'), _ct_row['it\'s'], _ct_row_before['it\'s'])
+                )
+            else if(map_contains_key(_ct_row, 'it\'s'), _ct_row['it\'s'], _ct_row_before['it\'s'])
+        end as `it's`,
+        case
+            when _ct_row['name with spaces'] rlike '^(-?[0-9]+[.][0-9]+(E-?[0-9]+)?|0|"-?Infinity")$'
+                then coalesce(
+                    try_element_at(
+                        filter(
+                            regexp_extract_all(_ct_text, '"\\Qname with spaces\\E"\\s*:\\s*(-?[0-9]+(?:[.][0-9]+)?(?:[eE][-+]?[0-9]+)?)\\s*[,}]', 1),
+                            number -> try_cast(number as double) = try_cast(replace(_ct_row['name with spaces'], '"', '') as double)
+                        ),
+                        1
+                    ),
+                    _ct_row['name with spaces']
+                )
+            else _ct_row['name with spaces']
+        end as `name with spaces`,
         case
             when _ct_row['amount'] is not null and (_ct_row['amount'] rlike 'E' or _ct_text rlike '"\\Qamount\\E"\\s*:\\s*[-0-9.]{16}')
                 then coalesce(try_variant_get(try_parse_json(_ct_text), '$.message.data', 'map<string, string>')['amount'], try_variant_get(try_parse_json(_ct_text), '$.data', 'map<string, string>')['amount'], try_variant_get(try_parse_json(_ct_text), '$.message.beforeData', 'map<string, string>')['amount'], try_variant_get(try_parse_json(_ct_text), '$.beforeData', 'map<string, string>')['amount'], _ct_row['amount'])
@@ -266,7 +292,20 @@ unpacked as (
         _ct_row['flag'] as flag,
         _ct_row['bytes'] as bytes,
         if(map_contains_key(_ct_row_before, 'order'), _ct_row_before['order'], _ct_row['order']) as _ct_before_1,
-        if(map_contains_key(_ct_row_before, 'it\'s'), _ct_row_before['it\'s'], _ct_row['it\'s']) as _ct_before_2,
+        case
+            when if(map_contains_key(_ct_row_before, 'it\'s'), _ct_row_before['it\'s'], _ct_row['it\'s']) rlike '^(-?[0-9]+[.][0-9]+(E-?[0-9]+)?|0|"-?Infinity")$'
+                then coalesce(
+                    try_element_at(
+                        filter(
+                            regexp_extract_all(_ct_text, '"\\Qit\'s\\E"\\s*:\\s*(-?[0-9]+(?:[.][0-9]+)?(?:[eE][-+]?[0-9]+)?)\\s*[,}]', 1),
+                            number -> try_cast(number as double) = try_cast(replace(if(map_contains_key(_ct_row_before, 'it\'s'), _ct_row_before['it\'s'], _ct_row['it\'s']), '"', '') as double)
+                        ),
+                        -1
+                    ),
+                    if(map_contains_key(_ct_row_before, 'it\'s'), _ct_row_before['it\'s'], _ct_row['it\'s'])
+                )
+            else if(map_contains_key(_ct_row_before, 'it\'s'), _ct_row_before['it\'s'], _ct_row['it\'s'])
+        end as _ct_before_2,
         case
             when
                 not coalesce(map_contains_key(_ct_row, 'order'), false)
