@@ -33,6 +33,7 @@ LONGEST_FIRST = [
     "test_qlik_change_tables",
     "test_readers_on_a_server",
     "test_change_table_runs",
+    "test_numbers_used_again",
     "test_random_verdicts",
     "test_run_counts",
     "test_data_tests",
