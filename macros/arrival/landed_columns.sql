@@ -39,7 +39,7 @@
     {% set found = [] %}
     {% for column in columns or spec.columns if column.name | lower in landed %}
         {% do found.extend(change_tables.reading_of(
-            change_tables._landed_tree(column, landed), change_tables.type_tree(column.data_type), column.label or column.name
+            change_tables.landed_tree(column, landed), change_tables.type_tree(column.data_type), column.label or column.name
         ).refused) %}
     {% endfor %}
     {% if found %}
@@ -75,7 +75,7 @@
 
 {% macro typed_value(column, landed) -%}
     {%- set name = change_tables.quoted(column.name) -%}
-    {%- set read = change_tables.read_value(name, change_tables._landed_tree(column, landed), change_tables.type_tree(column.data_type)) -%}
+    {%- set read = change_tables.read_value(name, change_tables.landed_tree(column, landed), change_tables.type_tree(column.data_type)) -%}
     {{- read ~ (' as ' ~ name if read != name else '') -}}
 {%- endmacro %}
 
@@ -112,7 +112,7 @@
     {% for column in spec.columns if column.name in names %}
         {% set check = change_tables.misfit_of(
             [{'text': 'column ' ~ (column.label or column.name)}], change_tables.quoted(column.name),
-            change_tables._landed_tree(column, landed), change_tables.type_tree(column.data_type)
+            change_tables.landed_tree(column, landed), change_tables.type_tree(column.data_type)
         ) %}
         {% if check %}
             {% do checks.append(check) %}
@@ -123,7 +123,7 @@
 
 
 {#- The type in which a column lands, taken apart. While there is no raw table: text, where the declared type can be read from it. -#}
-{% macro _landed_tree(column, landed) %}
+{% macro landed_tree(column, landed) %}
     {% set found = landed.get(column.name | lower) %}
     {% if found is not none %}
         {% do return(change_tables.type_tree(found.data_type)) %}

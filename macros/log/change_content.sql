@@ -175,23 +175,24 @@
 {%- endmacro %}
 
 
-{#- The same against the change that the log has under this identity. -#}
-{% macro of_the_logged_origin(spec, value, delivered='source', logged='target') -%}
+{#- The same against the change that the log has under this identity. `branches` are those of a `case`, before the value. -#}
+{% macro of_the_logged_origin(spec, value, delivered='source', logged='target', branches='') -%}
     {%- set differences = [] -%}
     {%- for name in change_tables.format_of(spec.format).origin -%}
         {%- do differences.append(delivered ~ '.' ~ name ~ ' <> ' ~ logged ~ '.' ~ name) -%}
     {%- endfor -%}
-    {{ change_tables._unless_used_again(spec, value, differences, delivered ~ '._change_id') }}
+    {{ change_tables._unless_used_again(spec, value, differences, delivered ~ '._change_id', branches) }}
 {%- endmacro %}
 
 
-{% macro _unless_used_again(spec, value, differences, change_id) -%}
-    {%- if not differences -%}
+{% macro _unless_used_again(spec, value, differences, change_id, branches='') -%}
+    {%- if not (differences or branches) -%}
         {{ value }}
     {%- else -%}
-        {%- set what = "changes that differ in " ~ change_tables.format_of(spec.format).origin | join(' or ') ~ " have landed" -%}
-        {%- set before, after = change_tables.used_again(spec, what, '_change_id') -%}
 case
+        {%- if differences %}
+            {%- set what = "changes that differ in " ~ change_tables.format_of(spec.format).origin | join(' or ') ~ " have landed" -%}
+            {%- set before, after = change_tables.used_again(spec, what, '_change_id') %}
     when
         {{ change_id }} is not null
         and ({{ differences | join(' or ') }})
@@ -200,6 +201,10 @@ case
             {{ change_id }},
             {{ change_tables.text_literal(after) }}
         ))
+        {%- endif %}
+        {%- if branches %}
+    {{ branches | trim | indent(4) }}
+        {%- endif %}
     else
         {{ value | trim | indent(8) }}
 end

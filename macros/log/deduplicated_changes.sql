@@ -182,22 +182,14 @@ new_changes as (
     left join {{ state }} as known
         on changes._change_id = known._change_id and changes._change_seq = known._change_seq
     where
-        {%- set is_news -%}
-        {%- if withdraws -%}
-        -- a rejected row is kept, whether it takes a change back or not
-case
-    when changes._ct_kept_id is not null
-        then true
-    when {{ change_tables.compares_completeness(spec, 'known', '>', 'changes') }}
-        then false
-    else
-        {{ change_tables._is_new_to_log(spec) }}
-end
-        {%- else -%}
-        {{ change_tables._is_new_to_log(spec) }}
-        {%- endif -%}
+        {%- set branches -%}
+-- a rejected row is kept, whether it takes a change back or not
+when changes._ct_kept_id is not null
+    then true
+when {{ change_tables.compares_completeness(spec, 'known', '>', 'changes') }}
+    then false
         {%- endset %}
-        {{ change_tables.of_the_logged_origin(spec, is_news, 'changes', 'known') | indent(8) }}
+        {{ change_tables.of_the_logged_origin(spec, change_tables._is_new_to_log(spec), 'changes', 'known', branches if withdraws else '') | indent(8) }}
 
 )
 

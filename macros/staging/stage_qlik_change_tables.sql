@@ -85,7 +85,7 @@ typed as (
             when {{ header.change_oper }} in ('I', 'U', 'D', 'B', 'T') then {{ header.change_oper }}
         end as _ct_operation_code,
         {{ header.change_oper }} as _ct_landed_code,
-        {{ change_tables.read_value(header.timestamp, change_tables._landed_tree(timestamp[0], landed), change_tables.type_tree('timestamp')) if timestamp else 'cast(null as timestamp)' }} as _changed_at,
+        {{ change_tables.read_value(header.timestamp, change_tables.landed_tree(timestamp[0], landed), change_tables.type_tree('timestamp')) if timestamp else 'cast(null as timestamp)' }} as _changed_at,
         {{ change_tables.misfit({'columns': timestamp}, timestamp | map(attribute='name') | list, landed) }} as _ct_timestamp_misfit,
         cast({{ header.transaction_id or 'null' }} as string) as _transaction_id,
         {{ header.change_mask or 'null' }} as _ct_landed_mask,

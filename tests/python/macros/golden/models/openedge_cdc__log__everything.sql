@@ -688,20 +688,17 @@ new_changes as (
                     changes._change_id,
                     '. The numbers have begun anew, and nothing says which rows are the older ones: either have the new rows land under numbers above the old ones, for which a view over lake_raw.openedge will do, or remove the old rows from it, then build the log and the models after it anew with --full-refresh --vars \'{change_tables_allow_loss: true}\''
                 ))
+            -- a rejected row is kept, whether it takes a change back or not
+            when changes._ct_kept_id is not null
+                then true
+            when struct(known._parts, known._has_tracking) > struct(changes._parts, changes._has_tracking)
+                then false
             else
-                -- a rejected row is kept, whether it takes a change back or not
-                case
-                    when changes._ct_kept_id is not null
-                        then true
-                    when struct(known._parts, known._has_tracking) > struct(changes._parts, changes._has_tracking)
-                        then false
-                    else
-                        known._change_id is null
+                known._change_id is null
                 or changes._row_hash <> known._row_hash
                 or (changes._key_before is not null and not changes._key_before <=> known._key_before)
                 or (changes._report is null and known._report is not null)
                 or (changes._is_conflicting and not known._is_conflicting)
-                end
         end
 
 )
