@@ -80,7 +80,7 @@ class Proof:
     skipped: ClassVar[Mapping[int, str]] = {}
     """A model that is not built in a batch, so that the next build takes in two."""
 
-    def entry_in(self, batch: int) -> Entry:  # noqa: ARG002
+    def entry_in(self, batch: int) -> Entry:  # noqa: ARG002  # tables of messages have another entry by batch
         """What is declared before a batch."""
         return self.entry
 
