@@ -8,9 +8,7 @@ BIN := .venv/bin
 PROOF_SEED ?= $(shell date +%Y%m%d)
 # two processes, each with a server of its own: while one plans, which takes one core, the other has the second
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --ignore=tests/python/macros
-# runs against real systems. CI leaves out the two that start most processes
-IN_CI := kafka postgres closed_doors stock_server report
-REAL ?= $(IN_CI) cluster metastore
+REAL ?=
 # need no server, and are part of `lint`
 MACROS := $(BIN)/python -m pytest -q --no-header -n 2 --dist loadfile tests/python/macros
 READY := .venv/.ready
@@ -43,15 +41,12 @@ test: lint  ## all checks, and all tests but the slow ones
 test-slow: $(READY) jars $(PROFILES)  ## the slow tests: runs that are killed, specs that change, the pages of three feeds, the examples of docs/semantics.md, the wheel
 	@$(PYTEST) -m slow
 
-test-all: $(READY) jars $(PROFILES)  ## what CI runs: lint, all tests with the slow ones, and most real runs at the same time
-	@$(MAKE) --no-print-directory test-real REAL="$(IN_CI)" > .build/test-real.log 2>&1 & real=$$!; \
-	code=0; { $(MAKE) --no-print-directory lint && $(PYTEST); } || code=$$?; \
-	wait $$real || code=$$?; cat .build/test-real.log; exit $$code
+test-all: lint  ## what CI runs: all checks and tests, and the real runs whose code has changed since they passed
+	@$(PYTEST)
+	@$(BIN)/python -m demo.real_runs --changed
 
 test-real: $(READY) jars $(PROFILES)  ## runs against real systems, as tests: each passes, and says so, where what it runs cannot be had; REAL=… for some
-	@for real in $(REAL); do \
-	    $(BIN)/python -m demo.$$real || { code=$$?; [ $$code -eq 3 ] || exit $$code; }; \
-	done
+	@$(BIN)/python -m demo.real_runs $(REAL)
 
 test-long: lint  ## the proof with ten times the histories, other ones each day; PROOF_SEED=… for certain ones
 	@CHANGE_TABLES_PROOF_SCALE=10 CHANGE_TABLES_PROOF_SEED=$(PROOF_SEED) \
