@@ -26,10 +26,11 @@ _PATIENCE = 180.0  # seconds for a server to be ready
 
 _JAVA_OPTIONS = "spark.driver.defaultJavaOptions"
 _HEAP = "-Xms3g -Xmn1200m"
+_ONE_COMPILER = "-XX:TieredStopAtLevel=1 "
 SHORT_LIVED = {
     # the smaller compiler alone. Its default cache of 48 MB is too small for Spark and would be cleared all the time
     _JAVA_OPTIONS: (
-        "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m"
+        f"{_ONE_COMPILER}-XX:ReservedCodeCacheSize=512m"
         f" -XX:+UseSerialGC {_HEAP} -XX:MetaspaceSize=512m"  # all memory at once: growth costs collections
     ),
     "spark.hadoop.hive.server2.async.exec.threads": "8",  # a new thread sets up a metastore client of its own
@@ -37,10 +38,17 @@ SHORT_LIVED = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.lightweightPlanChangeValidation": "false",  # looks for mistakes of Spark itself after every rule
-    "spark.sql.shuffle.partitions": "2",
     "spark.databricks.delta.snapshotPartitions": "1",
+    # one task a stage: to send each the plan takes longer than its rows
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.files.minPartitionNum": "1",
+    "spark.sql.leafNodeDefaultParallelism": "1",
+    "spark.default.parallelism": "1",
 }
 """Settings of a server that lives for minutes and reads little data: to compile would cost more than it saves."""
+
+LITTLE_DATA = SHORT_LIVED | {_JAVA_OPTIONS: SHORT_LIVED[_JAVA_OPTIONS].replace(_ONE_COMPILER, "")}
+"""The same for one that lives longer: after some five minutes Java's second compiler has saved what it costs."""
 
 
 def short_lived(gigabytes: int) -> dict[str, str]:

@@ -11,7 +11,7 @@ import pytest
 from dbt_common.tests import enable_test_caching
 from hypothesis import settings
 
-from udfs.local_server import LocalServer, local_server
+from udfs.local_server import LITTLE_DATA, LocalServer, local_server
 
 settings.register_profile("any_machine", deadline=None)  # on a busy machine any example can be slow
 settings.load_profile("any_machine")
@@ -113,5 +113,5 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
     """A Thrift server, started at first use and stopped after the last test."""
-    with local_server(tmp_path_factory.mktemp("server")) as server:
+    with local_server(tmp_path_factory.mktemp("server"), LITTLE_DATA) as server:
         yield server

@@ -49,6 +49,8 @@ class Consumer:
     source: str = "feed"
     variables: Mapping[str, Any] = field(default_factory=lambda: {"change_tables_runs": False})
     """By default there is no table of runs, since it takes a commit a run."""
+    session: Mapping[str, str] = field(default_factory=dict)
+    """What its sessions are set to."""
 
     def write(self, entries: Sequence[Entry], further_sources: Sequence[str] = ()) -> None:
         """Write the whole project: every entry, every model, and the two health models over all of them."""
@@ -88,6 +90,7 @@ class Consumer:
 
     def write_profile(self, session: Mapping[str, str] | None = None) -> None:
         """Write where the server is and what its sessions are set to; the rest of the project stays as it is."""
+        settings = {**self.session, **(session or {})}
         target = {
             "type": "spark",
             "method": "thrift",
@@ -97,7 +100,7 @@ class Consumer:
             "threads": 4,
             "poll_interval": 0,
             "query_retries": 0,
-            "server_side_parameters": {f"set:{name}": value for name, value in (session or {}).items()},
+            "server_side_parameters": {f"set:{name}": value for name, value in settings.items()},
         }
         self._dump("profiles.yml", {"consumer": {"target": "test", "outputs": {"test": target}}})
 
