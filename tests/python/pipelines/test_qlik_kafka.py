@@ -161,8 +161,8 @@ def test_a_topic_that_is_made_anew_stops_the_run_until_the_old_records_are_remov
                 f"change_tables: model '{log}': source 'feed.{log[12:]}': two records that differ have landed at one"
                 " topic, partition, offset: t:0:0. The numbers have begun anew, and nothing says which rows are the"
                 " older ones: either have the new rows land under numbers above the old ones, for which a view over"
-                f" {landed} will do, or remove the old rows from it, then build the log and the models after it anew with"
-                " --full-refresh --vars '{change_tables_allow_loss: true}'"
+                f" {landed} will do, or remove the old rows from it, then build the log and the models after it anew"
+                " with --full-refresh --vars '{change_tables_allow_loss: true}'"
             ) in said
     raw.query(f"delete from {landed} where string(value) like '%old%'")
     raw.insert(landed, Topic("t").records(body("R", None, row(1, "new"))))
