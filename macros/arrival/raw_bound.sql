@@ -20,6 +20,9 @@
     read_at     the time of the run, as digits
     landed_rows how many rows with an arrival had landed since the settled one, that one among them. Of positions, how many had
                 landed after the settled ones. None where they were not counted
+    counts_all  whether `_tells_its_rows`
+    rows_below  where it does, how many rows had landed below the settled arrival, or at settled positions; else none
+    rows_until  the same of the edge
 -#}
 {% macro raw_bound(spec, mark) %}
     {% set arrival = change_tables.arrival_column(spec) %}
@@ -38,10 +41,11 @@
     {% set settled_before = mark.settled if mark and mark.arrival == change_tables.arrival_in_mark(arrival) else none %}
     {% set settled = none if rescan else settled_before %}
     {% set landed = {} %}
+    {% set counts_all = change_tables._tells_its_rows(spec, arrival, mark) %}
     {% if is_positions %}
-        {% set landed = change_tables._landed_positions(spec, arrival, settled) %}
+        {% set landed = change_tables._landed_positions(spec, arrival, settled, counts_all) %}
     {% elif arrival and spec.lookback == 0 %}
-        {% set landed = change_tables._landed_edge(spec, arrival, settled) %}
+        {% set landed = change_tables._landed_edge(spec, arrival, settled, counts_all) %}
     {% endif %}
     {% set edge = landed.get('edge') %}
     {% set highest_seq = mark.highest_seq if mark else none %}
@@ -76,6 +80,9 @@
         'log': change_tables.state_relation(this) if mark is not none else none,
         'read_at': run_started_at.strftime('%Y%m%d%H%M%S%f'),
         'landed_rows': landed.get('rows') if reads_on or is_positions else none,
+        'counts_all': counts_all,
+        'rows_below': landed.get('rows_below'),
+        'rows_until': landed.get('rows_until'),
     } %}
     {% set natural = change_tables.natural_arrival(spec) %}
     {% if natural and change_tables.names_records(spec, natural) and not (arrival and arrival.kind == 'positions') %}
@@ -88,6 +95,22 @@
 
 
 {#-
+    Whether it costs no scan to count all rows of the raw table, and what is below the edge is not read again: then a run can say how
+    many rows have landed there since the run before. Delta answers `count(*)` from its log. Whether the table is one is asked once,
+    and kept in the mark. Not where the rows of other tables count as well.
+-#}
+{% macro _tells_its_rows(spec, arrival, mark) %}
+    {% if not arrival or arrival.reads or spec.lookback != 0 or not change_tables.landed_columns(spec, spec.relation, [], '') %}
+        {% do return(none) %}
+    {% elif mark and mark.counts_all is boolean %}
+        {% do return(mark.counts_all) %}
+    {% endif %}
+    {% set property = run_query("show tblproperties " ~ spec.relation ~ " ('delta.minReaderVersion')").rows %}
+    {% do return(property | length == 1 and property[0][1] | string | int(0) > 0) %}
+{% endmacro %}
+
+
+{#-
     What had landed before a run reads, by one scan of the rows from `settled` on:
 
     edge              {arrival, rows} of the highest arrival; none where no row has an arrival
@@ -95,6 +118,7 @@
                       these were read, and they need not be read again
     unplaced          whether there are rows without an arrival, which are read every time
     rows              how many of the rows have an arrival
+    rows_below, rows_until   see `raw_bound`
     lowest_seq        the lowest sequence of all these rows; none where no row has one
     lowest_seq_above  the same without the rows at `settled`
 
@@ -102,7 +126,7 @@
     there only where the format has `landed_sequence` (see `format_of`). Before anything has settled, only the rows of the highest
     arrival are looked at.
 -#}
-{% macro _landed_edge(spec, arrival, settled) %}
+{% macro _landed_edge(spec, arrival, settled, counts_all=false) %}
     {% set hashed = [] %}
     {% for column in change_tables.landed_columns(spec, spec.relation, [], '').values() if 'variant' not in column.data_type %}
         {% do hashed.append(column) %}
@@ -132,6 +156,7 @@
         ~ " max(case when _ct_is_settled then _ct_rows end) as settled_rows, min(_ct_lowest_seq) as lowest_seq,"
         ~ " min(case when not coalesce(_ct_is_settled, false) then _ct_lowest_seq end) as lowest_seq_above"
         ~ (", max(case when length(_ct_arrival) <> " ~ from | length ~ " and _ct_arrival rlike '^[0-9]+$' then _ct_arrival end) as of_other_length" if is_number)
+        ~ (", (select count(*) from " ~ spec.relation ~ ") as all_rows" if counts_all)
         ~ " from (select _ct_arrival, _ct_arrival = " ~ change_tables.arrival_literal(arrival, from) ~ " as _ct_is_settled,"
         ~ " count(*) as _ct_number, concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_rows, min(_ct_sequence) as _ct_lowest_seq"
         ~ " from (select " ~ name ~ " as _ct_arrival, " ~ sequence ~ " as _ct_sequence, " ~ change_tables.hash_of(hashed) ~ " as _ct_hash from "
@@ -150,6 +175,10 @@
         'unplaced': row['unplaced'] | int > 0,
         'rows': row['landed_rows'] | int(0),
     } %}
+    {% if counts_all and row['edge'] is not none %}
+        {% set placed = row['all_rows'] | int - row['unplaced'] | int %}
+        {% do landed.update({'rows_below': placed - landed.rows, 'rows_until': placed - row['edge_rows'].split(':')[0] | int}) %}
+    {% endif %}
     {% if sequence_of_format %}
         {% do landed.update({'lowest_seq': row['lowest_seq'], 'lowest_seq_above': row['lowest_seq_above']}) %}
     {% endif %}
@@ -162,10 +191,11 @@
                 without new rows are in it as they are in `settled`
     unplaced    whether there are rows without a position, which are read every time
     rows        at how many positions rows have landed that are not among the settled ones
+    rows_below, rows_until   see `raw_bound`
 
     Stops the run where two different records have landed at one position that can have only one (see `_refuse_two_records`).
 -#}
-{% macro _landed_positions(spec, arrival, settled) %}
+{% macro _landed_positions(spec, arrival, settled, counts_all=false) %}
     {% set groups = change_tables.column_list(arrival.group) %}
     {% set texts = change_tables.columns_as_texts(arrival.group) + change_tables.columns_as_texts(arrival.columns, '_ct_last') %}
     {% set since = change_tables.positions_since(arrival, settled, 0) if settled else 'true' %}
@@ -173,6 +203,7 @@
     {% set positions = {} %}
     {% set unplaced = [] %}
     {% set numbers = [0] %}
+    {% set counted = {'all': none, 'placed': 0, 'landed': 0} %}
     {% for known in settled or [] %}
         {% do positions.update({tojson(known.group): known}) %}
     {% endfor %}
@@ -182,14 +213,25 @@
         {% set landed = "select " ~ groups ~ ", _ct_position, count(*) as _ct_copies from (select " ~ groups ~ ", " ~ position ~ " as _ct_position from "
             ~ spec.relation ~ " where " ~ since ~ ") group by " ~ groups ~ ", _ct_position" %}
         {% set rows = run_query(
-            "select " ~ texts | join(', ') ~ ", _ct_copies, _ct_unplaced, _ct_number from (select " ~ groups ~ ", max(_ct_position) as _ct_last,"
+            "select " ~ texts | join(', ') ~ ", _ct_copies, _ct_unplaced, _ct_number"
+            ~ (", _ct_placed, _ct_landed, _ct_all" if counts_all)
+            ~ " from (select " ~ groups ~ ", max(_ct_position) as _ct_last,"
             ~ " max(case when _ct_position is not null then _ct_copies end) as _ct_copies, count_if(_ct_position is null) as _ct_unplaced,"
-            ~ " count(_ct_position) as _ct_number from ("
+            ~ " count(_ct_position) as _ct_number"
+            ~ (", sum(case when _ct_position is not null then _ct_copies else 0 end) as _ct_placed, sum(_ct_copies) as _ct_landed" if counts_all)
+            ~ " from ("
             ~ landed ~ ") group by " ~ groups ~ ")"
+            ~ (" right join (select count(*) as _ct_all from " ~ spec.relation ~ ") on true" if counts_all)
         ).rows %}
-        {% for row in rows %}
+        {% if counts_all %}
+            {% do counted.update({'all': rows[0]['_ct_all'] | int}) %}
+        {% endif %}
+        {% for row in rows if row['_ct_unplaced'] is not none %}
             {% if row['_ct_unplaced'] | int > 0 %}
                 {% do unplaced.append(row) %}
+            {% endif %}
+            {% if counts_all %}
+                {% do counted.update({'placed': counted.placed + row['_ct_placed'] | int, 'landed': counted.landed + row['_ct_landed'] | int}) %}
             {% endif %}
             {% if row['_ct_copies'] is not none %}
                 {% do numbers.append(row['_ct_number'] | int) %}
@@ -207,7 +249,11 @@
     {% for name in positions | sort(case_sensitive=true) %}
         {% do sorted.append(positions[name]) %}
     {% endfor %}
-    {% do return({'edge': sorted, 'unplaced': unplaced | length > 0, 'rows': numbers | sum}) %}
+    {% set landed = {'edge': sorted, 'unplaced': unplaced | length > 0, 'rows': numbers | sum} %}
+    {% if counted.all is not none %}
+        {% do landed.update({'rows_below': counted.all - counted.landed, 'rows_until': counted.all - counted.landed + counted.placed}) %}
+    {% endif %}
+    {% do return(landed) %}
 {% endmacro %}
 
 

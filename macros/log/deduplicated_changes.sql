@@ -30,6 +30,9 @@
             'settled_before': bound.settled_before,
             'snapshot': bound.snapshot,
             'landed_rows': bound.landed_rows,
+            'counts_all': bound.counts_all,
+            'rows_below': bound.rows_below,
+            'rows_until': bound.rows_until,
             'rereads': change_tables.rereads_kept_rows(spec, mark, bound.is_late),
         } -%}
         {#- then every raw row is taken: it says how far the raw table has settled, and counts in what the run says of itself -#}

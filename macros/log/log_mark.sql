@@ -4,7 +4,7 @@
     has settled of the raw table by which arrival and what had landed there (see `_landed_edge`), and the last run after which
     states must be built anew, because a change was withdrawn, or a key before was overruled, and with it the move. Then
     what was declared, and the form of the log (see `spec_in_form`). `settled_rows` is how many raw rows have settled (see
-    `with_settled_rows`), and `held_changes` how many changes the log holds; a rescan counts anew. `extends` is the batch before the last one, where all that the
+    `with_settled_rows`), `rows_below` how many had landed below it, re-landed and late ones among them (see `rows_below`), and `held_changes` how many changes the log holds; a rescan counts anew. `extends` is the batch before the last one, where all that the
     last one took in comes after all that was there: a state of that batch has no late events, unless rows move. `changes` is how many
     changes it has taken in or revised, and `marks_rows` whether the table has deletion vectors since (see `mark_rows_of_large_table`).
 -#}
@@ -54,6 +54,8 @@
         'settled_rows': settled_at.rows,
         'lookback': spec.lookback,
         'edge': settled_at.edge,
+        'counts_all': run.counts_all,
+        'rows_below': change_tables.rows_below(run, settled_at.arrival),
         'key': spec.key,
         'order': change_tables.settings_of_order(spec),
         'columns': change_tables.column_types(spec),

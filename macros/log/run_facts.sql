@@ -65,6 +65,7 @@
     runs. That of the run before is among them: it may have died before it came there.
 -#}
 {% macro say_facts(spec, run, mark, facts) %}
+    {% set passed_over = change_tables.rows_passed_over(spec, run) %}
     {% set runs = [] %}
     {% for known in [run.mark_before, mark if facts else none] if known and known.facts %}
         {% do runs.append(change_tables._row_of_run(spec, known)) %}
@@ -75,8 +76,11 @@
             {% do said.append(number ~ ' ' ~ what) %}
         {% endfor %}
     {% endif %}
+    {% if passed_over %}
+        {% do said.append(passed_over ~ ' passed over') %}
+    {% endif %}
     {{ store_raw_result(
-        'main', message=('OK ' ~ said | join(', ')) if facts else 'nothing new', rows_affected=facts.new + facts.revised if facts else 0,
+        'main', message=('OK ' if facts else 'nothing new, ' if said else 'nothing new') ~ said | join(', '), rows_affected=facts.new + facts.revised if facts else 0,
         code=tojson({'change_table_runs': runs, 'is_new': facts is not none})
     ) }}
 {% endmacro %}

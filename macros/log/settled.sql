@@ -68,6 +68,40 @@
 {% endmacro %}
 
 
+{#-
+    How many raw rows had landed up to where the raw table has settled, when the run looked: rows at the settled arrival itself are not
+    among them. The next run takes that from what it finds there: the rest has landed since, and no run reads it. None where the run
+    did not count, or where rows that wait hold the settled arrival back between what was and the edge.
+-#}
+{% macro rows_below(run, settled) %}
+    {% set edge = run.edge if run.arrival and run.arrival.kind == 'positions' else (run.edge or {}).arrival %}
+    {% if settled == edge %}
+        {% do return(run.rows_until) %}
+    {% endif %}
+    {% do return(run.rows_below if run.run == 'since' and settled == run.settled_before else none) %}
+{% endmacro %}
+
+
+{#-
+    How many raw rows have landed since the run before where no run reads them, and says so. Where rows were purged meanwhile, so many
+    fewer are found.
+-#}
+{% macro rows_passed_over(spec, run) %}
+    {% set before = (run.mark_before or {}).rows_below %}
+    {% if run.run not in ['since', 'nothing new'] or before is none or run.rows_below is none or run.rows_below <= before %}
+        {% do return(0) %}
+    {% endif %}
+    {% set number = run.rows_below - before %}
+    {% do log(
+        "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': " ~ number ~ " rows have landed in " ~ spec.relation
+        ~ " where it was read for good, up to " ~ change_tables.shown_arrival(run.mark_before) ~ ", and were not read. Rows that landed"
+        ~ " again do no harm; for others build with --vars '{change_tables_rescan: true}', and have rows land in the order of their arrival",
+        info=true
+    ) %}
+    {% do return(number) %}
+{% endmacro %}
+
+
 {#- SQL that counts what has settled: raw rows, or positions. With `record`, another record at a position counts as well. -#}
 {% macro count_settled(arrival, condition, record=none) %}
     {% if arrival and arrival.kind == 'positions' %}

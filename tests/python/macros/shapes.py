@@ -34,7 +34,7 @@ def _seq(number: int) -> str:
 
 
 def _places(*places: tuple[str, ...]) -> Rows:
-    told = {"_ct_copies": 1, "_ct_unplaced": 0, "_ct_number": 4}
+    told = {"_ct_copies": 1, "_ct_unplaced": 0, "_ct_number": 4, "_ct_placed": 4, "_ct_landed": 4, "_ct_all": 9}
     return [{f"place_{number}": text for number, text in enumerate(place)} | told for place in places]
 
 
@@ -42,8 +42,8 @@ def _looked(**found: int) -> Rows:
     return [found]
 
 
-_TOPIC = r"cast\(topic as string\).* _ct_copies, _ct_unplaced, _ct_number from"
-_TRAIL = r"cast\(trail_name as string\).* _ct_copies, _ct_unplaced, _ct_number from"
+_TOPIC = r"cast\(topic as string\).* _ct_copies, _ct_unplaced, _ct_number"
+_TRAIL = r"cast\(trail_name as string\).* _ct_copies, _ct_unplaced, _ct_number"
 
 
 def _verdicts(kept_rows: int = 0) -> str:
@@ -54,12 +54,15 @@ def _verdicts(kept_rows: int = 0) -> str:
 
 
 ANSWERS: Answers = {
+    # the raw tables are Delta's
+    r"^show tblproperties \S+ \('delta.minReaderVersion'\)$": [{"key": "delta.minReaderVersion", "value": "1"}],
     # what has landed: arrivals, and positions in a topic or a trail
     r"^select cast\(.*max\(.* as string\) from \S+ where \S.* is not null$": [{"arrival": "500"}],
     "as edge_rows": [
         {
             "edge": "600", "edge_rows": "2:3:4", "settled_rows": "1:2:3",
             "lowest_seq": _seq(5), "lowest_seq_above": _seq(5), "unplaced": 0, "landed_rows": 3,
+            "all_rows": 9,
         }
     ],
     _TOPIC: _places(("orders", "0", "41"), ("orders", "1", "7")),

@@ -1,4 +1,4 @@
--- change_tables run: {"run": "first", "mark_before": null, "marks": 0, "edge": {"arrival": "600", "rows": "2:3:4"}, "until": null, "skips_settled": false, "is_late": false, "arrival": {"name": "landed at", "kind": "timestamp", "type": "timestamp"}, "settled_before": null, "snapshot": true, "landed_rows": null, "rereads": false}
+-- change_tables run: {"run": "first", "mark_before": null, "marks": 0, "edge": {"arrival": "600", "rows": "2:3:4"}, "until": null, "skips_settled": false, "is_late": false, "arrival": {"name": "landed at", "kind": "timestamp", "type": "timestamp"}, "settled_before": null, "snapshot": true, "landed_rows": null, "counts_all": true, "rows_below": 6, "rows_until": 7, "rereads": false}
 with landed as (
 
     select
@@ -80,6 +80,19 @@ judged as (
 
 ),
 
+-- only rows that are no change of their own keep what has landed: the others do not carry it through what follows
+narrowed as (
+
+    select
+        * except (_ct_landed_row),
+        case
+            when _ct_rejection is not null or _ct_operation_code = 'B'
+                then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
+        end as _raw_row
+    from judged
+
+),
+
 -- each row with the keys of the before images and updates of its change_seq; two keys of either kind are a mistake of the feed
 paired as (
 
@@ -91,7 +104,7 @@ paired as (
         max(case when _ct_operation_code = 'U' and _ct_rejection is null then struct(`order`, `it's`) end) over same_sequence as _ct_highest_update_key,
         bool_or(_ct_operation_code = 'U' and _ct_rejection is null) over same_sequence as _ct_has_update,
         bool_or(_ct_operation_code = 'U') over same_sequence as _ct_has_landed_update
-    from judged
+    from narrowed
     window same_sequence as (partition by _change_seq)
 
 ),
@@ -145,10 +158,7 @@ staged_rows as (
             when not struct(`order`, `it's`) <=> _ct_lowest_before_key then _ct_lowest_before_key
         end as _key_before,
         _raw_id,
-        case
-            when _ct_rejection is not null or _ct_operation_code = 'B'
-                then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
-        end as _raw_row,
+        _raw_row,
         case
             when _ct_rejection is not null then 'rejected'
             when _ct_operation_code <> 'B' then 'accepted'

@@ -1,4 +1,4 @@
--- change_tables run: {"run": "since", "mark_before": {"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": "600", "settled_rows": 7, "lookback": 0, "edge": "2:3:4", "key": ["order", "it's"], "order": {}, "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260130T120000000000_00000001", "kind": "first", "raw_rows": 9, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}, "marks": 1, "edge": {"arrival": "600", "rows": "2:3:4"}, "until": null, "skips_settled": false, "is_late": true, "arrival": {"name": "landed at", "kind": "timestamp", "type": "timestamp"}, "settled_before": "600", "snapshot": false, "landed_rows": 3, "rereads": false}
+-- change_tables run: {"run": "since", "mark_before": {"layout": 2, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": "600", "settled_rows": 7, "lookback": 0, "edge": "2:3:4", "counts_all": true, "rows_below": 7, "key": ["order", "it's"], "order": {}, "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260130T120000000000_00000001", "kind": "first", "raw_rows": 9, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}, "marks": 1, "edge": {"arrival": "600", "rows": "2:3:4"}, "until": null, "skips_settled": false, "is_late": true, "arrival": {"name": "landed at", "kind": "timestamp", "type": "timestamp"}, "settled_before": "600", "snapshot": false, "landed_rows": 3, "counts_all": true, "rows_below": 6, "rows_until": 7, "rereads": false}
 with landed_since as (
 
     select
@@ -108,6 +108,19 @@ judged as (
 
 ),
 
+-- only rows that are no change of their own keep what has landed: the others do not carry it through what follows
+narrowed as (
+
+    select
+        * except (_ct_landed_row),
+        case
+            when _ct_rejection is not null or _ct_operation_code = 'B'
+                then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
+        end as _raw_row
+    from judged
+
+),
+
 -- each row with the keys of the before images and updates of its change_seq; two keys of either kind are a mistake of the feed
 paired as (
 
@@ -119,7 +132,7 @@ paired as (
         max(case when _ct_operation_code = 'U' and _ct_rejection is null then struct(`order`, `it's`) end) over same_sequence as _ct_highest_update_key,
         bool_or(_ct_operation_code = 'U' and _ct_rejection is null) over same_sequence as _ct_has_update,
         bool_or(_ct_operation_code = 'U') over same_sequence as _ct_has_landed_update
-    from judged
+    from narrowed
     window same_sequence as (partition by _change_seq)
 
 ),
@@ -173,10 +186,7 @@ staged_rows as (
             when not struct(`order`, `it's`) <=> _ct_lowest_before_key then _ct_lowest_before_key
         end as _key_before,
         _raw_id,
-        case
-            when _ct_rejection is not null or _ct_operation_code = 'B'
-                then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
-        end as _raw_row,
+        _raw_row,
         case
             when _ct_rejection is not null then 'rejected'
             when _ct_operation_code <> 'B' then 'accepted'
