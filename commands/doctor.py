@@ -169,7 +169,7 @@ def _connection(target: Target) -> tuple[Any, Finding]:
 
 WITHOUT_FUNCTIONS = (
     "none of this package: enough for Qlik change tables, Qlik Kafka messages in JSON, GoldenGate trails and OpenEdge"
-    " CDC without extents, not for rows of partial images that move to another key; docs/other_servers.md says more"
+    " CDC without extents, not for rows of partial images that move to another key; docs/servers.md says more"
 )
 """What a server is good for that others run."""
 
@@ -246,7 +246,7 @@ CHECKS_OF_SERVER: Mapping[str, Callable[[Any, Target], Found]] = {
 }
 REMEDIES: Mapping[str, str] = {
     "version": "look into the log of the server",
-    "functions": f"use the server of this package, `{_SERVER}`, or register the functions: docs/thrift_server.md",
+    "functions": f"use the server of this package, `{_SERVER}`, or register the functions: docs/servers.md",
     "session": "set it where the server starts, or in dbt's profile: docs/operations.md, The session",
     "metastore": "look into the log of the server: its metastore does not answer",
     "write access": "name a schema by --schema that you may write in, or let the server write to its warehouse",

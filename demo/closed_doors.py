@@ -159,7 +159,7 @@ def _open_doors(server: LocalServer, password: str) -> Iterator[str]:
 
 
 def _run(server: LocalServer, password: str, *command: str) -> list[str]:
-    """Runs a command as a user of the server, in the way that docs/security.md has; what it says if it fails."""
+    """Runs a command as a user of the server, in the way that docs/servers.md has; what it says if it fails."""
     variables = {
         **server.environment(),
         "CHANGE_TABLES_TARGET": "remote",

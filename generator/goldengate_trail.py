@@ -76,7 +76,7 @@ class Piece:
 
 
 def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
-    """The tables of which a record with an image has landed; see docs/generator_readers.md.
+    """The tables of which a record with an image has landed; see docs/generator.md.
 
     It sends one query over all raw tables.
     """

@@ -98,7 +98,7 @@ class _Logged:
 
 
 def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
-    """The tables of which an event has landed; see docs/generator_readers.md.
+    """The tables of which an event has landed; see docs/generator.md.
 
     It sends one query over all event logs.
     """

@@ -94,7 +94,7 @@ class _Number:
 def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
     """The change tables whose number is known, and the tables that have tracking rows alone.
 
-    See docs/generator_readers.md. It sends a query for the sample over all change tables, and one that compares it with
+    See docs/generator.md. It sends a query for the sample over all change tables, and one that compares it with
     the tracking tables.
     """
     size, troubles = sample_size(options, _SAMPLE)

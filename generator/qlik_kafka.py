@@ -105,7 +105,7 @@ def spark_type(qlik_type: str, precision: int = 0, scale: int = 0) -> tuple[str,
 
 
 def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
-    """The tables of which both a metadata message and a data message have landed; see docs/generator_readers.md.
+    """The tables of which both a metadata message and a data message have landed; see docs/generator.md.
 
     It sends a query for the metadata messages and one for the sample, each over all raw tables.
     """

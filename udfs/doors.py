@@ -108,7 +108,7 @@ def doors_of(settings: Mapping[str, str], environment: Mapping[str, str], *, all
     why = f"{host} can be reached from other machines" + (f", as always with {_MODE}=http" if mode == "http" else "")
     if not asks and not allow_anonymous:
         raise DoorsError(
-            f"{why}, and the server would ask nobody for a password: set {AUTHENTICATION} (docs/security.md), listen on"
+            f"{why}, and the server would ask nobody for a password: set {AUTHENTICATION} (docs/servers.md), listen on"
             " 127.0.0.1, or say --allow-anonymous"
         )
     warnings = []
@@ -116,7 +116,7 @@ def doors_of(settings: Mapping[str, str], environment: Mapping[str, str], *, all
         warnings.append(f"{why}, and whoever reaches the server reads and writes everything")
     if settings.get(_TLS, "").lower() != "true":
         what = "passwords and rows" if asks else "rows"
-        warnings.append(f"{why}, and {what} cross the network in plain text: set {_TLS} (docs/security.md)")
+        warnings.append(f"{why}, and {what} cross the network in plain text: set {_TLS} (docs/servers.md)")
     return Doors(doors.host, doors.port, tuple(warnings))
 
 

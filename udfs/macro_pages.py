@@ -269,11 +269,11 @@ def macros_page() -> str:
         if given != _names(signatures[entry["name"]]):
             raise ValueError(f"macros/_macros.yml: `{name}` must have the arguments ({signatures[entry['name']]})")
         listed = [argument for argument in entry["arguments"] if not (is_test and argument["name"] == "model")]
-        rows = [(f"`{each['name']}`", f"`{each['type']}`", _line(each["description"])) for each in listed]
+        arguments = "\n".join(f"- `{each['name']}` (`{each['type']}`): {_line(each['description'])}" for each in listed)
         see = entry.get("config", {}).get("meta", {}).get("see")
         text = _line(entry["description"]) + (f" See {see}." if see else "")
         head = f"### {name}" if is_test else f"### {name}\n\n`{name}({signatures[name]})`"
-        parts[is_test] += [head, text, *([_table(("argument", "type", "what it is"), rows)] if rows else [])]
+        parts[is_test] += [head, text, *([arguments] if arguments else [])]
     missing = {test.stem for test in REPOSITORY.glob("tests/generic/*.sql")} - {
         entry["name"].removeprefix("test_") for entry in entries
     }

@@ -25,7 +25,7 @@
     {% endif %}
     {% do return([
         "change_tables: the server does not have the SQL function " ~ lacks | join('; nor ')
-        ~ ": run these models on the server that `change-tables server` starts, or leave them out with --exclude; see docs/other_servers.md"
+        ~ ": run these models on the server that `change-tables server` starts, or leave them out with --exclude; see docs/servers.md"
     ]) %}
 {% endmacro %}
 
@@ -102,7 +102,7 @@
         {% do exceptions.raise_compiler_error(
             "change_tables: model '" ~ model.name ~ "': rows of '" ~ spec.source_name ~ "." ~ spec.table_name
             ~ "' have moved to other keys, and the server does not have the SQL functions that follow rows of partial images: "
-            ~ missing | join(', ') ~ ". Nothing was taken in: run the model on the server that `change-tables server` starts; see docs/other_servers.md"
+            ~ missing | join(', ') ~ ". Nothing was taken in: run the model on the server that `change-tables server` starts; see docs/servers.md"
         ) %}
     {% endif %}
 {% endmacro %}

@@ -94,7 +94,7 @@ def test_a_model_that_calls_a_function_is_refused_where_the_server_lacks_it(
     line = next(line for line in said.splitlines() if "change_tables: " in line)
     assert line.strip().endswith(
         "run these models on the server that `change-tables server` starts, or leave them out with --exclude;"
-        " see docs/other_servers.md"
+        " see docs/servers.md"
     )
     assert [re.match(r"\w+( functions)?", sql)[0] for sql in sent] == ["set", "show functions"]  # type: ignore[index]  # all match
 

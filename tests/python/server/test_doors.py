@@ -74,7 +74,7 @@ def test_to_allow_the_anonymous_is_possible_with_a_warning() -> None:
     assert host == "0.0.0.0"
     assert [warning.split(",")[1] for warning in warnings] == [
         " and whoever reaches the server reads and writes everything",
-        " and rows cross the network in plain text: set spark.hadoop.hive.server2.use.SSL (docs/security.md)",
+        " and rows cross the network in plain text: set spark.hadoop.hive.server2.use.SSL (docs/servers.md)",
     ]
 
 
@@ -143,7 +143,7 @@ def test_the_command_refuses_in_one_line_that_says_what_to_do(
         (line,) = capsys.readouterr().err.splitlines()
         assert line.startswith("change_tables: ")
         assert line.endswith(
-            "ask nobody for a password: set spark.hadoop.hive.server2.authentication (docs/security.md), listen on"
+            "ask nobody for a password: set spark.hadoop.hive.server2.authentication (docs/servers.md), listen on"
             " 127.0.0.1, or say --allow-anonymous"
         )
     assert not (tmp_path / "none").exists()
