@@ -432,7 +432,11 @@ records as (
         _ct_row,
         coalesce(_ct_own_row_before, _ct_other_half['image']) as _ct_row_before,
         _ct_position,
-        if(_ct_counts, concat(trail_name, '/', lpad(cast(_ct_first_piece['trail_seqno'] as string), 10, '0'), '/', lpad(cast(_ct_first_piece['trail_rba'] as string), 19, '0')), _ct_position) as _ct_first_position,
+        -- two transactions can have records at one position: the copy that does not count has no first piece in its own
+        coalesce(
+            if(_ct_counts, concat(trail_name, '/', lpad(cast(_ct_first_piece['trail_seqno'] as string), 10, '0'), '/', lpad(cast(_ct_first_piece['trail_rba'] as string), 19, '0')), null),
+            _ct_position
+        ) as _ct_first_position,
         _transaction_id,
         io_type as _ct_io_type,
         trans_ind as _ct_trans_ind,
