@@ -100,7 +100,11 @@
     and kept in the mark. Not where the rows of other tables count as well.
 -#}
 {% macro _tells_its_rows(spec, arrival, mark) %}
-    {% if not arrival or arrival.reads or spec.lookback != 0 or not change_tables.landed_columns(spec, spec.relation, [], '') %}
+    {% if not arrival or arrival.reads or spec.lookback != 0 %}
+        {% do return(none) %}
+    {% endif %}
+    {% set columns = arrival.get('columns', []) %}
+    {% if not change_tables.landed_columns(spec, spec.relation, arrival.get('group', []) + columns, '', numbers=columns) %}
         {% do return(none) %}
     {% elif mark and mark.counts_all is boolean %}
         {% do return(mark.counts_all) %}
