@@ -1,5 +1,7 @@
 """Runs against real systems, as tests: all of them, some, or those whose code has changed since they last passed.
 
+A run that passes is written down in `real_runs.json`, with a digest of its code; others run where they are asked for.
+
 python -m demo.real_runs
 python -m demo.real_runs kafka report
 python -m demo.real_runs --changed
@@ -76,15 +78,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run them one by one; 1 if one fails."""
     parser = argparse.ArgumentParser(prog="python -m demo.real_runs", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("runs", nargs="*", metavar="RUN", help=f"of {', '.join(REAL_RUNS)}; all, if none is given")
-    parser.add_argument("--changed", action="store_true", help="leave out runs that have passed with the code of now")
+    parser.add_argument("--changed", action="store_true", help="only those that have passed, with other code")
     given = parser.parse_args(arguments)
     if unknown := set(given.runs) - set(REAL_RUNS):
         parser.error(f"no such run: {', '.join(sorted(unknown))}")
     failed = []
     for run in given.runs or REAL_RUNS:
         digest = digest_of(run)
-        if given.changed and passed().get(run) == digest:
-            print(f"real run {run}: its code has not changed since it passed", flush=True)
+        if given.changed and passed().get(run, digest) == digest:
+            state = "its code has not changed since it passed" if run in passed() else "not written down as passed yet"
+            print(f"real run {run}: {state}", flush=True)
             continue
         code = subprocess.run([sys.executable, "-m", f"demo.{run}"], check=False).returncode
         if code == 0:

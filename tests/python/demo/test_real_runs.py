@@ -68,11 +68,12 @@ def test_every_run_has_a_module_and_none_is_unknown() -> None:
         real_runs.main(["no_such_run"])
 
 
-@pytest.mark.parametrize(("code", "passes"), [(0, True), (1, False), (3, False)])
-def test_a_run_that_passed_is_left_out_until_its_code_changes(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str], code: int, passes: bool
+@pytest.mark.parametrize(("code", "held"), [(0, "now"), (1, "before"), (3, "before")])
+def test_a_run_whose_code_has_changed_is_run_until_it_passes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str], code: int, held: str
 ) -> None:
     monkeypatch.setattr(real_runs, "PASSED", tmp_path / "passed.json")
+    (tmp_path / "passed.json").write_text('{"report": "before"}')
     started: list[list[str]] = []
 
     def run(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
@@ -80,9 +81,20 @@ def test_a_run_that_passed_is_left_out_until_its_code_changes(
         return subprocess.CompletedProcess(command, code)
 
     monkeypatch.setattr(subprocess, "run", run)
-    assert real_runs.main(["report", "--changed"]) == (code == 1)
-    assert real_runs.main(["report", "--changed"]) == (code == 1)
-    assert len(started) == (1 if passes else 2)
-    held = json.loads((tmp_path / "passed.json").read_text()) if passes else {}
-    assert held == ({"report": real_runs.digest_of("report")} if passes else {})
-    assert ("has not changed" in capfd.readouterr().out) == passes
+    for _ in range(2):
+        assert real_runs.main(["report", "kafka", "--changed"]) == (code == 1)
+    assert [command[-1] for command in started] == ["demo.report"] * (1 if code == 0 else 2)
+    digest = {"now": real_runs.digest_of("report"), "before": "before"}[held]
+    assert json.loads((tmp_path / "passed.json").read_text()) == {"report": digest}
+    said = capfd.readouterr().out
+    assert said.count("not changed since it passed") == (1 if code == 0 else 0)
+    assert said.count("not written down as passed") == 2
+
+
+def test_a_run_that_is_asked_for_is_written_down_where_it_passes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(real_runs, "PASSED", tmp_path / "passed.json")
+    monkeypatch.setattr(subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, 0))
+    assert real_runs.main(["report"]) == 0
+    assert real_runs.passed() == {"report": real_runs.digest_of("report")}
