@@ -67,7 +67,7 @@ moments as (
 """
 SPEC = {"format": "qlik_change_tables", "key": KEY, "headers": list(HEADERS), "mask_type": "string"}
 MODELS = ("stg", "dedup", "current", "history")
-SEVERAL_TASKS = {f"spark.sql.{name}": "3" for name in ("shuffle.partitions", "files.minPartitionNum")}
+SEVERAL_TASKS = {f"spark.sql.{name}": "2" for name in ("shuffle.partitions", "files.minPartitionNum")}
 """So that an order which is not total shows: the server of tests has one task a stage."""
 
 
