@@ -47,11 +47,7 @@ SHORT_LIVED = {
 }
 """Settings of a server that lives for minutes and reads little data: to compile would cost more than it saves."""
 
-LITTLE_DATA = SHORT_LIVED | {
-    _JAVA_OPTIONS: SHORT_LIVED[_JAVA_OPTIONS].replace(_ONE_COMPILER, ""),
-    # which files a scan can leave out is a query over Delta's log: it takes longer than to read them all
-    "spark.databricks.delta.stats.skipping": "false",
-}
+LITTLE_DATA = SHORT_LIVED | {_JAVA_OPTIONS: SHORT_LIVED[_JAVA_OPTIONS].replace(_ONE_COMPILER, "")}
 """The same for one that lives longer: after some five minutes Java's second compiler has saved what it costs."""
 
 
