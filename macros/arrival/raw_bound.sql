@@ -41,7 +41,7 @@
     {% set settled_before = mark.settled if mark and mark.arrival == change_tables.arrival_in_mark(arrival) else none %}
     {% set settled = none if rescan else settled_before %}
     {% set landed = {} %}
-    {% set counts_all = change_tables._tells_its_rows(spec, arrival, mark) %}
+    {% set counts_all = change_tables._tells_its_rows(spec, arrival, none if var('change_tables_rescan', false) else mark) %}
     {% if is_positions %}
         {% set landed = change_tables._landed_positions(spec, arrival, settled, counts_all) %}
     {% elif arrival and spec.lookback == 0 %}
@@ -96,8 +96,8 @@
 
 {#-
     Whether it costs no scan to count all rows of the raw table, and what is below the edge is not read again: then a run can say how
-    many rows have landed there since the run before. Delta answers `count(*)` from its log. Whether the table is one is asked once,
-    and kept in the mark. Not where the rows of other tables count as well.
+    many rows have landed there since the run before. Delta answers `count(*)` from its log. Whether the table is one is asked by
+    the first run and by a rescan, and kept in the mark. Not where the rows of other tables count as well.
 -#}
 {% macro _tells_its_rows(spec, arrival, mark) %}
     {% if not arrival or arrival.reads or spec.lookback != 0 %}
@@ -120,7 +120,7 @@
     edge              {arrival, rows} of the highest arrival; none where no row has an arrival
     settled_rows      `rows` of the arrival `settled`. Where it is that of the mark (`edge`), no other rows have landed there since
                       these were read, and they need not be read again
-    unplaced          whether there are rows without an arrival, which are read every time
+    unplaced          how many rows have no arrival, and are read every time
     rows              how many of the rows have an arrival
     rows_below, rows_until   see `raw_bound`
     lowest_seq        the lowest sequence of all these rows; none where no row has one
@@ -156,7 +156,7 @@
     {% set sequence = sequence_of_format(spec) if sequence_of_format else 'cast(null as string)' %}
     {% set row = run_query(
         "select " ~ change_tables.arrival_as_text("max(_ct_arrival)", arrival) ~ " as edge, max_by(_ct_rows, _ct_arrival) as edge_rows,"
-        ~ " count_if(_ct_arrival is null) as unplaced, sum(case when _ct_arrival is not null then _ct_number end) as landed_rows,"
+        ~ " sum(case when _ct_arrival is null then _ct_number end) as unplaced, sum(case when _ct_arrival is not null then _ct_number end) as landed_rows,"
         ~ " max(case when _ct_is_settled then _ct_rows end) as settled_rows, min(_ct_lowest_seq) as lowest_seq,"
         ~ " min(case when not coalesce(_ct_is_settled, false) then _ct_lowest_seq end) as lowest_seq_above"
         ~ (", max(case when length(_ct_arrival) <> " ~ from | length ~ " and _ct_arrival rlike '^[0-9]+$' then _ct_arrival end) as of_other_length" if is_number)
@@ -176,11 +176,11 @@
     {% set landed = {
         'edge': none if row['edge'] is none else {'arrival': row['edge'], 'rows': row['edge_rows']},
         'settled_rows': row['settled_rows'],
-        'unplaced': row['unplaced'] | int > 0,
+        'unplaced': row['unplaced'] | int(0),
         'rows': row['landed_rows'] | int(0),
     } %}
     {% if counts_all and row['edge'] is not none %}
-        {% set placed = row['all_rows'] | int - row['unplaced'] | int %}
+        {% set placed = row['all_rows'] | int - landed.unplaced %}
         {% do landed.update({'rows_below': placed - landed.rows, 'rows_until': placed - row['edge_rows'].split(':')[0] | int}) %}
     {% endif %}
     {% if sequence_of_format %}

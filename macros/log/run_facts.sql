@@ -50,13 +50,16 @@
 
 
 {#-
-    Whether a mark says no more than the one before. What the run did does not count. Nor, without an arrival, does another number of
-    raw rows, but for a rescan: to purge raw, or to land a row again, is no news.
+    Whether a mark says no more than the one before. What the run did does not count, nor how many rows are below what has settled. Nor,
+    without an arrival, does another number of raw rows, but for a rescan: to purge raw, or to land a row again, is no news.
 -#}
 {% macro has_same_news(run, mark) %}
     {% set before = run.mark_before %}
     {% set counts = run.arrival or var('change_tables_rescan', false) %}
-    {% do return(dict(mark, facts=before.facts, settled_rows=mark.settled_rows if counts else before.settled_rows) == before) %}
+    {% do return(dict(
+        mark, facts=before.facts, settled_rows=mark.settled_rows if counts else before.settled_rows,
+        rows_below=before.get('rows_below'), counts_all=before.get('counts_all')
+    ) == before) %}
 {% endmacro %}
 
 

@@ -83,19 +83,19 @@
 
 
 {#-
-    How many raw rows have landed since the run before where no run reads them, and says so. Where rows were purged meanwhile, so many
-    fewer are found.
+    How many raw rows have landed since the last run that wrote where no run reads them, and says so. Where rows were purged meanwhile,
+    so many fewer are found.
 -#}
 {% macro rows_passed_over(spec, run) %}
-    {% set before = (run.mark_before or {}).rows_below %}
+    {% set before = (run.mark_before or {}).get('rows_below') %}
     {% if run.run not in ['since', 'nothing new'] or before is none or run.rows_below is none or run.rows_below <= before %}
         {% do return(0) %}
     {% endif %}
     {% set number = run.rows_below - before %}
     {% do log(
-        "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': " ~ number ~ " rows have landed in " ~ spec.relation
-        ~ " where it was read for good, up to " ~ change_tables.shown_arrival(run.mark_before) ~ ", and were not read. Rows that landed"
-        ~ " again do no harm; for others build with --vars '{change_tables_rescan: true}', and have rows land in the order of their arrival",
+        "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': " ~ number ~ " rows, of this table or of others that share it, have landed in "
+        ~ spec.relation ~ " where it was read for good, up to " ~ change_tables.shown_arrival(run.mark_before) ~ ", since the last run that wrote. No run reads"
+        ~ " them. Rows that landed again do no harm; for others build with --vars '{change_tables_rescan: true}', and have rows land in the order of their arrival",
         info=true
     ) %}
     {% do return(number) %}

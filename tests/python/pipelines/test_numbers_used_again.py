@@ -15,7 +15,7 @@ from .idm_cases import DELETE as DELETE_ROW
 from .idm_cases import INSERT_FIELD, event
 from .landing import Raw
 from .openedge_cases import AFTER, CREATE, Feed
-from .trail_cases import INSERT, ONLY, UPDATE, Trail
+from .trail_cases import FIRST, INSERT, LAST, ONLY, UPDATE, Trail
 
 SCHEMA = "numbers_used_again"
 COLUMNS = {"id": "bigint", "name": "string"}
@@ -230,3 +230,17 @@ def test_a_build_anew_without_the_old_rows_has_the_new_ones(lake: Lake) -> None:
     lake.run("--full-refresh", "--vars", "{change_tables_allow_loss: true}", entries=entries)
     current = lake.current()
     assert [current[name] for name in entries] == [{(2, "x"), (3, "x")}, {(3, "c")}]
+
+
+@pytest.mark.parametrize(("name", "other"), [("p", "q"), ("q", "p")], ids=["kept_first", "kept_last"])
+def test_two_transactions_with_records_at_one_position_stop_the_run(lake: Lake, name: str, other: str) -> None:
+    entry = "trail" if name < other else "names"
+    before = lake.logged()[entry]
+    trail = Trail("zz")
+    tokens = [{"LOGCSN": csn, "TRANID": f"{csn}.1"} for csn in ("9001", "9002")]
+    first = trail.record(INSERT, FIRST, {"id": "7", "name": "first"}, tokens=tokens[0])
+    last = trail.record(INSERT, LAST, {"id": "8", "name": name})
+    alone = trail.record(INSERT, ONLY, {"id": "9", "name": other}, tokens=tokens[1])
+    lake.land(entry, [first, last, [*alone[:2], last[2], *alone[3:]]])
+    assert _refusals(lake.run(entries=[entry], must_succeed=False)) == {entry: "_csn or _transaction_id"}
+    assert lake.logged()[entry] == before

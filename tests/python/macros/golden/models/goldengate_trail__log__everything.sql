@@ -105,7 +105,7 @@ placed as (
     from headers
     window in_file as (
         partition by trail_seqno, trail_name
-        order by trail_rba, _ct_content
+        order by trail_rba, _ct_opens, _ct_content
         rows between unbounded preceding and current row
     )
 
@@ -399,9 +399,9 @@ records as (
         _ct_row,
         coalesce(_ct_own_row_before, _ct_other_half['image']) as _ct_row_before,
         _ct_position,
-        -- two transactions can have records at one position: the copy that does not count has no first piece in its own
+        -- two transactions can have records at one position: the copy that does not count can be without a run of its own
         coalesce(
-            if(_ct_counts, concat(trail_name, '/', lpad(cast(_ct_first_piece['trail_seqno'] as string), 10, '0'), '/', lpad(cast(_ct_first_piece['trail_rba'] as string), 19, '0')), null),
+            if(_ct_counts and not _ct_is_first, concat(trail_name, '/', lpad(cast(_ct_first_piece['trail_seqno'] as string), 10, '0'), '/', lpad(cast(_ct_first_piece['trail_rba'] as string), 19, '0')), null),
             _ct_position
         ) as _ct_first_position,
         _transaction_id,
