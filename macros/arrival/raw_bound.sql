@@ -8,7 +8,7 @@
                 position in it, the highest in rank first; `reads`, SQL for the only rows that the entry reads, where there are others
     edge        how far the raw table had landed before it was read: {arrival, rows}, the highest arrival and a fingerprint of
                 its rows; of positions, a list of them (see `_landed_positions`). None where nothing had landed
-    until       of positions, SQL for the rows up to the edge; else none
+    until       of positions, where all rows are read, SQL for those up to the edge; else none
     skips_settled   whether the rows at the settled arrival itself are skipped as well
     highest_seq the highest sequence of the log; none where there is no log
     is_late     whether rows that are read can have a sequence up to `highest_seq`: then rows that landed before can be of the
@@ -53,8 +53,9 @@
     {% set snapshot = mark is none or rescan or (wanted is not none and (loaded is none or wanted > loaded)) %}
     {% set skips_settled = reads_on and not is_positions and mark.edge is not none and landed.get('settled_rows') == mark.edge %}
     {% set predicate, has_landed = none, true %}
+    {% set spans = change_tables.spans_of_run((settled if reads_on else none) or [], edge, spec.lookback) if is_positions else [] %}
     {% if reads_on and is_positions %}
-        {% set predicate = change_tables.positions_since(arrival, settled or [], spec.lookback) %}
+        {% set predicate = change_tables.positions_in(arrival, spans) %}
         {% set has_landed = spec.lookback != 0 or edge != settled or landed.unplaced %}
     {% elif reads_on %}
         {% set predicate = change_tables.arrived_since(arrival, settled, spec.lookback, skips_settled) %}
@@ -70,7 +71,7 @@
         'snapshot': snapshot,
         'arrival': arrival,
         'edge': edge,
-        'until': change_tables.positions_until(arrival, edge) if is_positions else none,
+        'until': change_tables.positions_in(arrival, spans) if is_positions and not reads_on else none,
         'skips_settled': skips_settled,
         'highest_seq': highest_seq,
         'is_late': (lowest_seq is not none and lowest_seq <= highest_seq) if knows_lowest_seq else mark is not none,

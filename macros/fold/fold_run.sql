@@ -1,7 +1,7 @@
 {#-
     What a run of a model over a log has to do:
 
-    run               first (build whole), since (add what is new), nothing new
+    run               first (build whole), since (add what is new), nothing new; `empty` is made by `empty_run`
     mark_before       the mark that it adds to; none for a first run
     mark              the mark that it leaves
     history, folds    whether the model keeps versions; whether older events of a key decide its row (see `folded_steps`)

@@ -42,6 +42,8 @@ ARRIVING = {"orders": "bigint", "read_back": "bigint", "plain": None}
 """The type of the arrival of each Qlik change table."""
 
 
+PARTITIONS = 31
+"""Of another topic in the raw table: more than a bound has conditions of."""
 HELD = f"{SCHEMA}_raw.held"
 RESCAN = ("--vars", "{change_tables_rescan: true}")
 
@@ -58,11 +60,17 @@ class Feeds:
         self.project = project
         self.raw = raw
         self.topic = Topic("topic")
+        self.other_topic = [Topic("other", partition) for partition in range(PARTITIONS)]
 
     def land(self, rows: list[list[Any]], landed: int) -> None:
         """Land rows in each of the Qlik change tables."""
         for name, type_ in ARRIVING.items():
             self.raw.insert(f"{SCHEMA}_raw.{name}", [[*row, *([landed] if type_ else [])] for row in rows])
+
+    def land_elsewhere(self) -> None:
+        """Land a record of another table in each partition of the other topic."""
+        message = body("I", 1, row(9), schema="app", table="other")
+        self.raw.insert(f"{SCHEMA}_raw.records", [topic.record(message) for topic in self.other_topic])
 
     def build(self, *options: str) -> dict[str, str]:
         """Run the models; what dbt says of each."""
@@ -129,6 +137,7 @@ def feeds(consumer: Callable[[str], Consumer], raw: Raw) -> Feeds:
         f"{SCHEMA}_raw.records",
         feeds.topic.records(shop, body("I", 1, row(1), schema="app", table="shop"), other),
     )
+    feeds.land_elsewhere()
     feeds.build()
     return feeds
 
@@ -153,7 +162,7 @@ def test_a_first_run_says_what_it_read_and_made_of_it(feeds: Feeds) -> None:
         assert seconds > 0
     # the raw table has rows of another table, so its rows are not counted as the entry's; all of them have settled
     told = "raw_rows, new_changes, settled_rows, first_changed_at"
-    assert feeds.runs("shop", told)[0][:3] == (None, 1, 3)
+    assert feeds.runs("shop", told)[0][:3] == (None, 1, 3 + PARTITIONS)
     assert feeds.failing() == {}
 
 
@@ -182,6 +191,7 @@ def test_a_later_run_says_what_has_landed_by_its_verdicts(feeds: Feeds) -> None:
             body("I", "short", row(2), schema="app", table="shop"),
         ),
     )
+    feeds.land_elsewhere()
     feeds.build()
     told = "run_kind, raw_rows, accepted, merged, ignored, rejected, waiting, new_changes"
     assert feeds.runs("orders", told)[1] == ("since", 5, 2, 1, 0, 1, 1, 1)
@@ -198,7 +208,7 @@ def test_a_later_run_says_what_has_landed_by_its_verdicts(feeds: Feeds) -> None:
     assert since == started
     # of the shop's: the change, and the one that is rejected
     told = "run_kind, raw_rows, accepted, rejected, new_changes, kept_rejected, settled_rows"
-    assert feeds.runs("shop", told)[1] == ("since", 2, 1, 1, 1, 1, 6)
+    assert feeds.runs("shop", told)[1] == ("since", 2, 1, 1, 1, 1, 6 + 2 * PARTITIONS)
     assert feeds.failing() == {}
 
 
@@ -220,7 +230,8 @@ def test_rows_settle_once_what_they_wait_for_has_landed(feeds: Feeds) -> None:
 
 
 def test_a_record_that_lands_again_at_its_position_is_no_surplus(feeds: Feeds) -> None:
-    feeds.raw.query(f"insert into {SCHEMA}_raw.records select * from {SCHEMA}_raw.records where offset < 2")
+    records = f"{SCHEMA}_raw.records"
+    feeds.raw.query(f"insert into {records} select * from {records} where topic = 'topic' and offset < 2")
     told = feeds.build("--select", "dedup_feed__shop")
     assert told == {"dedup_feed__shop": "nothing new, 2 passed over"}
     assert feeds.failing() == {}
@@ -264,7 +275,7 @@ def test_a_row_that_lands_below_what_has_settled_fails_the_test_until_a_rescan(f
     for said in failing.values():
         assert "rows have landed at arrivals that were read for good" in said
     is_data = "get_json_object(cast(value as string), '$.headers') is not null"
-    feeds.raw.query(f"delete from {SCHEMA}_raw.records where offset = 0 and {is_data}")
+    feeds.raw.query(f"delete from {SCHEMA}_raw.records where topic = 'topic' and offset = 0 and {is_data}")
     told = feeds.build("--vars", "{change_tables_rescan: true}")
     assert not [said for said in told.values() if "passed over" in said]
     assert feeds.failing() == {}

@@ -242,5 +242,5 @@ def test_two_transactions_with_records_at_one_position_stop_the_run(lake: Lake, 
     last = trail.record(INSERT, LAST, {"id": "8", "name": name})
     alone = trail.record(INSERT, ONLY, {"id": "9", "name": other}, tokens=tokens[1])
     lake.land(entry, [first, last, [*alone[:2], last[2], *alone[3:]]])
-    assert _refusals(lake.run(entries=[entry], must_succeed=False)) == {entry: "_csn or _transaction_id"}
+    assert _refusals(lake.run(entries=[entry], must_succeed=False)) == {entry: "_changed_at or _csn or _transaction_id"}
     assert lake.logged()[entry] == before
