@@ -75,7 +75,7 @@
         'kept_rows': verdicts | sum(attribute='kept_rows'), 'kept': kept,
         'keeps': false, 'revises_kept': false,
         'settled': row['settled'] if reads_on else none, 'waiting': (row['waiting'] | int(0)) > 0 if reads_on else none,
-        'facts': change_tables.facts_of_run(run, row, verdicts),
+        'facts': change_tables.facts_of_run(row, verdicts),
     }) %}
 {% endmacro %}
 

@@ -13,7 +13,7 @@
     first_changed_at, last_changed_at   the same, in microseconds since 1970
     versions      of the package and of dbt
 -#}
-{% macro facts_of_run(run, row, verdicts) %}
+{% macro facts_of_run(row, verdicts) %}
     {% set facts = {'rows': {}, 'codes': {}, 'reports': {}} %}
     {% for verdict in verdicts %}
         {% set status = verdict.get('status') %}

@@ -98,7 +98,7 @@
     is, a digest of it, and of a state how many rows the run has left (see `_rows_after_merge`). The text is in parts, since metastores limit the length of a property. It is in hexadecimal digits, since
     they do not take every character, and Spark hides values that look like secrets.
 -#}
-{% macro mark_as_properties(mark, number, rows=none) %}
+{% macro mark_as_properties(mark, number, rows) %}
     {% set text = tojson(mark).encode('utf-8').hex() %}
     {% set parts = text | list | batch(3900) | map('join') | list %}
     {% set properties = {'change_tables.mark': number ~ ':' ~ parts | length ~ ':' ~ local_md5(text) ~ (':' ~ rows if rows is not none)} %}
