@@ -27,7 +27,7 @@
 {% macro raw_bound(spec, mark) %}
     {% set arrival = change_tables.arrival_column(spec) %}
     {#- what raw has in a column that was added, or in a type that is wider now, is in rows that were read before -#}
-    {% set rescan = var('change_tables_rescan', false) or change_tables.columns_have_changed(spec, mark) or change_tables.lacks_kept_rows(mark) %}
+    {% set rescan = var('change_tables_rescan', false) or change_tables.columns_have_changed(spec, mark) %}
     {% set loaded = none if mark is none else mark.snapshot_seq %}
     {% set wanted = spec.snapshot_seq if spec.snapshot else none %}
     {% if loaded is not none and wanted is not none and wanted < loaded %}

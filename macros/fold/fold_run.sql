@@ -26,12 +26,12 @@
     {% set types = change_tables.column_types(spec) %}
     {% set run = 'first' if mark_before is none else ('since' if is_new else 'nothing new') %}
     {#- a state has no more rows than its log: they are counted when that is large, and again when it is twice as large -#}
-    {% set changes = log_mark.get('changes', 0) %}
-    {% set counted = 0 if mark_before is none else mark_before.get('counted', 0) %}
+    {% set changes = log_mark.changes %}
+    {% set counted = 0 if mark_before is none else mark_before.counted %}
     {% set is_to_be_counted = mark_before is not none and changes >= [change_tables.rows_of_large_table(), 2 * counted] | max %}
     {% set exchanges = exchanges and log_mark.moves %}
     {% set folds = folds or exchanges %}
-    {% set in_time = mark_before is not none and log_mark.get('extends') == mark_before.batch and log_mark.loads == mark_before.loads %}
+    {% set in_time = mark_before is not none and log_mark.extends == mark_before.batch and log_mark.loads == mark_before.loads %}
     {#- of a transaction that goes on, a state has but the newest row of a key -#}
     {% set looks = run == 'since' and folds and (log_mark.moves or not in_time) %}
     {% do return({

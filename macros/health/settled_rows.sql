@@ -15,8 +15,8 @@ where false
     {%- set state = change_tables.log_of_data_test(log) -%}
     {%- set mark = (change_tables.read_marks([log], from_tables=true) | first).mark or {} -%}
     {%- set arrival = change_tables.arrival_column(spec) -%}
-    {%- set counted = mark.settled_rows if mark.settled_rows is defined and mark.arrival == change_tables.arrival_in_mark(arrival) else none -%}
-    {%- set condition = change_tables.has_settled(arrival, mark.settled, mark.lookback | default(0)) if arrival else 'true' -%}
+    {%- set counted = mark.settled_rows if mark and mark.arrival == change_tables.arrival_in_mark(arrival) else none -%}
+    {%- set condition = change_tables.has_settled(arrival, mark.settled, mark.lookback) if arrival else 'true' -%}
     {%- set raw = spec.relation if change_tables.has_landed(spec.relation) else '(select 1 where false)' -%}
     {%- set number = 'count_if(' ~ condition ~ ')' -%}
     {#- a record that lands again has its old position. To count positions costs more: only where there are not as many rows -#}

@@ -112,18 +112,18 @@
 
 
 {#-
-    A hash of columns of a delivery, to be compared with that of a logged change: of a column that the change was logged
+    A hash of columns of a delivery (`source`), to be compared with that of a logged change (`target`): of a column that the change was logged
     without, what the log has is taken (see `spec_in_form`).
 -#}
-{% macro hash_as_logged(spec, columns, delivered='source', logged='target') -%}
+{% macro hash_as_logged(spec, columns) -%}
     {%- set compared = [] -%}
     {%- for column in columns -%}
         {%- set name = change_tables.quoted(column.name) -%}
         {#- which columns a delivery has is said of the columns of its form -#}
         {%- set form = spec.form if column.name == '_present_columns' else spec.added.get(column.name, 0) -%}
-        {%- set value = delivered ~ '.' ~ name -%}
+        {%- set value = 'source.' ~ name -%}
         {%- do compared.append(dict(
-            column, value='if(' ~ logged ~ '._form < ' ~ form ~ ', ' ~ logged ~ '.' ~ name ~ ', ' ~ value ~ ')' if form > 0 else value
+            column, value='if(target._form < ' ~ form ~ ', target.' ~ name ~ ', ' ~ value ~ ')' if form > 0 else value
         )) -%}
     {%- endfor -%}
     {{ change_tables.hash_of(compared) }}

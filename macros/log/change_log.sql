@@ -51,9 +51,6 @@
             {%- set number_of_marks = 1 -%}
             {%- set is_written = true -%}
         {%- else -%}
-            {%- if change_tables.lacks_kept_rows(run.mark_before) -%}
-                {%- do change_tables.add_kept_columns(spec, state) -%}
-            {%- endif -%}
             {%- if change_tables.columns_have_changed(spec, run.mark_before) -%}
                 {%- do change_tables.take_cached_mark_back(view) -%}
                 {%- do change_tables.follow_spec(spec, state, nested=['_key_before']) -%}
@@ -167,7 +164,7 @@
         ) %}
     {% endif %}
     {% if holds_rows and not var('change_tables_allow_loss', false) %}
-        {#- the table of an earlier version has no kept rows, and not their columns -#}
+        {#- a full refresh replaces a table of any layout: one can be without kept rows and their columns -#}
         {% set is_kept = change_tables.is_kept('known.') %}
         {% if '_healed_at' in change_tables.types_in_relation(state) %}
             {% set is_kept = is_kept ~ " and known._healed_at is null and known._status = 'rejected'" %}

@@ -19,7 +19,7 @@
         {%- set spec = change_tables.spec_in_form(spec, mark) -%}
         {%- set bound = change_tables.raw_bound(spec, mark) -%}
         {%- set run = {
-            'run': change_tables._log_run(spec, mark, bound),
+            'run': change_tables._log_run(mark, bound),
             'mark_before': mark,
             'marks': found.number or 0,
             'edge': bound.edge,
@@ -213,7 +213,7 @@ select 1 as placeholder
     What a run of the log does: first (build whole), everything (compare all raw rows with it), since (add what has landed since
     the runs before), nothing new. Only where no raw row has landed since, and nothing else is to be written in the mark.
 -#}
-{% macro _log_run(spec, mark, bound) %}
+{% macro _log_run(mark, bound) %}
     {% if mark is none %}
         {% do return('first') %}
     {% elif bound.predicate is none %}

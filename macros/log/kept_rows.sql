@@ -19,19 +19,6 @@
 {% endmacro %}
 
 
-{#- Adds the columns of kept rows to a log that lacks them. What is to be done is seen by the table. -#}
-{% macro add_kept_columns(spec, state) %}
-    {% set held = change_tables.types_in_relation(state).keys() | map('lower') | list %}
-    {% set added = [] %}
-    {% for name, type in change_tables.columns_of_table(spec, change_tables.kept_columns()).items() if name not in held %}
-        {% do added.append(name ~ ' ' ~ type) %}
-    {% endfor %}
-    {% if added %}
-        {% do run_query('alter table ' ~ state ~ ' add columns (' ~ added | join(', ') ~ ')') %}
-    {% endif %}
-{% endmacro %}
-
-
 {#- Whether a staged row is to be kept. -#}
 {% macro is_to_be_kept(spec, bound) -%}
     {%- set keeps = change_tables.format_of(spec.format).keeps -%}
@@ -91,7 +78,7 @@ end
     it settles. A rejected one only by `lookback`, or as part of a change of which more has landed.
 -#}
 {% macro rereads_kept_rows(spec, mark, is_late) %}
-    {% set kept = mark.kept if mark and mark.kept else change_tables.nothing_kept() %}
+    {% set kept = mark.kept if mark else change_tables.nothing_kept() %}
     {% set judges_together = change_tables.format_of(spec.format).landed_sequence is not none or change_tables.withdraws_changes(spec) %}
     {% do return(kept.waiting > 0 or (kept.rejected > 0 and (spec.lookback != 0 or (is_late and judges_together)))) %}
 {% endmacro %}
@@ -99,7 +86,7 @@ end
 
 {#- What was found, with what it means for the rows that the log has kept. Asked only where there can be news. -#}
 {% macro compare_with_kept(state, new_changes, run, found) %}
-    {% set kept_before = run.mark_before.kept or change_tables.nothing_kept() %}
+    {% set kept_before = run.mark_before.kept %}
     {% set holds = kept_before.rejected + kept_before.waiting > 0 %}
     {% if found.kept_rows == 0 and not (holds and (run.run == 'everything' or run.rereads or run.snapshot)) %}
         {% do return(dict(found, kept=kept_before, keeps=false, revises_kept=false)) %}

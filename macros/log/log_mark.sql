@@ -10,38 +10,34 @@
 -#}
 {% macro log_mark(spec, run, batch, found, settled_at) %}
     {% set mark_before = run.mark_before %}
-    {% set before = mark_before or {
-        'log': batch, 'batch': '', 'floor': '', 'highest_seq': '', 'loads': [], 'moves': false, 'rebuild': '', 'snapshot_seq': none,
-        'changes': 0, 'held_changes': 0,
-    } %}
+    {% set before = mark_before or dict(change_tables.mark_of_unbuilt_log(), log=batch) %}
     {% set held = before.held_changes %}
-    {% if held is not defined or (mark_before and var('change_tables_rescan', false)) %}
+    {% if mark_before and var('change_tables_rescan', false) %}
         {% set counted = run_query('select count(*) from ' ~ change_tables.state_relation(this) ~ ' where _mark is null').rows[0][0] | int %}
         {#- a rescan puts back what is gone, and takes nothing out: that there are too many is still to be seen -#}
-        {% set held = counted if held is not defined else [held, counted] | min %}
+        {% set held = [held, counted] | min %}
     {% endif %}
-    {#- a mark of layout 0 does not say -#}
-    {% set changes = before.changes if before.changes is defined else held %}
     {% set snapshot_seq = spec.snapshot_seq if spec.snapshot else none %}
     {#- states can have changes that it had -#}
     {% set is_set_back = change_tables.is_set_back(this, mark_before) %}
     {% set writes = mark_before is none or found.changes > 0 or is_set_back or (snapshot_seq is not none and snapshot_seq != mark_before.snapshot_seq) %}
-    {% set extends = mark_before.get('extends') if mark_before else none %}
+    {% set extends = before.extends %}
     {% if mark_before and writes %}
-        {% set extends = mark_before.batch if found.lowest_seq is none or found.lowest_seq > [mark_before.highest_seq, mark_before.floor] | max(case_sensitive=true) %}
+        {% set is_in_time = found.lowest_seq is none or found.lowest_seq > [before.highest_seq, before.floor] | max(case_sensitive=true) %}
+        {% set extends = before.batch if is_in_time else none %}
     {% endif %}
-    {% set commits = before.get('commits', {}).copy() %}
-    {% for group, number in (found.commits or {}).items() %}
+    {% set commits = dict(before.commits or {}) %}
+    {% for group, number in found.commits.items() %}
         {% do commits.update({group: [commits.get(group, ''), number] | max(case_sensitive=true)}) %}
     {% endfor %}
     {% do return(dict({'commits': commits} if commits else {}, **{
         'layout': change_tables.layout(),
         'log': before.log,
         'batch': batch if writes else before.batch,
-        'extends': extends or none,
-        'changes': changes + found.changes,
+        'extends': extends,
+        'changes': before.changes + found.changes,
         'held_changes': held + found.changes - found.revised - found.withdrawn,
-        'marks_rows': before.marks_rows or false,
+        'marks_rows': before.marks_rows,
         'floor': [before.floor, found.truncate_seq, snapshot_seq or ''] | max(case_sensitive=true),
         'highest_seq': [before.highest_seq, found.highest_seq or ''] | max(case_sensitive=true),
         'loads': before.loads + ([snapshot_seq] if snapshot_seq and snapshot_seq not in before.loads else []),

@@ -55,11 +55,12 @@
         {% do kept.update({'waiting_since': change_tables.batch_id()}) %}
     {% endif %}
     {#- the order of commits is that of their texts: a commit above all that the log has is not among them, whatever it means -#}
+    {% set commits_before = (run.mark_before or {}).commits %}
     {% set highest = {} %}
     {% set repeating = [] %}
     {% for verdict in verdicts if verdict.get('highest_commit') %}
-        {#- a mark of an earlier version does not say -#}
-        {% set known = (run.mark_before or {}).get('commits', {}).get(verdict.commit_group, '') if (run.mark_before or {}).get('commits') else '~' %}
+        {#- a log that was built while the format had no `commits` does not say -#}
+        {% set known = commits_before.get(verdict.commit_group, '') if commits_before else '~' %}
         {% do highest.update({verdict.commit_group: [highest.get(verdict.commit_group, ''), verdict.highest_commit] | max(case_sensitive=true)}) %}
         {% if verdict.lowest_commit <= known %}
             {% do repeating.append(verdict) %}
@@ -75,7 +76,7 @@
         'kept_rows': verdicts | sum(attribute='kept_rows'), 'kept': kept,
         'keeps': false, 'revises_kept': false,
         'settled': row['settled'] if reads_on else none, 'waiting': (row['waiting'] | int(0)) > 0 if reads_on else none,
-        'facts': change_tables.facts_of_run(run, row, verdicts),
+        'facts': change_tables.facts_of_run(row, verdicts),
     }) %}
 {% endmacro %}
 

@@ -13,7 +13,7 @@
     first_changed_at, last_changed_at   the same, in microseconds since 1970
     versions      of the package and of dbt
 -#}
-{% macro facts_of_run(run, row, verdicts) %}
+{% macro facts_of_run(row, verdicts) %}
     {% set facts = {'rows': {}, 'codes': {}, 'reports': {}} %}
     {% for verdict in verdicts %}
         {% set status = verdict.get('status') %}
@@ -58,7 +58,7 @@
     {% set counts = run.arrival or var('change_tables_rescan', false) %}
     {% do return(dict(
         mark, facts=before.facts, settled_rows=mark.settled_rows if counts else before.settled_rows,
-        rows_below=before.get('rows_below'), counts_all=before.get('counts_all')
+        rows_below=before.rows_below, counts_all=before.counts_all
     ) == before) %}
 {% endmacro %}
 
@@ -70,7 +70,7 @@
 {% macro say_facts(spec, run, mark, facts) %}
     {% set passed_over = change_tables.rows_passed_over(spec, run) %}
     {% set runs = [] %}
-    {% for known in [run.mark_before, mark if facts else none] if known and known.facts %}
+    {% for known in [run.mark_before, mark if facts else none] if known %}
         {% do runs.append(change_tables._row_of_run(spec, known)) %}
     {% endfor %}
     {% set said = [] %}

@@ -43,10 +43,10 @@
 {% macro with_settled_rows(spec, run, settled_at) %}
     {% if run.run == 'since' %}
         {#- what was counted by another arrival does not count, nor what was counted by another lookback -#}
-        {% set counts_on = run.settled_before is not none and run.mark_before.lookback | default(0) == spec.lookback %}
+        {% set counts_on = run.settled_before is not none and run.mark_before.lookback == spec.lookback %}
         {% set before = run.mark_before.settled_rows if counts_on else 0 %}
         {% set has_all = run.landed_rows is not none and run.edge and (counts_on or run.settled_before is none) and spec.lookback == 0 %}
-        {% if before is none or (counts_on and settled_at.arrival == run.settled_before) %}
+        {% if counts_on and settled_at.arrival == run.settled_before %}
             {% do return(dict(settled_at, rows=before)) %}
         {% elif run.arrival.kind == 'positions' and has_all and settled_at.arrival == run.edge %}
             {% do return(dict(settled_at, rows=before + run.landed_rows)) %}
@@ -87,8 +87,8 @@
     so many fewer are found.
 -#}
 {% macro rows_passed_over(spec, run) %}
-    {% set before = (run.mark_before or {}).get('rows_below') %}
-    {% if run.run not in ['since', 'nothing new'] or before is none or run.rows_below is none or run.rows_below <= before %}
+    {% set before = run.mark_before.rows_below if run.run in ['since', 'nothing new'] else none %}
+    {% if before is none or run.rows_below is none or run.rows_below <= before %}
         {% do return(0) %}
     {% endif %}
     {% set number = run.rows_below - before %}

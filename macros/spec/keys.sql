@@ -22,9 +22,9 @@
 
 
 {#- True where every column of the key is null. -#}
-{% macro key_is_null(spec, prefix=none) -%}
+{% macro key_is_null(spec) -%}
     {%- for name in spec.key -%}
-        {{- (prefix ~ '.') if prefix else '' -}}{{- change_tables.quoted(name) }} is null{{- ' and ' if not loop.last -}}
+        {{- change_tables.quoted(name) }} is null{{- ' and ' if not loop.last -}}
     {%- endfor -%}
 {%- endmacro %}
 

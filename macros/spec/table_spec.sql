@@ -3,7 +3,6 @@
 
     settings                  the same settings alone: some formats have one with the name of a key below
     source_name, table_name   the names of the entry
-    unique_id                 of the source in the graph
     relation                  the raw table
     columns                   the declared columns, in order: {name, data_type, meta}. Key columns that the format adds come first,
                               and are then the `key`
@@ -42,7 +41,6 @@
         'settings': given,
         'source_name': node.source_name,
         'table_name': node.name,
-        'unique_id': node.unique_id,
         'relation': change_tables.source_relation(node),
         'columns': columns,
         'column_names': columns | map(attribute='name') | list,

@@ -5,10 +5,8 @@
     {#- before the log is built, `dbt compile` shows what a first run would be -#}
     {% set log_mark = marks[0].mark or change_tables.mark_of_unbuilt_log() %}
     {% set mark = none if change_tables.is_rebuild() else marks[1].mark %}
-    {#- a history of layout 0 keeps all its versions together: it is built anew, from its log -#}
-    {% set is_of_layout = mark is not none and not (history and mark.get('layout', 0) < 1) %}
     {#- a state that is ahead of its log has changes which that does not have: it was restored -#}
-    {% set follows = is_of_layout and mark.log == log_mark.log and log_mark.rebuild <= mark.batch and mark.batch <= log_mark.batch %}
+    {% set follows = mark is not none and mark.log == log_mark.log and log_mark.rebuild <= mark.batch and mark.batch <= log_mark.batch %}
     {% set mark_before = mark if follows else none %}
     {% do change_tables.refuse_changed_columns(spec, mark_before, state) %}
     {% set is_new = follows and (mark.batch < log_mark.batch or change_tables.columns_have_changed(spec, mark)) %}

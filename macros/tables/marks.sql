@@ -9,20 +9,18 @@
     a run that builds an existing table anew has read the mark from the table.
 -#}
 
-{#- The layout of the tables that this version of the package writes. A mark without one is of layout 0. -#}
+{#- The layout of the tables that this version of the package writes, and the only one that it reads. -#}
 {% macro layout() %}
-    {% do return(2) %}
+    {% do return(3) %}
 {% endmacro %}
 
 
-{#- Whether a log was written by a version that kept no rejected or waiting rows (see kept_rows). Its next run reads everything, once. -#}
-{% macro lacks_kept_rows(mark) %}
-    {% do return(mark is not none and mark.get('layout', 0) < 2) %}
-{% endmacro %}
-
-
+{#- What a log's mark says before the first run, as far as that is asked. -#}
 {% macro mark_of_unbuilt_log() %}
-    {% do return({'log': '', 'batch': '', 'floor': '', 'loads': [], 'moves': false, 'rebuild': '', 'form': 0, 'added': {}}) %}
+    {% do return({
+        'log': '', 'batch': '', 'extends': none, 'changes': 0, 'held_changes': 0, 'marks_rows': false, 'floor': '', 'highest_seq': '',
+        'loads': [], 'moves': false, 'rebuild': '', 'snapshot_seq': none, 'form': 0, 'added': {},
+    }) %}
 {% endmacro %}
 
 
@@ -30,6 +28,8 @@
     For each of these models {mark, number, is_cached}: its latest mark, or none, and how many marks its table has. Cached marks are
     used for all models or for none: they are those of when dbt began, and a mark that is read from a table now can be newer. Else
     one query reads the tables. A rescan always reads the tables, and so does `from_tables`.
+
+    Stops where one of the tables has another layout. A full refresh does not ask for the marks of what it builds anew.
 -#}
 {% macro read_marks(relations, from_tables=false) %}
     {% set marks = [] %}
@@ -59,11 +59,12 @@
         {% endfor %}
     {% endif %}
     {% for found in marks %}
-        {% if found.mark and found.mark.get('layout', 0) > change_tables.layout() %}
+        {% if found.mark and found.mark.layout != change_tables.layout() %}
             {% do exceptions.raise_compiler_error(
-                "change_tables: model '" ~ model.name ~ "': " ~ change_tables.state_relation(relations[loop.index0]) ~ " has layout " ~ found.mark.layout
-                ~ ", which a later version of the package wrote; this one knows layouts up to " ~ change_tables.layout()
-                ~ ": install that version, or build the log and the models after it anew with --full-refresh"
+                "change_tables: model '" ~ model.name ~ "': " ~ change_tables.state_relation(relations[loop.index0]) ~ " has layout "
+                ~ (found.mark.layout or 'none') ~ ", and this version of the package reads layout " ~ change_tables.layout() ~ " alone: "
+                ~ ("install the later version that wrote it, or " if (found.mark.layout or 0) > change_tables.layout())
+                ~ "build the log and the models after it anew with --full-refresh"
             ) %}
         {% endif %}
     {% endfor %}
@@ -98,7 +99,7 @@
     is, a digest of it, and of a state how many rows the run has left (see `_rows_after_merge`). The text is in parts, since metastores limit the length of a property. It is in hexadecimal digits, since
     they do not take every character, and Spark hides values that look like secrets.
 -#}
-{% macro mark_as_properties(mark, number, rows=none) %}
+{% macro mark_as_properties(mark, number, rows) %}
     {% set text = tojson(mark).encode('utf-8').hex() %}
     {% set parts = text | list | batch(3900) | map('join') | list %}
     {% set properties = {'change_tables.mark': number ~ ':' ~ parts | length ~ ':' ~ local_md5(text) ~ (':' ~ rows if rows is not none)} %}

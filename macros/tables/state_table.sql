@@ -89,7 +89,7 @@
 
 
 {#- What a state table asks of its file format: any column name, and cheap updates. The one place where file formats differ. -#}
-{% macro _state_table_properties(file_format, marks_rows=false) %}
+{% macro _state_table_properties(file_format, marks_rows) %}
     {% do return({
         'delta': {
             'delta.columnMapping.mode': 'name',

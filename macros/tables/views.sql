@@ -35,7 +35,7 @@ as
 
 
 {#- The same for a view that dbt's own macro makes, with the comments and contracts of models. -#}
-{% macro ensure_view_of_dbt(view, query, anew=false) %}
+{% macro ensure_view_of_dbt(view, query, anew) %}
     {% set made_of = [query, model.description, model.columns, model.config.persist_docs, model.config.contract] %}
     {% set wanted = {'change_tables.digest': local_md5(tojson(made_of))} %}
     {% if anew or change_tables._properties_of_own_view(view) != wanted or change_tables._has_other_text(view, query) %}

@@ -111,10 +111,10 @@ select 1 as placeholder
     {% set taken_in, since, added, has_news, outdated = {}, {}, {}, [], [] %}
     {% for spec in specs %}
         {% set name = spec.settings.table_name %}
-        {% set log = marks[loop.index0] or {'log': '', 'batch': ''} %}
+        {% set log = marks[loop.index0] or change_tables.mark_of_unbuilt_log() %}
         {% set before = mark_before.logs.get(name) if mark_before else none %}
         {% do taken_in.update({name: {'log': log.log, 'batch': log.batch}}) %}
-        {% do added.update({name: log.added or {}}) %}
+        {% do added.update({name: log.added}) %}
         {#- in a log that was built anew all can be new, apart from what was published -#}
         {% do since.update({name: before.batch if before and before.log == log.log else ''}) %}
         {% do has_news.append(before != taken_in[name]) %}

@@ -39,7 +39,6 @@ LONGEST_FIRST = [
     "test_run_counts",
     "test_data_tests",
     "test_wheel",
-    "test_layouts",
     "test_four_mornings",
     "test_integration_project",
     "test_thrift_server",

@@ -110,7 +110,6 @@ def test_a_full_refresh_does_not_ask_for_the_mark_of_the_state(shapes: Shapes) -
 # the log's mark, the state's -> events may be late, since nothing says that all came in time
 PERHAPS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "late changes": ({"batch": BATCH, "extends": None}, {}),
-    "a log of layout 0": ({"batch": BATCH}, {}),
     "a state that lacks two batches": ({"batch": LATER, "extends": BATCH}, {}),
     "a log that was restored, and has taken in again what the state has": (
         {"batch": LATER, "extends": FIRST_BATCH}, {"batch": BATCH},

@@ -291,37 +291,61 @@ def test_a_cached_mark_is_taken_back_before_a_table_is_written_and_set_after(sha
 
 # ---- layouts
 
-
-def _note(shapes: Shapes, shape: Shape, lake: Lake | None = None) -> dict[str, Any]:
-    return shapes.project.render(shape.model, lake or shapes.lake(shape)).note
-
-
-@pytest.mark.parametrize(
-    ("model", "run"),
-    [("current_feed__full", "since"), ("current_feed__partial", "since"), ("history_feed__full", "first")],
-)
-def test_a_state_of_layout_0_is_added_to_and_a_history_of_it_built_anew(shapes: Shapes, model: str, run: str) -> None:
-    log = f"dedup_{model.split('_', 1)[1]}"
-    lake = shapes.lake(Shape(model, {log: {"batch": LATER}, model: {}}, LOOKED))
-    for marks in lake.marks.values():
-        for mark in marks:
-            # a mark of layout 0 has neither
-            assert isinstance(mark, dict)
-            mark.pop("layout")
-            mark.pop("extends", None)
-    assert _note(shapes, Shape(model), lake)["run"] == run
+ALONE = "and this version of the package reads layout 3 alone"
+ANEW = "build the log and the models after it anew with --full-refresh"
+# the layout in a mark (None: it has none) -> what a run says of it
+OTHER_LAYOUTS = {
+    None: f"layout none, {ALONE}: {ANEW}",
+    2: f"layout 2, {ALONE}: {ANEW}",
+    99: f"layout 99, {ALONE}: install the later version that wrote it, or {ANEW}",
+}
+# a model, and those that have a mark
+MARKED = {
+    LOG: [LOG],
+    "current_feed__full": ["dedup_feed__full", "current_feed__full"],
+    "history_feed__full": ["dedup_feed__full", "history_feed__full"],
+    "documents": ["dedup_feed__events", "dedup_feed__events_multi_valued", "documents"],
+}
 
 
-LOOKED = {"met_events": [{"late": 0, "rebuild": 0}]}
+def _of_layout(shapes: Shapes, model: str, other: str, layout: int | None) -> Lake:
+    """What a run of a model finds where one table has a mark of this layout, and the rest are of the present one."""
+    lake = shapes.lake(Shape(model, {each: {} for each in MARKED[model]}))
+    (first,) = lake.marks[f"{SCHEMA}.{other}__state"]
+    mark = {name: value for name, value in first.items() if name != "layout"} | (
+        {} if layout is None else {"layout": layout}
+    )
+    return replace(lake, marks={**lake.marks, f"{SCHEMA}.{other}__state": [mark]})
 
 
-@pytest.mark.parametrize("newer", ["dedup_feed__full", "current_feed__full"])
-def test_a_later_layout_stops_the_run_and_names_the_way_out(shapes: Shapes, newer: str) -> None:
-    marks: dict[str, dict[str, Any]] = {"dedup_feed__full": {}, "current_feed__full": {}, newer: {"layout": 99}}
+@pytest.mark.parametrize("is_rescan", [False, True])
+@pytest.mark.parametrize("layout", OTHER_LAYOUTS)
+@pytest.mark.parametrize(("model", "other"), [(model, other) for model, others in MARKED.items() for other in others])
+def test_a_table_of_another_layout_is_refused_in_one_line(
+    shapes: Shapes, model: str, other: str, layout: int | None, is_rescan: bool
+) -> None:
+    lake = _of_layout(shapes, model, other, layout)
     with pytest.raises(CompilationError) as refused:
-        _note(shapes, Shape("current_feed__full", marks))
-    assert (
-        f"change_tables: model 'current_feed__full': {SCHEMA}.{newer}__state has layout 99, which a later version of"
-        " the package wrote; this one knows layouts up to 2: install that version, or build the log and the models"
-        " after it anew with --full-refresh"
-    ) in str(refused.value)
+        shapes.project.run(model, lake, variables={"change_tables_rescan": is_rescan})
+    said = f"change_tables: model '{model}': {SCHEMA}.{other}__state has {OTHER_LAYOUTS[layout]}"
+    assert said in str(refused.value).splitlines()[1].strip()
+
+
+def test_a_cached_mark_of_another_layout_is_refused_as_well(shapes: Shapes) -> None:
+    lake = _of_layout(shapes, LOG, LOG, 2)
+    (mark,) = lake.marks[f"{SCHEMA}.{LOG}__state"]
+    properties = shapes.project.macros(LOG)("mark_as_properties", mark, 1, None)
+    told = ", ".join(f"{name}={text}" for name, text in properties.items())
+    lake = replace(lake, views={f"{SCHEMA}.{LOG}": f"Type: VIEW\nTable Properties: [{told}]\n"})
+    with pytest.raises(CompilationError, match=OTHER_LAYOUTS[2]):
+        shapes.project.run(LOG, lake)
+    assert not shapes.project.sent()
+
+
+@pytest.mark.parametrize("layout", OTHER_LAYOUTS)
+@pytest.mark.parametrize("model", MARKED)
+def test_a_full_refresh_replaces_a_table_of_another_layout(shapes: Shapes, model: str, layout: int | None) -> None:
+    run = shapes.project.run(model, _of_layout(shapes, model, model, layout), flags={"FULL_REFRESH": True})
+    assert run.note["run"] == "first"
+    assert any(sql.startswith(f"create or replace table {SCHEMA}.{model}__state") for sql in run.sent)
+    assert run.mark["layout"] == 3

@@ -420,6 +420,12 @@ def test_tables_that_were_changed_by_hand_are_seen_and_made_right(feeds: Feeds) 
     held.raw.query(f"alter view {views[1]} as select * from {views[1]}__state where false")
     held.build()
     held.are_right(6)
+    # of another layout: refused, until a full refresh replaces it
+    other = """regexp_replace(_mark, '"layout": [0-9]+', '"layout": 2')"""
+    held.raw.query(f"update {log} set _mark = {other} where startswith(_mark, '{{')")
+    assert "has layout 2, and this version of the package reads layout" in held.build(*RESCAN, must_succeed=False)
+    held.build("--full-refresh")
+    held.are_right(6)
     # an emptied log is not built from what raw has left
     held.raw.query(f"truncate table {log}")
     assert "its table has no mark of a run" in held.failing()["written_dedup"]
