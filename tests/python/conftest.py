@@ -21,6 +21,7 @@ enable_test_caching()  # dbt keeps what it has parsed of macros: each project of
 
 LONGEST_FIRST = [
     "test_random_histories",
+    "test_random_feeds",
     "test_interrupted_runs",
     "test_openedge_cdc",
     "test_goldengate_trail",

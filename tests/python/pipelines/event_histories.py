@@ -7,10 +7,12 @@ driver processes some and deletes others. The replica has other rows at each run
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+from demo.history import Change as SourceChange
 
 from .idm_cases import (
     DELETE,
@@ -23,7 +25,8 @@ from .idm_cases import (
     UPDATE_FIELD,
     UPDATE_ROW,
 )
-from .interpreter import Change, Key, Row, Table, distinct_changes
+from .interpreter import Change, Key, Row, Table, content_text, distinct_changes, with_columns
+from .source_histories import VALUES, Source
 
 COLUMNS = {"history": "int", "place": "int", "name": "string", "note": "string"}
 KEY = ["history", "place"]
@@ -122,6 +125,61 @@ def random_moments(seed: int, histories: int, events: int, batches: int, *, of_t
     return moments
 
 
+def moments_of_sources(seed: int, histories: int, transactions: int, batches: int) -> tuple[list[Moment], list[Source]]:
+    """The raw log at each run and the rows of its sources, whose changes events tell truly; and the sources."""
+    chance = random.Random(seed)
+    sources = [Source(chance, [history], places=[1, 2], exchanges=False) for history in range(1, histories + 1)]
+    playing = [source.play(transactions) for source in sources]
+    landing: list[Event] = []
+    last_id = 0
+    moments = []
+    log: list[Event] = []
+    for batch in range(1, batches + 1):
+        for _ in range(transactions // batches):
+            for played in chance.sample(playing, len(playing)):
+                for change in next(played).changes:
+                    events = _events_of(chance, change, last_id + 1, batch, batches)
+                    last_id += len(events)
+                    again = [event for event in events if chance.random() < 0.1]
+                    landing += events
+                    landing += [replace(event, landed=chance.randrange(event.landed, batches + 1)) for event in again]
+        log += [event for event in landing if event.landed == batch]
+        chance.shuffle(log)
+        rows = {key: dict(row) for source in sources for key, row in source.rows["orders"].items()}
+        moments.append(Moment(list(log), rows))
+        log = _later(chance, log)
+    return moments, sources
+
+
+def _events_of(chance: random.Random, change: SourceChange, first_id: int, in_time: int, batches: int) -> list[Event]:
+    """A change as events: of the row or of its fields, with values or to be read. A row that moves goes and comes."""
+    before, after = change.before, change.after
+    moves = before is not None and after is not None and [before[name] for name in KEY] != [after[name] for name in KEY]
+    told: list[tuple[int, Row, str | None]] = []
+    if before is not None and (moves or after is None):
+        told.append((DELETE, before, None))
+    if after is not None and (moves or before is None):
+        fields = ["place", *(name for name in VALUES if after[name] is not None)]
+        by_field = [(chance.choice([INSERT_FIELD, READ_INSERT]), after, name) for name in fields]
+        told += chance.choice([by_field, [(INSERT_ROW, after, None)]])
+    elif after is not None:
+        fields = [*change.changed_columns, *(["name"] if chance.random() < 0.2 else [])]
+        by_field = [(chance.choice([UPDATE_FIELD, REPLACE_FIELD, READ_UPDATE]), after, name) for name in fields]
+        told += chance.choice([by_field, by_field, [(UPDATE_ROW, after, None)]])
+    return [
+        Event(
+            record_id=first_id + place,
+            event_type=event_type,
+            key=tuple(row[name] for name in KEY),
+            column=column and chance.choice([column, column.upper()]),
+            new=str(row[column]) if column and event_type in _TELLING and row[column] is not None else None,
+            at=change.changed_at,
+            landed=in_time if chance.random() < 0.8 else chance.randrange(in_time, batches + 1),
+        )
+        for place, (event_type, row, column) in enumerate(told)
+    ]
+
+
 def _deliveries(
     chance: random.Random, number: int, key: Key, in_time: int, batches: int, of_the_future: bool
 ) -> list[Event]:
@@ -181,24 +239,28 @@ class Models:
         """Nothing is logged yet."""
         self._future_events = future_events
         self._runs = 0
+        self._columns: tuple[str, ...] = ()
         self._read: set[int] = set()
         self.deliveries: list[Change] = []
         self.conflicting: set[str] = set()
         self._contents: dict[str, tuple[Any, ...]] = {}
 
-    def run(self, moment: Moment) -> None:
-        """Take in what the raw log and the replica have now."""
+    def run(self, moment: Moment, columns: Iterable[str] = tuple(COLUMNS)) -> None:
+        """Take in what the raw log and the replica have now of these columns."""
         self._runs += 1
+        self._columns = tuple(columns)
+        self.deliveries = [with_columns(change, self._columns) for change in self.deliveries]
         places = _Places([event for event in moment.log if self._tells_place(event)], self._order)
         read_before = set(self._read)
         for event in moment.log:
             if not self._is_usable(event) or event.record_id in read_before:
                 continue
             if event.event_type not in _READING:
-                self._take(event, _row(event, {_column(event): event.new}), self._seq(event, 0, event))
+                self._take(event, self._row(event), self._seq(event, 0, event))
             elif event.key in moment.replica:
                 self._read.add(event.record_id)
-                self._take(event, moment.replica[event.key], self._seq(places.last_before(event), self._runs, event))
+                row = {name: moment.replica[event.key][name] for name in self._columns}
+                self._take(event, row, self._seq(places.last_before(event), self._runs, event))
 
     @property
     def table(self) -> Table:
@@ -215,7 +277,9 @@ class Models:
                 change.op,
                 change.row["name"],
                 change.row["note"],
-                None if change.present is None else tuple(name for name in COLUMNS if name in change.present),
+                None
+                if change.present is None or change.starts
+                else tuple(name for name in self._columns if name in change.present),
             )
             for change in distinct_changes(self.deliveries)
         }
@@ -225,7 +289,7 @@ class Models:
             return False
         if event.event_type in _OF_FIELDS:
             column = _column(event)
-            if column is None:
+            if column not in self._columns:
                 return False
             if column == "place" and event.event_type not in (INSERT_FIELD, READ_INSERT):
                 return False
@@ -248,13 +312,19 @@ class Models:
             time = f"{since_year_1 // timedelta(microseconds=1):018d}/"
         return f"{time}{place.record_id:019d}/{run:020d}/{event.record_id:019d}"
 
+    def _row(self, event: Event) -> Row:
+        """The row with the one value that an event has."""
+        row = dict.fromkeys(self._columns) | dict(zip(KEY, event.key, strict=True))
+        column = _column(event)
+        return row if column is None or column in KEY else {**row, column: event.new}
+
     def _take(self, event: Event, row: Row, seq: str) -> None:
         change_id = f"{event.record_id:019d}"
         present = None
         if event.event_type in _OF_FIELDS:
             present = frozenset({*KEY, str(_column(event))})
             row = {name: value if name in present else None for name, value in row.items()}
-        content = (*row.values(), event.new)
+        content = (content_text(row), event.new)
         if self._contents.setdefault(change_id, content) != content:
             self.conflicting.add(change_id)
         self.deliveries.append(
@@ -284,8 +354,3 @@ class _Places:
 
 def _column(event: Event) -> str | None:
     return event.column and event.column.lower()
-
-
-def _row(event: Event, values: Mapping[str | None, str | None]) -> Row:
-    row = dict(zip(COLUMNS, (*event.key, None, None), strict=True))
-    return row | {str(name): value for name, value in values.items() if name in ("name", "note")}

@@ -162,6 +162,16 @@ def distinct_changes(deliveries: Iterable[Change]) -> list[Change]:
     return list(chosen.values())
 
 
+def with_columns(change: Change, columns: Iterable[str]) -> Change:
+    """A change that was logged before columns were added, and that is not read again: it does not have them."""
+    added = [name for name in columns if name not in change.row]
+    if not added:
+        return change
+    whole = change.present is None
+    present = frozenset(change.row) if whole and change.op in ("update", "upsert") else change.present
+    return replace(change, row={**change.row, **dict.fromkeys(added)}, present=present, starts=whole or change.starts)
+
+
 def content_text(row: Row) -> str:
     """The columns as Spark's to_json writes them: in declared order, nulls left out."""
     values = {name: value for name, value in row.items() if value is not None}

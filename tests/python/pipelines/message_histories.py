@@ -15,7 +15,7 @@ from typing import Any
 
 from demo.writers.qlik_change_tables import hex_mask
 
-from .interpreter import Change, Key, Table
+from .interpreter import Change, Key, Table, with_columns
 
 COLUMNS = {"history": "int", "place": "int", "name": "string", "note": "string", "extra": "string"}
 FEWER_COLUMNS = {name: data_type for name, data_type in COLUMNS.items() if name != "extra"}
@@ -238,9 +238,7 @@ class MessageLog:
 
     def run(self, landed: Sequence[Message], columns: Mapping[str, str], *, hold: bool = True) -> None:
         """Take in the messages of whole transactions; a change that is gone has no value in a column that is new."""
-        changes = {change.change_id: change for change in map(_without_new_column, self._changes.values())}
-        if "extra" not in columns:
-            changes = {}
+        changes = {name: with_columns(change, columns) for name, change in self._changes.items()}
         counters: dict[str, set[int]] = {}
         ends: dict[str, int] = {}
         for message in landed:
@@ -253,7 +251,7 @@ class MessageLog:
             if not hold or of_transaction is None or len(counters[of_transaction]) == ends.get(of_transaction):
                 change = _change(message, columns)
                 changes[change.change_id] = change
-        self._changes = self._changes | changes
+        self._changes = changes
 
     @property
     def table(self) -> Table:
@@ -282,12 +280,3 @@ def _change(message: Message, columns: Mapping[str, str]) -> Change:
         changed_at=message.changed_at,
         present=present,
     )
-
-
-def _without_new_column(change: Change) -> Change:
-    """A change that was logged before a column was added: it had all columns of then, or those that it names."""
-    if "extra" in change.row:
-        return change
-    whole = change.present is None
-    present = frozenset(FEWER_COLUMNS) if whole and change.op == "update" else change.present
-    return replace(change, row=dict(change.row) | {"extra": None}, present=present, starts=whole)

@@ -1,20 +1,23 @@
 """The event log, whose query-back events read a replica: random histories, compared with its page in plain Python.
 
+Two tables have events at random, the third those of a source, whose rows it must end in.
+
 `make test-long` runs it with other and with more histories: `CHANGE_TABLES_PROOF_SEED` and `CHANGE_TABLES_PROOF_SCALE`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .consumer import Consumer, Entry
-from .event_histories import COLUMNS, DRIVER, KEY, RAW_COLUMNS, Models, Moment, random_moments
-from .histories import HISTORY_QUERY, expected_history, expected_state
+from .event_histories import COLUMNS, DRIVER, KEY, RAW_COLUMNS, Models, Moment, moments_of_sources, random_moments
+from .histories import expected_history, expected_state, history_query
 from .interpreter import Key
 from .landing import Raw
+from .source_histories import COLUMNS as COLUMNS_OF_SOURCE
 
 BATCHES = 3
 SEED = int(os.environ.get("CHANGE_TABLES_PROOF_SEED", "0"))
@@ -37,6 +40,8 @@ class Proof:
 
     entry: Entry
     moments: Sequence[Moment]
+    columns: Mapping[str, str] = field(default_factory=lambda: COLUMNS)
+    """Those of the replica, and in the last batch those that are declared."""
     models: Models = field(init=False)
 
     def __post_init__(self) -> None:
@@ -47,6 +52,10 @@ class Proof:
         """As a full refresh does."""
         self.models = Models(future_events=bool(self.entry.change_table.get("future_events")))
 
+    def columns_in(self, batch: int) -> Mapping[str, str]:
+        """The columns that are declared in a batch."""
+        return self.columns if batch == BATCHES else self.entry.columns
+
 
 def _proof(name: str, seed: int, models: Sequence[str], **spec: Any) -> Proof:
     of_the_future = bool(spec.get("future_events"))
@@ -54,9 +63,20 @@ def _proof(name: str, seed: int, models: Sequence[str], **spec: Any) -> Proof:
     return Proof(Entry(name, SPEC | {"replica": f"{name}_rows"} | spec, COLUMNS, models), moments)
 
 
+MOMENTS, SOURCES = moments_of_sources(SEED + 3, 40 * SCALE, 12, BATCHES)
 PROOFS = [
     _proof("by_record", 1, ("stg", "dedup", "current")),
     _proof("by_time", 2, ("stg", "dedup", "current", "history"), future_events=True, arrival="landed"),
+    Proof(
+        Entry(
+            "of_sources",
+            SPEC | {"replica": "of_sources_rows", "arrival": "landed"},
+            COLUMNS,
+            ("stg", "dedup", "current", "history"),
+        ),
+        MOMENTS,
+        COLUMNS_OF_SOURCE,
+    ),
 ]
 
 
@@ -64,30 +84,35 @@ def test_what_was_read_once_stays_and_all_else_is_a_function_of_the_log(
     consumer: Callable[[str], Consumer], raw: Raw
 ) -> None:
     project = consumer("event_histories")
-    project.write([proof.entry for proof in PROOFS], [f"{proof.entry.name}_rows" for proof in PROOFS])
+    replicas = [f"{proof.entry.name}_rows" for proof in PROOFS]
+    project.write([proof.entry for proof in PROOFS], replicas)
     for batch in range(1, BATCHES + 1):
+        if batch == BATCHES:
+            project.write_sources([replace(proof.entry, columns=proof.columns) for proof in PROOFS], replicas)
         for proof in PROOFS:
             table = f"{project.schema}_raw.{proof.entry.name}"
             moment = proof.moments[batch - 1]
             raw.create(table, RAW_COLUMNS)
             raw.insert(table, [event.values for event in moment.log])
-            raw.create(f"{table}_rows", COLUMNS)
+            raw.create(f"{table}_rows", proof.columns)
             raw.insert(f"{table}_rows", [tuple(row.values()) for row in moment.replica.values()])
-            proof.models.run(moment)
+            proof.models.run(moment, proof.columns_in(batch))
         project.dbt("run", *(["--exclude", *SKIPPED] if batch == 2 else []))
-        _assert_models(project, raw, f"after batch {batch}", SKIPPED if batch == 2 else [])
+        _assert_models(project, raw, batch, f"after batch {batch}", SKIPPED if batch == 2 else [])
+    rows = {tuple(row[name] for name in COLUMNS) for source in SOURCES for row in source.rows["orders"].values()}
+    assert {row[: len(COLUMNS)] for row in expected_state(PROOFS[2].models.table)} == rows
     assert '"run": "since"' in project.compiled("dedup_feed__by_time")
 
     for proof in PROOFS:
         proof.begin()
-        proof.models.run(proof.moments[-1])
+        proof.models.run(proof.moments[-1], proof.columns)
     project.dbt("run", "--full-refresh", "--vars", "{change_tables_allow_loss: true}")
-    _assert_models(project, raw, "after a full refresh")
+    _assert_models(project, raw, BATCHES, "after a full refresh")
 
 
-def _assert_models(project: Consumer, raw: Raw, moment: str, skipped: Sequence[str] = ()) -> None:
+def _assert_models(project: Consumer, raw: Raw, batch: int, moment: str, skipped: Sequence[str] = ()) -> None:
     for proof in PROOFS:
-        name, table = proof.entry.name, proof.models.table
+        name, table, columns = proof.entry.name, proof.models.table, proof.columns_in(batch)
         log = f"{project.schema}.dedup_feed__{name}"
         times = raw.query(f"select distinct substring(_change_seq, -40, 20) from {log}")
         runs = {time: number for number, (time,) in enumerate(sorted({(f"{0:020d}",), *times}))}
@@ -99,7 +124,7 @@ def _assert_models(project: Consumer, raw: Raw, moment: str, skipped: Sequence[s
                     f" from {log}"
                 )
             ],
-            "current": raw.query(f"select {', '.join(COLUMNS)} from {project.schema}.current_feed__{name}"),
+            "current": raw.query(f"select {', '.join(columns)} from {project.schema}.current_feed__{name}"),
             "reports": raw.query(f"select code, _change_id from {project.schema}.reported where table_name = '{name}'"),
         }
         expected = {
@@ -109,13 +134,13 @@ def _assert_models(project: Consumer, raw: Raw, moment: str, skipped: Sequence[s
             | {("conflicting_content", change_id) for change_id in proof.models.conflicting},
         }
         if "history" in proof.entry.models:
-            found["history"] = raw.query(f"{HISTORY_QUERY} {project.schema}.history_feed__{name}")
+            found["history"] = raw.query(f"{history_query(columns)} {project.schema}.history_feed__{name}")
             expected["history"] = expected_history(table)
         for kind, rows in expected.items():
             if f"{kind}_feed__{name}" in skipped:
                 continue
             told = [tuple(_by_run(value, runs) for value in row) for row in found[kind]]
-            assert rows, f"{kind} {name} {moment}: nothing is there"
+            assert rows or (kind, name) == ("reports", "of_sources"), f"{kind} {name} {moment}: nothing is there"
             assert len(told) == len(set(told)), f"{kind} {name} {moment}: a row is there twice"
             missing, surplus = rows - set(told), set(told) - rows
             assert not missing | surplus, f"{kind} {name} {moment}: {_shortest(proof, missing, surplus)}"

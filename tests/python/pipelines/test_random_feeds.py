@@ -1,0 +1,194 @@
+"""GoldenGate trails and OpenEdge's change tables at random: after every run the models show what the source did.
+
+`make test-long` runs it with other and with more histories: `CHANGE_TABLES_PROOF_SEED` and `CHANGE_TABLES_PROOF_SCALE`.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from .consumer import Consumer, Entry
+from .histories import expected_history, expected_state, history_query
+from .interpreter import Row, Table
+from .landing import Raw
+from .openedge_cases import HEADERS, TRACKING
+from .openedge_histories import RECID, TABLE_NUMBER, CaptureLog, random_captures
+from .source_histories import COLUMNS, FEWER_COLUMNS, KEY
+from .trail_cases import RECORD
+from .trail_histories import TrailLog, random_trails
+
+SCHEMA = "random_feeds"
+BATCHES = 4
+COLUMN_ADDED_IN = 3
+SEED = int(os.environ.get("CHANGE_TABLES_PROOF_SEED", "0"))
+SCALE = int(os.environ.get("CHANGE_TABLES_PROOF_SCALE", "1"))
+SKIPPED = {2: ["current_feed__orders", "history_feed__arriving", "dedup_feed__by_recid+"]}
+"""Models that are not built in a batch, so that the next build takes in two."""
+MODELS = ("stg", "dedup", "current", "history")
+TRAIL = {"format": "goldengate_trail", "key": KEY}
+CAPTURE = {
+    "format": "openedge_cdc",
+    "tracking": "tracking",
+    "source_table_number": TABLE_NUMBER,
+    "policy_level": 3,
+}
+ENTRIES = [
+    Entry("orders", TRAIL | {"table_name": "APP.ORDERS"}, COLUMNS, MODELS, identifier="trail_records"),
+    Entry("lines", TRAIL | {"table_name": "APP.LINES"}, COLUMNS, MODELS, identifier="trail_records"),
+    Entry("arriving", CAPTURE | {"key": KEY, "arrival": "landed"}, COLUMNS, MODELS, identifier="captured"),
+    Entry("by_recid", CAPTURE | {"key_from": "recid"}, COLUMNS, MODELS, identifier="captured"),
+]
+RAW_TABLES = {"trail_records": RECORD, "tracking": TRACKING, "captured": HEADERS | COLUMNS | {"landed": "int"}}
+
+
+class Histories:
+    """All histories, and what the logs hold of them after the runs so far."""
+
+    def __init__(self) -> None:
+        """Nothing has landed yet."""
+        self.trails, self.trail_sources = random_trails(SEED + 1, 12 * SCALE, BATCHES)
+        self.captured, self.capture_sources = random_captures(SEED + 2, 40 * SCALE, BATCHES)
+        self.begin()
+
+    def begin(self) -> None:
+        """As a full refresh does."""
+        self.logs: dict[str, TrailLog | CaptureLog] = {
+            "orders": TrailLog(self.trails, "orders"),
+            "lines": TrailLog(self.trails, "lines"),
+            "arriving": CaptureLog(self.captured, by_recid=False),
+            "by_recid": CaptureLog(self.captured, by_recid=True),
+        }
+
+    def run(self, batch: int, skipped: Sequence[str] = ()) -> None:
+        """Take in what raw has in a batch."""
+        for name, log in self.logs.items():
+            if f"dedup_feed__{name}+" not in skipped:
+                log.run(batch, _columns_in(batch))
+
+    def contents(self, name: str) -> list[Row]:
+        """The rows of an entry's source in the end."""
+        if isinstance(self.logs[name], CaptureLog):
+            return [row for source in self.capture_sources for row in source.rows["orders"].values()]
+        return [row for source in self.trail_sources for row in source.rows.get(name, {}).values()]
+
+    def landed(self, batch: int) -> Mapping[str, list[Sequence[Any]]]:
+        """The rows of each raw table in a batch, in any order."""
+        records: list[Sequence[Any]] = [
+            record.values
+            for trail in self.trails
+            for written in trail
+            for record in (*written.records, *written.copies)
+            if record.is_in(batch)
+        ]
+        rows = [(change, row) for change in self.captured for row in change.rows if row.is_in(batch)]
+        tracking: list[Sequence[Any]] = [change.values(row) for change, row in rows if row.part is None]
+        captured: list[Sequence[Any]] = [change.values(row) for change, row in rows if row.part is not None]
+        for values in (records, tracking, captured):
+            random.Random(batch).shuffle(values)
+        return {"trail_records": records, "tracking": tracking, "captured": captured}
+
+    def told(self, name: str, history: int) -> list[str]:
+        """What the source did in a history, and how it landed."""
+        if isinstance(self.logs[name], CaptureLog):
+            return [str(change) for change in self.captured if change.history == history]
+        return [
+            f"{change}: {[(record.batch, record.gone, record.values) for record in written.records]}"
+            for trail in self.trails
+            for written in trail
+            for table, change, _ in written.changes
+            if table == name and change.key[0] in (history, None)
+        ]
+
+
+def _columns_in(batch: int) -> Mapping[str, str]:
+    return COLUMNS if batch >= COLUMN_ADDED_IN else FEWER_COLUMNS
+
+
+def _entries_in(batch: int) -> list[Entry]:
+    return [replace(entry, columns=_columns_in(batch)) for entry in ENTRIES]
+
+
+def _assert_models(
+    project: Consumer, raw: Raw, histories: Histories, batch: int, moment: str, skipped: Sequence[str] = ()
+) -> None:
+    for entry in ENTRIES:
+        name, changes = entry.name, histories.logs[entry.name].changes
+        columns = [*(RECID if name == "by_recid" else []), *_columns_in(batch)]
+        table = Table(changes.values())
+        expected: dict[str, set[tuple[Any, ...]]] = {
+            "dedup": {(change_id, change.op) for change_id, change in changes.items()},
+            "current": expected_state(table),
+            "history": expected_history(table),
+        }
+        queries = {
+            "dedup": "select _change_id, _change_op from ",
+            "current": f"select {', '.join(columns)} from ",
+            "history": history_query(columns),
+        }
+        for kind, rows in expected.items():
+            model = f"{kind}_feed__{name}"
+            if model in skipped or f"dedup_feed__{name}+" in skipped:
+                continue
+            found = raw.query(f"{queries[kind]} {project.schema}.{model}")
+            assert rows, f"{model} {moment}: nothing is there"
+            assert len(found) == len(set(found)), f"{model} {moment}: a row is there twice"
+            if rows != set(found):
+                place = columns.index("history") if kind != "dedup" else 0
+                raise AssertionError(f"{model} {moment}: {_shortest(histories, name, rows, set(found), place)}")
+
+
+def _shortest(
+    histories: Histories, name: str, expected: set[tuple[Any, ...]], found: set[tuple[Any, ...]], place: int
+) -> str:
+    """What is wrong, and of the history with the fewest changes in which something is, all that landed."""
+    wrong: dict[Any, list[str]] = {}
+    for what, rows in (("missing", expected - found), ("surplus", found - expected)):
+        for row in rows:
+            wrong.setdefault(row[place], []).append(f"{what} {row}")
+    told = {history: histories.told(name, history) for history in wrong}
+    shortest = min(wrong, key=lambda history: len(told[history]))
+    return "\n".join([f"{len(wrong)} histories are wrong, of them {shortest}:", *wrong[shortest], *told[shortest]])
+
+
+def _rows(rows: Iterable[Row]) -> set[tuple[Any, ...]]:
+    """Rows in the columns that no change lacks."""
+    return {tuple(row[name] for name in FEWER_COLUMNS) for row in rows}
+
+
+@pytest.fixture(scope="module")
+def project(consumer: Callable[[str], Consumer]) -> Consumer:
+    """A project with the entries of both feeds."""
+    project = consumer(SCHEMA)
+    project.write(_entries_in(1), ["tracking"])
+    project.dbt("seed", "--select", "goldengate_io_types")
+    return project
+
+
+def test_state_and_history_are_what_the_changes_of_the_source_say(project: Consumer, raw: Raw) -> None:
+    histories = Histories()
+    for batch in range(1, BATCHES + 1):
+        for name, rows in histories.landed(batch).items():
+            raw.create(f"{SCHEMA}_raw.{name}", RAW_TABLES[name])
+            raw.insert(f"{SCHEMA}_raw.{name}", rows)
+        if batch == COLUMN_ADDED_IN:
+            project.write_sources(_entries_in(batch), ["tracking"])
+        skipped = SKIPPED.get(batch, [])
+        project.dbt("run", *(["--exclude", *skipped] if skipped else []))
+        histories.run(batch, skipped)
+        _assert_models(project, raw, histories, batch, f"after batch {batch}", skipped)
+    for name in ("orders", "lines", "arriving"):
+        assert '"run": "since"' in project.compiled(f"dedup_feed__{name}")
+
+    for name, log in histories.logs.items():
+        assert _rows(Table(log.changes.values()).current().values()) == _rows(histories.contents(name)), name
+
+    histories.begin()
+    histories.run(BATCHES)
+    project.dbt("run", "--full-refresh", "--vars", "{change_tables_allow_loss: true}")
+    _assert_models(project, raw, histories, BATCHES, "after a full refresh")
