@@ -1,4 +1,38 @@
 {#-
+    The query of a model that folds, with its run and its statements handed over. Where the run looks for late events, it sends these
+    statements. They have the same steps as the query, but that the given events are in the table `kept`:
+
+    given             the events to keep
+    replayed          the events to add where some are late
+    without_replays   the rows that the kept events make, where none is late
+    with_replays      the same where some are
+
+    caller   what follows the steps that end in `folded`
+-#}
+{% macro folded_query(spec, run, log, state) -%}
+{%- set rows = change_tables.folded_steps(spec, run, log) ~ caller() -%}
+{%- set given = 'with ' ~ change_tables.given_event_steps(spec, run, log, state) -%}
+{%- set statements = {} -%}
+{%- if run.looks -%}
+    {%- set kept = change_tables.batch_relation(this, change_tables.batch_id()) -%}
+    {%- set replayed = change_tables.replayed_event_steps(spec, run, log) -%}
+    {%- set statements = {
+        'given': given ~ '\n\nselect *, false as _ct_is_replayed from given_events',
+        'replayed': 'with given_events as (\n\n    select * from ' ~ kept ~ '\n\n),\n\n' ~ replayed
+            ~ '\n\nselect *, false as _ct_is_late, true as _ct_is_replayed from replayed_events',
+        'without_replays': 'with ' ~ change_tables.all_events_of_table(spec, kept, replays=false) ~ ',\n\n' ~ rows,
+        'with_replays': 'with ' ~ change_tables.all_events_of_table(spec, kept, replays=true) ~ ',\n\n' ~ rows,
+    } -%}
+    {%- set given = [given, replayed, change_tables.all_events_of_steps(spec, run)] | join(',\n\n') -%}
+{%- endif -%}
+{%- do change_tables.hand_over(run, statements) -%}
+{{ given }},
+
+{{ rows }}
+{%- endmacro %}
+
+
+{#-
     The fold: what the row of a key is after each of its events. It ends in `folded`: the given events, one a key
     and sequence, each with the row as it is then in the table's own columns, or `_is_deleted`; of a history, also with the
     latest time of the key's events so far (`_ct_running_at`).
@@ -6,10 +40,9 @@
     A run that adds to a state begins with the last event that the state has folded of a key (`_ct_is_known`), so that the
     key's past need not be read again. Of a history, such an event has what is known of its version.
 -#}
-{% macro folded_steps(spec, run, log, state) -%}
-{{ change_tables.row_event_steps(spec, run, log, state) }},
-
-{% if spec.images == 'partial' -%}
+{% macro folded_steps(spec, run, log) -%}
+{{ change_tables.row_event_steps(spec, run, log) }}
+{%- if spec.images == 'partial' -%}
 {{ change_tables._overlaid_steps(spec, run) }},
 
 {% endif -%}
@@ -43,21 +76,22 @@ folded as (
 
 
 {#-
-    The given events without the ends of covered rows, which are no ends of their keys, where rows may have covered others; then
-    also with what truncates and loads ended.
+    All events without the ends of covered rows, which are no ends of their keys, where rows may have covered others; then also with
+    what truncates and loads ended. Where neither can be, these are no steps; each has a comma after it.
 -#}
-{% macro row_event_steps(spec, run, log, state) -%}
-{%- set steps = [change_tables.given_event_steps(spec, run, log, state)] -%}
+{% macro row_event_steps(spec, run, log) -%}
 {%- if run.has_floors -%}
-    {%- do steps.append(change_tables.floor_steps(run, log)) -%}
-{%- endif -%}
+{{ change_tables.floor_steps(run, log) }},
+
+{% endif -%}
 {%- if run.exchanges -%}
-    {%- do steps.append(change_tables.followed_steps(spec, run)) -%}
-{%- endif -%}
+{{ change_tables.followed_steps(spec, run) }},
+
+{% endif -%}
 {%- if run.has_floors -%}
-    {%- do steps.append(change_tables.ended_event_steps(spec, run)) -%}
-{%- endif -%}
-{{ steps | join(',\n\n') }}
+{{ change_tables.ended_event_steps(spec, run) }},
+
+{% endif -%}
 {%- endmacro %}
 
 

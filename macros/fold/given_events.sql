@@ -1,13 +1,13 @@
 {#-
-    All events that the fold of a run takes, ending in `all_events`: the new ones, and of a run that adds also the last one that
-    the state has folded of each of their keys (`_ct_is_known`).
+    The events that a run folds, ending in `all_events`: the new ones, and of a run that adds also the last one that the state has
+    folded of each of their keys (`_ct_is_known`).
 
-    Where an event may have come late (`run.looks`), the run keeps these events in a table of its own and looks there for such
-    (`_ct_is_late`). Where there are any, the keys that they reach are replayed: all that the log has of them is added to that
-    table, is folded, and replaces what the state has of them (see `query_over_kept`).
+    Where an event may have come late (`run.looks`), the steps end in `given_events`, which says of each whether it has (`_ct_is_late`).
+    The run keeps these in a table of its own and looks there for late ones. Where there are any, the keys that they reach are replayed:
+    all that the log has of them is added to that table, is folded, and replaces what the state has of them (see `folded_query`).
 -#}
 {% macro given_event_steps(spec, run, log, state) -%}
-{%- set columns = change_tables.column_list(spec.column_names + change_tables.event_columns(spec, run)) -%}
+{%- set columns = change_tables._columns_of_events(spec, run) -%}
 {{ change_tables.event_steps(spec, run, log) }},
 
 {% if run.run == 'since' -%}
@@ -28,9 +28,7 @@
 {%- if run.looks -%}
 ,
 
-{{ change_tables._late_event_steps(spec, run, columns) }},
-
-{{ change_tables._replayed_event_steps(spec, run, columns, log) }}
+{{ change_tables._late_event_steps(spec, run, columns) }}
 {%- endif -%}
 {%- endmacro %}
 
@@ -157,6 +155,7 @@ events_by_key as (
 ),
 
 given_events as (
+
     select
         {{ columns }},
         coalesce(
@@ -173,16 +172,16 @@ given_events as (
             false
         ) as _ct_is_late
     from events_by_key
-    {{ change_tables.kept_to_here() }}
+
 )
 {%- endmacro %}
 
 
 {#-
-    The given events and all events of the keys that late ones reach, ending in `all_events`. Such a key is named by its hash: that
+    All events of the keys that late ones among `given_events` reach, ending in `replayed_events`. Such a key is named by its hash: that
     of a late event, and where partial images move, all that moves connect with these. Two keys of one hash are both replayed.
 -#}
-{% macro _replayed_event_steps(spec, run, columns, log) -%}
+{% macro replayed_event_steps(spec, run, log) -%}
 {%- set follows_moves = run.moves and spec.images == 'partial' -%}
 late_keys as (
 
@@ -238,13 +237,18 @@ replayed_keys as (
 
 replayed_events as (
 
-    select {{ columns }}
+    select {{ change_tables._columns_of_events(spec, run) }}
     from logged_events
     left semi join replayed_keys
         on {{ change_tables.key_hash(spec.key, 'logged_events') }} = replayed_keys._ct_key
 
-),
+)
+{%- endmacro %}
 
+
+{#- The given events, but those of keys that are replayed, and the replayed ones. -#}
+{% macro all_events_of_steps(spec, run) -%}
+{%- set columns = change_tables._columns_of_events(spec, run) -%}
 all_events as (
 
     select {{ columns }}
@@ -254,6 +258,33 @@ all_events as (
     union all
     select {{ columns }}
     from replayed_events
-    {{ change_tables.read_to_here() }}
+
 )
+{%- endmacro %}
+
+
+{#- The same where a table has both. -#}
+{% macro all_events_of_table(spec, kept, replays) -%}
+all_events as (
+
+    select kept.*
+    from {{ kept }} as kept
+    {%- if replays %}
+    left join ({{ change_tables.replayed_keys(kept, spec) }}) as replayed_keys
+        on {{ change_tables.key_hash(spec.key, 'kept') }} = replayed_keys._ct_key
+    where kept._ct_is_replayed or replayed_keys._ct_key is null
+    {%- endif %}
+
+)
+{%- endmacro %}
+
+
+{#- The keys of the table that are replayed, by their hashes. -#}
+{% macro replayed_keys(kept, spec) -%}
+    select distinct {{ change_tables.key_hash(spec.key) }} as _ct_key from {{ kept }} where _ct_is_replayed
+{%- endmacro %}
+
+
+{% macro _columns_of_events(spec, run) -%}
+    {{ change_tables.column_list(spec.column_names + change_tables.event_columns(spec, run)) }}
 {%- endmacro %}

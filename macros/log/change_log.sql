@@ -3,7 +3,7 @@
     {%- set view = this.incorporate(type='view') -%}
     {%- set state = change_tables.state_relation(this) -%}
     {%- set spec = change_tables.table_spec_of_model(model) -%}
-    {%- set run = change_tables.read_run_note(sql) -%}
+    {%- set run = change_tables.handed_over().run -%}
     {%- set spec = change_tables.spec_in_form(spec, run.mark_before) -%}
     {%- set batch = change_tables.batch_id() -%}
 

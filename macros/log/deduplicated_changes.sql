@@ -50,7 +50,7 @@ or not min(_key_before) over same_change <=> max(_key_before) over same_change
             struct({{ change_tables.content_text(spec) }}, {{ change_tables.header_columns(spec) | join(', ') }}, _ct_place)
         {%- endset -%}
         {%- set counts = '_ct_copies = 1 or ' ~ rank ~ ' = _ct_highest_rank' -%}
-{{ change_tables.run_note(run) }}
+        {%- do change_tables.hand_over(run) -%}
 with {{ change_tables.staging_steps(spec, bound) }},
 
 delivered as (

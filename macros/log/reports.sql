@@ -11,21 +11,20 @@
 {%- set of_format = change_tables.format_of(spec.format).reports -%}
 {%- set reports_orphans = spec.images == 'partial' and spec.orphans == 'report' -%}
 with {{ '' }}
-{%- if reports_orphans -%}
-{{ change_tables.row_event_steps(keys, run, log, none) }},
-
-{% elif run.moves -%}
+{%- if reports_orphans or run.moves -%}
 {{ change_tables.given_event_steps(keys, run, log, none) }},
 
+{% endif -%}
+{%- if reports_orphans -%}
+{{ change_tables.row_event_steps(keys, run, log) }}
+{{- change_tables.judged_steps(keys, run) }},
+
+{% elif run.moves -%}
 {% if run.has_floors -%}
 {{ change_tables.floor_steps(run, log) }},
 
 {% endif -%}
 {{ change_tables.row_steps(keys, run, exchanged_only=false) }},
-
-{% endif -%}
-{%- if reports_orphans -%}
-{{ change_tables.judged_steps(keys, run) }},
 
 {% endif -%}
 reports as (

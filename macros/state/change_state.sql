@@ -3,7 +3,8 @@
     {%- set view = this.incorporate(type='view') -%}
     {%- set state = change_tables.state_relation(this) -%}
     {%- set spec = change_tables.table_spec_of_model(model) -%}
-    {%- set run = change_tables.read_run_note(sql) -%}
+    {%- set handed = change_tables.handed_over() -%}
+    {%- set run = handed.run -%}
 
     {%- set shown = change_tables.state_view_columns(run.history) -%}
     {%- do change_tables.refuse_foreign_table(view) -%}
@@ -29,17 +30,17 @@
     {%- set kept = change_tables.batch_relation(this, change_tables.batch_id()) -%}
     {%- if run.looks -%}
         {%- call statement('kept') -%}
-            {{ change_tables.create_batch_table(kept, change_tables.kept_events(sql)) }}
+            {{ change_tables.create_batch_table(kept, handed.statements.given) }}
         {%- endcall -%}
         {%- set late = run_query('select count(*) as late from ' ~ kept ~ ' where _ct_is_late').rows[0][0] | int -%}
         {%- set run = dict(run, replays=late > 0) -%}
         {%- if run.replays -%}
             {%- call statement('replayed') -%}
                 insert into {{ kept }}
-                {{ change_tables.replayed_events(sql, kept) }}
+                {{ handed.statements.replayed }}
             {%- endcall -%}
         {%- endif -%}
-        {%- set sql = change_tables.query_over_kept(sql, kept, spec, run.replays) -%}
+        {%- set sql = handed.statements.with_replays if run.replays else handed.statements.without_replays -%}
     {%- endif -%}
     {%- set is_shown = true -%}
     {%- if run.run == 'empty' -%}

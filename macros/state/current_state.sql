@@ -14,16 +14,17 @@
         {%- set log = change_tables.state_relation(dedup) -%}
         {%- set state = change_tables.state_relation(this) -%}
         {%- set run = change_tables.state_run(spec, dedup, folds=spec.images == 'partial') -%}
-{{ change_tables.run_note(run) }}
-        {%- if run.folds %}
-with {{ change_tables.folded_steps(spec, run, log, state) }}
+        {%- if run.folds -%}
+            {%- call change_tables.folded_query(spec, run, log, state) %}
 
 select {{ change_tables.column_list(change_tables.state_columns(spec)) }}
 from folded
 where _ct_next_seq is null{{ ' and not _ct_is_known' if spec.images == 'full' }}
-        {%- else %}
+            {%- endcall -%}
+        {%- else -%}
+            {%- do change_tables.hand_over(run) -%}
             {%- set floor = change_tables.text_literal(run.mark.floor) -%}
-            {%- set columns = change_tables.column_list(change_tables.state_columns(spec)) %}
+            {%- set columns = change_tables.column_list(change_tables.state_columns(spec)) -%}
 with {{ change_tables.event_steps(spec, run, log) }},
 
 {% if run.ends_older_keys -%}

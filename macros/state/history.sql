@@ -29,8 +29,8 @@ case
                     )
             end
         {%- endset -%}
-{{ change_tables.run_note(run) }}
-with {{ change_tables.folded_steps(spec, run, log, state) }},
+        {%- call change_tables.folded_query(spec, run, log, state) -%}
+,
 
 -- a version begins where a key begins or ends to live, or a tracked column changes
 compared_events as (
@@ -91,6 +91,7 @@ versions as (
 
 select *
 from versions
+        {%- endcall -%}
     {%- else -%}
 select 1 as placeholder
     {%- endif -%}

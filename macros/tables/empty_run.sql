@@ -13,7 +13,7 @@
 
 {#- What an incremental model renders in an empty run. -#}
 {% macro empty_run(columns, history=false) -%}
-{{ change_tables.run_note({'run': 'empty', 'mark_before': none, 'mark': {'logs': {}}, 'outdated': [], 'history': history}) }}
+{%- do change_tables.hand_over({'run': 'empty', 'mark_before': none, 'mark': {'logs': {}}, 'outdated': [], 'history': history}) -%}
 {{ change_tables.no_rows(columns) }}
 {%- endmacro %}
 

@@ -71,7 +71,7 @@
     create table {{ batch }}
     using parquet
     as
-    {{ sql }}
+{{ sql }}
 {%- endmacro %}
 
 

@@ -2,7 +2,7 @@
 {% materialization change_documents, adapter='spark' %}
     {%- set view = this.incorporate(type='view') -%}
     {%- set state = change_tables.state_relation(this) -%}
-    {%- set run = change_tables.read_run_note(sql) -%}
+    {%- set run = change_tables.handed_over().run -%}
 
     {%- do change_tables.refuse_foreign_table(view) -%}
     {%- for taken_in in run.mark.logs.values() -%}

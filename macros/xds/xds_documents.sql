@@ -18,7 +18,7 @@
             {%- do logs.append(change_tables.state_relation(dedup)) -%}
         {%- endfor -%}
         {%- set run = change_tables._publishing_run(specs, dedups, logs) -%}
-{{ change_tables.run_note(run) }}
+        {%- do change_tables.hand_over(run) -%}
 with {{ change_tables._published_event_steps(specs, logs, state, run) }},
 
 {{ change_tables._judged_event_steps(specs[0]) }},

@@ -126,15 +126,16 @@ class SparkWithoutRows(SparkAdapter):  # type: ignore[misc]  # dbt's classes are
 
 @dataclass(frozen=True)
 class Run:
-    """The result of one run of a model: its rendered SQL, and all that it sent, in order."""
+    """The result of one run of a model: its rendered SQL, all that it sent, in order, and what it handed over."""
 
     rendered: str
     sent: Sequence[str]
+    handed: Mapping[str, Any]
 
     @property
-    def note(self) -> dict[str, Any]:
+    def run(self) -> dict[str, Any]:
         """Which run it is, as the model itself hands it to its materialization."""
-        return dict(json.loads(self.rendered.split("-- change_tables run: ", 1)[1].split("\n", 1)[0]))
+        return dict(self.handed["run"])
 
     @property
     def mark(self) -> dict[str, Any]:
@@ -177,7 +178,8 @@ class Project:
         """Render a model, with what it asks for that."""
         node = self._manifest.nodes[f"model.consumer.{model}"]
         node.compiled_code = get_rendered(node.raw_code, self.context(model, lake, **given), node)
-        return Run(node.compiled_code, self._adapter.sent)
+        handed = self._manifest.flat_graph.get("change_tables_handed", {}).get(node.unique_id, {})
+        return Run(node.compiled_code, self._adapter.sent, handed)
 
     def run(self, model: str, lake: Lake, **given: Any) -> Run:
         """Run a model as dbt does: render it, then its materialization."""
@@ -188,7 +190,7 @@ class Project:
             "consumer", node.get_materialization(), "spark"
         )
         MacroGenerator(materialization, context, stack=context["context_macro_stack"])()
-        return Run(run.rendered, [*run.sent, *self._adapter.sent])
+        return replace(run, sent=[*run.sent, *self._adapter.sent])
 
     def sent(self) -> list[str]:
         """All that was sent since the last call of a macro, in order."""

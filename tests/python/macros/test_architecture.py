@@ -38,9 +38,11 @@ def _keys_of(shapes: Shapes, heading: str) -> Iterable[str]:
             entry = macro("table_spec", "feed", "qlik_plain")
             return set(macro("raw_bound", entry, None))
         case "`run` of a log":
-            return log.note.keys()
+            return log.run.keys()
         case "`run` of a state":
-            return state.note.keys()
+            return state.run.keys()
+        case "`statements` of a state":
+            return set(shapes.run(SHAPES["current__partial__since_late"]).handed["statements"])
         case "`mark` of a log":
             return log.mark.keys()
         case "`mark` of a state":
@@ -112,9 +114,9 @@ def test_calls_go_one_way() -> None:
     assert upwards == []
 
 
-def test_what_a_model_says_in_its_sql_is_written_and_read_in_one_file() -> None:
-    files = [path.name for path in (REPOSITORY / "macros").rglob("*.sql") if "-- change_tables" in path.read_text()]
-    assert files == ["run_notes.sql"]
+def test_what_a_model_hands_to_its_materialization_is_written_and_read_in_one_file() -> None:
+    files = [path.name for path in (REPOSITORY / "macros").rglob("*.sql") if "change_tables_handed" in path.read_text()]
+    assert files == ["runs.sql"]
 
 
 def test_what_macros_hand_to_each_other_is_not_changed_later() -> None:

@@ -155,5 +155,5 @@ def test_partial_images_that_have_moved_are_refused_before_anything_is_written(p
 
 def test_full_images_that_have_moved_need_no_function(project: Project) -> None:
     run: Run = project.render("current_feed__changes", _moved("changes", STOCK))
-    assert run.note["exchanges"]
+    assert run.run["exchanges"]
     assert not [entry.name for entry in CATALOG if re.search(rf"\b{entry.name}\(", run.rendered)]

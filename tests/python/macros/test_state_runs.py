@@ -20,12 +20,12 @@ IN_TIME = {"in_time": True, "looks": True}
 PERHAPS_LATE = {"in_time": False, "looks": True}
 
 
-def _note(shapes: Shapes, shape: Shape, **given: Any) -> dict[str, Any]:
-    return shapes.project.render(shape.model, shapes.lake(shape), **given).note
+def _run(shapes: Shapes, shape: Shape, **given: Any) -> dict[str, Any]:
+    return shapes.project.render(shape.model, shapes.lake(shape), **given).run
 
 
-def _has(note: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert {name: note[name] for name in expected} == expected
+def _has(run: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert {name: run[name] for name in expected} == expected
 
 
 # what the log's mark and the state's say, against what a first run of each wrote -> what the run is
@@ -89,19 +89,19 @@ OF_MARKS: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, dict[str, 
 def test_the_marks_decide_the_run(shapes: Shapes, name: str) -> None:
     model, log, state, expected = OF_MARKS[name]
     marks = {f"dedup_{model.split('_', 1)[1]}": log} | ({} if state is None else {model: state})
-    _has(_note(shapes, Shape(model, marks)), expected)
+    _has(_run(shapes, Shape(model, marks)), expected)
 
 
 def test_before_the_log_is_built_a_state_shows_what_a_first_run_would_be(shapes: Shapes) -> None:
-    note = _note(shapes, Shape("current_feed__full"))
-    _has(note, FIRST | {"log_is_outdated": False})
-    assert note["mark"]["log"] == ""
+    run = _run(shapes, Shape("current_feed__full"))
+    _has(run, FIRST | {"log_is_outdated": False})
+    assert run["mark"]["log"] == ""
 
 
 def test_a_full_refresh_does_not_ask_for_the_mark_of_the_state(shapes: Shapes) -> None:
     shape = state_since("current", "full")
     run: Run = shapes.project.render(shape.model, shapes.lake(shape), flags={"FULL_REFRESH": True})
-    _has(run.note, FIRST)
+    _has(run.run, FIRST)
     assert [sql for sql in run.sent if "_mark" in sql] == [
         "select 0 as place, _mark from lake.dedup_feed__full__state where startswith(_mark, '{')"
     ]
@@ -122,7 +122,7 @@ PERHAPS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 @pytest.mark.parametrize("model", ["history_feed__full", "current_feed__partial"])
 def test_a_run_is_in_time_only_where_the_log_says_so(shapes: Shapes, name: str, model: str) -> None:
     log, state = PERHAPS[name]
-    _has(_note(shapes, Shape(model, {f"dedup_{model.split('_', 1)[1]}": log, model: state})), ADDS | PERHAPS_LATE)
+    _has(_run(shapes, Shape(model, {f"dedup_{model.split('_', 1)[1]}": log, model: state})), ADDS | PERHAPS_LATE)
 
 
 @pytest.mark.parametrize("is_exchanged", [False, True])
@@ -132,7 +132,7 @@ def test_a_first_run_of_full_images_asks_whether_rows_have_exchanged_their_keys(
 ) -> None:
     answers = {EXCHANGED: [{"1": 1}] * is_exchanged}
     run = shapes.run(Shape(f"{kind}_feed__full", {"dedup_feed__full": MOVES}, answers))
-    _has(run.note, FIRST | {"exchanges": is_exchanged, "folds": is_exchanged or kind == "history"})
+    _has(run.run, FIRST | {"exchanges": is_exchanged, "folds": is_exchanged or kind == "history"})
     assert ("events_with_rows" in run.rendered) == is_exchanged
 
 
@@ -195,18 +195,30 @@ def test_a_change_that_no_table_can_follow_stops_the_model_and_names_the_way_out
     mark, said = REFUSED[name]
     shape = Shape("current_feed__full", {"dedup_feed__full": {"batch": BATCH}, "current_feed__full": mark})
     with pytest.raises(CompilationError) as refused:
-        _note(shapes, shape)
+        _run(shapes, shape)
     assert (
         "change_tables: model 'current_feed__full': source 'feed.full' has changed since the model was built: "
         f"{said}; declare it as it was, or build the log and the models after it anew with --full-refresh"
     ) in str(refused.value)
-    _has(_note(shapes, shape, flags={"FULL_REFRESH": True}), FIRST)
+    _has(_run(shapes, shape, flags={"FULL_REFRESH": True}), FIRST)
 
 
 def test_a_state_over_a_log_of_other_columns_writes_nothing(shapes: Shapes) -> None:
     shape = Shape("current_feed__full", {"dedup_feed__full": {"key": ["order"]}})
     with pytest.raises(CompilationError, match="has changed since the log that the model follows was built"):
         shapes.run(shape)
+
+
+def test_what_a_model_hands_over_is_for_one_run_and_without_it_a_materialization_stops(shapes: Shapes) -> None:
+    macro = shapes.project.macros("current_feed__full")
+    _has(_run(shapes, Shape("current_feed__full")), FIRST)
+    assert macro("handed_over")["statements"] == {}
+    with pytest.raises(CompilationError) as refused:
+        macro("handed_over")
+    assert (
+        "change_tables: model 'current_feed__full': its materialization does what deduplicated_changes, current_state,"
+        " history or xds_documents finds to do; the model must call one of them"
+    ) in str(refused.value)
 
 
 def test_a_state_over_a_log_that_was_never_built_writes_nothing(shapes: Shapes) -> None:

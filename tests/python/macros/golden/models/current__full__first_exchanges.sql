@@ -1,4 +1,3 @@
--- change_tables run: {"run": "first", "mark_before": null, "mark": {"layout": 3, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string"}, "counted": 0}, "history": false, "folds": true, "moves": true, "exchanges": true, "has_floors": true, "ends_older_keys": false, "in_time": false, "looks": false, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
 with changes as (
 
     select *

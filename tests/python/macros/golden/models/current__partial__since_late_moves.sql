@@ -1,4 +1,3 @@
--- change_tables run: {"run": "since", "mark_before": {"layout": 3, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 3, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": false, "folds": true, "moves": true, "exchanges": true, "has_floors": false, "ends_older_keys": false, "in_time": false, "looks": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
 with changes as (
 
     select *
@@ -106,6 +105,7 @@ events_by_key as (
 ),
 
 given_events as (
+
     select
         `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _ct_is_known,
         coalesce(
@@ -117,7 +117,7 @@ given_events as (
             false
         ) as _ct_is_late
     from events_by_key
-    -- change_tables: kept in a table of its own, to here
+
 ),
 
 late_keys as (
@@ -217,7 +217,7 @@ all_events as (
     union all
     select `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_enters, _ct_is_known
     from replayed_events
-    -- change_tables: where events are kept, what is before this line is read from their table
+
 ),
 
 touched_keys as (

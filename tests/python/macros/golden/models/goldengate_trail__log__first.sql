@@ -1,4 +1,3 @@
--- change_tables run: {"run": "first", "mark_before": null, "marks": 0, "edge": [{"group": ["it's"], "position": [3, 4100], "is_whole": true}], "until": "(\n            (trail_seqno is null or trail_rba is null)\n            or (trail_name <=> 'it\\'s' and (trail_seqno < 3 or (trail_seqno = 3 and trail_rba <= 4100)))\n        )", "skips_settled": false, "is_late": false, "arrival": {"kind": "positions", "group": ["trail_name"], "columns": ["trail_seqno", "trail_rba"], "record": ["io_time"]}, "settled_before": null, "snapshot": true, "landed_rows": 4, "counts_all": true, "rows_below": 5, "rows_until": 9, "rereads": false}
 with landed as (
 
     select

@@ -1,4 +1,3 @@
--- change_tables run: {"run": "first", "mark_before": null, "mark": {"layout": 3, "batch": "20260131T120000000000_00000000", "logs": {"usr": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001"}}}, "since": {"usr": ""}, "added": {"usr": {}}, "record_ids": null, "outdated": []}
 with new_events as (
 
     select

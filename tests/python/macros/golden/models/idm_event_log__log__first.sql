@@ -1,4 +1,3 @@
--- change_tables run: {"run": "first", "mark_before": null, "marks": 0, "edge": null, "until": null, "skips_settled": false, "is_late": false, "arrival": null, "settled_before": null, "snapshot": true, "landed_rows": null, "counts_all": null, "rows_below": null, "rows_until": null, "rereads": false}
 with landed as (
 
     select

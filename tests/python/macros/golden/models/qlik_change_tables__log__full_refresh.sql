@@ -1,4 +1,3 @@
--- change_tables run: {"run": "first", "mark_before": null, "marks": 0, "edge": {"arrival": "600", "rows": "2:3:4"}, "until": null, "skips_settled": false, "is_late": false, "arrival": {"name": "landed at", "kind": "timestamp", "type": "timestamp"}, "settled_before": null, "snapshot": true, "landed_rows": null, "counts_all": true, "rows_below": 6, "rows_until": 7, "rereads": false}
 with landed as (
 
     select

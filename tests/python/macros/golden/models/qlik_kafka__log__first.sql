@@ -1,4 +1,3 @@
--- change_tables run: {"run": "first", "mark_before": null, "marks": 0, "edge": [{"group": ["orders", "0"], "position": [41], "is_whole": true}, {"group": ["orders", "1"], "position": [7], "is_whole": true}], "until": "(\n            (`offset` is null)\n            or (topic <=> 'orders' and `partition` <=> '0' and `offset` <= 41)\n            or (topic <=> 'orders' and `partition` <=> '1' and `offset` <= 7)\n        )", "skips_settled": false, "is_late": false, "arrival": {"reads": null, "kind": "positions", "group": ["topic", "partition"], "columns": ["offset"], "record": ["key", "value"], "only": "topic = 'it\\'s orders'"}, "settled_before": null, "snapshot": true, "landed_rows": 8, "counts_all": true, "rows_below": 1, "rows_until": 9, "rereads": false}
 with landed as (
 
     select

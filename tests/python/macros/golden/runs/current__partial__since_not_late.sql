@@ -4,7 +4,6 @@ select 0 as place, _mark from lake.dedup_feed__partial__state where startswith(_
 create table lake.current_feed__partial__batch_20260131t120000000000_00000000
     using parquet
     as
-    -- change_tables run: {"run": "since", "mark_before": {"layout": 3, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 3, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": false, "folds": true, "moves": false, "exchanges": false, "has_floors": true, "ends_older_keys": true, "in_time": false, "looks": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
 with changes as (select * from the_model),
 
 events as (select * from the_model),
@@ -19,19 +18,7 @@ met_events as (select * from the_model),
 
 events_by_key as (select * from the_model),
 
-given_events as (
-    select
-        `order`, `it's`, `name with spaces`, fields, _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _precedence, _is_deleted, _ct_is_known,
-        coalesce(
-            case
-                when _ct_is_known then _change_seq >= (select min(_change_seq) from new_floors)
-                when _change_seq <= _ct_known_seq then true
-            end,
-            false
-        ) as _ct_is_late
-    from events_by_key
-    
-)
+given_events as (select * from the_model)
 
 select *, false as _ct_is_replayed from given_events
 ;
@@ -43,9 +30,11 @@ merge into lake.current_feed__partial__state as target
 using (
     with state_rows as (
 
--- change_tables run: {"run": "since", "mark_before": {"layout": 3, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "mark": {"layout": 3, "log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009", "floor": "20260131120000250000000000000000015", "loads": ["", "20260131120000250000000000000000015"], "key": ["order", "it's"], "columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "fields": "struct<a:int,b:int>"}, "counted": 0}, "history": false, "folds": true, "moves": false, "exchanges": false, "has_floors": true, "ends_older_keys": true, "in_time": false, "looks": true, "is_to_be_counted": false, "log_is_outdated": false, "form": 0, "added": {}}
 with all_events as (
-    select kept.* from lake.current_feed__partial__batch_20260131t120000000000_00000000 as kept
+
+    select kept.*
+    from lake.current_feed__partial__batch_20260131t120000000000_00000000 as kept
+
 ),
 
 truncates as (select * from the_model),

@@ -7,7 +7,7 @@ select count_if(true) as settled_rows, count(*) as all_rows from lake_raw.events
 create table lake.dedup_feed__events_ahead__batch_20260131t120000000000_00000000
     using parquet
     as
-    select * from the_model
+select * from the_model
 ;
 
 select sum(changes) as changes, min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq, max(truncate_seq) as truncate_seq, sum(moves) as moves, sum(overruled) as overruled, sum(known) as known, unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at, to_json(collect_list(struct(status, code, report, raw_rows, changes, conflicts, kept_rows, kept_raw_rows))) as verdicts from (select _status as status, case when not _status <=> 'accepted' then substring_index(_status_reason, ':', 1) end as code, case when _ct_kept_id is null then substring_index(_report, ':', 1) end as report, sum(_equal_rows) as raw_rows, count_if(_ct_kept_id is null) as changes, count_if(_ct_kept_id is null and _is_conflicting) as conflicts, min(case when _ct_kept_id is null then _change_seq end) as lowest_seq, max(case when _ct_kept_id is null then _change_seq end) as highest_seq, max(case when _ct_kept_id is null and _change_op = 'truncate' then _change_seq end) as truncate_seq, min(case when _ct_kept_id is null then _changed_at end) as first_changed_at, max(case when _ct_kept_id is null then _changed_at end) as last_changed_at, count(case when _ct_kept_id is null then _key_before end) as moves, count_if(_ct_overrules) as overruled, count_if(_ct_is_known) as known, count_if(_ct_kept_id is not null) as kept_rows, sum(case when _ct_kept_id is not null then _equal_rows else 0 end) as kept_raw_rows from lake.dedup_feed__events_ahead__batch_20260131t120000000000_00000000 group by all)
