@@ -60,14 +60,10 @@
             {%- call statement('batch') -%}
                 {{ change_tables.create_batch_table(new_changes, sql) }}
             {%- endcall -%}
-            {%- if run.run == 'everything' -%}
-                {%- set found = change_tables.probe_changes(spec, run, new_changes) -%}
-                {#- where the log has another content, the lesser copy says nothing new, and comes in every run -#}
-                {%- if found.known > 0 and not change_tables.withdraws_changes(spec) -%}
-                    {%- set found = change_tables.compare_with_log(spec, state, new_changes, found) -%}
-                {%- endif -%}
-            {%- else -%}
-                {%- set found = change_tables.probe_changes(spec, run, new_changes) -%}
+            {%- set found = change_tables.probe_changes(spec, run, new_changes) -%}
+            {%- set reduced = new_changes -%}
+            {%- set is_unforeseen = change_tables.has_late_rows_unforeseen(run, found) -%}
+            {%- if run.run == 'since' -%}
                 {%- if found.may_repeat -%}
                     {%- set judged = change_tables.batch_relation(this, batch ~ 'r') -%}
                     {%- call statement('repeated') -%}
@@ -78,16 +74,18 @@
                     {%- set found = change_tables.probe_changes(spec, run, new_changes) -%}
                 {%- endif -%}
                 {%- set settled_at = change_tables.with_settled_rows(spec, run, change_tables.settled_by_batch(run, new_changes, found)) -%}
-                {%- if found.changes > 0 and not found.lowest_seq > run.mark_before.highest_seq -%}
-                    {%- set found = change_tables.compare_with_log(spec, state, new_changes, found) -%}
-                {%- endif -%}
-                {%- if change_tables.withdraws_changes(spec) -%}
-                    {%- set found = change_tables.find_withdrawals(spec, state, new_changes, found) -%}
+                {%- set reduced = new_changes -%}
+                {%- if found.retractions or (found.changes > 0 and not found.lowest_seq > run.mark_before.highest_seq) -%}
+                    {%- set reduced = change_tables.batch_relation(this, batch ~ 'l') -%}
+                    {%- call statement('reduced') -%}
+                        {{ change_tables.create_batch_table(reduced, change_tables.reduced_with_log(spec, state, new_changes, found)) }}
+                    {%- endcall -%}
+                    {%- set found = change_tables.found_in_reduction(spec, reduced, found) -%}
                 {%- endif -%}
             {%- endif -%}
-            {%- do change_tables.refuse_other_records(spec, state, new_changes, run, found) -%}
+            {%- do change_tables.refuse_other_records(spec, state, reduced, run, found) -%}
             {%- do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) -%}
-            {%- if change_tables.has_late_rows_unforeseen(run, found) -%}
+            {%- if is_unforeseen -%}
                 {%- do log(this ~ ': rows of changes that it may hold have landed while this run was looking; the next run takes them in', info=true) -%}
             {%- else -%}
                 {%- set found = change_tables.compare_with_kept(state, new_changes, run, found) -%}
@@ -109,15 +107,18 @@
                 {%- do change_tables.take_cached_mark_back(view) -%}
                 {%- call statement('main') -%}
                     {%- if adds_only -%}
-                    {{ change_tables.insert_changes(spec, state, new_changes, run, mark, found) }}
+                    {{ change_tables.insert_changes(spec, state, reduced, new_changes, run, mark, found) }}
                     {%- else -%}
-                    {{ change_tables.merge_changes(spec, state, new_changes, run, mark, found) }}
+                    {{ change_tables.merge_changes(spec, state, reduced, new_changes, run, mark, found) }}
                     {%- endif -%}
                 {%- endcall -%}
                 {%- set is_written = true -%}
                 {%- do change_tables.drop_stale_batches(this, batch) -%}
             {%- endif -%}
             {%- do adapter.drop_relation(new_changes) -%}
+            {%- if reduced != new_changes -%}
+                {%- do adapter.drop_relation(reduced) -%}
+            {%- endif -%}
         {%- endif -%}
     {%- endif -%}
 

@@ -160,41 +160,7 @@ changes as (
         {%- if run.run == 'everything' -%}
 ,
 
--- what the log does not hold yet, or holds otherwise
-new_changes as (
-
-    select
-        {%- set overrules -%}
-        coalesce({{ change_tables.overrules_key_before(spec, 'changes', 'known') }}, false)
-        or coalesce({{ change_tables.overrules_row(spec, 'changes', 'known') }}, false)
-        {%- endset -%}
-        {%- if withdraws %}
-        {%- set takes_back -%}
-        changes._ct_withdraws and known._change_id is not null and not {{ change_tables.compares_completeness(spec, 'known', '>', 'changes') }}
-        {%- endset %}
-        changes.* except (_ct_withdraws),
-        {{ takes_back }} as _ct_withdraws,
-        if(changes._ct_kept_id is null, {{ overrules }}, {{ takes_back }}) as _ct_overrules,
-        if(changes._ct_kept_id is null, known._change_id is not null, {{ takes_back }}) as _ct_is_known
-        {%- else %}
-        changes.*,
-        {{ overrules }} as _ct_overrules,
-        known._change_id is not null as _ct_is_known
-        {%- endif %}
-    from changes
-    left join {{ state }} as known
-        on changes._change_id = known._change_id and changes._change_seq = known._change_seq
-    where
-        {%- set branches -%}
--- a rejected row is kept, whether it takes a change back or not
-when changes._ct_kept_id is not null
-    then true
-when {{ change_tables.compares_completeness(spec, 'known', '>', 'changes') }}
-    then false
-        {%- endset %}
-        {{ change_tables.of_the_logged_origin(spec, change_tables._is_new_to_log(spec), 'changes', 'known', branches if withdraws else '') | indent(8) }}
-
-)
+{{ change_tables.reduction_steps(spec, state, 'changes') }}
 
 select *
 from new_changes
@@ -221,16 +187,3 @@ select 1 as placeholder
     {% endif %}
     {% do return('nothing new' if bound.is_read else 'since') %}
 {% endmacro %}
-
-
-{#- Whether the log does not hold a change yet, or holds it otherwise than it is delivered. -#}
-{% macro _is_new_to_log(spec) -%}
-known._change_id is null
-or changes._row_hash <> known._row_hash
-{%- if spec.form > 0 %}
-or {{ change_tables.is_of_earlier_form(spec, 'known') }}
-{%- endif %}
-or (changes._key_before is not null and not changes._key_before <=> known._key_before)
-or (changes._report is null and known._report is not null)
-or (changes._is_conflicting and not known._is_conflicting)
-{%- endmacro %}

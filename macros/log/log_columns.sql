@@ -15,14 +15,10 @@
 {#- The columns of a log after `_mark`: those that a change keeps, then those that its content brings. -#}
 {% macro log_columns(spec) %}
     {% do return(
-        ['_change_seq', '_change_id', '_batch_id', '_key_before', '_report', '_is_conflicting']
-        + change_tables.columns_taken_by_content(spec)
+        [
+            '_change_seq', '_change_id', '_batch_id', '_key_before', '_report', '_is_conflicting', '_change_op', '_changed_at', '_transaction_id',
+            '_present_columns', '_changed_columns', '_raw_id', '_row_hash', '_form'
+        ]
+        + change_tables.further_columns(spec) | map(attribute='name') | list + spec.column_names
     ) %}
-{% endmacro %}
-
-
-{% macro columns_taken_by_content(spec) %}
-    {% do return([
-        '_change_op', '_changed_at', '_transaction_id', '_present_columns', '_changed_columns', '_raw_id', '_row_hash', '_form'
-    ] + change_tables.further_columns(spec) | map(attribute='name') | list + spec.column_names) %}
 {% endmacro %}

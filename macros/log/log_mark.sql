@@ -36,7 +36,7 @@
         'batch': batch if writes else before.batch,
         'extends': extends,
         'changes': before.changes + found.changes,
-        'held_changes': held + found.changes - found.revised - found.withdrawn,
+        'held_changes': held + found.changes - found.known - found.withdrawn,
         'marks_rows': before.marks_rows,
         'floor': [before.floor, found.truncate_seq, snapshot_seq or ''] | max(case_sensitive=true),
         'highest_seq': [before.highest_seq, found.highest_seq or ''] | max(case_sensitive=true),

@@ -1,7 +1,7 @@
 {#-
-    What the mark and the merge need to know of a set of changes; `known` counts those that the log may hold, and `revised` those that
-    it holds otherwise, none before `compare_with_log` has counted them. `withdrawn` are those that it gives up. In a first run the set is
-    the log itself.
+    What the mark and the merge need to know of a set of changes; `known` counts those that the log holds otherwise, none before they were
+    reduced together with it, and `withdrawn` those of them that it gives up. `retractions` are rejected rows that may take back changes.
+    In a first run the set is the log itself.
 
     Where a run reads on from where the runs before have settled, rows that are no changes say how far the raw table has settled
     (`settled`), and whether rows wait (`waiting`).
@@ -16,13 +16,13 @@
         {% set is_change = '(_ct_kept_id is null or _ct_withdraws)' if change_tables.withdraws_changes(spec) else '_ct_kept_id is null' %}
     {% endif %}
     {% set is_kept_row = '_mark is not null' if run.run == 'first' else '_ct_kept_id is not null' %}
-    {% set takes_back = run.run == 'everything' and change_tables.withdraws_changes(spec) %}
+    {% set withdraws = run.run != 'first' and change_tables.withdraws_changes(spec) %}
     {% set commits = change_tables.commits_of_format(spec) %}
     {#- first one row a verdict and report, since the run says how many there were of each -#}
     {% set row = run_query(
         "select sum(changes) as changes, min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq, max(truncate_seq) as truncate_seq,"
         ~ " sum(moves) as moves, sum(overruled) as overruled, sum(known) as known,"
-        ~ (" sum(withdrawn) as withdrawn," if takes_back else "")
+        ~ (" sum(withdrawn) as withdrawn, min(first_retraction) as first_retraction, max(last_retraction) as last_retraction," if withdraws else "")
         ~ " unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at,"
         ~ " to_json(collect_list(struct(status, code, report, raw_rows, changes, conflicts, kept_rows, kept_raw_rows"
         ~ (", commit_group, lowest_commit, highest_commit" if commits else "") ~ "))) as verdicts"
@@ -38,7 +38,8 @@
         ~ " max(case when " ~ is_change ~ " then _changed_at end) as last_changed_at,"
         ~ " count(case when " ~ is_change ~ " then _key_before end) as moves,"
         ~ (" count_if(_ct_overrules) as overruled, count_if(_ct_is_known)" if run.run == 'everything' else " 0 as overruled, 0") ~ " as known,"
-        ~ (" count_if(_ct_withdraws) as withdrawn," if takes_back else "")
+        ~ (" count_if(_ct_withdraws) as withdrawn, min(case when _ct_withdraws then _change_seq end) as first_retraction,"
+            ~ " max(case when _ct_withdraws then _change_seq end) as last_retraction," if withdraws else "")
         ~ " count_if(" ~ is_kept_row ~ ") as kept_rows, sum(case when " ~ is_kept_row ~ " then _equal_rows else 0 end) as kept_raw_rows"
         ~ (", case when " ~ is_change ~ " then " ~ commits.group ~ " end as commit_group, min(case when " ~ is_change ~ " then " ~ commits.number
             ~ " end) as lowest_commit, max(case when " ~ is_change ~ " then " ~ commits.number ~ " end) as highest_commit" if commits else "")
@@ -68,8 +69,13 @@
     {% endfor %}
     {% do return({
         'commits': highest, 'may_repeat': repeating | length > 0,
-        'changes': row['changes'] | int(0), 'known': row['known'] | int(0), 'revised': row['known'] | int(0),
-        'withdrawn': row['withdrawn'] | int(0) if takes_back else 0,
+        'changes': row['changes'] | int(0), 'known': row['known'] | int(0),
+        'withdrawn': row['withdrawn'] | int(0) if withdraws and not reads_on else 0,
+        'retractions': row['withdrawn'] | int(0) if withdraws and reads_on else 0,
+        'landed_span': [
+            [row['lowest_seq'], row['first_retraction'] if withdraws] | select | min(case_sensitive=true),
+            [row['highest_seq'], row['last_retraction'] if withdraws] | select | max(case_sensitive=true),
+        ],
         'lowest_seq': row['lowest_seq'], 'highest_seq': row['highest_seq'],
         'truncate_seq': row['truncate_seq'] or '', 'moves': row['moves'] | int(0) > 0,
         'overruled': row['overruled'] | int(0) > 0, 'is_change': is_change,
@@ -81,22 +87,30 @@
 {% endmacro %}
 
 
-{#-
-    What was found, with the run's changes compared with those of the log: how many it knows, how many are new or revise one, and
-    whether one overrules a key before. Asked only where one may be known: the run's own SQL, where it compares, goes by hashes.
--#}
-{% macro compare_with_log(spec, log, new_changes, found) %}
+{#- The query for what the changes of a run come to with those that the log has. -#}
+{% macro reduced_with_log(spec, log, new_changes, found) -%}
+{%- set condition = found.is_change ~ (' or _ct_withdraws' if change_tables.withdraws_changes(spec)) -%}
+with {{ change_tables.reduction_steps(spec, log, new_changes, condition, found.landed_span) }}
+
+select *
+from new_changes
+{%- if change_tables.withdraws_changes(spec) %}
+where _ct_kept_id is null or _ct_withdraws
+{%- endif %}
+{%- endmacro %}
+
+
+{#- What was found, by what the changes of a run have come to with those that the log has. -#}
+{% macro found_in_reduction(spec, reduced, found) %}
     {% set row = run_query(
-        "select count_if(" ~ change_tables.of_the_logged_origin(spec, 'target._change_id is null') ~ ") as new_changes, count_if(" ~ change_tables.revises(spec) ~ ") as revised,"
-        ~ " count(target._change_id) as known,"
-        ~ " count_if((" ~ change_tables.overrules_key_before(spec) ~ ") or (" ~ change_tables.overrules_row(spec) ~ ")) as overruled"
-        ~ " from (select * from " ~ new_changes ~ " where " ~ found.is_change ~ ") as source left join " ~ log ~ " as target"
-        ~ " on source._change_id = target._change_id and source._change_seq = target._change_seq"
-        ~ " and target._change_seq between " ~ change_tables.text_literal(found.lowest_seq or '') ~ " and " ~ change_tables.text_literal(found.highest_seq or '')
+        "select count(*) as changes, count_if(_ct_is_known) as known, count_if(_ct_overrules) as overruled,"
+        ~ (" count_if(_ct_withdraws) as withdrawn," if change_tables.withdraws_changes(spec) else "")
+        ~ " min(_change_seq) as lowest_seq, max(_change_seq) as highest_seq from " ~ reduced
     ).rows[0] %}
     {% do return(dict(
-        found, changes=row['new_changes'] | int + row['revised'] | int, known=row['known'] | int, revised=row['revised'] | int,
-        overruled=row['overruled'] | int > 0
+        found, is_change='true', changes=row['changes'] | int, known=row['known'] | int, overruled=row['overruled'] | int > 0,
+        withdrawn=row['withdrawn'] | int if change_tables.withdraws_changes(spec) else 0,
+        lowest_seq=row['lowest_seq'], highest_seq=row['highest_seq']
     )) %}
 {% endmacro %}
 
@@ -152,32 +166,6 @@
 {% endmacro %}
 
 
-{#- Whether a delivery is no less complete than what the log holds: a raw table that was purged in part takes nothing back. -#}
-{% macro is_as_complete(spec) -%}
-    not {{ change_tables.compares_completeness(spec, 'target', '>', 'source') }}
-{%- endmacro %}
-
-
-{#- What was found, with the changes of the log that the run's rows take back: see `withdraws_changes`. -#}
-{% macro find_withdrawals(spec, log, new_changes, found) %}
-    {% set row = run_query(
-        "select count(*) as withdrawn, min(source._change_seq) as lowest_seq, max(source._change_seq) as highest_seq"
-        ~ " from (select * from " ~ new_changes ~ " where _ct_withdraws) as source inner join " ~ log ~ " as target"
-        ~ " on source._change_id = target._change_id and source._change_seq = target._change_seq"
-        ~ " where " ~ change_tables.of_the_logged_origin(spec, change_tables.is_as_complete(spec))
-    ).rows[0] %}
-    {% set withdrawn = row['withdrawn'] | int %}
-    {% if withdrawn == 0 %}
-        {% do return(found) %}
-    {% endif %}
-    {% do return(dict(
-        found, changes=found.changes + withdrawn, known=found.known + withdrawn, revised=found.revised + withdrawn, withdrawn=withdrawn, overruled=true,
-        lowest_seq=[found.lowest_seq or row['lowest_seq'], row['lowest_seq']] | min(case_sensitive=true),
-        highest_seq=[found.highest_seq or row['highest_seq'], row['highest_seq']] | max(case_sensitive=true)
-    )) %}
-{% endmacro %}
-
-
 {#-
     Whether a run that read its new rows alone has met some which the log reaches: they landed after it had looked for such, and
     rows that landed before may be part of the same changes.
@@ -188,9 +176,9 @@
 
 
 {#-
-    Stops where the log holds another record of a position than the one that this run has read, for formats whose positions name
-    one record. A run that reads on by these positions reads none twice, and is not asked. The rows of a load have no position. Of a
-    format that says what the origin of a change is, the run's own SQL has compared it.
+    Stops where the log holds another change from a position than the one that this run has read there, for formats whose positions name
+    one record. A run that reads on by these positions reads none twice, and is not asked. The rows of a load have no position. Another
+    record of the same change stops the reduction.
 -#}
 {% macro refuse_other_records(spec, log, new_changes, run, found) %}
     {% set natural = change_tables.natural_arrival(spec) %}
@@ -199,9 +187,7 @@
         {% set rows = run_query(
             "select source._raw_id from (select * from " ~ new_changes ~ " where " ~ found.is_change ~ ") as source inner join " ~ log ~ " as target"
             ~ " on source._raw_id = target._raw_id and target._mark is null where not startswith(source._change_id, 'snapshot:')"
-            ~ " and (source._change_id <> target._change_id or source._change_op <> target._change_op"
-            ~ " or (source._change_op <> 'delete' and " ~ change_tables.hash_as_logged(spec, spec.columns)
-            ~ " <> " ~ change_tables.hash_of(spec.columns, 'target') ~ ")) order by source._raw_id limit 3"
+            ~ " and source._change_id <> target._change_id order by source._raw_id limit 3"
         ).rows %}
         {% if rows %}
             {% do adapter.drop_relation(new_changes) %}

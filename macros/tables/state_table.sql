@@ -37,7 +37,7 @@
     {% set prefix = relation.identifier | lower ~ '__batch_' %}
     {% for table in run_query('show tables in ' ~ relation.without_identifier() ~ " like '" ~ prefix ~ "*'").rows %}
         {% set found = table['tableName'][prefix | length:] %}
-        {% if modules.re.fullmatch('[0-9]{8}t[0-9]{12}_[0-9a-f]{8}r?', found) and found < batch | lower %}
+        {% if modules.re.fullmatch('[0-9]{8}t[0-9]{12}_[0-9a-f]{8}[rl]?', found) and found < batch | lower %}
             {% do adapter.drop_relation(change_tables.batch_relation(relation, found)) %}
         {% endif %}
     {% endfor %}

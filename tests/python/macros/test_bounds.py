@@ -96,7 +96,7 @@ def _in_one_line(sql: str) -> str:
             OFFSETS,
             [_place(["t", "0"], 41, is_whole=False), _place([None, "1"], 7)],
             0,
-            "( (`offset` is null) or (topic <=> 't' and `partition` <=> '0' and `offset` >= 41)"
+            "( (`offset` is null) or (topic <=> 't' and `partition` <=> '0' and `offset` > 40)"
             " or (topic <=> null and `partition` <=> '1' and `offset` > 7)"
             " or not ( (topic <=> 't' and `partition` <=> '0') or (topic <=> null and `partition` <=> '1') ) )",
         ),
@@ -104,7 +104,7 @@ def _in_one_line(sql: str) -> str:
             OFFSETS,
             [_place(["t", "0"], 41)],
             5,
-            "( (`offset` is null) or (topic <=> 't' and `partition` <=> '0' and `offset` >= 41 - 5)"
+            "( (`offset` is null) or (topic <=> 't' and `partition` <=> '0' and `offset` > 35)"
             " or not ( (topic <=> 't' and `partition` <=> '0') ) )",
         ),
         (
@@ -120,7 +120,7 @@ def _in_one_line(sql: str) -> str:
             [_place(["aa"], 3, 4100, is_whole=False)],
             0,
             "( (trail_seqno is null or trail_rba is null)"
-            " or (trail_name <=> 'aa' and (trail_seqno > 3 or (trail_seqno = 3 and trail_rba >= 4100)))"
+            " or (trail_name <=> 'aa' and (trail_seqno > 3 or (trail_seqno = 3 and trail_rba > 4099)))"
             " or not ( (trail_name <=> 'aa') ) )",
         ),
     ],
@@ -132,28 +132,55 @@ def test_rows_after_their_position_and_of_groups_that_are_not_known_are_read(
     assert _in_one_line(predicate) == expected
 
 
-@pytest.mark.parametrize(
-    ("arrival", "edge", "expected"),
-    [
-        (OFFSETS, [], "( (`offset` is null) )"),
-        (
-            OFFSETS,
-            [_place(["t", "0"], 41), _place(["t", "1"], 7)],
-            "( (`offset` is null) or (topic <=> 't' and `partition` <=> '0' and `offset` <= 41)"
-            " or (topic <=> 't' and `partition` <=> '1' and `offset` <= 7) )",
-        ),
-        (
-            TRAIL,
-            [_place(["aa"], 3, 4100)],
-            "( (trail_seqno is null or trail_rba is null)"
-            " or (trail_name <=> 'aa' and (trail_seqno < 3 or (trail_seqno = 3 and trail_rba <= 4100))) )",
-        ),
-    ],
-)
-def test_a_run_reads_no_further_than_what_had_landed(
-    shapes: Shapes, arrival: dict[str, Any], edge: list[dict[str, Any]], expected: str
-) -> None:
-    assert _in_one_line(shapes.project.macros("dedup_feed__kafka")("positions_until", arrival, edge)) == expected
+def test_many_groups_are_a_list(shapes: Shapes) -> None:
+    macro = shapes.project.macros("dedup_feed__kafka")
+    settled = [_place([f"t{number}", "0"], number) for number in range(31)]
+    assert macro("positions_since", OFFSETS, settled[:30], 0).count("`offset` >") == 30
+    listed = ", ".join(f"('t{number}', '0', {number})" for number in range(31))
+    assert _in_one_line(macro("positions_since", OFFSETS, settled, 0)) == (
+        f"(not exists ( select 1 from values {listed} as spans (_ct_group_1, _ct_group_2, _ct_after_1)"
+        " where topic <=> _ct_group_1 and `partition` <=> _ct_group_2"
+        " and (_ct_after_1 is null or `offset` <= _ct_after_1) ))"
+    )
+
+
+# settled, edge, lookback -> the condition on the rows that a run reads
+SPANS: dict[str, tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]], int, str]] = {
+    "nothing has landed": (OFFSETS, [], [], 0, "( (`offset` is null) )"),
+    "all": (
+        OFFSETS, [], [_place(["t", "0"], 41), _place(["t", "1"], 7)], 0,
+        "( (`offset` is null) or (topic <=> 't' and `partition` <=> '0' and `offset` <= 41)"
+        " or (topic <=> 't' and `partition` <=> '1' and `offset` <= 7) )",
+    ),
+    "one of two groups, and a new one": (
+        OFFSETS, [_place(["t", "0"], 41), _place(["t", "1"], 7)],
+        [_place(["t", "0"], 45), _place(["t", "1"], 7), _place(["u", "0"], 1)], 0,
+        "( (`offset` is null) or (topic <=> 't' and `partition` <=> '0' and `offset` > 41 and `offset` <= 45)"
+        " or (topic <=> 'u' and `partition` <=> '0' and `offset` <= 1) )",
+    ),
+    "a row that waits": (
+        OFFSETS, [_place(["t", "0"], 41, is_whole=False)], [_place(["t", "0"], 41)], 0,
+        "( (`offset` is null) or (topic <=> 't' and `partition` <=> '0' and `offset` > 40 and `offset` <= 41) )",
+    ),
+    "a lookback": (
+        OFFSETS, [_place(["t", "0"], 41)], [_place(["t", "0"], 41)], 5,
+        "( (`offset` is null) or (topic <=> 't' and `partition` <=> '0' and `offset` > 35 and `offset` <= 41) )",
+    ),
+    "a trail": (
+        TRAIL, [_place(["aa"], 3, 4100)], [_place(["aa"], 4, 100)], 0,
+        "( (trail_seqno is null or trail_rba is null) or (trail_name <=> 'aa'"
+        " and (trail_seqno > 3 or (trail_seqno = 3 and trail_rba > 4100))"
+        " and (trail_seqno < 4 or (trail_seqno = 4 and trail_rba <= 100))) )",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SPANS)
+def test_a_run_reads_the_groups_in_which_rows_have_landed_and_no_further(shapes: Shapes, case: str) -> None:
+    arrival, settled, edge, lookback, expected = SPANS[case]
+    macro = shapes.project.macros("dedup_feed__kafka")
+    spans = macro("spans_of_run", settled, edge, lookback)
+    assert _in_one_line(macro("positions_in", arrival, spans)) == expected
 
 
 # ---- the bound of a run
@@ -279,8 +306,9 @@ def test_positions_of_groups_that_have_nothing_new_stay_as_they_were(shapes: Sha
     bound = _bound(shapes, "kafka", {"settled": settled}, {}, {})
     assert bound["edge"] == [_place(["orders", "0"], 41), _place(["orders", "1"], 7), settled[1]]
     assert "`offset` > 30" in bound["predicate"]
-    assert "`offset` >= 5" in bound["predicate"]
-    assert "`offset` <= 41" in bound["until"]
+    assert "'2'" not in bound["predicate"]
+    assert "`offset` <= 41" in bound["predicate"]
+    assert bound["until"] is None
 
 
 def test_an_entry_of_one_topic_looks_at_no_other(shapes: Shapes) -> None:
@@ -393,7 +421,7 @@ BEFORE: dict[str, Any] = {
     "rebuild": "", "snapshot_seq": "300", "changes": 70, "held_changes": 60, "marks_rows": True,
 }  # fmt: skip
 FOUND = {
-    "changes": 0, "revised": 0, "withdrawn": 0, "lowest_seq": None, "highest_seq": None, "truncate_seq": "",
+    "changes": 0, "known": 0, "withdrawn": 0, "lowest_seq": None, "highest_seq": None, "truncate_seq": "",
     "moves": False, "overruled": False, "kept": {"rejected": 1, "waiting": 2}, "commits": {},
 }  # fmt: skip
 NO_LOAD = {"snapshot": None}
@@ -418,7 +446,7 @@ MARKS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any], di
         BEFORE | {"batch": "2", "extends": "1", "highest_seq": "600", "changes": 71, "held_changes": 61},
     ),
     "late changes, of which the log holds one": (
-        BEFORE, FOUND | {"changes": 3, "revised": 1, "lowest_seq": "400", "highest_seq": "400"}, LOAD,
+        BEFORE, FOUND | {"changes": 3, "known": 1, "lowest_seq": "400", "highest_seq": "400"}, LOAD,
         BEFORE | {"batch": "2", "extends": None, "changes": 73, "held_changes": 62},
     ),
     "changes at the sequence that the log reaches": (
@@ -442,7 +470,7 @@ MARKS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any], di
     "moves": (BEFORE, FOUND | {"changes": 1, "moves": True}, LOAD, {"moves": True}),
     "no moves after moves": (BEFORE | {"moves": True}, FOUND | {"changes": 1}, LOAD, {"moves": True}),
     "a change withdrawn": (
-        BEFORE, FOUND | {"changes": 1, "revised": 1, "withdrawn": 1, "overruled": True}, LOAD,
+        BEFORE, FOUND | {"changes": 1, "known": 1, "withdrawn": 1, "overruled": True}, LOAD,
         {"batch": "2", "rebuild": "2", "changes": 71, "held_changes": 59},
     ),
     "none withdrawn after one was": (BEFORE | {"rebuild": "1"}, FOUND | {"changes": 1}, LOAD, {"rebuild": "1"}),

@@ -64,6 +64,13 @@ def test_no_golden_file_is_of_a_shape_that_is_no_more() -> None:
     assert not stale or IS_ACCEPTED, f"where this is meant, `make golden` removes {stale}"
 
 
+def test_no_statement_has_two_steps_of_one_name() -> None:
+    for file in GOLDEN.glob("*/*.sql"):
+        for statement in file.read_text().split("\n;\n"):
+            names = [step["name"] for step in STEP.finditer(statement)]
+            assert len(names) == len(set(names)), (file.name, sorted(names))
+
+
 def test_columns_of_steps_begin_with_their_prefix(shapes: Shapes) -> None:
     """So that no column of a user can be one of them: see `working_prefix`."""
     macro = shapes.project.macros("dedup_feed__qlik")

@@ -661,44 +661,164 @@ changes as (
 
 ),
 
--- what the log does not hold yet, or holds otherwise
+deliveries as (
+
+    select
+        _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, _parts, _has_tracking, `order`, `it's`, `name with spaces`, amount, day, tags, counts,
+        _ct_kept_id, _status, _status_reason, _raw_row, _equal_rows,
+        _ct_withdraws,
+        false as _ct_is_logged
+    from changes
+    union all
+    select
+        logged._change_seq, logged._change_id, logged._batch_id, logged._key_before, logged._report, logged._is_conflicting, logged._change_op, logged._changed_at, logged._transaction_id, logged._present_columns, logged._changed_columns, logged._raw_id, logged._row_hash, logged._form, logged._parts, logged._has_tracking, logged.`order`, logged.`it's`, logged.`name with spaces`, logged.amount, logged.day, logged.tags, logged.counts,
+        null as _ct_kept_id, null as _status, null as _status_reason, null as _raw_row, null as _equal_rows,
+        false as _ct_withdraws,
+        true as _ct_is_logged
+    from lake.dedup_feed__openedge__state as logged
+    where
+        logged._mark is null
+
+),
+
+told_deliveries as (
+
+    select
+        *,
+        xxhash64(`order`, `it's`, `name with spaces`, amount, day, to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _parts, _has_tracking, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, day is null, tags is null, counts is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _parts is null, _has_tracking is null)) as _ct_said_hash
+    from deliveries
+
+),
+
+-- each delivery with what the log holds of its change; a row that takes a change back is a delivery of it
+met_deliveries as (
+
+    select
+        *,
+        max(case when _ct_is_logged then struct(
+            _ct_said_hash, `order`, `it's`, _change_op, _key_before, _report, _is_conflicting, _form, _batch_id
+        ) end) over same_change as _ct_logged,
+        max(case when _ct_kept_id is null then struct(_parts, _has_tracking) end) over same_change as _ct_completeness,
+        max(case when _ct_withdraws then struct(_parts, _has_tracking) end) over same_change as _ct_retracted_at,
+        min(_ct_is_logged) over same_change as _ct_is_logged_alone,
+        case
+            when
+                _change_id is not null
+                and (min(_changed_at) over same_change <> max(_changed_at) over same_change or min(_transaction_id) over same_change <> max(_transaction_id) over same_change)
+                then raise_error(concat(
+                    'change_tables: model \'dedup_feed__openedge\': source \'feed.openedge\': changes that differ in _changed_at or _transaction_id have landed at one _change_id: ',
+                    _change_id,
+                    '. The numbers have begun anew, and nothing says which rows are the older ones: either have the new rows land under numbers above the old ones, for which a view over lake_raw.openedge will do, or remove the old rows from it, then build the log and the models after it anew with --full-refresh --vars \'{change_tables_allow_loss: true}\''
+                ))
+            else
+                min(_row_hash) over same_change <> max(_row_hash) over same_change
+        end as _ct_differs
+    from told_deliveries
+    window same_change as (partition by _change_seq, _change_id, if(_ct_withdraws, null, _ct_kept_id))
+
+),
+
+-- the most complete deliveries
+weighed_deliveries as (
+
+    select
+        *,
+        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, day, to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _present_columns, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, day is null, tags is null, counts is null, _present_columns is null))) as _ct_content_hash,
+        case when _ct_differs then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, day, tags, counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _parts, _has_tracking, _ct_is_logged) end as _ct_rank
+    from met_deliveries
+    where
+        not _ct_is_logged_alone
+        and (_ct_kept_id is not null or struct(_parts, _has_tracking) = _ct_completeness)
+
+),
+
+-- what they say together, and which of them is the greatest
+compared_deliveries as (
+
+    select
+        *,
+        count(*) over same_change as _ct_copies,
+        count(_report) over same_change as _ct_reports,
+        max(_report) over same_change as _ct_known_report,
+        max(_key_before) over same_change as _ct_known_key_before,
+        max(_is_conflicting) over same_change
+        or min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
+        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _ct_conflicts,
+        max(_ct_rank) over same_change as _ct_highest_rank
+    from weighed_deliveries
+    window same_change as (partition by _change_seq, _change_id, _ct_kept_id)
+
+),
+
+reduced_changes as (
+
+    select
+        * except (_key_before, _report, _is_conflicting),
+        _ct_known_key_before as _key_before,
+        case when _ct_reports = _ct_copies then _ct_known_report end as _report,
+        _ct_conflicts as _is_conflicting,
+        if(_ct_differs, _ct_rank = _ct_highest_rank, _ct_is_logged or _ct_logged is null)
+        and not coalesce(_ct_retracted_at >= _ct_completeness, false) as _ct_wins
+    from compared_deliveries
+
+),
+
 new_changes as (
 
     select
-        changes.* except (_ct_withdraws),
-        changes._ct_withdraws and known._change_id is not null and not struct(known._parts, known._has_tracking) > struct(changes._parts, changes._has_tracking) as _ct_withdraws,
-        if(changes._ct_kept_id is null, coalesce(known._key_before is not null and case
-            when struct(changes._parts, changes._has_tracking) > struct(known._parts, known._has_tracking) then not changes._key_before <=> known._key_before
-            when struct(changes._parts, changes._has_tracking) = struct(known._parts, known._has_tracking) then changes._key_before is not null and (known._key_before is null or changes._key_before > known._key_before)
-            else false
-        end, false)
-        or coalesce(known._change_id is not null and not (changes.`order` <=> known.`order` and changes.`it's` <=> known.`it's` and changes._change_op <=> known._change_op) and (struct(changes._parts, changes._has_tracking, to_json(struct(changes.`order`, changes.`it's`, changes.`name with spaces`, changes.amount, changes.day, changes.tags, changes.counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), changes._change_op, changes._present_columns, changes._changed_columns, changes._changed_at, changes._transaction_id, changes._raw_id, changes._parts, changes._has_tracking) > struct(known._parts, known._has_tracking, to_json(struct(known.`order`, known.`it's`, known.`name with spaces`, known.amount, known.day, known.tags, known.counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), known._change_op, known._present_columns, known._changed_columns, known._changed_at, known._transaction_id, known._raw_id, known._parts, known._has_tracking)), false), changes._ct_withdraws and known._change_id is not null and not struct(known._parts, known._has_tracking) > struct(changes._parts, changes._has_tracking)) as _ct_overrules,
-        if(changes._ct_kept_id is null, known._change_id is not null, changes._ct_withdraws and known._change_id is not null and not struct(known._parts, known._has_tracking) > struct(changes._parts, changes._has_tracking)) as _ct_is_known
-    from changes
-    left join lake.dedup_feed__openedge__state as known
-        on changes._change_id = known._change_id and changes._change_seq = known._change_seq
-    where
+        cast(null as string) as _mark,
+        _change_seq,
+        _change_id,
         case
             when
-                changes._change_id is not null
-                and (changes._changed_at <> known._changed_at or changes._transaction_id <> known._transaction_id)
-                then raise_error(concat(
-                    'change_tables: model \'dedup_feed__openedge\': source \'feed.openedge\': changes that differ in _changed_at or _transaction_id have landed at one _change_id: ',
-                    changes._change_id,
-                    '. The numbers have begun anew, and nothing says which rows are the older ones: either have the new rows land under numbers above the old ones, for which a view over lake_raw.openedge will do, or remove the old rows from it, then build the log and the models after it anew with --full-refresh --vars \'{change_tables_allow_loss: true}\''
-                ))
-            -- a rejected row is kept, whether it takes a change back or not
-            when changes._ct_kept_id is not null
-                then true
-            when struct(known._parts, known._has_tracking) > struct(changes._parts, changes._has_tracking)
-                then false
-            else
-                known._change_id is null
-                or changes._row_hash <> known._row_hash
-                or (changes._key_before is not null and not changes._key_before <=> known._key_before)
-                or (changes._report is null and known._report is not null)
-                or (changes._is_conflicting and not known._is_conflicting)
-        end
+                _ct_said_hash = _ct_logged._ct_said_hash
+                and struct(_key_before, _is_conflicting) <=> struct(_ct_logged._key_before, _ct_logged._is_conflicting)
+                and (_report is not null or _ct_logged._report is null)
+                then _ct_logged._batch_id
+            else '20260131T120000000000_00000000'
+        end as _batch_id,
+        _key_before,
+        _report,
+        _is_conflicting,
+        _change_op,
+        _changed_at,
+        _transaction_id,
+        _present_columns,
+        _changed_columns,
+        _raw_id,
+        _row_hash,
+        _form,
+        _parts,
+        _has_tracking,
+        `order`,
+        `it's`,
+        `name with spaces`,
+        amount,
+        day,
+        tags,
+        counts,
+        _ct_kept_id, _status, _status_reason, _raw_row, _equal_rows,
+        (_ct_withdraws and _ct_logged is not null and _ct_retracted_at >= _ct_completeness) as _ct_withdraws,
+        (_ct_withdraws and _ct_logged is not null and _ct_retracted_at >= _ct_completeness) or (_ct_kept_id is null and _ct_logged is not null) as _ct_is_known,
+        (_ct_withdraws and _ct_logged is not null and _ct_retracted_at >= _ct_completeness) or (
+            _ct_kept_id is null
+            and _ct_logged is not null
+            and not (
+                struct(`order`, `it's`, _change_op) <=> struct(_ct_logged.`order`, _ct_logged.`it's`, _ct_logged._change_op)
+                and (_ct_logged._key_before is null or _key_before <=> _ct_logged._key_before)
+            )
+        ) as _ct_overrules
+    from reduced_changes
+    where
+        _ct_kept_id is not null
+        or (
+            _ct_wins
+            and (
+                _ct_logged is null
+                or not _ct_is_logged
+                or not struct(_key_before, _report, _is_conflicting) <=> struct(_ct_logged._key_before, _ct_logged._report, _ct_logged._is_conflicting)
+            )
+        )
 
 )
 

@@ -284,24 +284,147 @@ changes as (
 
 ),
 
--- what the log does not hold yet, or holds otherwise
+deliveries as (
+
+    select
+        _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, `order`, `it's`, `name with spaces`, tags, times, fields, prices, lines,
+        _ct_kept_id, _status, _status_reason, _raw_row, _equal_rows,
+        false as _ct_is_logged
+    from changes
+    union all
+    select
+        logged._change_seq, logged._change_id, logged._batch_id, logged._key_before, logged._report, logged._is_conflicting, logged._change_op, logged._changed_at, logged._transaction_id, logged._present_columns, logged._changed_columns, logged._raw_id, logged._row_hash, logged._form, logged.`order`, logged.`it's`, logged.`name with spaces`, logged.tags, logged.times, logged.fields, logged.prices, logged.lines,
+        null as _ct_kept_id, null as _status, null as _status_reason, null as _raw_row, null as _equal_rows,
+        true as _ct_is_logged
+    from lake.dedup_feed__qlik_plain__state as logged
+    where
+        logged._mark is null
+
+),
+
+told_deliveries as (
+
+    select
+        *,
+        xxhash64(`order`, `it's`, `name with spaces`, to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, array(`order` is null, `it's` is null, `name with spaces` is null, tags is null, times is null, fields is null, prices is null, lines is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null)) as _ct_said_hash
+    from deliveries
+
+),
+
+-- each delivery with what the log holds of its change; a row that takes a change back is a delivery of it
+met_deliveries as (
+
+    select
+        *,
+        max(case when _ct_is_logged then struct(
+            _ct_said_hash, `order`, `it's`, _change_op, _key_before, _report, _is_conflicting, _form, _batch_id
+        ) end) over same_change as _ct_logged,
+        min(_ct_is_logged) over same_change as _ct_is_logged_alone,
+        min(_row_hash) over same_change <> max(_row_hash) over same_change as _ct_differs
+    from told_deliveries
+    window same_change as (partition by _change_seq, _change_id, _ct_kept_id)
+
+),
+
+-- the most complete deliveries
+weighed_deliveries as (
+
+    select
+        *,
+        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, if(_ct_logged._form < 1, null, `name with spaces`), to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), if(_ct_logged._form < 1, null, _present_columns), array(_change_op is null, `order` is null, `it's` is null, if(_ct_logged._form < 1, null, `name with spaces`) is null, tags is null, times is null, fields is null, prices is null, lines is null, if(_ct_logged._form < 1, null, _present_columns) is null))) as _ct_content_hash,
+        case when _ct_differs then struct(_form, to_json(struct(`order`, `it's`, `name with spaces`, tags, times, fields, sort_array(map_entries(prices)) as prices, transform(lines, element -> sort_array(map_entries(element))) as lines), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _ct_is_logged) end as _ct_rank
+    from met_deliveries
+    where
+        not _ct_is_logged_alone
+
+),
+
+-- what they say together, and which of them is the greatest
+compared_deliveries as (
+
+    select
+        *,
+        count_if(_form = 1) over same_change as _ct_copies,
+        count(case when _form = 1 then _report end) over same_change as _ct_reports,
+        max(case when _form = 1 then _report end) over same_change as _ct_known_report,
+        max(_key_before) over same_change as _ct_known_key_before,
+        max(_is_conflicting) over same_change
+        or min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
+        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _ct_conflicts,
+        max(_ct_rank) over same_change as _ct_highest_rank
+    from weighed_deliveries
+    window same_change as (partition by _change_seq, _change_id, _ct_kept_id)
+
+),
+
+reduced_changes as (
+
+    select
+        * except (_key_before, _report, _is_conflicting),
+        _ct_known_key_before as _key_before,
+        case when _ct_reports = _ct_copies then _ct_known_report end as _report,
+        _ct_conflicts as _is_conflicting,
+        if(_ct_differs, _ct_rank = _ct_highest_rank, _ct_is_logged or _ct_logged is null) as _ct_wins
+    from compared_deliveries
+
+),
+
 new_changes as (
 
     select
-        changes.*,
-        coalesce(known._key_before is not null and changes._key_before is not null and (known._key_before is null or changes._key_before > known._key_before), false)
-        or coalesce(known._change_id is not null and not (changes.`order` <=> known.`order` and changes.`it's` <=> known.`it's` and changes._change_op <=> known._change_op) and (struct(to_json(struct(changes.`order`, changes.`it's`, changes.`name with spaces`, changes.tags, changes.times, changes.fields, sort_array(map_entries(changes.prices)) as prices, transform(changes.lines, element -> sort_array(map_entries(element))) as lines), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), changes._change_op, changes._present_columns, changes._changed_columns, changes._changed_at, changes._transaction_id, changes._raw_id) > struct(to_json(struct(known.`order`, known.`it's`, known.`name with spaces`, known.tags, known.times, known.fields, sort_array(map_entries(known.prices)) as prices, transform(known.lines, element -> sort_array(map_entries(element))) as lines), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), known._change_op, known._present_columns, known._changed_columns, known._changed_at, known._transaction_id, known._raw_id) or known._form < 1), false) as _ct_overrules,
-        known._change_id is not null as _ct_is_known
-    from changes
-    left join lake.dedup_feed__qlik_plain__state as known
-        on changes._change_id = known._change_id and changes._change_seq = known._change_seq
+        cast(null as string) as _mark,
+        _change_seq,
+        _change_id,
+        case
+            when
+                _ct_said_hash = _ct_logged._ct_said_hash
+                and struct(_key_before, _is_conflicting) <=> struct(_ct_logged._key_before, _ct_logged._is_conflicting)
+                and (_report is not null or _ct_logged._report is null)
+                -- an update that has all columns of today has more than one that had all of then
+                and not (_ct_logged._form < 1 and _present_columns is null and _change_op in ('update', 'upsert'))
+                then _ct_logged._batch_id
+            else '20260131T120000000000_00000000'
+        end as _batch_id,
+        _key_before,
+        _report,
+        _is_conflicting,
+        _change_op,
+        _changed_at,
+        _transaction_id,
+        _present_columns,
+        _changed_columns,
+        _raw_id,
+        _row_hash,
+        _form,
+        `order`,
+        `it's`,
+        `name with spaces`,
+        tags,
+        times,
+        fields,
+        prices,
+        lines,
+        _ct_kept_id, _status, _status_reason, _raw_row, _equal_rows,
+        (_ct_kept_id is null and _ct_logged is not null) as _ct_is_known,
+        (
+            _ct_kept_id is null
+            and _ct_logged is not null
+            and not (
+                struct(`order`, `it's`, _change_op) <=> struct(_ct_logged.`order`, _ct_logged.`it's`, _ct_logged._change_op)
+                and (_ct_logged._key_before is null or _key_before <=> _ct_logged._key_before)
+            )
+        ) as _ct_overrules
+    from reduced_changes
     where
-        known._change_id is null
-        or changes._row_hash <> known._row_hash
-        or known._form < 1
-        or (changes._key_before is not null and not changes._key_before <=> known._key_before)
-        or (changes._report is null and known._report is not null)
-        or (changes._is_conflicting and not known._is_conflicting)
+        _ct_kept_id is not null
+        or (
+            _ct_wins
+            and (
+                _ct_logged is null
+                or not _ct_is_logged
+                or not struct(_key_before, _report, _is_conflicting) <=> struct(_ct_logged._key_before, _ct_logged._report, _ct_logged._is_conflicting)
+            )
+        )
 
 )
 

@@ -10,7 +10,7 @@ create table lake.dedup_feed__openedge__batch_20260131t120000000000_00000000
 select * from the_model
 ;
 
-select sum(changes) as changes, min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq, max(truncate_seq) as truncate_seq, sum(moves) as moves, sum(overruled) as overruled, sum(known) as known, sum(withdrawn) as withdrawn, unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at, to_json(collect_list(struct(status, code, report, raw_rows, changes, conflicts, kept_rows, kept_raw_rows))) as verdicts from (select _status as status, case when not _status <=> 'accepted' then substring_index(_status_reason, ':', 1) end as code, case when (_ct_kept_id is null or _ct_withdraws) then substring_index(_report, ':', 1) end as report, sum(_equal_rows) as raw_rows, count_if((_ct_kept_id is null or _ct_withdraws)) as changes, count_if((_ct_kept_id is null or _ct_withdraws) and _is_conflicting) as conflicts, min(case when (_ct_kept_id is null or _ct_withdraws) then _change_seq end) as lowest_seq, max(case when (_ct_kept_id is null or _ct_withdraws) then _change_seq end) as highest_seq, max(case when (_ct_kept_id is null or _ct_withdraws) and _change_op = 'truncate' then _change_seq end) as truncate_seq, min(case when (_ct_kept_id is null or _ct_withdraws) then _changed_at end) as first_changed_at, max(case when (_ct_kept_id is null or _ct_withdraws) then _changed_at end) as last_changed_at, count(case when (_ct_kept_id is null or _ct_withdraws) then _key_before end) as moves, count_if(_ct_overrules) as overruled, count_if(_ct_is_known) as known, count_if(_ct_withdraws) as withdrawn, count_if(_ct_kept_id is not null) as kept_rows, sum(case when _ct_kept_id is not null then _equal_rows else 0 end) as kept_raw_rows from lake.dedup_feed__openedge__batch_20260131t120000000000_00000000 group by all)
+select sum(changes) as changes, min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq, max(truncate_seq) as truncate_seq, sum(moves) as moves, sum(overruled) as overruled, sum(known) as known, sum(withdrawn) as withdrawn, min(first_retraction) as first_retraction, max(last_retraction) as last_retraction, unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at, to_json(collect_list(struct(status, code, report, raw_rows, changes, conflicts, kept_rows, kept_raw_rows))) as verdicts from (select _status as status, case when not _status <=> 'accepted' then substring_index(_status_reason, ':', 1) end as code, case when (_ct_kept_id is null or _ct_withdraws) then substring_index(_report, ':', 1) end as report, sum(_equal_rows) as raw_rows, count_if((_ct_kept_id is null or _ct_withdraws)) as changes, count_if((_ct_kept_id is null or _ct_withdraws) and _is_conflicting) as conflicts, min(case when (_ct_kept_id is null or _ct_withdraws) then _change_seq end) as lowest_seq, max(case when (_ct_kept_id is null or _ct_withdraws) then _change_seq end) as highest_seq, max(case when (_ct_kept_id is null or _ct_withdraws) and _change_op = 'truncate' then _change_seq end) as truncate_seq, min(case when (_ct_kept_id is null or _ct_withdraws) then _changed_at end) as first_changed_at, max(case when (_ct_kept_id is null or _ct_withdraws) then _changed_at end) as last_changed_at, count(case when (_ct_kept_id is null or _ct_withdraws) then _key_before end) as moves, count_if(_ct_overrules) as overruled, count_if(_ct_is_known) as known, count_if(_ct_withdraws) as withdrawn, min(case when _ct_withdraws then _change_seq end) as first_retraction, max(case when _ct_withdraws then _change_seq end) as last_retraction, count_if(_ct_kept_id is not null) as kept_rows, sum(case when _ct_kept_id is not null then _equal_rows else 0 end) as kept_raw_rows from lake.dedup_feed__openedge__batch_20260131t120000000000_00000000 group by all)
 ;
 
 merge into lake.dedup_feed__openedge__state as target
@@ -20,7 +20,7 @@ using (
         _ct_withdraws,
         _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, _parts, _has_tracking, `order`, `it's`, `name with spaces`, amount, day, tags, counts
     from lake.dedup_feed__openedge__batch_20260131t120000000000_00000000
-    where (_ct_kept_id is null or _ct_withdraws) or _ct_withdraws
+    where (_ct_kept_id is null or _ct_withdraws)
     union all
     select
         '{"layout": 3, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 6, "held_changes": 4, "marks_rows": false, "floor": "20260131120000250000000000000000021", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": true, "rebuild": "20260131T120000000000_00000000", "snapshot_seq": null, "arrival": null, "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": null, "settled_rows": 7, "lookback": 0, "edge": null, "counts_all": null, "rows_below": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "day": "date", "tags": "array<string>", "counts": "array<int>"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "everything", "raw_rows": null, "new": 1, "revised": 2, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark,
@@ -37,8 +37,14 @@ when matched and source._mark is not null then update set
         when target._mark = '{"layout": 3, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": null, "settled_rows": 7, "lookback": 0, "edge": null, "counts_all": null, "rows_below": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "day": "date", "tags": "array<string>", "counts": "array<int>"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260130T120000000000_00000001", "kind": "first", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' then source._mark
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
-when matched and source._ct_withdraws and not struct(target._parts, target._has_tracking) > struct(source._parts, source._has_tracking) then delete
-when matched and (struct(source._parts, source._has_tracking, to_json(struct(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.day, source.tags, source.counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id, source._parts, source._has_tracking) > struct(target._parts, target._has_tracking, to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.day, target.tags, target.counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id, target._parts, target._has_tracking)) then update set
+when matched and source._ct_withdraws then delete
+when matched then update set
+    _change_seq = source._change_seq,
+    _change_id = source._change_id,
+    _batch_id = source._batch_id,
+    _key_before = source._key_before,
+    _report = source._report,
+    _is_conflicting = source._is_conflicting,
     _change_op = source._change_op,
     _changed_at = source._changed_at,
     _transaction_id = source._transaction_id,
@@ -55,127 +61,8 @@ when matched and (struct(source._parts, source._has_tracking, to_json(struct(sou
     amount = source.amount,
     day = source.day,
     tags = source.tags,
-    counts = source.counts,
-    _batch_id = case
-        when
-            xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.day, to_json(source.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(source.counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._parts, source._has_tracking, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.day is null, source.tags is null, source.counts is null, source._change_op is null, source._present_columns is null, source._changed_columns is null, source._changed_at is null, source._transaction_id is null, source._parts is null, source._has_tracking is null)) = xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.day, to_json(target.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._parts, target._has_tracking, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.day is null, target.tags is null, target.counts is null, target._change_op is null, target._present_columns is null, target._changed_columns is null, target._changed_at is null, target._transaction_id is null, target._parts is null, target._has_tracking is null))
-            and not ((case
-            when struct(source._parts, source._has_tracking) > struct(target._parts, target._has_tracking) then not source._key_before <=> target._key_before
-            when struct(source._parts, source._has_tracking) = struct(target._parts, target._has_tracking) then source._key_before is not null and (target._key_before is null or source._key_before > target._key_before)
-            else false
-        end)
-    or (source._report is null and target._report is not null
-    and not struct(target._parts, target._has_tracking) > struct(source._parts, source._has_tracking))
-    or (not target._is_conflicting and (source._is_conflicting
-    or (
-        struct(source._parts, source._has_tracking) = struct(target._parts, target._has_tracking) and
-        (
-            not source._change_op <=> target._change_op
-            or coalesce(source._key_before <> target._key_before, false)
-            or (
-                source._change_op not in ('delete', 'truncate')
-                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.day, to_json(source.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(source.counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.day is null, source.tags is null, source.counts is null, source._present_columns is null))
-                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.day, to_json(target.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.day is null, target.tags is null, target.counts is null, target._present_columns is null))
-            )
-        )
-    ))))
-            then target._batch_id
-        else source._batch_id
-    end,
-    _key_before = case when case
-            when struct(source._parts, source._has_tracking) > struct(target._parts, target._has_tracking) then not source._key_before <=> target._key_before
-            when struct(source._parts, source._has_tracking) = struct(target._parts, target._has_tracking) then source._key_before is not null and (target._key_before is null or source._key_before > target._key_before)
-            else false
-        end then source._key_before else target._key_before end,
-    _report = case
-        when struct(source._parts, source._has_tracking) > struct(target._parts, target._has_tracking) then source._report
-        when struct(target._parts, target._has_tracking) > struct(source._parts, source._has_tracking) then target._report
-        else case when source._report is not null and target._report is not null then greatest(source._report, target._report) end
-    end,
-    _is_conflicting = target._is_conflicting or source._is_conflicting
-    or (
-        struct(source._parts, source._has_tracking) = struct(target._parts, target._has_tracking) and
-        (
-            not source._change_op <=> target._change_op
-            or coalesce(source._key_before <> target._key_before, false)
-            or (
-                source._change_op not in ('delete', 'truncate')
-                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.day, to_json(source.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(source.counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.day is null, source.tags is null, source.counts is null, source._present_columns is null))
-                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.day, to_json(target.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.day is null, target.tags is null, target.counts is null, target._present_columns is null))
-            )
-        )
-    )
-when matched and ((struct(source._parts, source._has_tracking, to_json(struct(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.day, source.tags, source.counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id, source._parts, source._has_tracking) > struct(target._parts, target._has_tracking, to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.day, target.tags, target.counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id, target._parts, target._has_tracking))
-    or (case
-            when struct(source._parts, source._has_tracking) > struct(target._parts, target._has_tracking) then not source._key_before <=> target._key_before
-            when struct(source._parts, source._has_tracking) = struct(target._parts, target._has_tracking) then source._key_before is not null and (target._key_before is null or source._key_before > target._key_before)
-            else false
-        end)
-    or (source._report is null and target._report is not null
-    and not struct(target._parts, target._has_tracking) > struct(source._parts, source._has_tracking))
-    or (not target._is_conflicting and (source._is_conflicting
-    or (
-        struct(source._parts, source._has_tracking) = struct(target._parts, target._has_tracking) and
-        (
-            not source._change_op <=> target._change_op
-            or coalesce(source._key_before <> target._key_before, false)
-            or (
-                source._change_op not in ('delete', 'truncate')
-                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.day, to_json(source.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(source.counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.day is null, source.tags is null, source.counts is null, source._present_columns is null))
-                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.day, to_json(target.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.day is null, target.tags is null, target.counts is null, target._present_columns is null))
-            )
-        )
-    )))) then update set
-    _batch_id = case
-        when
-            xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.day, to_json(source.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(source.counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._parts, source._has_tracking, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.day is null, source.tags is null, source.counts is null, source._change_op is null, source._present_columns is null, source._changed_columns is null, source._changed_at is null, source._transaction_id is null, source._parts is null, source._has_tracking is null)) = xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.day, to_json(target.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._parts, target._has_tracking, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.day is null, target.tags is null, target.counts is null, target._change_op is null, target._present_columns is null, target._changed_columns is null, target._changed_at is null, target._transaction_id is null, target._parts is null, target._has_tracking is null))
-            and not ((case
-            when struct(source._parts, source._has_tracking) > struct(target._parts, target._has_tracking) then not source._key_before <=> target._key_before
-            when struct(source._parts, source._has_tracking) = struct(target._parts, target._has_tracking) then source._key_before is not null and (target._key_before is null or source._key_before > target._key_before)
-            else false
-        end)
-    or (source._report is null and target._report is not null
-    and not struct(target._parts, target._has_tracking) > struct(source._parts, source._has_tracking))
-    or (not target._is_conflicting and (source._is_conflicting
-    or (
-        struct(source._parts, source._has_tracking) = struct(target._parts, target._has_tracking) and
-        (
-            not source._change_op <=> target._change_op
-            or coalesce(source._key_before <> target._key_before, false)
-            or (
-                source._change_op not in ('delete', 'truncate')
-                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.day, to_json(source.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(source.counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.day is null, source.tags is null, source.counts is null, source._present_columns is null))
-                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.day, to_json(target.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.day is null, target.tags is null, target.counts is null, target._present_columns is null))
-            )
-        )
-    ))))
-            then target._batch_id
-        else source._batch_id
-    end,
-    _key_before = case when case
-            when struct(source._parts, source._has_tracking) > struct(target._parts, target._has_tracking) then not source._key_before <=> target._key_before
-            when struct(source._parts, source._has_tracking) = struct(target._parts, target._has_tracking) then source._key_before is not null and (target._key_before is null or source._key_before > target._key_before)
-            else false
-        end then source._key_before else target._key_before end,
-    _report = case
-        when struct(source._parts, source._has_tracking) > struct(target._parts, target._has_tracking) then source._report
-        when struct(target._parts, target._has_tracking) > struct(source._parts, source._has_tracking) then target._report
-        else case when source._report is not null and target._report is not null then greatest(source._report, target._report) end
-    end,
-    _is_conflicting = target._is_conflicting or source._is_conflicting
-    or (
-        struct(source._parts, source._has_tracking) = struct(target._parts, target._has_tracking) and
-        (
-            not source._change_op <=> target._change_op
-            or coalesce(source._key_before <> target._key_before, false)
-            or (
-                source._change_op not in ('delete', 'truncate')
-                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.day, to_json(source.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(source.counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.day is null, source.tags is null, source.counts is null, source._present_columns is null))
-                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.day, to_json(target.tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(target.counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.day is null, target.tags is null, target.counts is null, target._present_columns is null))
-            )
-        )
-    )
-when not matched and not source._ct_withdraws then insert (_mark, _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, _parts, _has_tracking, `order`, `it's`, `name with spaces`, amount, day, tags, counts)
+    counts = source.counts
+when not matched then insert (_mark, _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, _parts, _has_tracking, `order`, `it's`, `name with spaces`, amount, day, tags, counts)
     values (case when source._mark is not null then raise_error('change_tables: this table has lost the mark of its runs, as if it was emptied or replaced by hand; nothing was changed, run again') else source._mark end, source._change_seq, source._change_id, source._batch_id, source._key_before, source._report, source._is_conflicting, source._change_op, source._changed_at, source._transaction_id, source._present_columns, source._changed_columns, source._raw_id, source._row_hash, source._form, source._parts, source._has_tracking, source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.day, source.tags, source.counts)
 ;
 

@@ -134,7 +134,13 @@ when matched and source._mark is not null then update set
     _raw_row = source._raw_row,
     _equal_rows = source._equal_rows,
     _healed_at = source._healed_at
-when matched and (struct(to_json(struct(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id)) then update set
+when matched then update set
+    _change_seq = source._change_seq,
+    _change_id = source._change_id,
+    _batch_id = source._batch_id,
+    _key_before = source._key_before,
+    _report = source._report,
+    _is_conflicting = source._is_conflicting,
     _change_op = source._change_op,
     _changed_at = source._changed_at,
     _transaction_id = source._transaction_id,
@@ -153,90 +159,7 @@ when matched and (struct(to_json(struct(source.`order`, source.`it's`, source.`n
     small = source.small,
     ratio = source.ratio,
     flag = source.flag,
-    bytes = source.bytes,
-    _batch_id = case
-        when
-            xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._change_op is null, source._present_columns is null, source._changed_columns is null, source._changed_at is null, source._transaction_id is null)) = xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._change_op is null, target._present_columns is null, target._changed_columns is null, target._changed_at is null, target._transaction_id is null))
-            and not ((source._key_before is not null and (target._key_before is null or source._key_before > target._key_before))
-    or (source._report is null and target._report is not null)
-    or (not target._is_conflicting and (source._is_conflicting
-    or (
-        (
-            not source._change_op <=> target._change_op
-            or coalesce(source._key_before <> target._key_before, false)
-            or (
-                source._change_op not in ('delete', 'truncate')
-                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._present_columns is null))
-                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._present_columns is null))
-            )
-        )
-    ))))
-            then target._batch_id
-        else source._batch_id
-    end,
-    _key_before = case when source._key_before is not null and (target._key_before is null or source._key_before > target._key_before) then source._key_before else target._key_before end,
-    _report = case when source._report is not null and target._report is not null then greatest(source._report, target._report) end,
-    _is_conflicting = target._is_conflicting or source._is_conflicting
-    or (
-        (
-            not source._change_op <=> target._change_op
-            or coalesce(source._key_before <> target._key_before, false)
-            or (
-                source._change_op not in ('delete', 'truncate')
-                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._present_columns is null))
-                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._present_columns is null))
-            )
-        )
-    )
-when matched and ((struct(to_json(struct(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, source._raw_id) > struct(to_json(struct(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, target._raw_id))
-    or (source._key_before is not null and (target._key_before is null or source._key_before > target._key_before))
-    or (source._report is null and target._report is not null)
-    or (not target._is_conflicting and (source._is_conflicting
-    or (
-        (
-            not source._change_op <=> target._change_op
-            or coalesce(source._key_before <> target._key_before, false)
-            or (
-                source._change_op not in ('delete', 'truncate')
-                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._present_columns is null))
-                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._present_columns is null))
-            )
-        )
-    )))) then update set
-    _batch_id = case
-        when
-            xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._change_op, source._present_columns, source._changed_columns, source._changed_at, source._transaction_id, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._change_op is null, source._present_columns is null, source._changed_columns is null, source._changed_at is null, source._transaction_id is null)) = xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._change_op, target._present_columns, target._changed_columns, target._changed_at, target._transaction_id, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._change_op is null, target._present_columns is null, target._changed_columns is null, target._changed_at is null, target._transaction_id is null))
-            and not ((source._key_before is not null and (target._key_before is null or source._key_before > target._key_before))
-    or (source._report is null and target._report is not null)
-    or (not target._is_conflicting and (source._is_conflicting
-    or (
-        (
-            not source._change_op <=> target._change_op
-            or coalesce(source._key_before <> target._key_before, false)
-            or (
-                source._change_op not in ('delete', 'truncate')
-                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._present_columns is null))
-                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._present_columns is null))
-            )
-        )
-    ))))
-            then target._batch_id
-        else source._batch_id
-    end,
-    _key_before = case when source._key_before is not null and (target._key_before is null or source._key_before > target._key_before) then source._key_before else target._key_before end,
-    _report = case when source._report is not null and target._report is not null then greatest(source._report, target._report) end,
-    _is_conflicting = target._is_conflicting or source._is_conflicting
-    or (
-        (
-            not source._change_op <=> target._change_op
-            or coalesce(source._key_before <> target._key_before, false)
-            or (
-                source._change_op not in ('delete', 'truncate')
-                and xxhash64(source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._present_columns, array(source.`order` is null, source.`it's` is null, source.`name with spaces` is null, source.amount is null, source.`at` is null, source.`local` is null, source.day is null, source.small is null, source.ratio is null, source.flag is null, source.bytes is null, source._present_columns is null))
-                <> xxhash64(target.`order`, target.`it's`, target.`name with spaces`, target.amount, target.`at`, target.`local`, target.day, target.small, target.ratio, target.flag, target.bytes, target._present_columns, array(target.`order` is null, target.`it's` is null, target.`name with spaces` is null, target.amount is null, target.`at` is null, target.`local` is null, target.day is null, target.small is null, target.ratio is null, target.flag is null, target.bytes is null, target._present_columns is null))
-            )
-        )
-    )
+    bytes = source.bytes
 when not matched then insert (_mark, _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _status, _status_reason, _raw_row, _equal_rows, _healed_at)
     values (case when source._mark is not null and startswith(source._mark, '{') then raise_error('change_tables: this table has lost the mark of its runs, as if it was emptied or replaced by hand; nothing was changed, run again') else source._mark end, source._change_seq, source._change_id, source._batch_id, source._key_before, source._report, source._is_conflicting, source._change_op, source._changed_at, source._transaction_id, source._present_columns, source._changed_columns, source._raw_id, source._row_hash, source._form, source.`order`, source.`it's`, source.`name with spaces`, source.amount, source.`at`, source.`local`, source.day, source.small, source.ratio, source.flag, source.bytes, source._status, source._status_reason, source._raw_row, source._equal_rows, source._healed_at)
 ;
