@@ -7,7 +7,7 @@ SHELL := bash
 BIN := .venv/bin
 PROOF_SEED ?= $(shell date +%Y%m%d)
 # two processes, each with a server of its own: while one plans, which takes one core, the other has the second
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --ignore=tests/python/macros
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=20 --ignore=tests/python/macros
 REAL ?=
 # need no server, and are part of `lint`
 MACROS := $(BIN)/python -m pytest -q --no-header -n 2 --dist loadfile tests/python/macros
