@@ -32,7 +32,7 @@ or not min(_key_before) over same_change <=> max(_key_before) over same_change
 {%- set takes_back = '(_ct_withdraws and _ct_logged is not null and ' ~ is_retracted ~ ')' -%}
 {%- set key_as_logged = [] -%}
 {%- for name in spec.key -%}
-    {%- do key_as_logged.append('_ct_logged.' ~ change_tables.quoted(name)) -%}
+    {%- do key_as_logged.append(change_tables.field_of('_ct_logged', name)) -%}
 {%- endfor -%}
 {#- a report of rows that were read by other columns than those of today does not count -#}
 {%- set report = 'case when _form = ' ~ spec.form ~ ' then _report end' if spec.form > 0 else '_report' -%}
@@ -156,7 +156,7 @@ new_changes as (
         case
             when
                 {{ change_tables._says_nothing_new(spec) | indent(16) }}
-                then _ct_logged._batch_id
+                then _ct_logged['_batch_id']
             else '{{ change_tables.batch_id() }}'
         end as _batch_id,
         {%- else %}
@@ -172,8 +172,8 @@ new_changes as (
             _ct_kept_id is null
             and _ct_logged is not null
             and not (
-                struct({{ change_tables.column_list(spec.key) }}, _change_op) <=> struct({{ key_as_logged | join(', ') }}, _ct_logged._change_op)
-                and (_ct_logged._key_before is null or _key_before <=> _ct_logged._key_before)
+                struct({{ change_tables.column_list(spec.key) }}, _change_op) <=> struct({{ key_as_logged | join(', ') }}, _ct_logged['_change_op'])
+                and (_ct_logged['_key_before'] is null or _key_before <=> _ct_logged['_key_before'])
             )
         ) as _ct_overrules
     from reduced_changes
@@ -184,7 +184,7 @@ new_changes as (
             and (
                 _ct_logged is null
                 or not _ct_is_logged
-                or not struct(_key_before, _report, _is_conflicting) <=> struct(_ct_logged._key_before, _ct_logged._report, _ct_logged._is_conflicting)
+                or not struct(_key_before, _report, _is_conflicting) <=> struct(_ct_logged['_key_before'], _ct_logged['_report'], _ct_logged['_is_conflicting'])
             )
         )
 
@@ -194,12 +194,12 @@ new_changes as (
 
 {#- Whether what is to be logged says no more than what was: only its place in the raw table is another, and states know the change. -#}
 {% macro _says_nothing_new(spec) -%}
-_ct_said_hash = _ct_logged._ct_said_hash
-and struct(_key_before, _is_conflicting) <=> struct(_ct_logged._key_before, _ct_logged._is_conflicting)
-and (_report is not null or _ct_logged._report is null)
+_ct_said_hash = _ct_logged['_ct_said_hash']
+and struct(_key_before, _is_conflicting) <=> struct(_ct_logged['_key_before'], _ct_logged['_is_conflicting'])
+and (_report is not null or _ct_logged['_report'] is null)
 {%- if spec.images == 'partial' and spec.added %}
 -- an update that has all columns of today has more than one that had all of then
-and not (_ct_logged._form < {{ spec.added.values() | max }} and _present_columns is null and _change_op in ('update', 'upsert'))
+and not (_ct_logged['_form'] < {{ spec.added.values() | max }} and _present_columns is null and _change_op in ('update', 'upsert'))
 {%- endif %}
 {%- endmacro %}
 
@@ -213,7 +213,7 @@ and not (_ct_logged._form < {{ spec.added.values() | max }} and _present_columns
     {% for column in change_tables.content_columns(spec) %}
         {% set form = spec.form if column.name == '_present_columns' else spec.added.get(column.name, 0) %}
         {% set name = change_tables.quoted(column.name) %}
-        {% do columns.append(dict(column, value='if(_ct_logged._form < ' ~ form ~ ', null, ' ~ name ~ ')' if form > 0 else name)) %}
+        {% do columns.append(dict(column, value="if(_ct_logged['_form'] < " ~ form ~ ', null, ' ~ name ~ ')' if form > 0 else name)) %}
     {% endfor %}
     {% do return(columns) %}
 {% endmacro %}

@@ -790,10 +790,10 @@ new_changes as (
         _change_id,
         case
             when
-                _ct_said_hash = _ct_logged._ct_said_hash
-                and struct(_key_before, _is_conflicting) <=> struct(_ct_logged._key_before, _ct_logged._is_conflicting)
-                and (_report is not null or _ct_logged._report is null)
-                then _ct_logged._batch_id
+                _ct_said_hash = _ct_logged['_ct_said_hash']
+                and struct(_key_before, _is_conflicting) <=> struct(_ct_logged['_key_before'], _ct_logged['_is_conflicting'])
+                and (_report is not null or _ct_logged['_report'] is null)
+                then _ct_logged['_batch_id']
             else '20260131T120000000000_00000000'
         end as _batch_id,
         _key_before,
@@ -821,8 +821,8 @@ new_changes as (
             _ct_kept_id is null
             and _ct_logged is not null
             and not (
-                struct(`order`, `it's`, _change_op) <=> struct(_ct_logged.`order`, _ct_logged.`it's`, _ct_logged._change_op)
-                and (_ct_logged._key_before is null or _key_before <=> _ct_logged._key_before)
+                struct(`order`, `it's`, _change_op) <=> struct(_ct_logged['order'], _ct_logged['it\'s'], _ct_logged['_change_op'])
+                and (_ct_logged['_key_before'] is null or _key_before <=> _ct_logged['_key_before'])
             )
         ) as _ct_overrules
     from reduced_changes
@@ -833,7 +833,7 @@ new_changes as (
             and (
                 _ct_logged is null
                 or not _ct_is_logged
-                or not struct(_key_before, _report, _is_conflicting) <=> struct(_ct_logged._key_before, _ct_logged._report, _ct_logged._is_conflicting)
+                or not struct(_key_before, _report, _is_conflicting) <=> struct(_ct_logged['_key_before'], _ct_logged['_report'], _ct_logged['_is_conflicting'])
             )
         )
 

@@ -331,7 +331,7 @@ weighed_deliveries as (
 
     select
         *,
-        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, if(_ct_logged._form < 1, null, `name with spaces`), to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), if(_ct_logged._form < 1, null, _present_columns), array(_change_op is null, `order` is null, `it's` is null, if(_ct_logged._form < 1, null, `name with spaces`) is null, tags is null, times is null, fields is null, prices is null, lines is null, if(_ct_logged._form < 1, null, _present_columns) is null))) as _ct_content_hash,
+        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, if(_ct_logged['_form'] < 1, null, `name with spaces`), to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), if(_ct_logged['_form'] < 1, null, _present_columns), array(_change_op is null, `order` is null, `it's` is null, if(_ct_logged['_form'] < 1, null, `name with spaces`) is null, tags is null, times is null, fields is null, prices is null, lines is null, if(_ct_logged['_form'] < 1, null, _present_columns) is null))) as _ct_content_hash,
         case when _ct_differs then struct(_form, to_json(struct(`order`, `it's`, `name with spaces`, tags, times, fields, sort_array(map_entries(prices)) as prices, transform(lines, element -> sort_array(map_entries(element))) as lines), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _ct_is_logged) end as _ct_rank
     from met_deliveries
     where
@@ -377,12 +377,12 @@ new_changes as (
         _change_id,
         case
             when
-                _ct_said_hash = _ct_logged._ct_said_hash
-                and struct(_key_before, _is_conflicting) <=> struct(_ct_logged._key_before, _ct_logged._is_conflicting)
-                and (_report is not null or _ct_logged._report is null)
+                _ct_said_hash = _ct_logged['_ct_said_hash']
+                and struct(_key_before, _is_conflicting) <=> struct(_ct_logged['_key_before'], _ct_logged['_is_conflicting'])
+                and (_report is not null or _ct_logged['_report'] is null)
                 -- an update that has all columns of today has more than one that had all of then
-                and not (_ct_logged._form < 1 and _present_columns is null and _change_op in ('update', 'upsert'))
-                then _ct_logged._batch_id
+                and not (_ct_logged['_form'] < 1 and _present_columns is null and _change_op in ('update', 'upsert'))
+                then _ct_logged['_batch_id']
             else '20260131T120000000000_00000000'
         end as _batch_id,
         _key_before,
@@ -410,8 +410,8 @@ new_changes as (
             _ct_kept_id is null
             and _ct_logged is not null
             and not (
-                struct(`order`, `it's`, _change_op) <=> struct(_ct_logged.`order`, _ct_logged.`it's`, _ct_logged._change_op)
-                and (_ct_logged._key_before is null or _key_before <=> _ct_logged._key_before)
+                struct(`order`, `it's`, _change_op) <=> struct(_ct_logged['order'], _ct_logged['it\'s'], _ct_logged['_change_op'])
+                and (_ct_logged['_key_before'] is null or _key_before <=> _ct_logged['_key_before'])
             )
         ) as _ct_overrules
     from reduced_changes
@@ -422,7 +422,7 @@ new_changes as (
             and (
                 _ct_logged is null
                 or not _ct_is_logged
-                or not struct(_key_before, _report, _is_conflicting) <=> struct(_ct_logged._key_before, _ct_logged._report, _ct_logged._is_conflicting)
+                or not struct(_key_before, _report, _is_conflicting) <=> struct(_ct_logged['_key_before'], _ct_logged['_report'], _ct_logged['_is_conflicting'])
             )
         )
 
