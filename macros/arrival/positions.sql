@@ -118,7 +118,7 @@
     {%- if not settled -%}
         true
     {%- elif settled | length > change_tables.most_groups_as_conditions() -%}
-        (not {{ change_tables._is_listed(arrival, spans, {'after': '<='}) }})
+        ({{ change_tables.lacks_position(arrival) }} or not {{ change_tables._is_listed(arrival, spans, {'after': '<='}) }})
     {%- else -%}
         (
             {{ change_tables.lacks_position(arrival) }}

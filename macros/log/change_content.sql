@@ -2,10 +2,10 @@
     When two deliveries of one change differ, the one with the greater text of its columns wins; where the texts are
     equal, the greater header. Both are total, so the winner does not depend on which came first.
 -#}
-{% macro content_text(spec, prefix=none) -%}
+{% macro content_text(spec) -%}
     {%- set values = [] -%}
     {%- for column in spec.columns -%}
-        {%- set name = ((prefix ~ '.') if prefix else '') ~ change_tables.quoted(column.name) -%}
+        {%- set name = change_tables.quoted(column.name) -%}
         {%- set value = change_tables.comparable_value(name, column.data_type) -%}
         {%- do values.append(value if value == name else value ~ ' as ' ~ change_tables.quoted(column.name)) -%}
     {%- endfor -%}
@@ -13,12 +13,8 @@
 {%- endmacro %}
 
 
-{% macro header_columns(spec, prefix=none) %}
-    {% set names = [] %}
-    {% for column in change_tables._delivered_headers(spec) %}
-        {% do names.append((prefix ~ '.' if prefix else '') ~ column.name) %}
-    {% endfor %}
-    {% do return(names) %}
+{% macro header_columns(spec) %}
+    {% do return(change_tables._delivered_headers(spec) | map(attribute='name') | list) %}
 {% endmacro %}
 
 
@@ -52,12 +48,8 @@
     A format's own columns that say how complete a delivery of a change is (`completes`: see `format_of`). The more complete
     delivery counts, whatever the contents are, and that is no conflict. In most formats every delivery is whole.
 -#}
-{% macro completeness_columns(spec, prefix=none) %}
-    {% set names = [] %}
-    {% for column in change_tables.further_columns(spec) if column.completes %}
-        {% do names.append((prefix ~ '.' if prefix else '') ~ column.name) %}
-    {% endfor %}
-    {% do return(names) %}
+{% macro completeness_columns(spec) %}
+    {% do return(change_tables.further_columns(spec) | selectattr('completes') | map(attribute='name') | list) %}
 {% endmacro %}
 
 

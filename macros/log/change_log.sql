@@ -61,21 +61,20 @@
                 {{ change_tables.create_batch_table(new_changes, sql) }}
             {%- endcall -%}
             {%- set found = change_tables.probe_changes(spec, run, new_changes) -%}
-            {%- set reduced = new_changes -%}
             {%- set is_unforeseen = change_tables.has_late_rows_unforeseen(run, found) -%}
+            {%- if run.run == 'since' and found.may_repeat -%}
+                {%- set judged = change_tables.batch_relation(this, batch ~ 'r') -%}
+                {%- call statement('repeated') -%}
+                    {{ change_tables.create_batch_table(judged, change_tables.leave_out_repeated(spec, state, new_changes)) }}
+                {%- endcall -%}
+                {%- do adapter.drop_relation(new_changes) -%}
+                {%- set new_changes = judged -%}
+                {%- set found = change_tables.probe_changes(spec, run, new_changes) -%}
+            {%- endif -%}
+            {%- set reduced = new_changes -%}
             {%- if run.run == 'since' -%}
-                {%- if found.may_repeat -%}
-                    {%- set judged = change_tables.batch_relation(this, batch ~ 'r') -%}
-                    {%- call statement('repeated') -%}
-                        {{ change_tables.create_batch_table(judged, change_tables.leave_out_repeated(spec, state, new_changes)) }}
-                    {%- endcall -%}
-                    {%- do adapter.drop_relation(new_changes) -%}
-                    {%- set new_changes = judged -%}
-                    {%- set found = change_tables.probe_changes(spec, run, new_changes) -%}
-                {%- endif -%}
                 {%- set settled_at = change_tables.with_settled_rows(spec, run, change_tables.settled_by_batch(run, new_changes, found)) -%}
-                {%- set reduced = new_changes -%}
-                {%- if found.retractions or (found.changes > 0 and not found.lowest_seq > run.mark_before.highest_seq) -%}
+                {%- if found.changes + found.retractions > 0 and not found.landed_span[0] > run.mark_before.highest_seq and not is_unforeseen -%}
                     {%- set reduced = change_tables.batch_relation(this, batch ~ 'l') -%}
                     {%- call statement('reduced') -%}
                         {{ change_tables.create_batch_table(reduced, change_tables.reduced_with_log(spec, state, new_changes, found)) }}
@@ -83,7 +82,7 @@
                     {%- set found = change_tables.found_in_reduction(spec, reduced, found) -%}
                 {%- endif -%}
             {%- endif -%}
-            {%- do change_tables.refuse_other_records(spec, state, reduced, run, found) -%}
+            {%- do change_tables.refuse_other_records(spec, state, new_changes, reduced, run, found) -%}
             {%- do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) -%}
             {%- if is_unforeseen -%}
                 {%- do log(this ~ ': rows of changes that it may hold have landed while this run was looking; the next run takes them in', info=true) -%}

@@ -73,8 +73,8 @@
         'withdrawn': row['withdrawn'] | int(0) if withdraws and not reads_on else 0,
         'retractions': row['withdrawn'] | int(0) if withdraws and reads_on else 0,
         'landed_span': [
-            [row['lowest_seq'], row['first_retraction'] if withdraws] | select | min(case_sensitive=true),
-            [row['highest_seq'], row['last_retraction'] if withdraws] | select | max(case_sensitive=true),
+            [row['lowest_seq'], row['first_retraction'] if withdraws else none] | reject('none') | min(case_sensitive=true),
+            [row['highest_seq'], row['last_retraction'] if withdraws else none] | reject('none') | max(case_sensitive=true),
         ],
         'lowest_seq': row['lowest_seq'], 'highest_seq': row['highest_seq'],
         'truncate_seq': row['truncate_seq'] or '', 'moves': row['moves'] | int(0) > 0,
@@ -102,15 +102,25 @@ where _ct_kept_id is null or _ct_withdraws
 
 {#- What was found, by what the changes of a run have come to with those that the log has. -#}
 {% macro found_in_reduction(spec, reduced, found) %}
+    {% set withdraws = change_tables.withdraws_changes(spec) %}
     {% set row = run_query(
-        "select count(*) as changes, count_if(_ct_is_known) as known, count_if(_ct_overrules) as overruled,"
-        ~ (" count_if(_ct_withdraws) as withdrawn," if change_tables.withdraws_changes(spec) else "")
-        ~ " min(_change_seq) as lowest_seq, max(_change_seq) as highest_seq from " ~ reduced
+        "select sum(changes) as changes, sum(known) as known, sum(overruled) as overruled," ~ (" sum(withdrawn) as withdrawn," if withdraws else "")
+        ~ " min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq,"
+        ~ " unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at,"
+        ~ " to_json(collect_list(struct(report, changes, conflicts))) as reports"
+        ~ " from (select substring_index(_report, ':', 1) as report, count(*) as changes, count_if(_is_conflicting) as conflicts,"
+        ~ " count_if(_ct_is_known) as known, count_if(_ct_overrules) as overruled,"
+        ~ (" count_if(_ct_withdraws) as withdrawn," if withdraws else "")
+        ~ " min(_change_seq) as lowest_seq, max(_change_seq) as highest_seq,"
+        ~ " min(_changed_at) as first_changed_at, max(_changed_at) as last_changed_at from " ~ reduced ~ " group by 1)"
     ).rows[0] %}
     {% do return(dict(
-        found, is_change='true', changes=row['changes'] | int, known=row['known'] | int, overruled=row['overruled'] | int > 0,
-        withdrawn=row['withdrawn'] | int if change_tables.withdraws_changes(spec) else 0,
-        lowest_seq=row['lowest_seq'], highest_seq=row['highest_seq']
+        found, is_change='true', changes=row['changes'] | int(0), known=row['known'] | int(0), overruled=row['overruled'] | int(0) > 0,
+        withdrawn=row['withdrawn'] | int(0) if withdraws else 0, lowest_seq=row['lowest_seq'], highest_seq=row['highest_seq'],
+        facts=dict(
+            found.facts, reports=change_tables.facts_of_run(row, fromjson(row['reports'] or '[]')).reports,
+            first_changed_at=row['first_changed_at'], last_changed_at=row['last_changed_at']
+        )
     )) %}
 {% endmacro %}
 
@@ -180,17 +190,20 @@ where _ct_kept_id is null or _ct_withdraws
     one record. A run that reads on by these positions reads none twice, and is not asked. The rows of a load have no position. Another
     record of the same change stops the reduction.
 -#}
-{% macro refuse_other_records(spec, log, new_changes, run, found) %}
+{% macro refuse_other_records(spec, log, new_changes, reduced, run, found) %}
     {% set natural = change_tables.natural_arrival(spec) %}
     {% set reads_on = run.run == 'since' and run.arrival.kind == 'positions' and spec.lookback == 0 %}
     {% if natural and change_tables.names_records(spec, natural) and not reads_on %}
         {% set rows = run_query(
-            "select source._raw_id from (select * from " ~ new_changes ~ " where " ~ found.is_change ~ ") as source inner join " ~ log ~ " as target"
+            "select source._raw_id from (select * from " ~ new_changes ~ " where " ~ ('_ct_is_accepted' if run.run == 'since' else found.is_change) ~ ") as source inner join " ~ log ~ " as target"
             ~ " on source._raw_id = target._raw_id and target._mark is null where not startswith(source._change_id, 'snapshot:')"
             ~ " and source._change_id <> target._change_id order by source._raw_id limit 3"
         ).rows %}
         {% if rows %}
             {% do adapter.drop_relation(new_changes) %}
+            {% if reduced != new_changes %}
+                {% do adapter.drop_relation(reduced) %}
+            {% endif %}
             {% do change_tables.refuse_positions_used_again(spec, natural, rows, "another record has landed than the log holds") %}
         {% endif %}
     {% endif %}

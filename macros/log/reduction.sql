@@ -5,12 +5,13 @@
     be there. Rejected rows that come along pass through.
 
     _ct_is_known    whether the log holds the change
-    _ct_withdraws   whether it gives it up: a delivery that is no less complete cannot be used
+    _ct_withdraws   of a rejected row that names the change, whether it takes it back: no delivery of the change is more complete
     _ct_overrules   whether what states were told is taken back: the change, its key, its operation or its key before
 
-    changes     the step or the table with the changes of the run
-    condition   which of its rows are taken; none: all
-    span        the first and the last sequence of a table; none: of a step, which is read once
+    changes     the changes of the run: a table, or a step, which can be read once alone. With a step all kept rows come along, and what they
+                keep
+    condition   which rows of a table are taken
+    span        the first and the last sequence of a table
 -#}
 {% macro reduction_steps(spec, log, changes, condition=none, span=none) -%}
 {%- set withdraws = change_tables.withdraws_changes(spec) -%}
@@ -18,17 +19,27 @@
 {%- set columns = change_tables.log_columns(spec) -%}
 {%- set kept = ['_ct_kept_id'] + (change_tables.kept_columns()[:-1] if span is none else []) -%}
 {%- set said = change_tables.hash_of(change_tables.delivery_columns(spec) | rejectattr('name', 'equalto', '_raw_id') | list) -%}
+{#- last, what is logged wins among deliveries that are equal but for their hashes -#}
 {%- set rank -%}
     struct({{ '_form, ' if spec.form > 0 }}{{ change_tables.content_text(spec) }}, {{ change_tables.header_columns(spec) | join(', ') }}, _ct_is_logged)
 {%- endset -%}
+{#- what was logged by other columns is logged anew, even if its hash is the same -#}
+{%- set differs = 'min(_row_hash) over same_change <> max(_row_hash) over same_change'
+    ~ (' or min(_form) over same_change <> max(_form) over same_change' if spec.form > 0) -%}
 {#- of a delete or a truncate the other columns do not count -#}
-{%- set content = "if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), " ~ change_tables.hash_of(change_tables._columns_as_logged(spec)) ~ ')' -%}
+{%- set content = "if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), "
+    ~ change_tables.hash_of(change_tables._columns_as_logged(spec, [{'name': '_change_op', 'data_type': 'string'}] + change_tables.content_columns(spec))) ~ ')' -%}
+{%- set natural = change_tables.natural_arrival(spec) -%}
+{%- set names_records = natural and change_tables.names_records(spec, natural) -%}
+{#- which columns a message has can depend on metadata that land later -#}
+{%- set record = "if(_change_op = 'delete', null, " ~ change_tables.hash_of(change_tables._columns_as_logged(spec, spec.columns)) ~ ')' -%}
 {%- set conflicts -%}
 max(_is_conflicting) over same_change
 or min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
 or not min(_key_before) over same_change <=> max(_key_before) over same_change
 {%- endset -%}
-{%- set is_retracted = '_ct_retracted_at >= _ct_completeness' if completeness else '_ct_retracted_at is not null' -%}
+{%- set level = 'struct(' ~ completeness | join(', ') ~ ')' if completeness else '1' -%}
+{%- set is_retracted = '_ct_retracted_at >= _ct_completeness' -%}
 {%- set takes_back = '(_ct_withdraws and _ct_logged is not null and ' ~ is_retracted ~ ')' -%}
 {%- set key_as_logged = [] -%}
 {%- for name in spec.key -%}
@@ -87,14 +98,14 @@ met_deliveries as (
         max(case when _ct_is_logged then struct(
             _ct_said_hash, {{ change_tables.column_list(spec.key) }}, _change_op, _key_before, _report, _is_conflicting, _form, _batch_id
         ) end) over same_change as _ct_logged,
-        {%- if completeness %}
-        max(case when _ct_kept_id is null then struct({{ completeness | join(', ') }}) end) over same_change as _ct_completeness,
+        {%- if completeness or withdraws %}
+        max(case when _ct_kept_id is null then {{ level }} end) over same_change as _ct_completeness,
         {%- endif %}
         {%- if withdraws %}
-        max(case when _ct_withdraws then struct({{ completeness | join(', ') }}) end) over same_change as _ct_retracted_at,
+        max(case when _ct_withdraws then {{ level }} end) over same_change as _ct_retracted_at,
         {%- endif %}
         min(_ct_is_logged) over same_change as _ct_is_logged_alone,
-        {{ change_tables.of_one_origin(spec, 'min(_row_hash) over same_change <> max(_row_hash) over same_change', 'same_change') | indent(8) }} as _ct_differs
+        {{ change_tables.of_one_origin(spec, differs, 'same_change') | indent(8) }} as _ct_differs
     from told_deliveries
     window same_change as (partition by _change_seq, _change_id, {{ 'if(_ct_withdraws, null, _ct_kept_id)' if withdraws else '_ct_kept_id' }})
 
@@ -106,12 +117,15 @@ weighed_deliveries as (
     select
         *,
         {{ content }} as _ct_content_hash,
+        {%- if names_records %}
+        {{ record }} as _ct_record_hash,
+        {%- endif %}
         case when _ct_differs then {{ rank }} end as _ct_rank
     from met_deliveries
     where
         not _ct_is_logged_alone
         {%- if completeness %}
-        and (_ct_kept_id is not null or struct({{ completeness | join(', ') }}) = _ct_completeness)
+        and (_ct_kept_id is not null or {{ level }} = _ct_completeness)
         {%- endif %}
 
 ),
@@ -125,7 +139,7 @@ compared_deliveries as (
         count({{ report }}) over same_change as _ct_reports,
         max({{ report }}) over same_change as _ct_known_report,
         max(_key_before) over same_change as _ct_known_key_before,
-        {{ change_tables._unless_other_record(spec, conflicts) | indent(8) }} as _ct_conflicts,
+        {{ (change_tables._unless_other_record(spec, conflicts, natural) if names_records else conflicts) | indent(8) }} as _ct_conflicts,
         max(_ct_rank) over same_change as _ct_highest_rank
     from weighed_deliveries
     window same_change as (partition by _change_seq, _change_id, _ct_kept_id)
@@ -137,8 +151,9 @@ reduced_changes as (
     select
         * except (_key_before, _report, _is_conflicting),
         _ct_known_key_before as _key_before,
-        case when _ct_reports = _ct_copies then _ct_known_report end as _report,
+        case {{ 'when _ct_copies = 0 then _report ' if spec.form > 0 }}when _ct_reports = _ct_copies then _ct_known_report end as _report,
         _ct_conflicts as _is_conflicting,
+        {#- of equal deliveries, the logged one is as it is to be #}
         if(_ct_differs, _ct_rank = _ct_highest_rank, _ct_is_logged or _ct_logged is null)
         {%- if withdraws %}
         and not coalesce({{ is_retracted }}, false)
@@ -205,32 +220,29 @@ and not (_ct_logged['_form'] < {{ spec.added.values() | max }} and _present_colu
 
 
 {#-
-    The columns by which deliveries are different contents, as those of the time when the change was logged: of columns that were declared
-    later the log has nothing (see `spec_in_form`).
+    Columns to be hashed, null where they were declared after the change was logged: the log has nothing of them (see `spec_in_form`), so
+    they say nothing of whether a delivery differs from it.
 -#}
-{% macro _columns_as_logged(spec) %}
-    {% set columns = [{'name': '_change_op', 'data_type': 'string'}] %}
-    {% for column in change_tables.content_columns(spec) %}
+{% macro _columns_as_logged(spec, columns) %}
+    {% set found = [] %}
+    {% for column in columns %}
+        {#- which columns a delivery has is said of the columns of its form -#}
         {% set form = spec.form if column.name == '_present_columns' else spec.added.get(column.name, 0) %}
         {% set name = change_tables.quoted(column.name) %}
-        {% do columns.append(dict(column, value="if(_ct_logged['_form'] < " ~ form ~ ', null, ' ~ name ~ ')' if form > 0 else name)) %}
+        {% do found.append(dict(column, value="if(_ct_logged['_form'] < " ~ form ~ ', null, ' ~ name ~ ')' if form > 0 else name)) %}
     {% endfor %}
-    {% do return(columns) %}
+    {% do return(found) %}
 {% endmacro %}
 
 
 {#- A value, unless the log holds another record of a position that names one (see `names_records`): then the run stops. -#}
-{% macro _unless_other_record(spec, value) -%}
-    {%- set natural = change_tables.natural_arrival(spec) -%}
-    {%- if not (natural and change_tables.names_records(spec, natural)) -%}
-        {{ value }}
-    {%- else -%}
-        {%- set before, after = change_tables.used_again(spec, "another record has landed than the log holds", (natural.group + natural.columns) | join(', ')) -%}
-        {%- set of_record = '(partition by _change_seq, _change_id, _ct_kept_id, _raw_id)' -%}
+{% macro _unless_other_record(spec, value, arrival) -%}
+    {%- set before, after = change_tables.used_again(spec, "another record has landed than the log holds", (arrival.group + arrival.columns) | join(', ')) -%}
+    {%- set of_record = '(partition by _change_seq, _change_id, _ct_kept_id, _raw_id)' -%}
 case
     when
         not startswith(_change_id, 'snapshot:')
-        and min(_ct_content_hash) over {{ of_record }} <> max(_ct_content_hash) over {{ of_record }}
+        and min(_ct_record_hash) over {{ of_record }} <> max(_ct_record_hash) over {{ of_record }}
         then raise_error(concat(
             {{ change_tables.text_literal(before) }},
             _raw_id,
@@ -239,5 +251,4 @@ case
     else
         {{ value | indent(8) }}
 end
-    {%- endif -%}
 {%- endmacro %}

@@ -20,11 +20,11 @@
     {name, data_type}, with the SQL of a `value` where that is not the column of that name. Arrays, maps and structs are hashed as
     texts, since Spark's hash ignores nulls within them. Not so where they never have nulls (`holds_no_nulls`).
 -#}
-{% macro hash_of(columns, prefix=none) -%}
+{% macro hash_of(columns) -%}
     {%- set values = [] -%}
     {%- set nulls = [] -%}
     {%- for column in columns -%}
-        {%- set value = column.value or ((prefix ~ '.') if prefix else '') ~ change_tables.quoted(column.name) -%}
+        {%- set value = column.value or change_tables.quoted(column.name) -%}
         {%- set is_nested = modules.re.match('(?i)\\s*(array|map|struct)\\s*<', column.data_type) and not column.holds_no_nulls -%}
         {%- do values.append(
             'to_json(' ~ change_tables.comparable_value(value, column.data_type) ~ ', ' ~ change_tables.exact_times() ~ ')' if is_nested else value

@@ -53,6 +53,8 @@ def _verdicts(kept_rows: int = 0) -> str:
     return json.dumps([accepted, rejected | {"kept_rows": kept_rows, "kept_raw_rows": kept_rows}])
 
 
+REDUCED = r"as conflicts, count_if\(_ct_is_known\) as known"
+"""What a run asks of that to which its changes and those of the log have come."""
 ANSWERS: Answers = {
     # the raw tables are Delta's
     r"^show tblproperties \S+ \('delta.minReaderVersion'\)$": [{"key": "delta.minReaderVersion", "value": "1"}],
@@ -68,16 +70,18 @@ ANSWERS: Answers = {
     _TOPIC: _places(("orders", "0", "41"), ("orders", "1", "7")),
     _TRAIL: _places(("it's", "3", "4100")),
     # what it comes to with what the log holds
-    r"^select count\(\*\) as changes, count_if\(_ct_is_known\)": [
+    REDUCED: [
         {
             "changes": 2, "known": 1, "overruled": 0, "withdrawn": 0, "lowest_seq": _seq(20), "highest_seq": _seq(22),
+            "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "reports": None,
         }
     ],
     # what a batch holds, and how far the raw table has settled by it
     "as changes,": [
         {
             "changes": 3, "lowest_seq": _seq(20), "highest_seq": _seq(22), "truncate_seq": None, "moves": 0,
-            "overruled": 0, "known": 0, "withdrawn": 0, "settled": "600", "waiting": 0, "verdicts": _verdicts(),
+            "overruled": 0, "known": 0, "withdrawn": 0, "first_retraction": None, "last_retraction": None,
+            "settled": "600", "waiting": 0, "verdicts": _verdicts(),
             "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000,
         }
     ],

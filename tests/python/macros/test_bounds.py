@@ -138,8 +138,8 @@ def test_many_groups_are_a_list(shapes: Shapes) -> None:
     assert macro("positions_since", OFFSETS, settled[:30], 0).count("`offset` >") == 30
     listed = ", ".join(f"('t{number}', '0', {number})" for number in range(31))
     assert _in_one_line(macro("positions_since", OFFSETS, settled, 0)) == (
-        f"(not exists ( select 1 from values {listed} as spans (_ct_group_1, _ct_group_2, _ct_after_1)"
-        " where topic <=> _ct_group_1 and `partition` <=> _ct_group_2"
+        f"((`offset` is null) or not exists ( select 1 from values {listed}"
+        " as spans (_ct_group_1, _ct_group_2, _ct_after_1) where topic <=> _ct_group_1 and `partition` <=> _ct_group_2"
         " and (_ct_after_1 is null or `offset` <= _ct_after_1) ))"
     )
 

@@ -13,13 +13,10 @@ from functools import reduce
 
 @dataclass(frozen=True)
 class Delivery:
-    """One delivery of a change, or what some of them have come to.
+    """One delivery of a change, or what some of them have come to."""
 
-    `completeness` has what the format says of it, and then the version of the declared columns by which it was read.
-    """
-
-    content: str
-    """The values, the operation and which columns are there, as a text."""
+    content: tuple[str, ...]
+    """The values, the operation among them. What was logged before a column was declared has one value less."""
     header: str = ""
     completeness: tuple[int, ...] = ()
     key_before: str | None = None
@@ -30,19 +27,22 @@ class Delivery:
 
 
 def joined(one: Delivery, other: Delivery) -> Delivery:
-    """What two deliveries of a change come to: the more complete, or of equally complete ones the greater parts."""
+    """What two deliveries of a change come to: the more complete, or of equally complete ones the greater parts.
+
+    Contents are compared by the columns that both have. The one with more columns counts, and its report.
+    """
     if one.completeness != other.completeness:
         return max(one, other, key=lambda delivery: delivery.completeness)
-    keys_before = {delivery.key_before for delivery in (one, other)} - {None}
-    reports = [delivery.report for delivery in (one, other)]
+    both = (one, other)
+    columns = max(len(delivery.content) for delivery in both)
+    reports = [delivery.report for delivery in both if len(delivery.content) == columns]
+    keys_before = {delivery.key_before for delivery in both if delivery.key_before is not None}
+    contents_differ = any(of_one != of_other for of_one, of_other in zip(one.content, other.content, strict=False))
     return replace(
-        max(one, other, key=lambda delivery: (delivery.content, delivery.header)),
-        key_before=max((key for key in keys_before if key is not None), default=None),
+        max(both, key=lambda delivery: (len(delivery.content), delivery.content, delivery.header)),
+        key_before=max(keys_before, default=None),
         report=None if None in reports else max(report for report in reports if report is not None),
-        is_conflicting=one.is_conflicting
-        or other.is_conflicting
-        or one.content != other.content
-        or len(keys_before) == 2,
+        is_conflicting=one.is_conflicting or other.is_conflicting or contents_differ or len(keys_before) > 1,
         is_retracted=one.is_retracted or other.is_retracted,
     )
 

@@ -122,12 +122,12 @@ def _assert_models(
         columns = [*(RECID if name == "by_recid" else []), *_columns_in(batch)]
         table = Table(changes.values())
         expected: dict[str, set[tuple[Any, ...]]] = {
-            "dedup": {(change_id, change.op) for change_id, change in changes.items()},
+            "dedup": {(change.row.get("history"), change_id, change.op) for change_id, change in changes.items()},
             "current": expected_state(table),
             "history": expected_history(table),
         }
         queries = {
-            "dedup": "select _change_id, _change_op from ",
+            "dedup": "select history, _change_id, _change_op from ",
             "current": f"select {', '.join(columns)} from ",
             "history": history_query(columns),
         }

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from .reduction import Delivery, joined, reduced
 
-A, B = Delivery("a"), Delivery("b")
+A, B = Delivery(("a",)), Delivery(("b",))
 WHOLE, HALF = (1,), (0,)
 
 CASES = {
@@ -20,7 +20,7 @@ CASES = {
     "other_header_alone": ([replace(A, header="1"), replace(A, header="2")], replace(A, header="2")),
     "content_first": (
         [replace(A, header="2"), replace(B, header="1")],
-        Delivery("b", "1", is_conflicting=True),
+        Delivery(("b",), "1", is_conflicting=True),
     ),
     "conflict_that_was_seen": ([replace(B, is_conflicting=True), B], replace(B, is_conflicting=True)),
     "key_before_in_one": ([A, replace(A, key_before="1")], replace(A, key_before="1")),
@@ -32,23 +32,33 @@ CASES = {
     "report_in_one": ([replace(A, report="x"), A], A),
     "more_complete": (
         [
-            Delivery("b", completeness=HALF, key_before="1", report="x", is_conflicting=True),
-            Delivery("a", completeness=WHOLE),
+            Delivery(("b",), completeness=HALF, key_before="1", report="x", is_conflicting=True),
+            Delivery(("a",), completeness=WHOLE),
         ],
-        Delivery("a", completeness=WHOLE),
+        Delivery(("a",), completeness=WHOLE),
     ),
     "less_complete_conflict": (
-        [Delivery("a", completeness=HALF), Delivery("b", completeness=HALF), Delivery("a", completeness=WHOLE)],
-        Delivery("a", completeness=WHOLE),
+        [
+            Delivery(("a",), completeness=HALF),
+            Delivery(("b",), completeness=HALF),
+            Delivery(("a",), completeness=WHOLE),
+        ],
+        Delivery(("a",), completeness=WHOLE),
     ),
+    "column_declared_since": ([A, Delivery(("a", "x"), report="x")], Delivery(("a", "x"), report="x")),
+    "column_declared_since_and_another_content": (
+        [replace(B, report="y", key_before="1"), Delivery(("a", "x"))],
+        Delivery(("a", "x"), key_before="1", is_conflicting=True),
+    ),
+    "report_of_fewer_columns": ([replace(A, report="x"), Delivery(("a", "x"))], Delivery(("a", "x"))),
     "retracted": ([A, replace(A, is_retracted=True)], replace(A, is_retracted=True)),
     "retracted_and_more_complete": (
-        [Delivery("a", completeness=HALF, is_retracted=True), Delivery("a", completeness=WHOLE)],
-        Delivery("a", completeness=WHOLE),
+        [Delivery(("a",), completeness=HALF, is_retracted=True), Delivery(("a",), completeness=WHOLE)],
+        Delivery(("a",), completeness=WHOLE),
     ),
     "retracted_by_less": (
-        [Delivery("a", completeness=HALF), Delivery("a", completeness=WHOLE, is_retracted=True)],
-        Delivery("a", completeness=WHOLE, is_retracted=True),
+        [Delivery(("a",), completeness=HALF), Delivery(("a",), completeness=WHOLE, is_retracted=True)],
+        Delivery(("a",), completeness=WHOLE, is_retracted=True),
     ),
 }
 """By what differs: deliveries, and the change that comes of them."""
@@ -65,7 +75,8 @@ texts = st.sampled_from(["a", "b", "c"])
 perhaps = st.none() | texts
 flags = st.booleans()
 levels = st.tuples(st.integers(0, 1), st.integers(0, 1))
-deliveries = st.builds(Delivery, texts, texts, levels, perhaps, perhaps, flags, flags)
+contents = st.lists(st.sampled_from(["a", "b"]), min_size=1, max_size=3).map(tuple)
+deliveries = st.builds(Delivery, contents, texts, levels, perhaps, perhaps, flags, flags)
 
 
 @given(deliveries, deliveries, deliveries)

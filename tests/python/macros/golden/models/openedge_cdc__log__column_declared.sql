@@ -810,7 +810,7 @@ met_deliveries as (
                     '. The numbers have begun anew, and nothing says which rows are the older ones: either have the new rows land under numbers above the old ones, for which a view over lake_raw.openedge_arriving will do, or remove the old rows from it, then build the log and the models after it anew with --full-refresh --vars \'{change_tables_allow_loss: true}\''
                 ))
             else
-                min(_row_hash) over same_change <> max(_row_hash) over same_change
+                min(_row_hash) over same_change <> max(_row_hash) over same_change or min(_form) over same_change <> max(_form) over same_change
         end as _ct_differs
     from told_deliveries
     window same_change as (partition by _change_seq, _change_id, if(_ct_withdraws, null, _ct_kept_id))
@@ -854,7 +854,7 @@ reduced_changes as (
     select
         * except (_key_before, _report, _is_conflicting),
         _ct_known_key_before as _key_before,
-        case when _ct_reports = _ct_copies then _ct_known_report end as _report,
+        case when _ct_copies = 0 then _report when _ct_reports = _ct_copies then _ct_known_report end as _report,
         _ct_conflicts as _is_conflicting,
         if(_ct_differs, _ct_rank = _ct_highest_rank, _ct_is_logged or _ct_logged is null)
         and not coalesce(_ct_retracted_at >= _ct_completeness, false) as _ct_wins

@@ -320,7 +320,7 @@ met_deliveries as (
             _ct_said_hash, `order`, `it's`, _change_op, _key_before, _report, _is_conflicting, _form, _batch_id
         ) end) over same_change as _ct_logged,
         min(_ct_is_logged) over same_change as _ct_is_logged_alone,
-        min(_row_hash) over same_change <> max(_row_hash) over same_change as _ct_differs
+        min(_row_hash) over same_change <> max(_row_hash) over same_change or min(_form) over same_change <> max(_form) over same_change as _ct_differs
     from told_deliveries
     window same_change as (partition by _change_seq, _change_id, _ct_kept_id)
 
@@ -362,7 +362,7 @@ reduced_changes as (
     select
         * except (_key_before, _report, _is_conflicting),
         _ct_known_key_before as _key_before,
-        case when _ct_reports = _ct_copies then _ct_known_report end as _report,
+        case when _ct_copies = 0 then _report when _ct_reports = _ct_copies then _ct_known_report end as _report,
         _ct_conflicts as _is_conflicting,
         if(_ct_differs, _ct_rank = _ct_highest_rank, _ct_is_logged or _ct_logged is null) as _ct_wins
     from compared_deliveries

@@ -564,6 +564,7 @@ weighed_deliveries as (
     select
         *,
         if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, _present_columns, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, _present_columns is null))) as _ct_content_hash,
+        if(_change_op = 'delete', null, xxhash64(`order`, `it's`, `name with spaces`, amount, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null))) as _ct_record_hash,
         case when _ct_differs then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _ct_is_logged) end as _ct_rank
     from met_deliveries
     where
@@ -583,7 +584,7 @@ compared_deliveries as (
         case
             when
                 not startswith(_change_id, 'snapshot:')
-                and min(_ct_content_hash) over (partition by _change_seq, _change_id, _ct_kept_id, _raw_id) <> max(_ct_content_hash) over (partition by _change_seq, _change_id, _ct_kept_id, _raw_id)
+                and min(_ct_record_hash) over (partition by _change_seq, _change_id, _ct_kept_id, _raw_id) <> max(_ct_record_hash) over (partition by _change_seq, _change_id, _ct_kept_id, _raw_id)
                 then raise_error(concat(
                     'change_tables: model \'dedup_feed__kafka_read_whole\': source \'feed.kafka_read_whole\': another record has landed than the log holds at one topic, partition, offset: ',
                     _raw_id,

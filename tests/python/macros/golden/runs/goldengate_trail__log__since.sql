@@ -190,7 +190,7 @@ select *
 from new_changes
 ;
 
-select count(*) as changes, count_if(_ct_is_known) as known, count_if(_ct_overrules) as overruled, min(_change_seq) as lowest_seq, max(_change_seq) as highest_seq from lake.dedup_feed__trail__batch_20260131t120000000000_00000000l
+select sum(changes) as changes, sum(known) as known, sum(overruled) as overruled, min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq, unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at, to_json(collect_list(struct(report, changes, conflicts))) as reports from (select substring_index(_report, ':', 1) as report, count(*) as changes, count_if(_is_conflicting) as conflicts, count_if(_ct_is_known) as known, count_if(_ct_overrules) as overruled, min(_change_seq) as lowest_seq, max(_change_seq) as highest_seq, min(_changed_at) as first_changed_at, max(_changed_at) as last_changed_at from lake.dedup_feed__trail__batch_20260131t120000000000_00000000l group by 1)
 ;
 
 merge into lake.dedup_feed__trail__state as target

@@ -186,7 +186,7 @@ from new_changes
 where _ct_kept_id is null or _ct_withdraws
 ;
 
-select count(*) as changes, count_if(_ct_is_known) as known, count_if(_ct_overrules) as overruled, count_if(_ct_withdraws) as withdrawn, min(_change_seq) as lowest_seq, max(_change_seq) as highest_seq from lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000l
+select sum(changes) as changes, sum(known) as known, sum(overruled) as overruled, sum(withdrawn) as withdrawn, min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq, unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at, to_json(collect_list(struct(report, changes, conflicts))) as reports from (select substring_index(_report, ':', 1) as report, count(*) as changes, count_if(_is_conflicting) as conflicts, count_if(_ct_is_known) as known, count_if(_ct_overrules) as overruled, count_if(_ct_withdraws) as withdrawn, min(_change_seq) as lowest_seq, max(_change_seq) as highest_seq, min(_changed_at) as first_changed_at, max(_changed_at) as last_changed_at from lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000l group by 1)
 ;
 
 merge into lake.dedup_feed__openedge_arriving__state as target

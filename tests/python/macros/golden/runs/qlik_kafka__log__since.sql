@@ -76,6 +76,7 @@ weighed_deliveries as (
     select
         *,
         if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _present_columns, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, _present_columns is null))) as _ct_content_hash,
+        if(_change_op = 'delete', null, xxhash64(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null))) as _ct_record_hash,
         case when _ct_differs then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _ct_is_logged) end as _ct_rank
     from met_deliveries
     where
@@ -95,7 +96,7 @@ compared_deliveries as (
         case
             when
                 not startswith(_change_id, 'snapshot:')
-                and min(_ct_content_hash) over (partition by _change_seq, _change_id, _ct_kept_id, _raw_id) <> max(_ct_content_hash) over (partition by _change_seq, _change_id, _ct_kept_id, _raw_id)
+                and min(_ct_record_hash) over (partition by _change_seq, _change_id, _ct_kept_id, _raw_id) <> max(_ct_record_hash) over (partition by _change_seq, _change_id, _ct_kept_id, _raw_id)
                 then raise_error(concat(
                     'change_tables: model \'dedup_feed__kafka\': source \'feed.kafka\': another record has landed than the log holds at one topic, partition, offset: ',
                     _raw_id,
@@ -188,7 +189,7 @@ select *
 from new_changes
 ;
 
-select count(*) as changes, count_if(_ct_is_known) as known, count_if(_ct_overrules) as overruled, min(_change_seq) as lowest_seq, max(_change_seq) as highest_seq from lake.dedup_feed__kafka__batch_20260131t120000000000_00000000l
+select sum(changes) as changes, sum(known) as known, sum(overruled) as overruled, min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq, unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at, to_json(collect_list(struct(report, changes, conflicts))) as reports from (select substring_index(_report, ':', 1) as report, count(*) as changes, count_if(_is_conflicting) as conflicts, count_if(_ct_is_known) as known, count_if(_ct_overrules) as overruled, min(_change_seq) as lowest_seq, max(_change_seq) as highest_seq, min(_changed_at) as first_changed_at, max(_changed_at) as last_changed_at from lake.dedup_feed__kafka__batch_20260131t120000000000_00000000l group by 1)
 ;
 
 merge into lake.dedup_feed__kafka__state as target
