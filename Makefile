@@ -51,7 +51,7 @@ test-real: $(READY) jars $(PROFILES)  ## runs against real systems, as tests: ea
 test-long: lint  ## the proof with ten times the histories, other ones each day; PROOF_SEED=… for certain ones
 	@CHANGE_TABLES_PROOF_SCALE=10 CHANGE_TABLES_PROOF_SEED=$(PROOF_SEED) \
 	    $(BIN)/python -m pytest tests/python/pipelines/test_random_histories.py tests/python/pipelines/test_event_histories.py \
-	    tests/python/pipelines/test_random_feeds.py
+	    tests/python/pipelines/test_random_feeds.py tests/python/pipelines/test_random_deliveries.py
 
 lint: $(READY) jars $(PROFILES)  ## the checks that need no server, the macros and their SQL among them
 	@$(BIN)/ruff check
