@@ -124,5 +124,3 @@ when not matched then insert (_mark, {{ change_tables.column_list(columns) }})
         {%- endif %}
         {% for name in columns %}null as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}{% endfor %}
 {%- endmacro %}
-
-
