@@ -296,8 +296,12 @@ def test_rows_without_an_arrival_are_read_and_none_is_passed_over(feeds: Feeds) 
     without = [_change(number, "I", number, "no arrival", 18) for number in (130, 131)]
     feeds.raw.insert(f"{SCHEMA}_raw.orders", [[*change, None] for change in without])
     assert feeds.build()["dedup_feed__orders"] == "OK 2 new"
-    feeds.land([_change(140, "I", 140, "n", 19)], 11)
+    # one that the log holds is no change of the run
+    feeds.land([_change(10, "I", 1, "a"), _change(140, "I", 140, "n", 19)], 11)
     assert feeds.build()["dedup_feed__orders"] == "OK 1 new"
+    told = "first_seq, last_seq, minute(first_changed_at), minute(last_changed_at), new_changes, revised_changes"
+    for name in ARRIVING:
+        assert feeds.runs(name, told)[-1] == (seq(140), seq(140), 19, 19, 1, 0)
     feeds.raw.query(f"update {SCHEMA}_raw.orders set landed = 11 where landed is null")
     feeds.build("--vars", "{change_tables_rescan: true}")
     assert feeds.failing() == {}
