@@ -351,7 +351,8 @@ class PlainTables:
                 described.append({"name": f"{prefix}_shop__{name}", "data_tests": tests})
         _dump(models / "models.yml", {"version": 2, "models": described})
         if self.with_build:
-            keeps = (side.checkout / "macros/log/kept_rows.sql").is_file()  # an earlier version lists what it stages
+            files = ("quarantine.sql", "kept_rows.sql")  # an earlier version lists what it stages
+            keeps = any((side.checkout / "macros/log" / file).is_file() for file in files)
             for macro, prefix in (("rejected_changes", "dedup" if keeps else "stg"), ("reported_changes", "dedup")):
                 refs = ", ".join(f"ref('{prefix}_shop__{name}')" for name in self._names)
                 (models / f"{macro}.sql").write_text(f"{{{{ change_tables.{macro}([{refs}]) }}}}\n")

@@ -88,8 +88,6 @@ ADDED_COLUMNS = frozenset(
         "_raw_row",
         "_status",
         "_status_reason",
-        "_equal_rows",
-        "_healed_at",
         "_batch_id",
         "_is_conflicting",
         "_row_hash",

@@ -170,8 +170,8 @@ def _kept(
 
     def rows_of(log: str) -> str:
         return (
-            "_status, _status_reason, _raw_row, _equal_rows, _batch_id, _mark as _row"
-            f" from {_relation(log, '__state')} where startswith(_mark, 'kept:') and _healed_at is null"
+            "_status, _status_reason, _raw_row, _equal_rows, _batch_id, _row_id as _row"
+            f" from {_relation(log, '__quarantine')} where _healed_at is null"
         )
 
     found: dict[str, list[Kept]] = {}

@@ -53,7 +53,14 @@
 {% endmacro %}
 
 
-{#- The table of the log that a data test is put on, which has its kept rows as well. -#}
+{#- The table of rows in quarantine beside the log that a data test is put on. -#}
+{% macro quarantine_of_data_test(model) %}
+    {% do change_tables.log_of_data_test(model) %}
+    {% do return(change_tables.quarantine_relation(model)) %}
+{% endmacro %}
+
+
+{#- The table of the log that a data test is put on. -#}
 {% macro log_of_data_test(model) %}
     {% if model is string %}
         {% do change_tables.refuse_data_test("takes no `where`, since it looks at what the log keeps, got " ~ change_tables.shown_value(config.get('where'))) %}

@@ -31,8 +31,8 @@ select
     {{ '_batch_id' if is_log else 'cast(null as string)' }} as first_seen_batch,
     {{ '_healed_at' if is_log else 'cast(null as timestamp)' }} as healed_at
             {%- endif %}
-from {{ change_tables.state_relation(relation) if is_log else relation.render() }}
-where {{ change_tables.is_kept() ~ ' and ' if is_log }}_status = 'rejected'
+from {{ change_tables.quarantine_relation(relation) if is_log else relation.render() }}
+where _status = 'rejected'
             {%- if not loop.last %}
 union all
             {%- endif %}

@@ -2,6 +2,7 @@
 {% materialization change_log, adapter='spark' %}
     {%- set view = this.incorporate(type='view') -%}
     {%- set state = change_tables.state_relation(this) -%}
+    {%- set quarantine = change_tables.quarantine_relation(this) -%}
     {%- set spec = change_tables.table_spec_of_model(model) -%}
     {%- set run = change_tables.handed_over().run -%}
     {%- set spec = change_tables.spec_in_form(spec, run.mark_before) -%}
@@ -22,6 +23,7 @@
     {%- set facts = none -%}
     {%- if run.run == 'empty' -%}
         {%- set is_shown = change_tables.make_empty_table(view, state, sql, anew=true) -%}
+        {%- do change_tables.ensure_quarantine(quarantine) -%}
         {%- set mark = none -%}
     {%- elif run.run == 'nothing new' -%}
         {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
@@ -36,7 +38,7 @@
         {%- endif -%}
         {%- if run.run == 'first' -%}
             {%- do change_tables.refuse_unseen_table(state) -%}
-            {%- do change_tables._refuse_loss(spec, view, state) -%}
+            {%- do change_tables._refuse_loss(spec, view, state, quarantine) -%}
             {%- do change_tables.take_cached_mark_back(view) -%}
             {%- call statement('main') -%}
                 {{ change_tables.create_state_table(state, sql) }}
@@ -45,8 +47,23 @@
             {%- do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) -%}
             {%- set facts = change_tables.facts_of_log(spec, run, found, settled_at) -%}
             {%- set mark = dict(change_tables.log_mark(spec, run, batch, found, settled_at), facts=facts) -%}
+            {%- call statement('quarantine') -%}
+                {{ change_tables.create_state_table(
+                    quarantine, change_tables.quarantined_rows(change_tables.rows_of_first_run(state)) if found.kept_rows > 0
+                    else change_tables.no_rows(change_tables.quarantine_columns())
+                ) }}
+            {%- endcall -%}
+            {%- if found.kept_rows > 0 -%}
+                {%- if mark.changes >= change_tables.rows_of_large_table() -%}
+                    {%- do change_tables.mark_rows_of_large_table(state, mark.changes) -%}
+                    {%- set mark = dict(mark, marks_rows=true) -%}
+                {%- endif -%}
+                {%- call statement('moved') -%}
+                    delete from {{ state }} where _mark is not null
+                {%- endcall -%}
+            {%- endif -%}
             {%- call statement('mark') -%}
-                {{ change_tables.first_mark(state, mark, found.changes + found.kept_rows) }}
+                {{ change_tables.first_mark(state, mark, found.changes) }}
             {%- endcall -%}
             {%- set number_of_marks = 1 -%}
             {%- set is_written = true -%}
@@ -56,6 +73,7 @@
                 {%- do change_tables.follow_spec(spec, state, nested=['_key_before']) -%}
                 {%- do change_tables.ensure_state_view(view, state, spec, change_tables.log_view_columns(spec), '_mark is null') -%}
             {%- endif -%}
+            {%- do change_tables.ensure_quarantine(quarantine) -%}
             {%- set new_changes = change_tables.batch_relation(this, batch) -%}
             {%- call statement('batch') -%}
                 {{ change_tables.create_batch_table(new_changes, sql) }}
@@ -87,7 +105,7 @@
             {%- if is_unforeseen -%}
                 {%- do log(this ~ ': rows of changes that it may hold have landed while this run was looking; the next run takes them in', info=true) -%}
             {%- else -%}
-                {%- set found = change_tables.compare_with_kept(state, new_changes, run, found) -%}
+                {%- set found = change_tables.compare_with_quarantine(quarantine, new_changes, run, found) -%}
                 {%- set mark = change_tables.log_mark(spec, run, batch, found, settled_at) -%}
             {%- endif -%}
             {%- if change_tables.has_same_news(run, mark) and not found.keeps -%}
@@ -96,19 +114,24 @@
             {%- else -%}
                 {%- set facts = change_tables.facts_of_log(spec, run, found, settled_at) -%}
                 {%- set mark = dict(mark, facts=facts) -%}
-                {%- set adds_only = found.changes > 0 and found.known == 0 and not found.revises_kept and run.marks < change_tables.most_marks() -%}
+                {%- set adds_only = found.changes > 0 and found.known == 0 and run.marks < change_tables.most_marks() -%}
                 {%- set number_of_marks = run.marks + 1 if adds_only else 1 -%}
                 {#- to insert touches no file that is there -#}
                 {%- if not adds_only and mark.changes >= change_tables.rows_of_large_table() and not run.mark_before.marks_rows -%}
                     {%- do change_tables.mark_rows_of_large_table(state, mark.changes) -%}
                     {%- set mark = dict(mark, marks_rows=true) -%}
                 {%- endif -%}
+                {%- if found.keeps -%}
+                    {%- call statement('quarantined') -%}
+                        {{ change_tables.merge_into_quarantine(state, quarantine, new_changes, run) }}
+                    {%- endcall -%}
+                {%- endif -%}
                 {%- do change_tables.take_cached_mark_back(view) -%}
                 {%- call statement('main') -%}
                     {%- if adds_only -%}
-                    {{ change_tables.insert_changes(spec, state, reduced, new_changes, run, mark, found) }}
+                    {{ change_tables.insert_changes(spec, state, reduced, run, mark) }}
                     {%- else -%}
-                    {{ change_tables.merge_changes(spec, state, reduced, new_changes, run, mark, found) }}
+                    {{ change_tables.merge_changes(spec, state, reduced, run, mark, found) }}
                     {%- endif -%}
                 {%- endcall -%}
                 {%- set is_written = true -%}
@@ -133,7 +156,7 @@
 
     {{ run_hooks(post_hooks) }}
 
-    {{ return({'relations': [view, state, change_tables.reports_relation(this)]}) }}
+    {{ return({'relations': [view, state, quarantine, change_tables.reports_relation(this)]}) }}
 {% endmaterialization %}
 
 
@@ -152,34 +175,33 @@
     A log is rebuilt from the raw table: refused where the raw table no longer has all that the log holds. A change whose
     content was read (see `reads` of `format_of`) is read anew: it is not lost while its raw row is there to be read for.
 -#}
-{% macro _refuse_loss(spec, view, state) %}
+{% macro _refuse_loss(spec, view, state, quarantine) %}
     {% set reads = change_tables.format_of(spec.format).reads %}
-    {% set holds_rows = load_cached_relation(state) is not none and run_query(
-        'select 1 from ' ~ state ~ ' where _mark is null or ' ~ change_tables.is_kept() ~ ' limit 1'
-    ).rows %}
-    {% if not holds_rows and not change_tables.is_rebuild() and change_tables.batch_once_cached(view) and not var('change_tables_allow_loss', false) %}
+    {% set known = [] %}
+    {% if load_cached_relation(state) is not none %}
+        {% do known.append('select true as _ct_is_change, _change_id as _ct_id, _raw_id, ' ~ (reads or 'false') ~ ' as _ct_is_read from ' ~ state ~ ' where _mark is null') %}
+    {% endif %}
+    {% if load_cached_relation(quarantine) is not none %}
+        {% do known.append('select false, _row_id, _raw_id, false from ' ~ quarantine ~ ' where ' ~ change_tables.is_open('rejected')) %}
+    {% endif %}
+    {% set has_rows = load_cached_relation(state) is not none and run_query('select 1 from ' ~ state ~ ' where _mark is null or not ' ~ change_tables.is_mark() ~ ' limit 1').rows %}
+    {% if not has_rows and not change_tables.is_rebuild() and change_tables.batch_once_cached(view) and not var('change_tables_allow_loss', false) %}
         {% do exceptions.raise_compiler_error(
             "change_tables: model '" ~ model.name ~ "': " ~ state ~ " was built, and was emptied or dropped since by something other than a run: restore it,"
             ~ " or build the log anew from " ~ spec.relation ~ " with --full-refresh, which loses what was purged there"
         ) %}
     {% endif %}
-    {% if holds_rows and not var('change_tables_allow_loss', false) %}
-        {#- a full refresh replaces a table of any layout: one can be without kept rows and their columns -#}
-        {% set is_kept = change_tables.is_kept('known.') %}
-        {% if '_healed_at' in change_tables.types_in_relation(state) %}
-            {% set is_kept = is_kept ~ " and known._healed_at is null and known._status = 'rejected'" %}
-        {% endif %}
+    {% if known and not var('change_tables_allow_loss', false) and run_query('select 1 from (' ~ known | join(' union all ') ~ ') limit 1').rows %}
         {% set row = run_query(
             "with " ~ change_tables.staging_steps(spec)
-            ~ " select count_if(known._mark is null) as lost_changes, count_if(known._mark is not null) as lost_rows from " ~ state ~ " as known"
-            ~ " left anti join (select coalesce(" ~ change_tables.kept_id(spec, {'snapshot': true}) ~ ", _change_id) as _ct_id"
+            ~ " select count_if(known._ct_is_change) as lost_changes, count_if(not known._ct_is_change) as lost_rows from (" ~ known | join(' union all ') ~ ") as known"
+            ~ " left anti join (select coalesce(" ~ change_tables.quarantine_id(spec, {'snapshot': true}) ~ ", _change_id) as _ct_id"
             ~ " from staged where _status in ('accepted', 'rejected', 'waiting')) as raw_changes"
-            ~ " on coalesce(known._mark, known._change_id) = raw_changes._ct_id"
-            ~ " where (known._mark is null or " ~ is_kept ~ ")"
-            ~ ("" if not reads else " and not (known._mark is null and " ~ reads ~ " and known._raw_id in (select _raw_id from staged where _status = 'accepted' or _status_reason like 'row_gone%'))")
+            ~ " on known._ct_id = raw_changes._ct_id"
+            ~ ("" if not reads else " where not (known._ct_is_read and known._raw_id in (select _raw_id from staged where _status = 'accepted' or _status_reason like 'row_gone%'))")
         ).rows[0] %}
         {#- a row that is rejected no more is not lost -#}
-        {% set lost_rows = change_tables.count_lost_rows(spec, state) if row['lost_rows'] | int > 0 else 0 %}
+        {% set lost_rows = change_tables.count_lost_rows(spec, quarantine) if row['lost_rows'] | int > 0 else 0 %}
         {% set lost = [] %}
         {% for number, what in [(row['lost_changes'] | int, 'changes'), (lost_rows, 'rejected rows')] if number > 0 %}
             {% do lost.append(number ~ ' ' ~ what) %}

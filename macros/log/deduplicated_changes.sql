@@ -9,7 +9,7 @@
     {%- do change_tables.refer_to_seeds() -%}
     {%- if execute and change_tables.is_empty_run() -%}
         {%- set spec = change_tables.table_spec_of_model(model) -%}
-{{ change_tables.empty_run(change_tables.columns_of_table(spec, ['_mark'] + change_tables.log_columns(spec) + change_tables.kept_columns())) }}
+{{ change_tables.empty_run(change_tables.columns_of_table(spec, ['_mark'] + change_tables.log_columns(spec))) }}
     {%- elif execute -%}
         {%- set spec = change_tables.table_spec_of_model(model) -%}
         {%- set state = change_tables.state_relation(this) -%}
@@ -36,138 +36,72 @@
             'rereads': change_tables.rereads_kept_rows(spec, mark, bound.is_late),
         } -%}
         {#- then every raw row is taken: it says how far the raw table has settled, and counts in what the run says of itself -#}
-        {%- set with_others = run.run in ['since', 'nothing new'] -%}
-        {#- rows that are no change are each for themselves, also where a change has the same position -#}
-        {%- set same_change = '_change_seq, ' ~ ('coalesce(_change_id, _raw_id), _change_id is null' if with_others else 'coalesce(_ct_kept_id, _change_id)') -%}
-        {#- of changes that the log may have to give up -#}
-        {%- set withdraws = run.run != 'first' and change_tables.withdraws_changes(spec) -%}
-        {%- set same_identity = '(partition by _change_seq, _change_id)' -%}
-        {%- set contents_differ -%}
-            min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
-or not min(_key_before) over same_change <=> max(_key_before) over same_change
-        {%- endset -%}
-        {%- set rank -%}
-            struct({{ change_tables.content_text(spec) }}, {{ change_tables.header_columns(spec) | join(', ') }}, _ct_place)
-        {%- endset -%}
-        {%- set counts = '_ct_copies = 1 or ' ~ rank ~ ' = _ct_highest_rank' -%}
+        {%- set reads_on = run.run in ['since', 'nothing new'] -%}
+        {%- set with_log = run.run == 'everything' -%}
+        {%- set withdraws = change_tables.withdraws_changes(spec) -%}
+        {%- set made = {
+            '_change_id': "case when _status in ('accepted', 'rejected') then _change_id end" if withdraws else '_change_id',
+            '_batch_id': "'" ~ change_tables.batch_id() ~ "'",
+            '_key_before': "case when _status = 'accepted' then _key_before end",
+            '_report': "case when _status = 'accepted' and not startswith(_report, 'conflicting_content') then _report end",
+            '_is_conflicting': "_status = 'accepted' and coalesce(startswith(_report, 'conflicting_content'), false)",
+            '_row_hash': "case when _status = 'accepted' then " ~ change_tables.hash_of(change_tables.delivery_columns(spec)) ~ ' end',
+            '_form': spec.form,
+        } -%}
+        {%- set passed = ['_ct_quarantine_id', '_status', '_status_reason', '_raw_row'] + (['_ct_last_arrival', '_ct_waiting_since'] if reads_on else []) -%}
         {%- do change_tables.hand_over(run) -%}
 with {{ change_tables.staging_steps(spec, bound) }},
 
-delivered as (
+deliveries as (
 
     select
-        *,
-        {{ change_tables.kept_id(spec, bound) | indent(8) }} as _ct_kept_id,
-        {{ change_tables.hash_of(change_tables.delivery_columns(spec)) }} as _row_hash,
-        {#- of a delete or a truncate the other columns do not count #}
-        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), {{ change_tables.hash_of([{'name': '_change_op', 'data_type': 'string'}] + change_tables.content_columns(spec)) }}) as _ct_content_hash
-    from staged
-    {%- if not with_others %}
-    where _status = 'accepted' or ({{ change_tables.is_to_be_kept(spec, bound) }})
-    {%- endif %}
-
-),
-
-gathered as (
-
-    select
-        *,
-        count(*) over same_change as _ct_copies,
-        count(_report) over same_change as _ct_reports,
-        max(_report) over same_change as _ct_known_report,
-        max(_key_before) over same_change as _ct_known_key_before,
-        {{ change_tables.of_one_origin(spec, contents_differ, 'same_change' if with_others or not withdraws else same_identity) | indent(8) }} as _ct_contents_differ
-        {%- if with_others %},
-        max(_ct_arrival) over same_change as _ct_last_arrival,
-        min(case when {{ change_tables.holds_back(spec) }} then _ct_arrival end) over same_change as _ct_waiting_since
-        {%- elif withdraws %},
-        max(case when {{ change_tables.is_withdrawal() }} then _ct_place end) over {{ same_identity }} as _ct_last_withdrawal
-        {%- endif %}
-    from delivered
-    window same_change as (partition by {{ same_change }})
-
-),
-
--- copies that differ: the greater text wins, and the key before is kept that only one of them has
-compared as (
-
-    select
-        *,
-        max(case when _ct_copies > 1 then {{ rank }} end) over (partition by {{ same_change }}) as _ct_highest_rank
-    from gathered
-
-),
-
-changes as (
-
-    select
-        {%- if run.run == 'first' %}
-        _ct_kept_id as _mark,
-        if(_ct_kept_id is null, _change_seq, null) as _change_seq,
-        _change_op,
-        if(_ct_kept_id is null, _change_id, null) as _change_id,
-        {%- else %}
-        cast(null as string) as _mark,
-        _change_seq,
-        _change_op,
-        _change_id,
-        {%- endif %}
-        '{{ change_tables.batch_id() }}' as _batch_id,
-        _changed_at,
-        _transaction_id,
-        _present_columns,
-        _changed_columns,
-        _ct_known_key_before as _key_before,
-        _raw_id,
-        case when _ct_reports = _ct_copies and not startswith(_ct_known_report, 'conflicting_content') then _ct_known_report end as _report,
-        _ct_contents_differ or coalesce(startswith(_ct_known_report, 'conflicting_content'), false) as _is_conflicting,
-        _row_hash,
-        {{ spec.form }} as _form,
-        {%- for column in change_tables.further_columns(spec) %}
-        {{ column.name }},
+        {%- for name in change_tables.log_columns(spec) %}
+        {{ made[name] ~ ' as ' ~ name if name in made and made[name] != name else change_tables.quoted(name) }},
         {%- endfor %}
+        _status <=> 'accepted' as _ct_is_delivery,
         {%- if withdraws %}
-        {{ change_tables.is_withdrawal() }} and {{ '(' ~ counts ~ ')' if with_others else '_ct_place = _ct_last_withdrawal' }} as _ct_withdraws,
+        _status <=> 'rejected' and _change_id is not null as _ct_retracts,
         {%- endif %}
-        {%- if with_others %}
-        _status <=> 'accepted' and ({{ counts }}) as _ct_is_accepted,
-        _ct_last_arrival,
-        _ct_waiting_since,
+        {%- if with_log %}
+        false as _ct_is_logged,
         {%- endif %}
-        {{ change_tables.column_list(spec.column_names) }},
-        {%- if run.run != 'first' %}
-        _ct_kept_id,
-        {%- endif %}
-        {%- if with_others %}
+        _ct_place,
+        {{ change_tables.quarantine_id(spec, bound) | indent(8) }} as _ct_quarantine_id,
         _status,
         _status_reason,
-        {%- else %}
-        case when _ct_kept_id is not null then _status end as _status,
-        case when _ct_kept_id is not null then _status_reason end as _status_reason,
+        case when {{ change_tables.is_to_be_kept(spec, bound) }} then _raw_row end as _raw_row
+        {%- if reads_on %},
+        _ct_arrival as _ct_last_arrival,
+        case when {{ change_tables.holds_back(spec) }} then _ct_arrival end as _ct_waiting_since
         {%- endif %}
-        case when _ct_kept_id is not null then _raw_row end as _raw_row,
-        {#- a run that reads on has each copy of a kept row #}
-        {{ 'cast(1 as bigint)' if with_others else 'case when _ct_kept_id is not null then _ct_copies end' }} as _equal_rows
-        {%- if run.run == 'first' %},
-        cast(null as timestamp) as _healed_at
-        {%- endif %}
-    from compared
-    {%- if not with_others %}
-    where {{ counts }}
+    from staged
+    {%- if not reads_on %}
+    where _status = 'accepted' or ({{ change_tables.is_to_be_kept(spec, bound) }})
+    {%- endif %}
+    {%- if with_log %}
+    union all
+    {{ change_tables.logged_deliveries(spec, state, passed) | indent(4) }}
     {%- endif %}
 
-)
-        {%- if run.run == 'everything' -%}
-,
+),
 
-{{ change_tables.reduction_steps(spec, state, 'changes') }}
+{{ change_tables.reduction_steps(spec, with_log, passed) }}
 
-select *
-from new_changes
+select
+        {%- if run.run == 'first' %}
+    {{ change_tables.quarantined_as_mark() | indent(4) }} as _mark,
+    {{ change_tables.column_list(change_tables.log_columns(spec)) }}
         {%- else %}
-
-select *
-from changes
+    {{ change_tables.column_list(change_tables.log_columns(spec)) }},
+    {{ passed | join(', ') }},
+    _ct_is_change{{ ', _ct_retracts' if withdraws and reads_on }}
+            {%- if with_log %},
+    {{ change_tables.reduction_flags(spec) | join(', ') }}
+            {%- endif %}
+        {%- endif %}
+from reduced_deliveries
+        {%- if not reads_on %}
+where _ct_is_change or _ct_quarantine_id is not null
         {%- endif -%}
     {%- else -%}
 select 1 as placeholder

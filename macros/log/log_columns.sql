@@ -6,12 +6,6 @@
 {% endmacro %}
 
 
-{#- The columns of a log that only kept rows have (see kept_rows). They come last in the table. -#}
-{% macro kept_columns() %}
-    {% do return(['_status', '_status_reason', '_raw_row', '_equal_rows', '_healed_at']) %}
-{% endmacro %}
-
-
 {#- The columns of a log after `_mark`: those that a change keeps, then those that its content brings. -#}
 {% macro log_columns(spec) %}
     {% do return(

@@ -1,22 +1,18 @@
 {#-
-    What the mark and the merge need to know of a set of changes; `known` counts those that the log holds otherwise, none before they were
-    reduced together with it, and `withdrawn` those of them that it gives up. `retractions` are rejected rows that may take back changes.
-    In a first run the set is the log itself.
+    What the mark and the merge need to know of the changes of a run, out of its batch or, of a first run, of the log itself. `known` counts
+    those that the log holds otherwise, none before they were reduced together with it, and `withdrawn` those of them that it gives up.
+    `retractions` are rejected rows that may take back changes.
 
     Where a run reads on from where the runs before have settled, rows that are no changes say how far the raw table has settled
     (`settled`), and whether rows wait (`waiting`).
 -#}
 {% macro probe_changes(spec, run, changes) %}
     {% set reads_on = run.run == 'since' %}
-    {% if run.run == 'first' %}
-        {% set is_change = '_mark is null' %}
-    {% elif reads_on %}
-        {% set is_change = '_ct_is_accepted' %}
-    {% else %}
-        {% set is_change = '(_ct_kept_id is null or _ct_withdraws)' if change_tables.withdraws_changes(spec) else '_ct_kept_id is null' %}
-    {% endif %}
-    {% set is_kept_row = '_mark is not null' if run.run == 'first' else '_ct_kept_id is not null' %}
+    {% set changes = change_tables.rows_of_first_run(changes) if run.run == 'first' else changes %}
+    {% set compares = run.run == 'everything' %}
     {% set withdraws = run.run != 'first' and change_tables.withdraws_changes(spec) %}
+    {% set retracts = '_ct_retracts' if reads_on else '_ct_is_change and _ct_withdraws' %}
+    {% set is_change, is_kept_row = '_ct_is_change', '_ct_quarantine_id is not null' %}
     {% set commits = change_tables.commits_of_format(spec) %}
     {#- first one row a verdict and report, since the run says how many there were of each -#}
     {% set row = run_query(
@@ -24,23 +20,23 @@
         ~ " sum(moves) as moves, sum(overruled) as overruled, sum(known) as known,"
         ~ (" sum(withdrawn) as withdrawn, min(first_retraction) as first_retraction, max(last_retraction) as last_retraction," if withdraws else "")
         ~ " unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at,"
-        ~ " to_json(collect_list(struct(status, code, report, raw_rows, changes, conflicts, kept_rows, kept_raw_rows"
+        ~ " to_json(collect_list(struct(status, code, report, raw_rows, changes, conflicts, kept_rows"
         ~ (", commit_group, lowest_commit, highest_commit" if commits else "") ~ "))) as verdicts"
         ~ (", " ~ change_tables.settled_columns(run.arrival) if reads_on else "")
         ~ " from (select _status as status,"
         ~ " case when not _status <=> 'accepted' then substring_index(_status_reason, ':', 1) end as code,"
         ~ " case when " ~ is_change ~ " then substring_index(_report, ':', 1) end as report,"
-        ~ " sum(_equal_rows) as raw_rows, count_if(" ~ is_change ~ ") as changes, count_if(" ~ is_change ~ " and _is_conflicting) as conflicts,"
+        ~ " count(*) as raw_rows, count_if(" ~ is_change ~ ") as changes, count_if(" ~ is_change ~ " and _is_conflicting) as conflicts,"
         ~ " min(case when " ~ is_change ~ " then _change_seq end) as lowest_seq,"
         ~ " max(case when " ~ is_change ~ " then _change_seq end) as highest_seq,"
         ~ " max(case when " ~ is_change ~ " and _change_op = 'truncate' then _change_seq end) as truncate_seq,"
         ~ " min(case when " ~ is_change ~ " then _changed_at end) as first_changed_at,"
         ~ " max(case when " ~ is_change ~ " then _changed_at end) as last_changed_at,"
         ~ " count(case when " ~ is_change ~ " then _key_before end) as moves,"
-        ~ (" count_if(_ct_overrules) as overruled, count_if(_ct_is_known)" if run.run == 'everything' else " 0 as overruled, 0") ~ " as known,"
-        ~ (" count_if(_ct_withdraws) as withdrawn, min(case when _ct_withdraws then _change_seq end) as first_retraction,"
-            ~ " max(case when _ct_withdraws then _change_seq end) as last_retraction," if withdraws else "")
-        ~ " count_if(" ~ is_kept_row ~ ") as kept_rows, sum(case when " ~ is_kept_row ~ " then _equal_rows else 0 end) as kept_raw_rows"
+        ~ (" count_if(_ct_is_change and _ct_overrules) as overruled, count_if(_ct_is_change and _ct_is_known)" if compares else " 0 as overruled, 0") ~ " as known,"
+        ~ (" count_if(" ~ retracts ~ ") as withdrawn, min(case when " ~ retracts ~ " then _change_seq end) as first_retraction,"
+            ~ " max(case when " ~ retracts ~ " then _change_seq end) as last_retraction," if withdraws else "")
+        ~ " count_if(" ~ is_kept_row ~ ") as kept_rows"
         ~ (", case when " ~ is_change ~ " then " ~ commits.group ~ " end as commit_group, min(case when " ~ is_change ~ " then " ~ commits.number
             ~ " end) as lowest_commit, max(case when " ~ is_change ~ " then " ~ commits.number ~ " end) as highest_commit" if commits else "")
         ~ (", max(_ct_last_arrival) as _ct_last_arrival" if reads_on and run.arrival.kind != 'positions' else "")
@@ -50,7 +46,7 @@
     {% set verdicts = fromjson(row['verdicts'] or '[]') %}
     {% set kept = change_tables.nothing_kept() %}
     {% for verdict in verdicts if verdict.kept_rows > 0 %}
-        {% do kept.update({verdict.status: kept[verdict.status] + verdict.kept_raw_rows}) %}
+        {% do kept.update({verdict.status: kept[verdict.status] + verdict.kept_rows}) %}
     {% endfor %}
     {% if kept.waiting > 0 %}
         {% do kept.update({'waiting_since': change_tables.batch_id()}) %}
@@ -78,25 +74,49 @@
         ],
         'lowest_seq': row['lowest_seq'], 'highest_seq': row['highest_seq'],
         'truncate_seq': row['truncate_seq'] or '', 'moves': row['moves'] | int(0) > 0,
-        'overruled': row['overruled'] | int(0) > 0, 'is_change': is_change,
-        'kept_rows': verdicts | sum(attribute='kept_rows'), 'kept': kept,
-        'keeps': false, 'revises_kept': false,
+        'overruled': row['overruled'] | int(0) > 0,
+        'kept_rows': verdicts | sum(attribute='kept_rows'), 'kept': kept, 'keeps': false,
         'settled': row['settled'] if reads_on else none, 'waiting': (row['waiting'] | int(0)) > 0 if reads_on else none,
         'facts': change_tables.facts_of_run(row, verdicts),
     }) %}
 {% endmacro %}
 
 
-{#- The query for what the changes of a run come to with those that the log has. -#}
-{% macro reduced_with_log(spec, log, new_changes, found) -%}
-{%- set condition = found.is_change ~ (' or _ct_withdraws' if change_tables.withdraws_changes(spec)) -%}
-with {{ change_tables.reduction_steps(spec, log, new_changes, condition, found.landed_span) }}
+{#- What the reduction says of each change besides its columns: see `reduction_steps`. -#}
+{% macro reduction_flags(spec) %}
+    {% do return(['_ct_is_known', '_ct_overrules'] + (['_ct_withdraws'] if change_tables.withdraws_changes(spec) else [])) %}
+{% endmacro %}
 
-select *
-from new_changes
-{%- if change_tables.withdraws_changes(spec) %}
-where _ct_kept_id is null or _ct_withdraws
-{%- endif %}
+
+{#- The query for what the changes of a run come to with those that the log has. -#}
+{% macro reduced_with_log(spec, log, batch, found) -%}
+{%- set withdraws = change_tables.withdraws_changes(spec) -%}
+{%- set columns = change_tables.column_list(change_tables.log_columns(spec)) -%}
+with deliveries as (
+
+    select
+        {{ columns }},
+        _ct_is_change as _ct_is_delivery,
+        {%- if withdraws %}
+        _ct_retracts,
+        {%- endif %}
+        false as _ct_is_logged,
+        0 as _ct_place
+    from {{ batch }}
+    where {{ '_ct_is_change or _ct_retracts' if withdraws else '_ct_is_change' }}
+    union all
+    {{ change_tables.logged_deliveries(spec, log, landed=batch, span=found.landed_span) | indent(4) }}
+
+),
+
+{{ change_tables.reduction_steps(spec, with_log=true) }}
+
+select
+    {{ columns }},
+    _ct_is_change,
+    {{ change_tables.reduction_flags(spec) | join(', ') }}
+from reduced_deliveries
+where _ct_is_change
 {%- endmacro %}
 
 
@@ -115,7 +135,7 @@ where _ct_kept_id is null or _ct_withdraws
         ~ " min(_changed_at) as first_changed_at, max(_changed_at) as last_changed_at from " ~ reduced ~ " group by 1)"
     ).rows[0] %}
     {% do return(dict(
-        found, is_change='true', changes=row['changes'] | int(0), known=row['known'] | int(0), overruled=row['overruled'] | int(0) > 0,
+        found, changes=row['changes'] | int(0), known=row['known'] | int(0), overruled=row['overruled'] | int(0) > 0,
         withdrawn=row['withdrawn'] | int(0) if withdraws else 0, lowest_seq=row['lowest_seq'], highest_seq=row['highest_seq'],
         facts=dict(
             found.facts, reports=change_tables.facts_of_run(row, fromjson(row['reports'] or '[]')).reports,
@@ -139,12 +159,12 @@ where _ct_kept_id is null or _ct_withdraws
 {% macro leave_out_repeated(spec, log, new_changes) %}
     {%- set commits = change_tables.commits_of_format(spec) -%}
     {%- set transaction = ([commits.group ~ ' as _ct_group'] + commits.name) | join(', ') -%}
-    {%- set is_repeated = 'batch._ct_is_accepted and repeated._ct_group is not null' %}
+    {%- set is_repeated = 'batch._ct_is_change and repeated._ct_group is not null' %}
     with transactions as (
 
         select {{ transaction }}, min(_change_seq) as _ct_first_seq
         from {{ new_changes }}
-        where _ct_is_accepted and {{ commits.number }} is not null
+        where _ct_is_change and {{ commits.number }} is not null
         group by all
 
     ),
@@ -163,8 +183,8 @@ where _ct_kept_id is null or _ct_withdraws
     )
 
     select
-        batch.* except (_ct_is_accepted, _status, _status_reason),
-        batch._ct_is_accepted and repeated._ct_group is null as _ct_is_accepted,
+        batch.* except (_ct_is_change, _status, _status_reason),
+        batch._ct_is_change and repeated._ct_group is null as _ct_is_change,
         if({{ is_repeated }}, 'ignored', batch._status) as _status,
         if({{ is_repeated }}, {{ commits.reason | replace('_transaction_id', 'batch._transaction_id') | replace('_csn', 'batch._csn') }}, batch._status_reason) as _status_reason
     from {{ new_changes }} as batch
@@ -195,7 +215,7 @@ where _ct_kept_id is null or _ct_withdraws
     {% set reads_on = run.run == 'since' and run.arrival.kind == 'positions' and spec.lookback == 0 %}
     {% if natural and change_tables.names_records(spec, natural) and not reads_on %}
         {% set rows = run_query(
-            "select source._raw_id from (select * from " ~ new_changes ~ " where " ~ ('_ct_is_accepted' if run.run == 'since' else found.is_change) ~ ") as source inner join " ~ log ~ " as target"
+            "select source._raw_id from (select * from " ~ new_changes ~ " where _ct_is_change) as source inner join " ~ log ~ " as target"
             ~ " on source._raw_id = target._raw_id and target._mark is null where not startswith(source._change_id, 'snapshot:')"
             ~ " and source._change_id <> target._change_id order by source._raw_id limit 3"
         ).rows %}

@@ -14,8 +14,6 @@
         '_raw_row': 'string',
         '_status': 'string',
         '_status_reason': 'string',
-        '_equal_rows': 'bigint',
-        '_healed_at': 'timestamp',
         '_batch_id': 'string',
         '_is_conflicting': 'boolean',
         '_row_hash': 'bigint',

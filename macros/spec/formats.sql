@@ -30,7 +30,7 @@
     waiting_positions(spec, bound)  SQL for the first such position of each group, without staging the rows
     reads                      SQL over the log for the changes whose values come from another table than the raw one
     withdraws_changes(spec)    whether later rows can show that an accepted change cannot be used
-    keeps(spec, bound)         SQL for the rejected and waiting rows that the log keeps; none, or left out: all. See kept_rows
+    keeps(spec, bound)         SQL for the rejected and waiting rows that go into quarantine; none, or left out: all
     unclaimed_steps(specs)     the steps to the rows of a shared raw table that no entry stages: see `unclaimed_rows`
     shared_relation(spec)      the raw table that entries share, where it is not their own
     undeclared_columns(spec)   the raw columns of the source table that no column declares, as {name, data_type} in the order of the raw

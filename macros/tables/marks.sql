@@ -1,6 +1,6 @@
 {#-
     A mark is a JSON object in a row of its own of a model's table: what the table has taken in (see state_relation). In `_mark` a
-    change or a row of a state has null, and a kept row its identity (see kept_rows). To read a mark takes a scan, which costs more than most of what a run without news does. So the view over the table has the mark as
+    change or a row of a state has null. To read a mark takes a scan, which costs more than most of what a run without news does. So the view over the table has the mark as
     well, in its properties: the cached mark. dbt sees these where it lists the schema.
 
     The mark of the table is the one that counts. A run removes the cached mark before it writes, and sets it once it has written. A
@@ -11,7 +11,7 @@
 
 {#- The layout of the tables that this version of the package writes, and the only one that it reads. -#}
 {% macro layout() %}
-    {% do return(3) %}
+    {% do return(4) %}
 {% endmacro %}
 
 

@@ -23,6 +23,12 @@
 {% endmacro %}
 
 
+{#- The table beside a log with the raw rows that it could not use. -#}
+{% macro quarantine_relation(relation) %}
+    {% do return(change_tables._relation_beside(relation, '__quarantine', 'table')) %}
+{% endmacro %}
+
+
 {#- The table with the new changes of one run. No other run touches it while that run needs it. -#}
 {% macro batch_relation(relation, batch) %}
     {% do return(change_tables._relation_beside(relation, '__batch_' ~ batch | lower, 'table')) %}

@@ -9,23 +9,19 @@
 {%- if change_tables.data_test_looks() %}
     {%- set spec = change_tables.spec_of_data_test('deduplicated_changes') -%}
     {%- set log = change_tables.log_of_data_test(model) -%}
+    {%- set quarantine = change_tables.quarantine_of_data_test(model) -%}
     {%- if above is not number or above is boolean or above < 0 or above >= 1 -%}
         {%- do change_tables.refuse_data_test("`above` must be a share from 0 to less than 1, got " ~ change_tables.shown_value(above)) -%}
     {%- endif -%}
     {%- if hours is not none and (hours is not number or hours is boolean or hours <= 0) -%}
         {%- do change_tables.refuse_data_test("`hours` must be a number above 0, got " ~ change_tables.shown_value(hours)) -%}
     {%- endif -%}
+    {%- set of_hours = change_tables.age_of_batch() ~ ' <= ' ~ hours * 3600 if hours is not none else 'true' -%}
 with met as (
 
     select
-        count_if(_mark is null) as changes,
-        coalesce(sum(case when {{ change_tables.is_kept() }} then _equal_rows end), 0) as rejected_rows
-    from {{ log }}
-    where
-        (_mark is null or ({{ change_tables.is_kept() }} and _status = 'rejected' and _healed_at is null))
-        {%- if hours is not none %}
-        and {{ change_tables.age_of_batch() }} <= {{ hours }} * 3600
-        {%- endif %}
+        (select count(*) from {{ log }} where _mark is null and {{ of_hours }}) as changes,
+        (select coalesce(sum(_equal_rows), 0) from {{ quarantine }} where {{ change_tables.is_open('rejected') }} and {{ of_hours }}) as rejected_rows
 
 )
 

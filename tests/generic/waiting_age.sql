@@ -7,7 +7,7 @@
 {% test waiting_age(model, at_most) %}
 {%- if change_tables.data_test_looks() %}
     {%- set spec = change_tables.spec_of_data_test('deduplicated_changes') -%}
-    {%- set log = change_tables.log_of_data_test(model) -%}
+    {%- set quarantine = change_tables.quarantine_of_data_test(model) -%}
     {%- if at_most is not number or at_most is boolean or at_most <= 0 -%}
         {%- do change_tables.refuse_data_test("`at_most` must be a number of hours above 0, got " ~ change_tables.shown_value(at_most)) -%}
     {%- endif -%}
@@ -18,8 +18,8 @@ with waiting as (
         _raw_id,
         _equal_rows,
         {{ change_tables.age_of_batch() }} as age_in_seconds
-    from {{ log }}
-    where {{ change_tables.is_kept() }} and _status = 'waiting' and _healed_at is null
+    from {{ quarantine }}
+    where {{ change_tables.is_open('waiting') }}
 
 )
 

@@ -28,7 +28,10 @@ create table {SCHEMA}.change_table_runs (
     seconds double, package_version string, dbt_version string
 ) using delta
 """
-STATE = "_mark string, _status string, _status_reason string, _raw_row string, _equal_rows bigint, _healed_at timestamp"
+QUARANTINE = (
+    "_row_id string, _status string, _status_reason string, _raw_row string, _equal_rows bigint,"
+    " _healed_at timestamp, _batch_id string"
+)
 
 
 def batch(age: timedelta) -> str:
@@ -57,7 +60,7 @@ def run(log: str, age: timedelta, **values: Any) -> str:
 def kept(age: timedelta, status: str, reason: str, number: int, healed: bool = False) -> str:
     raw = literal('{"note": "it\'s </script>"}')
     at = time(timedelta()) if healed else "null"
-    return f"('kept:{number}', '{status}', '{reason}', {raw}, {number}, {at}, '{batch(age)}', null)"
+    return f"('{number}', '{status}', '{reason}', {raw}, {number}, {at}, '{batch(age)}')"
 
 
 @pytest.fixture(scope="module")
@@ -80,15 +83,13 @@ def address(server: LocalServer) -> Iterator[list[str]]:
         ),
         run("dedup_shop__lines", hour, new_changes=4),
         run("dedup_shop__prices", 9 * hour, seconds="null"),
-        f"create table {log}__state (_change_id string, {STATE}, _batch_id string, _n int) using delta",
-        f"insert into {log}__state (_mark, _status, _status_reason, _raw_row, _equal_rows, _healed_at, _batch_id, _n)"
-        f" values {kept(timedelta(), 'rejected', 'key_missing: id', 2)},"
+        f"create table {log}__quarantine ({QUARANTINE}) using delta",
+        f"insert into {log}__quarantine values {kept(timedelta(), 'rejected', 'key_missing: id', 2)},"
         f" {kept(30 * hour, 'rejected', 'key_missing: no', 1)},"
         f" {kept(2 * day, 'waiting', 'transaction_open: 3 of 9', 4)},"
-        f" {kept(day, 'rejected', 'key_missing: id', 7, True)},"
-        f" (null, null, null, null, null, null, '{batch(hour)}', 1)",
-        f"create table {SCHEMA}.dedup_shop__lines__state (_change_id string, {STATE}, _batch_id string) using delta",
-        f"insert into {SCHEMA}.dedup_shop__lines__state (_change_id, _batch_id) values ('a', '{batch(3 * hour)}')",
+        f" {kept(day, 'rejected', 'key_missing: id', 7, True)}",
+        f"create table {SCHEMA}.dedup_shop__lines__state (_change_id string, _batch_id string) using delta",
+        f"insert into {SCHEMA}.dedup_shop__lines__state values ('a', '{batch(3 * hour)}')",
         f"create view {SCHEMA}.dedup_shop__lines as select * from {SCHEMA}.dedup_shop__lines__state",
         f"create view {SCHEMA}.dedup_shop__lines__reports as select 'a' as _change_id, 's' as _change_seq,"
         " 'orphan' as code, 'no row lives at key 7' as detail",

@@ -48,9 +48,9 @@ _TRAIL = r"cast\(trail_name as string\).* _ct_copies, _ct_unplaced, _ct_number"
 
 def _verdicts(kept_rows: int = 0) -> str:
     """What a batch of four raw rows has of each verdict, two of them rejected."""
-    accepted = {"status": "accepted", "raw_rows": 2, "changes": 3, "conflicts": 0, "kept_rows": 0, "kept_raw_rows": 0}
+    accepted = {"status": "accepted", "raw_rows": 2, "changes": 3, "conflicts": 0, "kept_rows": 0}
     rejected = {"status": "rejected", "code": "key_missing", "raw_rows": 2, "changes": 0, "conflicts": 0}
-    return json.dumps([accepted, rejected | {"kept_rows": kept_rows, "kept_raw_rows": kept_rows}])
+    return json.dumps([accepted, rejected | {"kept_rows": kept_rows}])
 
 
 REDUCED = r"as conflicts, count_if\(_ct_is_known\) as known"
@@ -151,10 +151,10 @@ _KNOWN = {
 }
 
 
-def _keeps(found: Answers, rows: int, revised: int = 0) -> Answers:
-    """A run that has met so many rejected or waiting rows, none of which the log has as it is, and some otherwise."""
+def _keeps(found: Answers, rows: int) -> Answers:
+    """A run that has met so many rejected or waiting rows, none of which is in quarantine as it is."""
     probed = {**found["as changes,"][0], "verdicts": _verdicts(kept_rows=rows)}
-    news = {"news": rows, "revised": revised, "rejected": 2, "waiting": 0, "waiting_since": None}
+    news = {"news": rows, "rejected": 2, "waiting": 0, "waiting_since": None}
     return {**found, "as changes,": [probed], "as news,": [news]}
 
 
@@ -166,10 +166,10 @@ SHAPES: Mapping[str, Shape] = {
     "qlik_change_tables__log__since_many_marks": Shape(_log("qlik"), _since("qlik"), _IN_TIME, older_marks=30),
     "qlik_change_tables__log__since_keeps": Shape(_log("qlik"), _since("qlik"), _keeps(_IN_TIME, 2)),
     "qlik_change_tables__log__since_heals": Shape(
-        _log("qlik"), _since("qlik", kept={"rejected": 1, "waiting": 1}), _keeps(_IN_TIME, 1, revised=1)
+        _log("qlik"), _since("qlik", kept={"rejected": 1, "waiting": 1}), _keeps(_IN_TIME, 1)
     ),
     "qlik_change_tables__log__everything_keeps": Shape(
-        _log("qlik_plain"), _since("qlik_plain", kept={"rejected": 1, "waiting": 1}), _keeps(_KNOWN, 1, revised=1)
+        _log("qlik_plain"), _since("qlik_plain", kept={"rejected": 1, "waiting": 1}), _keeps(_KNOWN, 1)
     ),
     "qlik_change_tables__log__full_refresh": Shape(
         _log("qlik"), _since("qlik"), {"^select 1 from lake.dedup": [{"1": 1}]}, flags={"FULL_REFRESH": True}

@@ -75,7 +75,7 @@ def test_columns_of_steps_begin_with_their_prefix(shapes: Shapes) -> None:
     """So that no column of a user can be one of them: see `working_prefix`."""
     macro = shapes.project.macros("dedup_feed__qlik")
     by_recid = macro("key_columns_of_format", {"format": "openedge_cdc", "key_from": "recid"})
-    shown = {*macro("contract_column_types"), *macro("document_columns"), *(column["name"] for column in by_recid)}
+    shown = {*macro("contract_column_types"), *macro("quarantine_columns"), *macro("document_columns"), *(column["name"] for column in by_recid)}
     for name in macro("known_formats"):
         shown |= {column["name"] for column in macro("format_of", name)["columns"]}
     working = set()

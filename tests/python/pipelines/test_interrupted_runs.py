@@ -132,8 +132,8 @@ class Lake:
             found, wanted = self.rows(model), expected(model, batch)
             assert found == wanted, f"{model}: missing {list(wanted - found)[:3]}, surplus {list(found - wanted)[:3]}"
         if "dedup_feed__full" in models:
-            kept = "startswith(_mark, 'kept:') and _status = 'rejected' and _healed_at is null"
-            rows = self.raw.query(f"select _equal_rows from {SCHEMA}.dedup_feed__full__state where {kept}")
+            kept = "_status = 'rejected' and _healed_at is null"
+            rows = self.raw.query(f"select _equal_rows from {SCHEMA}.dedup_feed__full__quarantine where {kept}")
             assert rows == [(1,)] * batch  # one lands with each batch
 
     def busy(self) -> tuple[set[int], set[tuple[Any, ...]]]:

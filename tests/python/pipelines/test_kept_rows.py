@@ -77,11 +77,11 @@ class Kept:
     def of(self, name: str, healed: bool = False) -> set[tuple[Any, ...]]:
         """Status, code and number of the kept rows of a log, each of which is there once."""
         rows = self.raw.query(
-            "select _mark, _status, substring_index(_status_reason, ':', 1), _equal_rows"
-            f" from {SCHEMA}.dedup_feed__{name}__state"
-            f" where startswith(_mark, 'kept:') and _healed_at is {'not ' if healed else ''}null"
+            "select _row_id, _status, substring_index(_status_reason, ':', 1), _equal_rows"
+            f" from {SCHEMA}.dedup_feed__{name}__quarantine"
+            f" where _healed_at is {'not ' if healed else ''}null"
         )
-        assert len({mark for mark, *_ in rows}) == len(rows)
+        assert len({row_id for row_id, *_ in rows}) == len(rows)
         return {tuple(row[1:]) for row in rows}
 
     def counted(self, name: str) -> dict[str, int]:

@@ -24,8 +24,8 @@ ENTRIES = [
     Entry("compared", TWO_HEADERS | {"images": "partial"}, COLUMNS, ("stg", "dedup")),
 ]
 KEPT = (
-    "select _status, substring_index(_status_reason, ':', 1), sum(_equal_rows) from {}.dedup_feed__{}__state"
-    " where startswith(_mark, 'kept:') and _healed_at is null group by 1, 2"
+    "select _status, substring_index(_status_reason, ':', 1), sum(_equal_rows) from {}.dedup_feed__{}__quarantine"
+    " where _healed_at is null group by 1, 2"
 )
 STAGED = (
     "select _status, substring_index(_status_reason, ':', 1), count(*) from {}.stg_feed__{}"

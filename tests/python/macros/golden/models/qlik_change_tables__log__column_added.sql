@@ -215,125 +215,89 @@ staged as (
 
 ),
 
-delivered as (
+deliveries as (
 
     select
-        *,
-        case
-            when _status in ('rejected', 'waiting')
-                then concat('kept:', sha2(to_json(array_sort(map_entries(map_filter(from_json(_raw_row, 'map<string, string>'), (name, value) -> value is not null)))), 256))
-        end as _ct_kept_id,
-        xxhash64(`order`, `it's`, `name with spaces`, to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, array(`order` is null, `it's` is null, `name with spaces` is null, tags is null, times is null, fields is null, prices is null, lines is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _raw_id is null)) as _row_hash,
-        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _present_columns, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, tags is null, times is null, fields is null, prices is null, lines is null, _present_columns is null))) as _ct_content_hash
-    from staged
-    where _status = 'accepted' or (_status in ('rejected', 'waiting'))
-
-),
-
-gathered as (
-
-    select
-        *,
-        count(*) over same_change as _ct_copies,
-        count(_report) over same_change as _ct_reports,
-        max(_report) over same_change as _ct_known_report,
-        max(_key_before) over same_change as _ct_known_key_before,
-        min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
-        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _ct_contents_differ
-    from delivered
-    window same_change as (partition by _change_seq, coalesce(_ct_kept_id, _change_id))
-
-),
-
--- copies that differ: the greater text wins, and the key before is kept that only one of them has
-compared as (
-
-    select
-        *,
-        max(case when _ct_copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, tags, times, fields, sort_array(map_entries(prices)) as prices, transform(lines, element -> sort_array(map_entries(element))) as lines), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _ct_place) end) over (partition by _change_seq, coalesce(_ct_kept_id, _change_id)) as _ct_highest_rank
-    from gathered
-
-),
-
-changes as (
-
-    select
-        cast(null as string) as _mark,
         _change_seq,
-        _change_op,
         _change_id,
         '20260131T120000000000_00000000' as _batch_id,
+        case when _status = 'accepted' then _key_before end as _key_before,
+        case when _status = 'accepted' and not startswith(_report, 'conflicting_content') then _report end as _report,
+        _status = 'accepted' and coalesce(startswith(_report, 'conflicting_content'), false) as _is_conflicting,
+        _change_op,
         _changed_at,
         _transaction_id,
         _present_columns,
         _changed_columns,
-        _ct_known_key_before as _key_before,
         _raw_id,
-        case when _ct_reports = _ct_copies and not startswith(_ct_known_report, 'conflicting_content') then _ct_known_report end as _report,
-        _ct_contents_differ or coalesce(startswith(_ct_known_report, 'conflicting_content'), false) as _is_conflicting,
-        _row_hash,
+        case when _status = 'accepted' then xxhash64(`order`, `it's`, `name with spaces`, to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, array(`order` is null, `it's` is null, `name with spaces` is null, tags is null, times is null, fields is null, prices is null, lines is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _raw_id is null)) end as _row_hash,
         1 as _form,
-        `order`, `it's`, `name with spaces`, tags, times, fields, prices, lines,
-        _ct_kept_id,
-        case when _ct_kept_id is not null then _status end as _status,
-        case when _ct_kept_id is not null then _status_reason end as _status_reason,
-        case when _ct_kept_id is not null then _raw_row end as _raw_row,
-        case when _ct_kept_id is not null then _ct_copies end as _equal_rows
-    from compared
-    where _ct_copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, tags, times, fields, sort_array(map_entries(prices)) as prices, transform(lines, element -> sort_array(map_entries(element))) as lines), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _ct_place) = _ct_highest_rank
-
-),
-
-deliveries as (
-
-    select
-        _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, `order`, `it's`, `name with spaces`, tags, times, fields, prices, lines,
-        _ct_kept_id, _status, _status_reason, _raw_row, _equal_rows,
-        false as _ct_is_logged
-    from changes
+        `order`,
+        `it's`,
+        `name with spaces`,
+        tags,
+        times,
+        fields,
+        prices,
+        lines,
+        _status <=> 'accepted' as _ct_is_delivery,
+        false as _ct_is_logged,
+        _ct_place,
+        case
+            when _status in ('rejected', 'waiting')
+                then sha2(to_json(array_sort(map_entries(map_filter(from_json(_raw_row, 'map<string, string>'), (name, value) -> value is not null)))), 256)
+        end as _ct_quarantine_id,
+        _status,
+        _status_reason,
+        case when _status in ('rejected', 'waiting') then _raw_row end as _raw_row
+    from staged
+    where _status = 'accepted' or (_status in ('rejected', 'waiting'))
     union all
     select
         logged._change_seq, logged._change_id, logged._batch_id, logged._key_before, logged._report, logged._is_conflicting, logged._change_op, logged._changed_at, logged._transaction_id, logged._present_columns, logged._changed_columns, logged._raw_id, logged._row_hash, logged._form, logged.`order`, logged.`it's`, logged.`name with spaces`, logged.tags, logged.times, logged.fields, logged.prices, logged.lines,
-        null as _ct_kept_id, null as _status, null as _status_reason, null as _raw_row, null as _equal_rows,
-        true as _ct_is_logged
+        true as _ct_is_delivery,
+        true as _ct_is_logged,
+        0 as _ct_place,
+        null as _ct_quarantine_id,
+        null as _status,
+        null as _status_reason,
+        null as _raw_row
     from lake.dedup_feed__qlik_plain__state as logged
     where
         logged._mark is null
 
 ),
 
-told_deliveries as (
+-- each delivery with what there is of its change
+gathered_deliveries as (
 
     select
         *,
-        xxhash64(`order`, `it's`, `name with spaces`, to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, array(`order` is null, `it's` is null, `name with spaces` is null, tags is null, times is null, fields is null, prices is null, lines is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null)) as _ct_said_hash
-    from deliveries
-
-),
-
--- each delivery with what the log holds of its change; a row that takes a change back is a delivery of it
-met_deliveries as (
-
-    select
-        *,
+        count_if(_ct_is_delivery) over same_change as _ct_copies,
         max(case when _ct_is_logged then struct(
-            _ct_said_hash, `order`, `it's`, _change_op, _key_before, _report, _is_conflicting, _form, _batch_id
+            xxhash64(`order`, `it's`, `name with spaces`, to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, array(`order` is null, `it's` is null, `name with spaces` is null, tags is null, times is null, fields is null, prices is null, lines is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null)) as _ct_said_hash,
+            `order`, `it's`, _change_op, _key_before, _report, _is_conflicting, _form, _batch_id
         ) end) over same_change as _ct_logged,
         min(_ct_is_logged) over same_change as _ct_is_logged_alone,
         min(_row_hash) over same_change <> max(_row_hash) over same_change or min(_form) over same_change <> max(_form) over same_change as _ct_differs
-    from told_deliveries
-    window same_change as (partition by _change_seq, _change_id, _ct_kept_id)
+    from deliveries
+    window same_change as (partition by _change_seq, coalesce(_change_id, _raw_id), _change_id is null)
 
 ),
 
--- the most complete deliveries
+-- the most complete ones, and where they differ, by what
 weighed_deliveries as (
 
     select
         *,
-        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, if(_ct_logged['_form'] < 1, null, `name with spaces`), to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), if(_ct_logged['_form'] < 1, null, _present_columns), array(_change_op is null, `order` is null, `it's` is null, if(_ct_logged['_form'] < 1, null, `name with spaces`) is null, tags is null, times is null, fields is null, prices is null, lines is null, if(_ct_logged['_form'] < 1, null, _present_columns) is null))) as _ct_content_hash,
-        case when _ct_differs then struct(_form, to_json(struct(`order`, `it's`, `name with spaces`, tags, times, fields, sort_array(map_entries(prices)) as prices, transform(lines, element -> sort_array(map_entries(element))) as lines), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _ct_is_logged) end as _ct_rank
-    from met_deliveries
+        case when _ct_differs and _ct_is_delivery then if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, if(_ct_logged['_form'] < 1, null, `name with spaces`), to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), if(_ct_logged['_form'] < 1, null, _present_columns), array(_change_op is null, `order` is null, `it's` is null, if(_ct_logged['_form'] < 1, null, `name with spaces`) is null, tags is null, times is null, fields is null, prices is null, lines is null, if(_ct_logged['_form'] < 1, null, _present_columns) is null))) end as _ct_content_hash,
+        case when _ct_copies > 1 and _ct_is_delivery then struct(
+            case when _ct_differs then struct(
+                _form, to_json(struct(`order`, `it's`, `name with spaces`, tags, times, fields, sort_array(map_entries(prices)) as prices, transform(lines, element -> sort_array(map_entries(element))) as lines), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id
+            ) end,
+            _ct_is_logged, _ct_place
+        ) end as _ct_rank
+    from gathered_deliveries
     where
         not _ct_is_logged_alone
 
@@ -343,41 +307,32 @@ weighed_deliveries as (
 compared_deliveries as (
 
     select
-        *,
-        count_if(_form = 1) over same_change as _ct_copies,
-        count(case when _form = 1 then _report end) over same_change as _ct_reports,
-        max(case when _form = 1 then _report end) over same_change as _ct_known_report,
-        max(_key_before) over same_change as _ct_known_key_before,
-        max(_is_conflicting) over same_change
-        or min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
-        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _ct_conflicts,
-        max(_ct_rank) over same_change as _ct_highest_rank
-    from weighed_deliveries
-    window same_change as (partition by _change_seq, _change_id, _ct_kept_id)
-
-),
-
-reduced_changes as (
-
-    select
         * except (_key_before, _report, _is_conflicting),
-        _ct_known_key_before as _key_before,
-        case when _ct_copies = 0 then _report when _ct_reports = _ct_copies then _ct_known_report end as _report,
-        _ct_conflicts as _is_conflicting,
-        if(_ct_differs, _ct_rank = _ct_highest_rank, _ct_is_logged or _ct_logged is null) as _ct_wins
-    from compared_deliveries
+        max(_key_before) over same_change as _key_before,
+        case
+            when count_if(_ct_is_delivery and _form = 1) over same_change = 0 then _report
+            when count(case when _form = 1 then _report end) over same_change = count_if(_ct_is_delivery and _form = 1) over same_change then max(case when _form = 1 then _report end) over same_change
+        end as _report,
+        coalesce(
+            max(_is_conflicting) over same_change
+            or min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
+            or not min(_key_before) over same_change <=> max(_key_before) over same_change,
+            false
+        ) as _is_conflicting,
+        _ct_is_delivery and (_ct_copies = 1 or _ct_rank = max(_ct_rank) over same_change) as _ct_is_greatest
+    from weighed_deliveries
+    window same_change as (partition by _change_seq, coalesce(_change_id, _raw_id), _change_id is null)
 
 ),
 
-new_changes as (
+reduced_deliveries as (
 
     select
-        cast(null as string) as _mark,
         _change_seq,
         _change_id,
         case
             when
-                _ct_said_hash = _ct_logged['_ct_said_hash']
+                _ct_logged['_ct_said_hash'] = xxhash64(`order`, `it's`, `name with spaces`, to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(times, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(fields, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(sort_array(map_entries(prices)), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(transform(lines, element -> sort_array(map_entries(element))), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, array(`order` is null, `it's` is null, `name with spaces` is null, tags is null, times is null, fields is null, prices is null, lines is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null))
                 and struct(_key_before, _is_conflicting) <=> struct(_ct_logged['_key_before'], _ct_logged['_is_conflicting'])
                 and (_report is not null or _ct_logged['_report'] is null)
                 -- an update that has all columns of today has more than one that had all of then
@@ -404,29 +359,30 @@ new_changes as (
         fields,
         prices,
         lines,
-        _ct_kept_id, _status, _status_reason, _raw_row, _equal_rows,
-        (_ct_kept_id is null and _ct_logged is not null) as _ct_is_known,
-        (
-            _ct_kept_id is null
-            and _ct_logged is not null
-            and not (
-                struct(`order`, `it's`, _change_op) <=> struct(_ct_logged['order'], _ct_logged['it\'s'], _ct_logged['_change_op'])
-                and (_ct_logged['_key_before'] is null or _key_before <=> _ct_logged['_key_before'])
-            )
+        _ct_quarantine_id,
+        _status,
+        _status_reason,
+        _raw_row,
+        _ct_is_greatest
+        and case
+            when _ct_logged is null then true
+            when not _ct_is_logged then true
+            else not struct(_key_before, _report, _is_conflicting) <=> struct(_ct_logged['_key_before'], _ct_logged['_report'], _ct_logged['_is_conflicting'])
+        end as _ct_is_change,
+        _ct_logged is not null as _ct_is_known,
+        _ct_logged is not null
+        and (
+            not struct(`order`, `it's`, _change_op) <=> struct(_ct_logged['order'], _ct_logged['it\'s'], _ct_logged['_change_op'])
+            or (_ct_logged['_key_before'] is not null and not _key_before <=> _ct_logged['_key_before'])
         ) as _ct_overrules
-    from reduced_changes
-    where
-        _ct_kept_id is not null
-        or (
-            _ct_wins
-            and (
-                _ct_logged is null
-                or not _ct_is_logged
-                or not struct(_key_before, _report, _is_conflicting) <=> struct(_ct_logged['_key_before'], _ct_logged['_report'], _ct_logged['_is_conflicting'])
-            )
-        )
+    from compared_deliveries
 
 )
 
-select *
-from new_changes
+select
+    _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, `order`, `it's`, `name with spaces`, tags, times, fields, prices, lines,
+    _ct_quarantine_id, _status, _status_reason, _raw_row,
+    _ct_is_change,
+    _ct_is_known, _ct_overrules
+from reduced_deliveries
+where _ct_is_change or _ct_quarantine_id is not null

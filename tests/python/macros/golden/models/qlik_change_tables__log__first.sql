@@ -285,74 +285,139 @@ staged as (
 
 ),
 
-delivered as (
+deliveries as (
 
     select
-        *,
+        _change_seq,
+        _change_id,
+        '20260131T120000000000_00000000' as _batch_id,
+        case when _status = 'accepted' then _key_before end as _key_before,
+        case when _status = 'accepted' and not startswith(_report, 'conflicting_content') then _report end as _report,
+        _status = 'accepted' and coalesce(startswith(_report, 'conflicting_content'), false) as _is_conflicting,
+        _change_op,
+        _changed_at,
+        _transaction_id,
+        _present_columns,
+        _changed_columns,
+        _raw_id,
+        case when _status = 'accepted' then xxhash64(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _raw_id is null)) end as _row_hash,
+        0 as _form,
+        `order`,
+        `it's`,
+        `name with spaces`,
+        amount,
+        `at`,
+        `local`,
+        day,
+        small,
+        ratio,
+        flag,
+        bytes,
+        _status <=> 'accepted' as _ct_is_delivery,
+        _ct_place,
         case
             when _status in ('rejected', 'waiting')
-                then concat(if(_ct_is_of_load, 'kept:load:', 'kept:'), sha2(to_json(array_sort(map_entries(map_filter(from_json(_raw_row, 'map<string, string>'), (name, value) -> value is not null)))), 256))
-        end as _ct_kept_id,
-        xxhash64(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _raw_id is null)) as _row_hash,
-        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _present_columns, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, _present_columns is null))) as _ct_content_hash
+                then concat(if(_ct_is_of_load, 'load:', ''), sha2(to_json(array_sort(map_entries(map_filter(from_json(_raw_row, 'map<string, string>'), (name, value) -> value is not null)))), 256))
+        end as _ct_quarantine_id,
+        _status,
+        _status_reason,
+        case when _status in ('rejected', 'waiting') then _raw_row end as _raw_row
     from staged
     where _status = 'accepted' or (_status in ('rejected', 'waiting'))
 
 ),
 
-gathered as (
+-- each delivery with what there is of its change
+gathered_deliveries as (
 
     select
         *,
-        count(*) over same_change as _ct_copies,
-        count(_report) over same_change as _ct_reports,
-        max(_report) over same_change as _ct_known_report,
-        max(_key_before) over same_change as _ct_known_key_before,
-        min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
-        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _ct_contents_differ
-    from delivered
-    window same_change as (partition by _change_seq, coalesce(_ct_kept_id, _change_id))
+        count_if(_ct_is_delivery) over same_change as _ct_copies,
+        min(_row_hash) over same_change <> max(_row_hash) over same_change as _ct_differs
+    from deliveries
+    window same_change as (partition by _change_seq, coalesce(_change_id, _raw_id), _change_id is null)
 
 ),
 
--- copies that differ: the greater text wins, and the key before is kept that only one of them has
-compared as (
+-- the most complete ones, and where they differ, by what
+weighed_deliveries as (
 
     select
         *,
-        max(case when _ct_copies > 1 then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _ct_place) end) over (partition by _change_seq, coalesce(_ct_kept_id, _change_id)) as _ct_highest_rank
-    from gathered
+        case when _ct_differs and _ct_is_delivery then if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, _present_columns, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, _present_columns is null))) end as _ct_content_hash,
+        case when _ct_copies > 1 and _ct_is_delivery then struct(
+            case when _ct_differs then struct(
+                to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id
+            ) end,
+            _ct_place
+        ) end as _ct_rank
+    from gathered_deliveries
 
 ),
 
-changes as (
+-- what they say together, and which of them is the greatest
+compared_deliveries as (
 
     select
-        _ct_kept_id as _mark,
-        if(_ct_kept_id is null, _change_seq, null) as _change_seq,
+        * except (_key_before, _report, _is_conflicting),
+        max(_key_before) over same_change as _key_before,
+        case
+            when count(_report) over same_change = count_if(_ct_is_delivery) over same_change then max(_report) over same_change
+        end as _report,
+        coalesce(
+            max(_is_conflicting) over same_change
+            or min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
+            or not min(_key_before) over same_change <=> max(_key_before) over same_change,
+            false
+        ) as _is_conflicting,
+        _ct_is_delivery and (_ct_copies = 1 or _ct_rank = max(_ct_rank) over same_change) as _ct_is_greatest
+    from weighed_deliveries
+    window same_change as (partition by _change_seq, coalesce(_change_id, _raw_id), _change_id is null)
+
+),
+
+reduced_deliveries as (
+
+    select
+        _change_seq,
+        _change_id,
+        _batch_id,
+        _key_before,
+        _report,
+        _is_conflicting,
         _change_op,
-        if(_ct_kept_id is null, _change_id, null) as _change_id,
-        '20260131T120000000000_00000000' as _batch_id,
         _changed_at,
         _transaction_id,
         _present_columns,
         _changed_columns,
-        _ct_known_key_before as _key_before,
         _raw_id,
-        case when _ct_reports = _ct_copies and not startswith(_ct_known_report, 'conflicting_content') then _ct_known_report end as _report,
-        _ct_contents_differ or coalesce(startswith(_ct_known_report, 'conflicting_content'), false) as _is_conflicting,
         _row_hash,
-        0 as _form,
-        `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes,
-        case when _ct_kept_id is not null then _status end as _status,
-        case when _ct_kept_id is not null then _status_reason end as _status_reason,
-        case when _ct_kept_id is not null then _raw_row end as _raw_row,
-        case when _ct_kept_id is not null then _ct_copies end as _equal_rows,
-        cast(null as timestamp) as _healed_at
-    from compared
-    where _ct_copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _ct_place) = _ct_highest_rank
+        _form,
+        `order`,
+        `it's`,
+        `name with spaces`,
+        amount,
+        `at`,
+        `local`,
+        day,
+        small,
+        ratio,
+        flag,
+        bytes,
+        _ct_quarantine_id,
+        _status,
+        _status_reason,
+        _raw_row,
+        _ct_is_greatest as _ct_is_change
+    from compared_deliveries
 
 )
 
-select *
-from changes
+select
+    case
+        when _ct_quarantine_id is not null
+            then concat('quarantined:', to_json(struct(_ct_quarantine_id, _status, _status_reason, _raw_row)))
+    end as _mark,
+    _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes
+from reduced_deliveries
+where _ct_is_change or _ct_quarantine_id is not null

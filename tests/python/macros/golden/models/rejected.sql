@@ -8,8 +8,8 @@ select
     _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
-from lake.dedup_feed__qlik__state
-where startswith(_mark, 'kept:') and _status = 'rejected'
+from lake.dedup_feed__qlik__quarantine
+where _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -21,8 +21,8 @@ select
     _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
-from lake.dedup_feed__qlik_plain__state
-where startswith(_mark, 'kept:') and _status = 'rejected'
+from lake.dedup_feed__qlik_plain__quarantine
+where _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -34,8 +34,8 @@ select
     _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
-from lake.dedup_feed__qlik_masks__state
-where startswith(_mark, 'kept:') and _status = 'rejected'
+from lake.dedup_feed__qlik_masks__quarantine
+where _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -47,8 +47,8 @@ select
     _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
-from lake.dedup_feed__full__state
-where startswith(_mark, 'kept:') and _status = 'rejected'
+from lake.dedup_feed__full__quarantine
+where _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -60,8 +60,8 @@ select
     _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
-from lake.dedup_feed__partial__state
-where startswith(_mark, 'kept:') and _status = 'rejected'
+from lake.dedup_feed__partial__quarantine
+where _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -73,8 +73,8 @@ select
     _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
-from lake.dedup_feed__orphans_start_rows__state
-where startswith(_mark, 'kept:') and _status = 'rejected'
+from lake.dedup_feed__orphans_start_rows__quarantine
+where _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -86,8 +86,8 @@ select
     _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
-from lake.dedup_feed__kafka__state
-where startswith(_mark, 'kept:') and _status = 'rejected'
+from lake.dedup_feed__kafka__quarantine
+where _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -99,8 +99,8 @@ select
     _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
-from lake.dedup_feed__kafka_avro__state
-where startswith(_mark, 'kept:') and _status = 'rejected'
+from lake.dedup_feed__kafka_avro__quarantine
+where _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -112,8 +112,8 @@ select
     _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
-from lake.dedup_feed__kafka_by_column__state
-where startswith(_mark, 'kept:') and _status = 'rejected'
+from lake.dedup_feed__kafka_by_column__quarantine
+where _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -125,8 +125,8 @@ select
     _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
-from lake.dedup_feed__kafka_read_whole__state
-where startswith(_mark, 'kept:') and _status = 'rejected'
+from lake.dedup_feed__kafka_read_whole__quarantine
+where _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -138,8 +138,8 @@ select
     _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
-from lake.dedup_feed__trail__state
-where startswith(_mark, 'kept:') and _status = 'rejected'
+from lake.dedup_feed__trail__quarantine
+where _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -151,8 +151,8 @@ select
     _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
-from lake.dedup_feed__trail_cased__state
-where startswith(_mark, 'kept:') and _status = 'rejected'
+from lake.dedup_feed__trail_cased__quarantine
+where _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -164,8 +164,8 @@ select
     _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
-from lake.dedup_feed__trail_full_images__state
-where startswith(_mark, 'kept:') and _status = 'rejected'
+from lake.dedup_feed__trail_full_images__quarantine
+where _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -177,8 +177,8 @@ select
     _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
-from lake.dedup_feed__events__state
-where startswith(_mark, 'kept:') and _status = 'rejected'
+from lake.dedup_feed__events__quarantine
+where _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -190,8 +190,8 @@ select
     _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
-from lake.dedup_feed__events_multi_valued__state
-where startswith(_mark, 'kept:') and _status = 'rejected'
+from lake.dedup_feed__events_multi_valued__quarantine
+where _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -203,8 +203,8 @@ select
     _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
-from lake.dedup_feed__events_ahead__state
-where startswith(_mark, 'kept:') and _status = 'rejected'
+from lake.dedup_feed__events_ahead__quarantine
+where _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -216,8 +216,8 @@ select
     _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
-from lake.dedup_feed__openedge__state
-where startswith(_mark, 'kept:') and _status = 'rejected'
+from lake.dedup_feed__openedge__quarantine
+where _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -229,8 +229,8 @@ select
     _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
-from lake.dedup_feed__openedge_arriving__state
-where startswith(_mark, 'kept:') and _status = 'rejected'
+from lake.dedup_feed__openedge_arriving__quarantine
+where _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -242,8 +242,8 @@ select
     _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
-from lake.dedup_feed__openedge_by_recid__state
-where startswith(_mark, 'kept:') and _status = 'rejected'
+from lake.dedup_feed__openedge_by_recid__quarantine
+where _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -255,8 +255,8 @@ select
     _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
-from lake.dedup_feed__openedge_spelt__state
-where startswith(_mark, 'kept:') and _status = 'rejected'
+from lake.dedup_feed__openedge_spelt__quarantine
+where _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -268,8 +268,8 @@ select
     _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
-from lake.dedup_feed__openedge_level_1__state
-where startswith(_mark, 'kept:') and _status = 'rejected'
+from lake.dedup_feed__openedge_level_1__quarantine
+where _status = 'rejected'
 union all
 select
     'feed' as source_name,
@@ -281,5 +281,5 @@ select
     _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
     _healed_at as healed_at
-from lake.dedup_feed__openedge_level_0__state
-where startswith(_mark, 'kept:') and _status = 'rejected'
+from lake.dedup_feed__openedge_level_0__quarantine
+where _status = 'rejected'

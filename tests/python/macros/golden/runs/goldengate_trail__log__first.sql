@@ -37,11 +37,34 @@ create or replace table lake.dedup_feed__trail__state
     select * from the_model
 ;
 
-select sum(changes) as changes, min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq, max(truncate_seq) as truncate_seq, sum(moves) as moves, sum(overruled) as overruled, sum(known) as known, unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at, to_json(collect_list(struct(status, code, report, raw_rows, changes, conflicts, kept_rows, kept_raw_rows, commit_group, lowest_commit, highest_commit))) as verdicts from (select _status as status, case when not _status <=> 'accepted' then substring_index(_status_reason, ':', 1) end as code, case when _mark is null then substring_index(_report, ':', 1) end as report, sum(_equal_rows) as raw_rows, count_if(_mark is null) as changes, count_if(_mark is null and _is_conflicting) as conflicts, min(case when _mark is null then _change_seq end) as lowest_seq, max(case when _mark is null then _change_seq end) as highest_seq, max(case when _mark is null and _change_op = 'truncate' then _change_seq end) as truncate_seq, min(case when _mark is null then _changed_at end) as first_changed_at, max(case when _mark is null then _changed_at end) as last_changed_at, count(case when _mark is null then _key_before end) as moves, 0 as overruled, 0 as known, count_if(_mark is not null) as kept_rows, sum(case when _mark is not null then _equal_rows else 0 end) as kept_raw_rows, case when _mark is null then left(_change_seq, length(_change_seq) - 31) end as commit_group, min(case when _mark is null then concat(lpad(cast(length(_csn) as string), 4, '0'), _csn) end) as lowest_commit, max(case when _mark is null then concat(lpad(cast(length(_csn) as string), 4, '0'), _csn) end) as highest_commit from lake.dedup_feed__trail__state group by all)
+select sum(changes) as changes, min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq, max(truncate_seq) as truncate_seq, sum(moves) as moves, sum(overruled) as overruled, sum(known) as known, unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at, to_json(collect_list(struct(status, code, report, raw_rows, changes, conflicts, kept_rows, commit_group, lowest_commit, highest_commit))) as verdicts from (select _status as status, case when not _status <=> 'accepted' then substring_index(_status_reason, ':', 1) end as code, case when _ct_is_change then substring_index(_report, ':', 1) end as report, count(*) as raw_rows, count_if(_ct_is_change) as changes, count_if(_ct_is_change and _is_conflicting) as conflicts, min(case when _ct_is_change then _change_seq end) as lowest_seq, max(case when _ct_is_change then _change_seq end) as highest_seq, max(case when _ct_is_change and _change_op = 'truncate' then _change_seq end) as truncate_seq, min(case when _ct_is_change then _changed_at end) as first_changed_at, max(case when _ct_is_change then _changed_at end) as last_changed_at, count(case when _ct_is_change then _key_before end) as moves, 0 as overruled, 0 as known, count_if(_ct_quarantine_id is not null) as kept_rows, case when _ct_is_change then left(_change_seq, length(_change_seq) - 31) end as commit_group, min(case when _ct_is_change then concat(lpad(cast(length(_csn) as string), 4, '0'), _csn) end) as lowest_commit, max(case when _ct_is_change then concat(lpad(cast(length(_csn) as string), 4, '0'), _csn) end) as highest_commit from (
+    select *, _mark is null as _ct_is_change, _ct_row.*
+    from (
+        select *, from_json(substring(_mark, 13), '_ct_quarantine_id string, _status string, _status_reason string, _raw_row string') as _ct_row
+        from lake.dedup_feed__trail__state
+    )
+) group by all)
+;
+
+create or replace table lake.dedup_feed__trail__quarantine
+    using delta
+    tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'false', 'delta.enableTypeWidening' = 'true')
+    
+    as
+    select
+    cast(null as string) as _row_id,
+    cast(null as string) as _batch_id,
+    cast(null as string) as _raw_id,
+    cast(null as string) as _status,
+    cast(null as string) as _status_reason,
+    cast(null as string) as _raw_row,
+    cast(null as bigint) as _equal_rows,
+    cast(null as timestamp) as _healed_at
+where false
 ;
 
 insert into lake.dedup_feed__trail__state (_mark)
-select '{"layout": 3, "log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:trail_seqno,trail_rba", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": ["it\'s"], "position": [3, 4100], "is_whole": true}], "settled_rows": 4, "lookback": 0, "edge": null, "counts_all": true, "rows_below": 9, "key": ["order", "it\'s"], "order": {"trail_order": null}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "first", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark
+select '{"layout": 4, "log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:trail_seqno,trail_rba", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": ["it\'s"], "position": [3, 4100], "is_whole": true}], "settled_rows": 4, "lookback": 0, "edge": null, "counts_all": true, "rows_below": 9, "key": ["order", "it\'s"], "order": {"trail_order": null}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "first", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark
 where
     case
         when (select count_if(_batch_id = '20260131T120000000000_00000000') = 3 and count(*) = 3 from lake.dedup_feed__trail__state) then true

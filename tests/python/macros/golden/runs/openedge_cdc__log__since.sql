@@ -4,13 +4,30 @@ select 0 as place, _mark from lake.dedup_feed__openedge_arriving__state where st
 select cast(max(_ct_arrival) as string) as edge, max_by(_ct_rows, _ct_arrival) as edge_rows, sum(case when _ct_arrival is null then _ct_number end) as unplaced, sum(case when _ct_arrival is not null then _ct_number end) as landed_rows, max(case when _ct_is_settled then _ct_rows end) as settled_rows, min(_ct_lowest_seq) as lowest_seq, min(case when not coalesce(_ct_is_settled, false) then _ct_lowest_seq end) as lowest_seq_above, (select count(*) from lake_raw.openedge_arriving) as all_rows from (select _ct_arrival, _ct_arrival = 600 as _ct_is_settled, count(*) as _ct_number, concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_rows, min(_ct_sequence) as _ct_lowest_seq from (select landed as _ct_arrival, cast(null as string) as _ct_sequence, xxhash64(`_Tran-Id`, `_Time-Stamp`, `_Change-Sequence`, `_Continuation-Position`, _ArrayIndex, _Fragment, _Operation, `order`, `it's`, `name with spaces`, amount, day, tags, counts, notes, landed, array(`_Tran-Id` is null, `_Time-Stamp` is null, `_Change-Sequence` is null, `_Continuation-Position` is null, _ArrayIndex is null, _Fragment is null, _Operation is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, day is null, tags is null, counts is null, notes is null, landed is null)) as _ct_hash from lake_raw.openedge_arriving where (landed >= 600 or landed is null)) group by _ct_arrival)
 ;
 
+create table if not exists lake.dedup_feed__openedge_arriving__quarantine
+    using delta
+    tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'false', 'delta.enableTypeWidening' = 'true')
+    
+    as
+    select
+    cast(null as string) as _row_id,
+    cast(null as string) as _batch_id,
+    cast(null as string) as _raw_id,
+    cast(null as string) as _status,
+    cast(null as string) as _status_reason,
+    cast(null as string) as _raw_row,
+    cast(null as bigint) as _equal_rows,
+    cast(null as timestamp) as _healed_at
+where false
+;
+
 create table lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000
     using parquet
     as
 select * from the_model
 ;
 
-select sum(changes) as changes, min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq, max(truncate_seq) as truncate_seq, sum(moves) as moves, sum(overruled) as overruled, sum(known) as known, sum(withdrawn) as withdrawn, min(first_retraction) as first_retraction, max(last_retraction) as last_retraction, unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at, to_json(collect_list(struct(status, code, report, raw_rows, changes, conflicts, kept_rows, kept_raw_rows))) as verdicts, cast(least(max(_ct_last_arrival), min(_ct_waiting_since)) as string) as settled, count(_ct_waiting_since) as waiting from (select _status as status, case when not _status <=> 'accepted' then substring_index(_status_reason, ':', 1) end as code, case when _ct_is_accepted then substring_index(_report, ':', 1) end as report, sum(_equal_rows) as raw_rows, count_if(_ct_is_accepted) as changes, count_if(_ct_is_accepted and _is_conflicting) as conflicts, min(case when _ct_is_accepted then _change_seq end) as lowest_seq, max(case when _ct_is_accepted then _change_seq end) as highest_seq, max(case when _ct_is_accepted and _change_op = 'truncate' then _change_seq end) as truncate_seq, min(case when _ct_is_accepted then _changed_at end) as first_changed_at, max(case when _ct_is_accepted then _changed_at end) as last_changed_at, count(case when _ct_is_accepted then _key_before end) as moves, 0 as overruled, 0 as known, count_if(_ct_withdraws) as withdrawn, min(case when _ct_withdraws then _change_seq end) as first_retraction, max(case when _ct_withdraws then _change_seq end) as last_retraction, count_if(_ct_kept_id is not null) as kept_rows, sum(case when _ct_kept_id is not null then _equal_rows else 0 end) as kept_raw_rows, max(_ct_last_arrival) as _ct_last_arrival, min(_ct_waiting_since) as _ct_waiting_since from lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000 group by all)
+select sum(changes) as changes, min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq, max(truncate_seq) as truncate_seq, sum(moves) as moves, sum(overruled) as overruled, sum(known) as known, sum(withdrawn) as withdrawn, min(first_retraction) as first_retraction, max(last_retraction) as last_retraction, unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at, to_json(collect_list(struct(status, code, report, raw_rows, changes, conflicts, kept_rows))) as verdicts, cast(least(max(_ct_last_arrival), min(_ct_waiting_since)) as string) as settled, count(_ct_waiting_since) as waiting from (select _status as status, case when not _status <=> 'accepted' then substring_index(_status_reason, ':', 1) end as code, case when _ct_is_change then substring_index(_report, ':', 1) end as report, count(*) as raw_rows, count_if(_ct_is_change) as changes, count_if(_ct_is_change and _is_conflicting) as conflicts, min(case when _ct_is_change then _change_seq end) as lowest_seq, max(case when _ct_is_change then _change_seq end) as highest_seq, max(case when _ct_is_change and _change_op = 'truncate' then _change_seq end) as truncate_seq, min(case when _ct_is_change then _changed_at end) as first_changed_at, max(case when _ct_is_change then _changed_at end) as last_changed_at, count(case when _ct_is_change then _key_before end) as moves, 0 as overruled, 0 as known, count_if(_ct_retracts) as withdrawn, min(case when _ct_retracts then _change_seq end) as first_retraction, max(case when _ct_retracts then _change_seq end) as last_retraction, count_if(_ct_quarantine_id is not null) as kept_rows, max(_ct_last_arrival) as _ct_last_arrival, min(_ct_waiting_since) as _ct_waiting_since from lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000 group by all)
 ;
 
 create table lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000l
@@ -20,17 +37,19 @@ with deliveries as (
 
     select
         _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, _parts, _has_tracking, `order`, `it's`, `name with spaces`, amount, day, tags, counts,
-        _ct_kept_id,
-        _ct_withdraws,
-        false as _ct_is_logged
+        _ct_is_change as _ct_is_delivery,
+        _ct_retracts,
+        false as _ct_is_logged,
+        0 as _ct_place
     from lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000
-    where _ct_is_accepted or _ct_withdraws
+    where _ct_is_change or _ct_retracts
     union all
     select
         logged._change_seq, logged._change_id, logged._batch_id, logged._key_before, logged._report, logged._is_conflicting, logged._change_op, logged._changed_at, logged._transaction_id, logged._present_columns, logged._changed_columns, logged._raw_id, logged._row_hash, logged._form, logged._parts, logged._has_tracking, logged.`order`, logged.`it's`, logged.`name with spaces`, logged.amount, logged.day, logged.tags, logged.counts,
-        null as _ct_kept_id,
-        false as _ct_withdraws,
-        true as _ct_is_logged
+        true as _ct_is_delivery,
+        false as _ct_retracts,
+        true as _ct_is_logged,
+        0 as _ct_place
     from lake.dedup_feed__openedge_arriving__state as logged
     left semi join lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000 as landed
         on logged._change_id = landed._change_id and logged._change_seq = landed._change_seq
@@ -40,26 +59,19 @@ with deliveries as (
 
 ),
 
-told_deliveries as (
+-- each delivery with what there is of its change
+gathered_deliveries as (
 
     select
         *,
-        xxhash64(`order`, `it's`, `name with spaces`, amount, day, to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _parts, _has_tracking, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, day is null, tags is null, counts is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _parts is null, _has_tracking is null)) as _ct_said_hash
-    from deliveries
-
-),
-
--- each delivery with what the log holds of its change; a row that takes a change back is a delivery of it
-met_deliveries as (
-
-    select
-        *,
+        count_if(_ct_is_delivery) over same_change as _ct_copies,
         max(case when _ct_is_logged then struct(
-            _ct_said_hash, `order`, `it's`, _change_op, _key_before, _report, _is_conflicting, _form, _batch_id
+            xxhash64(`order`, `it's`, `name with spaces`, amount, day, to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _parts, _has_tracking, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, day is null, tags is null, counts is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _parts is null, _has_tracking is null)) as _ct_said_hash,
+            `order`, `it's`, _change_op, _key_before, _report, _is_conflicting, _form, _batch_id
         ) end) over same_change as _ct_logged,
-        max(case when _ct_kept_id is null then struct(_parts, _has_tracking) end) over same_change as _ct_completeness,
-        max(case when _ct_withdraws then struct(_parts, _has_tracking) end) over same_change as _ct_retracted_at,
         min(_ct_is_logged) over same_change as _ct_is_logged_alone,
+        max(case when _ct_is_delivery then struct(_parts, _has_tracking) end) over same_change as _ct_completeness,
+        max(case when _ct_retracts then struct(_parts, _has_tracking) end) over same_change as _ct_retracted_at,
         case
             when
                 _change_id is not null
@@ -72,65 +84,41 @@ met_deliveries as (
             else
                 min(_row_hash) over same_change <> max(_row_hash) over same_change
         end as _ct_differs
-    from told_deliveries
-    window same_change as (partition by _change_seq, _change_id, if(_ct_withdraws, null, _ct_kept_id))
+    from deliveries
+    window same_change as (partition by _change_seq, coalesce(_change_id, _raw_id), _change_id is null)
 
 ),
 
--- the most complete deliveries
+-- the most complete ones, and where they differ, by what
 weighed_deliveries as (
 
     select
         *,
-        if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, day, to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _present_columns, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, day is null, tags is null, counts is null, _present_columns is null))) as _ct_content_hash,
-        case when _ct_differs then struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, day, tags, counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _parts, _has_tracking, _ct_is_logged) end as _ct_rank
-    from met_deliveries
+        case when _ct_differs and _ct_is_delivery then if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), xxhash64(_change_op, `order`, `it's`, `name with spaces`, amount, day, to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _present_columns, array(_change_op is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, day is null, tags is null, counts is null, _present_columns is null))) end as _ct_content_hash,
+        case when _ct_copies > 1 and _ct_is_delivery then struct(
+            case when _ct_differs then struct(
+                to_json(struct(`order`, `it's`, `name with spaces`, amount, day, tags, counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _parts, _has_tracking
+            ) end,
+            _ct_is_logged, _ct_place
+        ) end as _ct_rank
+    from gathered_deliveries
     where
         not _ct_is_logged_alone
-        and (_ct_kept_id is not null or struct(_parts, _has_tracking) = _ct_completeness)
+        and (not _ct_is_delivery or struct(_parts, _has_tracking) = _ct_completeness)
 
 ),
 
 -- what they say together, and which of them is the greatest
-compared_deliveries as (
+compared_deliveries as (select * from the_model),
+
+reduced_deliveries as (
 
     select
-        *,
-        count(*) over same_change as _ct_copies,
-        count(_report) over same_change as _ct_reports,
-        max(_report) over same_change as _ct_known_report,
-        max(_key_before) over same_change as _ct_known_key_before,
-        max(_is_conflicting) over same_change
-        or min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
-        or not min(_key_before) over same_change <=> max(_key_before) over same_change as _ct_conflicts,
-        max(_ct_rank) over same_change as _ct_highest_rank
-    from weighed_deliveries
-    window same_change as (partition by _change_seq, _change_id, _ct_kept_id)
-
-),
-
-reduced_changes as (
-
-    select
-        * except (_key_before, _report, _is_conflicting),
-        _ct_known_key_before as _key_before,
-        case when _ct_reports = _ct_copies then _ct_known_report end as _report,
-        _ct_conflicts as _is_conflicting,
-        if(_ct_differs, _ct_rank = _ct_highest_rank, _ct_is_logged or _ct_logged is null)
-        and not coalesce(_ct_retracted_at >= _ct_completeness, false) as _ct_wins
-    from compared_deliveries
-
-),
-
-new_changes as (
-
-    select
-        cast(null as string) as _mark,
         _change_seq,
         _change_id,
         case
             when
-                _ct_said_hash = _ct_logged['_ct_said_hash']
+                _ct_logged['_ct_said_hash'] = xxhash64(`order`, `it's`, `name with spaces`, amount, day, to_json(tags, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), to_json(counts, map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _parts, _has_tracking, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, day is null, tags is null, counts is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _parts is null, _has_tracking is null))
                 and struct(_key_before, _is_conflicting) <=> struct(_ct_logged['_key_before'], _ct_logged['_is_conflicting'])
                 and (_report is not null or _ct_logged['_report'] is null)
                 then _ct_logged['_batch_id']
@@ -156,34 +144,29 @@ new_changes as (
         day,
         tags,
         counts,
-        _ct_kept_id,
-        (_ct_withdraws and _ct_logged is not null and _ct_retracted_at >= _ct_completeness) as _ct_withdraws,
-        (_ct_withdraws and _ct_logged is not null and _ct_retracted_at >= _ct_completeness) or (_ct_kept_id is null and _ct_logged is not null) as _ct_is_known,
-        (_ct_withdraws and _ct_logged is not null and _ct_retracted_at >= _ct_completeness) or (
-            _ct_kept_id is null
-            and _ct_logged is not null
-            and not (
-                struct(`order`, `it's`, _change_op) <=> struct(_ct_logged['order'], _ct_logged['it\'s'], _ct_logged['_change_op'])
-                and (_ct_logged['_key_before'] is null or _key_before <=> _ct_logged['_key_before'])
-            )
+        _ct_is_greatest
+        and case
+            when _ct_logged is null then not _ct_is_retracted
+            when _ct_is_retracted or not _ct_is_logged then true
+            else not struct(_key_before, _report, _is_conflicting) <=> struct(_ct_logged['_key_before'], _ct_logged['_report'], _ct_logged['_is_conflicting'])
+        end as _ct_is_change,
+        _ct_logged is not null and _ct_is_retracted as _ct_withdraws,
+        _ct_logged is not null as _ct_is_known,
+        _ct_logged is not null
+        and (
+            _ct_is_retracted or not struct(`order`, `it's`, _change_op) <=> struct(_ct_logged['order'], _ct_logged['it\'s'], _ct_logged['_change_op'])
+            or (_ct_logged['_key_before'] is not null and not _key_before <=> _ct_logged['_key_before'])
         ) as _ct_overrules
-    from reduced_changes
-    where
-        _ct_kept_id is not null
-        or (
-            _ct_wins
-            and (
-                _ct_logged is null
-                or not _ct_is_logged
-                or not struct(_key_before, _report, _is_conflicting) <=> struct(_ct_logged['_key_before'], _ct_logged['_report'], _ct_logged['_is_conflicting'])
-            )
-        )
+    from compared_deliveries
 
 )
 
-select *
-from new_changes
-where _ct_kept_id is null or _ct_withdraws
+select
+    _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, _parts, _has_tracking, `order`, `it's`, `name with spaces`, amount, day, tags, counts,
+    _ct_is_change,
+    _ct_is_known, _ct_overrules, _ct_withdraws
+from reduced_deliveries
+where _ct_is_change
 ;
 
 select sum(changes) as changes, sum(known) as known, sum(overruled) as overruled, sum(withdrawn) as withdrawn, min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq, unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at, to_json(collect_list(struct(report, changes, conflicts))) as reports from (select substring_index(_report, ':', 1) as report, count(*) as changes, count_if(_is_conflicting) as conflicts, count_if(_ct_is_known) as known, count_if(_ct_overrules) as overruled, count_if(_ct_withdraws) as withdrawn, min(_change_seq) as lowest_seq, max(_change_seq) as highest_seq, min(_changed_at) as first_changed_at, max(_changed_at) as last_changed_at from lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000l group by 1)
@@ -192,25 +175,23 @@ select sum(changes) as changes, sum(known) as known, sum(overruled) as overruled
 merge into lake.dedup_feed__openedge_arriving__state as target
 using (
     select
-        _mark,
-        _ct_withdraws,
-        _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, _parts, _has_tracking, `order`, `it's`, `name with spaces`, amount, day, tags, counts
+        cast(null as string) as _mark,
+        _ct_withdraws, _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, _parts, _has_tracking, `order`, `it's`, `name with spaces`, amount, day, tags, counts
     from lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000l
-    where true
+    where _ct_is_change
     union all
     select
-        '{"layout": 3, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 5, "held_changes": 4, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "whole_number:landed", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": "600", "settled_rows": 7, "lookback": 0, "edge": "2:3:4", "counts_all": true, "rows_below": 7, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "day": "date", "tags": "array<string>", "counts": "array<int>"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "since", "raw_rows": 4, "new": 1, "revised": 1, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark,
-        false as _ct_withdraws,
-        null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as _parts, null as _has_tracking, null as `order`, null as `it's`, null as `name with spaces`, null as amount, null as day, null as tags, null as counts
+        '{"layout": 4, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 5, "held_changes": 4, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "whole_number:landed", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": "600", "settled_rows": 7, "lookback": 0, "edge": "2:3:4", "counts_all": true, "rows_below": 7, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "day": "date", "tags": "array<string>", "counts": "array<int>"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "since", "raw_rows": 4, "new": 1, "revised": 1, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark,
+        false as _ct_withdraws, null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as _parts, null as _has_tracking, null as `order`, null as `it's`, null as `name with spaces`, null as amount, null as day, null as tags, null as counts
 ) as source
     on
         source._change_id <=> target._change_id
         and source._change_seq <=> target._change_seq
-        and if(startswith(source._mark, '{'), '{', coalesce(source._mark, '')) = if(startswith(target._mark, '{'), '{', coalesce(target._mark, ''))
-        and (startswith(target._mark, '{') or target._change_seq between '20260131120000250000000000000000020' and '20260131120000250000000000000000022')
+        and (source._mark is null) = (target._mark is null)
+        and (target._mark is not null or target._change_seq between '20260131120000250000000000000000020' and '20260131120000250000000000000000022')
 when matched and source._mark is not null then update set
     _mark = case
-        when target._mark = '{"layout": 3, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "whole_number:landed", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": "600", "settled_rows": 7, "lookback": 0, "edge": "2:3:4", "counts_all": true, "rows_below": 7, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "day": "date", "tags": "array<string>", "counts": "array<int>"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260130T120000000000_00000001", "kind": "first", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' then source._mark
+        when target._mark = '{"layout": 4, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "whole_number:landed", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": "600", "settled_rows": 7, "lookback": 0, "edge": "2:3:4", "counts_all": true, "rows_below": 7, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "day": "date", "tags": "array<string>", "counts": "array<int>"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260130T120000000000_00000001", "kind": "first", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' then source._mark
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
 when matched and source._ct_withdraws then delete

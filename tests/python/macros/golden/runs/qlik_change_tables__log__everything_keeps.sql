@@ -4,17 +4,34 @@ select 0 as place, _mark from lake.dedup_feed__qlik_plain__state where startswit
 select count_if(true) as settled_rows, count(*) as all_rows from lake_raw.qlik_plain
 ;
 
+create table if not exists lake.dedup_feed__qlik_plain__quarantine
+    using delta
+    tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'false', 'delta.enableTypeWidening' = 'true')
+    
+    as
+    select
+    cast(null as string) as _row_id,
+    cast(null as string) as _batch_id,
+    cast(null as string) as _raw_id,
+    cast(null as string) as _status,
+    cast(null as string) as _status_reason,
+    cast(null as string) as _raw_row,
+    cast(null as bigint) as _equal_rows,
+    cast(null as timestamp) as _healed_at
+where false
+;
+
 create table lake.dedup_feed__qlik_plain__batch_20260131t120000000000_00000000
     using parquet
     as
 select * from the_model
 ;
 
-select sum(changes) as changes, min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq, max(truncate_seq) as truncate_seq, sum(moves) as moves, sum(overruled) as overruled, sum(known) as known, unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at, to_json(collect_list(struct(status, code, report, raw_rows, changes, conflicts, kept_rows, kept_raw_rows))) as verdicts from (select _status as status, case when not _status <=> 'accepted' then substring_index(_status_reason, ':', 1) end as code, case when _ct_kept_id is null then substring_index(_report, ':', 1) end as report, sum(_equal_rows) as raw_rows, count_if(_ct_kept_id is null) as changes, count_if(_ct_kept_id is null and _is_conflicting) as conflicts, min(case when _ct_kept_id is null then _change_seq end) as lowest_seq, max(case when _ct_kept_id is null then _change_seq end) as highest_seq, max(case when _ct_kept_id is null and _change_op = 'truncate' then _change_seq end) as truncate_seq, min(case when _ct_kept_id is null then _changed_at end) as first_changed_at, max(case when _ct_kept_id is null then _changed_at end) as last_changed_at, count(case when _ct_kept_id is null then _key_before end) as moves, count_if(_ct_overrules) as overruled, count_if(_ct_is_known) as known, count_if(_ct_kept_id is not null) as kept_rows, sum(case when _ct_kept_id is not null then _equal_rows else 0 end) as kept_raw_rows from lake.dedup_feed__qlik_plain__batch_20260131t120000000000_00000000 group by all)
+select sum(changes) as changes, min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq, max(truncate_seq) as truncate_seq, sum(moves) as moves, sum(overruled) as overruled, sum(known) as known, unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at, to_json(collect_list(struct(status, code, report, raw_rows, changes, conflicts, kept_rows))) as verdicts from (select _status as status, case when not _status <=> 'accepted' then substring_index(_status_reason, ':', 1) end as code, case when _ct_is_change then substring_index(_report, ':', 1) end as report, count(*) as raw_rows, count_if(_ct_is_change) as changes, count_if(_ct_is_change and _is_conflicting) as conflicts, min(case when _ct_is_change then _change_seq end) as lowest_seq, max(case when _ct_is_change then _change_seq end) as highest_seq, max(case when _ct_is_change and _change_op = 'truncate' then _change_seq end) as truncate_seq, min(case when _ct_is_change then _changed_at end) as first_changed_at, max(case when _ct_is_change then _changed_at end) as last_changed_at, count(case when _ct_is_change then _key_before end) as moves, count_if(_ct_is_change and _ct_overrules) as overruled, count_if(_ct_is_change and _ct_is_known) as known, count_if(_ct_quarantine_id is not null) as kept_rows from lake.dedup_feed__qlik_plain__batch_20260131t120000000000_00000000 group by all)
 ;
 
-select count_if(_ct_has_news) as news, count_if(_ct_has_news and _ct_is_known) as revised, sum(case when _healed_at is null and _status = 'rejected' then _equal_rows else 0 end) as rejected, sum(case when _healed_at is null and _status = 'waiting' then _equal_rows else 0 end) as waiting, min(case when _healed_at is null and _status = 'waiting' then _batch_id end) as waiting_since from (select
-        coalesce(met._mark, known._mark) as _mark,
+select count_if(_ct_has_news) as news, sum(case when _status = 'rejected' and _healed_at is null then _equal_rows else 0 end) as rejected, sum(case when _status = 'waiting' and _healed_at is null then _equal_rows else 0 end) as waiting, min(case when _status = 'waiting' and _healed_at is null then _batch_id end) as waiting_since from (select
+        coalesce(met._row_id, known._row_id) as _row_id,
         coalesce(known._batch_id, met._batch_id) as _batch_id,
         coalesce(known._raw_id, met._raw_id) as _raw_id,
         coalesce(met._status, known._status) as _status,
@@ -22,114 +39,126 @@ select count_if(_ct_has_news) as news, count_if(_ct_has_news and _ct_is_known) a
         coalesce(known._raw_row, met._raw_row) as _raw_row,
         coalesce(met._equal_rows, known._equal_rows) as _equal_rows,
         case
-            when met._mark is not null then null
+            when met._row_id is not null then null
             when known._ct_is_healed then timestamp '2026-01-31 12:00:00.000000+00:00'
             else known._healed_at
         end as _healed_at,
-        known._mark is not null as _ct_is_known,
         case
-            when known._mark is null then true
-            when met._mark is null then known._ct_is_healed
+            when known._row_id is null then true
+            when met._row_id is null then known._ct_is_healed
             else known._healed_at is not null or struct(met._status, met._status_reason, met._equal_rows) <> struct(known._status, known._status_reason, known._equal_rows)
         end as _ct_has_news
     from (
         select
-            _ct_kept_id as _mark,
+            _ct_quarantine_id as _row_id,
             max(_batch_id) as _batch_id,
             max(_raw_id) as _raw_id,
             max(_status) as _status,
             max(_status_reason) as _status_reason,
             max(_raw_row) as _raw_row,
-            sum(_equal_rows) as _equal_rows
+            count(*) as _equal_rows,
+            cast(null as timestamp) as _healed_at
         from lake.dedup_feed__qlik_plain__batch_20260131t120000000000_00000000
-        where _ct_kept_id is not null
-        group by _ct_kept_id
+        where _ct_quarantine_id is not null
+        group by _ct_quarantine_id
     ) as met
     full outer join (
         select
-            kept_before.*,
-            kept_before._healed_at is null and not startswith(kept_before._mark, 'kept:load:') as _ct_is_healed
-        from lake.dedup_feed__qlik_plain__state as kept_before
-        where startswith(kept_before._mark, 'kept:')
+            quarantined.*,
+            quarantined._healed_at is null and not startswith(quarantined._row_id, 'load:') as _ct_is_healed
+        from lake.dedup_feed__qlik_plain__quarantine as quarantined
     ) as known
-        on met._mark = known._mark)
+        on met._row_id = known._row_id)
 ;
 
-merge into lake.dedup_feed__qlik_plain__state as target
+merge into lake.dedup_feed__qlik_plain__quarantine as target
 using (
-    select
-        _mark,
-        _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, `order`, `it's`, `name with spaces`, tags, times, fields, prices, lines, null as _status, null as _status_reason, null as _raw_row, null as _equal_rows, null as _healed_at
-    from lake.dedup_feed__qlik_plain__batch_20260131t120000000000_00000000
-    where _ct_kept_id is null
-    union all
-    select
-        _mark,
-        null as _change_seq, null as _change_id, _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, _raw_id, null as _row_hash, null as _form, null as `order`, null as `it's`, null as `name with spaces`, null as tags, null as times, null as fields, null as prices, null as lines, _status, _status_reason, _raw_row, _equal_rows, _healed_at
+    select *
     from (
     select
-        coalesce(met._mark, known._mark) as _mark,
-        coalesce(known._batch_id, met._batch_id) as _batch_id,
-        coalesce(known._raw_id, met._raw_id) as _raw_id,
-        coalesce(met._status, known._status) as _status,
-        coalesce(met._status_reason, known._status_reason) as _status_reason,
-        coalesce(known._raw_row, met._raw_row) as _raw_row,
-        coalesce(met._equal_rows, known._equal_rows) as _equal_rows,
-        case
-            when met._mark is not null then null
-            when known._ct_is_healed then timestamp '2026-01-31 12:00:00.000000+00:00'
-            else known._healed_at
-        end as _healed_at,
-        known._mark is not null as _ct_is_known,
-        case
-            when known._mark is null then true
-            when met._mark is null then known._ct_is_healed
-            else known._healed_at is not null or struct(met._status, met._status_reason, met._equal_rows) <> struct(known._status, known._status_reason, known._equal_rows)
-        end as _ct_has_news
-    from (
-        select
-            _ct_kept_id as _mark,
-            max(_batch_id) as _batch_id,
-            max(_raw_id) as _raw_id,
-            max(_status) as _status,
-            max(_status_reason) as _status_reason,
-            max(_raw_row) as _raw_row,
-            sum(_equal_rows) as _equal_rows
-        from lake.dedup_feed__qlik_plain__batch_20260131t120000000000_00000000
-        where _ct_kept_id is not null
-        group by _ct_kept_id
-    ) as met
-    full outer join (
-        select
-            kept_before.*,
-            kept_before._healed_at is null and not startswith(kept_before._mark, 'kept:load:') as _ct_is_healed
-        from lake.dedup_feed__qlik_plain__state as kept_before
-        where startswith(kept_before._mark, 'kept:')
-    ) as known
-        on met._mark = known._mark
+            coalesce(met._row_id, known._row_id) as _row_id,
+            coalesce(known._batch_id, met._batch_id) as _batch_id,
+            coalesce(known._raw_id, met._raw_id) as _raw_id,
+            coalesce(met._status, known._status) as _status,
+            coalesce(met._status_reason, known._status_reason) as _status_reason,
+            coalesce(known._raw_row, met._raw_row) as _raw_row,
+            coalesce(met._equal_rows, known._equal_rows) as _equal_rows,
+            case
+                when met._row_id is not null then null
+                when known._ct_is_healed then timestamp '2026-01-31 12:00:00.000000+00:00'
+                else known._healed_at
+            end as _healed_at,
+            case
+                when known._row_id is null then true
+                when met._row_id is null then known._ct_is_healed
+                else known._healed_at is not null or struct(met._status, met._status_reason, met._equal_rows) <> struct(known._status, known._status_reason, known._equal_rows)
+            end as _ct_has_news
+        from (
+            select
+                _ct_quarantine_id as _row_id,
+                max(_batch_id) as _batch_id,
+                max(_raw_id) as _raw_id,
+                max(_status) as _status,
+                max(_status_reason) as _status_reason,
+                max(_raw_row) as _raw_row,
+                count(*) as _equal_rows,
+                cast(null as timestamp) as _healed_at
+            from lake.dedup_feed__qlik_plain__batch_20260131t120000000000_00000000
+            where _ct_quarantine_id is not null
+            group by _ct_quarantine_id
+        ) as met
+        full outer join (
+            select
+                quarantined.*,
+                quarantined._healed_at is null and not startswith(quarantined._row_id, 'load:') as _ct_is_healed
+            from lake.dedup_feed__qlik_plain__quarantine as quarantined
+        ) as known
+            on met._row_id = known._row_id
     )
-    where _ct_has_news
-    union all
-    select
-        '{"layout": 3, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 6, "held_changes": 4, "marks_rows": false, "floor": "20260131120000250000000000000000021", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": true, "rebuild": "20260131T120000000000_00000000", "snapshot_seq": null, "arrival": null, "kept": {"rejected": 2, "waiting": 0, "waiting_since": null}, "settled": null, "settled_rows": 7, "lookback": 0, "edge": null, "counts_all": null, "rows_below": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "tags": "array<string>", "times": "array<timestamp>", "fields": "struct<a:int,b:int>", "prices": "map<string,decimal(5,2)>", "lines": "array<map<string,int>>"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "everything", "raw_rows": 9, "new": 1, "revised": 2, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark,
-        null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as `order`, null as `it's`, null as `name with spaces`, null as tags, null as times, null as fields, null as prices, null as lines, null as _status, null as _status_reason, null as _raw_row, null as _equal_rows, null as _healed_at
+    where _ct_has_news and case
+            when
+                (select max_by(_mark, get_json_object(_mark, '$.batch')) from lake.dedup_feed__qlik_plain__state where startswith(_mark, '{'))
+                = '{"layout": 4, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "kept": {"rejected": 1, "waiting": 1}, "settled": null, "settled_rows": 7, "lookback": 0, "edge": null, "counts_all": null, "rows_below": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "tags": "array<string>", "times": "array<timestamp>", "fields": "struct<a:int,b:int>", "prices": "map<string,decimal(5,2)>", "lines": "array<map<string,int>>"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260130T120000000000_00000001", "kind": "first", "raw_rows": 9, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}'
+                then true
+            else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
+        end
 ) as source
-    on
-        source._change_id <=> target._change_id
-        and source._change_seq <=> target._change_seq
-        and if(startswith(source._mark, '{'), '{', coalesce(source._mark, '')) = if(startswith(target._mark, '{'), '{', coalesce(target._mark, ''))
-        and (target._mark is not null or target._change_seq between '20260131120000250000000000000000020' and '20260131120000250000000000000000022')
-when matched and source._mark is not null and startswith(source._mark, '{') then update set
-    _mark = case
-        when target._mark = '{"layout": 3, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "kept": {"rejected": 1, "waiting": 1}, "settled": null, "settled_rows": 7, "lookback": 0, "edge": null, "counts_all": null, "rows_below": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "tags": "array<string>", "times": "array<timestamp>", "fields": "struct<a:int,b:int>", "prices": "map<string,decimal(5,2)>", "lines": "array<map<string,int>>"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260130T120000000000_00000001", "kind": "first", "raw_rows": 9, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' then source._mark
-        else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
-    end
-when matched and source._mark is not null then update set
+    on source._row_id = target._row_id
+when matched then update set
+    _row_id = source._row_id,
+    _batch_id = source._batch_id,
+    _raw_id = source._raw_id,
     _status = source._status,
     _status_reason = source._status_reason,
     _raw_row = source._raw_row,
     _equal_rows = source._equal_rows,
     _healed_at = source._healed_at
+when not matched then insert (_row_id, _batch_id, _raw_id, _status, _status_reason, _raw_row, _equal_rows, _healed_at)
+    values (source._row_id, source._batch_id, source._raw_id, source._status, source._status_reason, source._raw_row, source._equal_rows, source._healed_at)
+;
+
+merge into lake.dedup_feed__qlik_plain__state as target
+using (
+    select
+        cast(null as string) as _mark,
+        _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, `order`, `it's`, `name with spaces`, tags, times, fields, prices, lines
+    from lake.dedup_feed__qlik_plain__batch_20260131t120000000000_00000000
+    where _ct_is_change
+    union all
+    select
+        '{"layout": 4, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 6, "held_changes": 4, "marks_rows": false, "floor": "20260131120000250000000000000000021", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": true, "rebuild": "20260131T120000000000_00000000", "snapshot_seq": null, "arrival": null, "kept": {"rejected": 2, "waiting": 0, "waiting_since": null}, "settled": null, "settled_rows": 7, "lookback": 0, "edge": null, "counts_all": null, "rows_below": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "tags": "array<string>", "times": "array<timestamp>", "fields": "struct<a:int,b:int>", "prices": "map<string,decimal(5,2)>", "lines": "array<map<string,int>>"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "everything", "raw_rows": 9, "new": 1, "revised": 2, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark,
+        null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as `order`, null as `it's`, null as `name with spaces`, null as tags, null as times, null as fields, null as prices, null as lines
+) as source
+    on
+        source._change_id <=> target._change_id
+        and source._change_seq <=> target._change_seq
+        and (source._mark is null) = (target._mark is null)
+        and (target._mark is not null or target._change_seq between '20260131120000250000000000000000020' and '20260131120000250000000000000000022')
+when matched and source._mark is not null then update set
+    _mark = case
+        when target._mark = '{"layout": 4, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": null, "kept": {"rejected": 1, "waiting": 1}, "settled": null, "settled_rows": 7, "lookback": 0, "edge": null, "counts_all": null, "rows_below": null, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "tags": "array<string>", "times": "array<timestamp>", "fields": "struct<a:int,b:int>", "prices": "map<string,decimal(5,2)>", "lines": "array<map<string,int>>"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260130T120000000000_00000001", "kind": "first", "raw_rows": 9, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' then source._mark
+        else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
+    end
 when matched then update set
     _change_seq = source._change_seq,
     _change_id = source._change_id,
@@ -153,8 +182,8 @@ when matched then update set
     fields = source.fields,
     prices = source.prices,
     lines = source.lines
-when not matched then insert (_mark, _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, `order`, `it's`, `name with spaces`, tags, times, fields, prices, lines, _status, _status_reason, _raw_row, _equal_rows, _healed_at)
-    values (case when source._mark is not null and startswith(source._mark, '{') then raise_error('change_tables: this table has lost the mark of its runs, as if it was emptied or replaced by hand; nothing was changed, run again') else source._mark end, source._change_seq, source._change_id, source._batch_id, source._key_before, source._report, source._is_conflicting, source._change_op, source._changed_at, source._transaction_id, source._present_columns, source._changed_columns, source._raw_id, source._row_hash, source._form, source.`order`, source.`it's`, source.`name with spaces`, source.tags, source.times, source.fields, source.prices, source.lines, source._status, source._status_reason, source._raw_row, source._equal_rows, source._healed_at)
+when not matched then insert (_mark, _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, `order`, `it's`, `name with spaces`, tags, times, fields, prices, lines)
+    values (case when source._mark is not null then raise_error('change_tables: this table has lost the mark of its runs, as if it was emptied or replaced by hand; nothing was changed, run again') else source._mark end, source._change_seq, source._change_id, source._batch_id, source._key_before, source._report, source._is_conflicting, source._change_op, source._changed_at, source._transaction_id, source._present_columns, source._changed_columns, source._raw_id, source._row_hash, source._form, source.`order`, source.`it's`, source.`name with spaces`, source.tags, source.times, source.fields, source.prices, source.lines)
 ;
 
 drop table if exists lake.dedup_feed__qlik_plain__batch_20260131t120000000000_00000000

@@ -1,0 +1,250 @@
+{#-
+    Rejected and waiting raw rows are kept in a table of their own beside the log, `<name>__quarantine`, and outlive the raw table. A row
+    of it is known by what landed: `_row_id` is a hash of the raw row, with `load:` before it where that is of a load. Columns that are
+    null and the order of columns do not count in it, so a raw table can get a column. So to write what a run has met twice changes
+    nothing, and it needs no common commit with the log: it comes before that.
+
+    The log's mark has in `kept` how many raw rows are quarantined as rejected and as waiting, healed ones not counted, and in
+    `waiting_since` the run that met the oldest one that waits. A run that meets none, and can heal none, asks nothing and writes nothing
+    of them.
+-#}
+
+{#-
+    The columns of the table: name -> type.
+
+    _batch_id       the run that met the row first
+    _status, _status_reason, _raw_row   as staging has them
+    _equal_rows     how many raw rows are equal to it
+    _healed_at      when a run found that it is neither rejected nor waiting any more; null while it is one of both. A run that reads
+                    all raw rows also heals those that it does not find
+-#}
+{% macro quarantine_columns() %}
+    {% do return({
+        '_row_id': 'string',
+        '_batch_id': 'string',
+        '_raw_id': 'string',
+        '_status': 'string',
+        '_status_reason': 'string',
+        '_raw_row': 'string',
+        '_equal_rows': 'bigint',
+        '_healed_at': 'timestamp',
+    }) %}
+{% endmacro %}
+
+
+{% macro nothing_kept() %}
+    {% do return({'rejected': 0, 'waiting': 0, 'waiting_since': none}) %}
+{% endmacro %}
+
+
+{#- Whether a staged row is to be quarantined. -#}
+{% macro is_to_be_kept(spec, bound) -%}
+    {%- set keeps = change_tables.format_of(spec.format).keeps -%}
+    _status in ('rejected', 'waiting')
+    {%- set condition = keeps(spec, bound) if keeps else none -%}
+    {%- if condition %} and {{ '(_ct_is_of_load or ' ~ condition ~ ')' if change_tables._reads_load(spec, bound) else condition }}
+    {%- endif %}
+{%- endmacro %}
+
+
+{% macro _reads_load(spec, bound) %}
+    {% do return(spec.snapshot and bound.snapshot) %}
+{% endmacro %}
+
+
+{#- The `_row_id` of a staged row that is to be quarantined, else null. -#}
+{% macro quarantine_id(spec, bound) -%}
+    {%- set hash = change_tables._hash_of_raw_row('_raw_row') -%}
+case
+    when {{ change_tables.is_to_be_kept(spec, bound) }}
+        then {{ "concat(if(_ct_is_of_load, 'load:', ''), " ~ hash ~ ')' if change_tables._reads_load(spec, bound) else hash }}
+end
+{%- endmacro %}
+
+
+{#- The hash of a raw row, of its JSON. -#}
+{% macro _hash_of_raw_row(json) -%}
+    sha2(to_json(array_sort(map_entries(map_filter(from_json({{ json }}, 'map<string, string>'), (name, value) -> value is not null)))), 256)
+{%- endmacro %}
+
+
+{#-
+    The first run of a log reads raw once: the rows to be quarantined come with the changes, as texts in `_mark`, and are moved before
+    there is a mark.
+-#}
+{% macro quarantined_as_mark() -%}
+case
+    when _ct_quarantine_id is not null
+        then concat('quarantined:', to_json(struct(_ct_quarantine_id, _status, _status_reason, _raw_row)))
+end
+{%- endmacro %}
+
+
+{#- The table of such a run, with the texts as columns. -#}
+{% macro rows_of_first_run(state) -%}
+(
+    select *, _mark is null as _ct_is_change, _ct_row.*
+    from (
+        select *, from_json(substring(_mark, 13), '_ct_quarantine_id string, _status string, _status_reason string, _raw_row string') as _ct_row
+        from {{ state }}
+    )
+)
+{%- endmacro %}
+
+
+{#- The rows that a run has met, once each. -#}
+{% macro quarantined_rows(rows) -%}
+select
+    _ct_quarantine_id as _row_id,
+    max(_batch_id) as _batch_id,
+    max(_raw_id) as _raw_id,
+    max(_status) as _status,
+    max(_status_reason) as _status_reason,
+    max(_raw_row) as _raw_row,
+    count(*) as _equal_rows,
+    cast(null as timestamp) as _healed_at
+from {{ rows }}
+where _ct_quarantine_id is not null
+group by _ct_quarantine_id
+{%- endmacro %}
+
+
+{#- Makes the table where it is not there: empty, what was in it is found by a rescan. -#}
+{% macro ensure_quarantine(quarantine) %}
+    {% if load_cached_relation(quarantine) is none %}
+        {% call statement('quarantine') %}
+            {{ change_tables.create_state_table(quarantine, change_tables.no_rows(change_tables.quarantine_columns()), over=false) }}
+        {% endcall %}
+    {% endif %}
+{% endmacro %}
+
+
+{#-
+    How many rejected rows of a log the raw table no longer has. A row that is there is found by its `_raw_id`, whatever its status is
+    by now. Where that is a hash of declared columns, as in Qlik change tables, it is found by its own hash.
+-#}
+{% macro count_lost_rows(spec, quarantine) %}
+    {% set relations = [spec.relation] %}
+    {% if spec.snapshot %}
+        {% do relations.append(change_tables.source_relation(change_tables.find_source(spec.source_name, spec.snapshot))) %}
+    {% endif %}
+    {% set hashes = [] %}
+    {% for relation in relations %}
+        {% set json = 'to_json(struct(*), ' ~ change_tables.json_options() ~ ')' %}
+        {% do hashes.append("select concat('" ~ loop.cycle('', 'load:') ~ "', " ~ change_tables._hash_of_raw_row(json) ~ ') as _ct_hash from ' ~ relation) %}
+    {% endfor %}
+    {% do return(run_query(
+        "with " ~ change_tables.staging_steps(spec) ~ " select count(*) as rows from " ~ quarantine ~ " as known"
+        ~ " left anti join (select _raw_id from staged) as raw_rows on known._raw_id = raw_rows._raw_id"
+        ~ " left anti join (" ~ hashes | join(' union all ') ~ ") as hashes on known._row_id = hashes._ct_hash"
+        ~ " where " ~ change_tables.is_open('rejected')
+    ).rows[0][0] | int) %}
+{% endmacro %}
+
+
+{#- Whether a quarantined row has this status, and has not healed. -#}
+{% macro is_open(status) -%}
+    _status = '{{ status }}' and _healed_at is null
+{%- endmacro %}
+
+
+{#-
+    Whether quarantined rows can be among those that a run reads on, and have another status now. A waiting row is read again until
+    it settles. A rejected one only by `lookback`, or as part of a change of which more has landed.
+-#}
+{% macro rereads_kept_rows(spec, mark, is_late) %}
+    {% set kept = mark.kept if mark else change_tables.nothing_kept() %}
+    {% set judges_together = change_tables.format_of(spec.format).landed_sequence is not none or change_tables.withdraws_changes(spec) %}
+    {% do return(kept.waiting > 0 or (kept.rejected > 0 and (spec.lookback != 0 or (is_late and judges_together)))) %}
+{% endmacro %}
+
+
+{#- What was found, with what it means for the rows in quarantine. Asked only where there can be news. -#}
+{% macro compare_with_quarantine(quarantine, batch, run, found) %}
+    {% set kept_before = run.mark_before.kept %}
+    {% set holds = kept_before.rejected + kept_before.waiting > 0 %}
+    {% if found.kept_rows == 0 and not (holds and (run.run == 'everything' or run.rereads or run.snapshot)) %}
+        {% do return(dict(found, kept=kept_before, keeps=false)) %}
+    {% endif %}
+    {% set row = run_query(
+        "select count_if(_ct_has_news) as news,"
+        ~ " sum(case when " ~ change_tables.is_open('rejected') ~ " then _equal_rows else 0 end) as rejected,"
+        ~ " sum(case when " ~ change_tables.is_open('waiting') ~ " then _equal_rows else 0 end) as waiting,"
+        ~ " min(case when " ~ change_tables.is_open('waiting') ~ " then _batch_id end) as waiting_since"
+        ~ " from (" ~ change_tables.quarantine_after_run(quarantine, batch, run) ~ ")"
+    ).rows[0] %}
+    {% do return(dict(
+        found, kept={'rejected': row['rejected'] | int(0), 'waiting': row['waiting'] | int(0), 'waiting_since': row['waiting_since']},
+        keeps=row['news'] | int > 0
+    )) %}
+{% endmacro %}
+
+
+{#- Writes what a run has found of rows in quarantine, where the log is still what this run looked at. -#}
+{% macro merge_into_quarantine(state, quarantine, batch, run) -%}
+merge into {{ quarantine }} as target
+using (
+    select *
+    from (
+    {{ change_tables.quarantine_after_run(quarantine, batch, run) | indent(4) }}
+    )
+    where _ct_has_news and {{ change_tables.log_is_as_before(state, run) | indent(8) }}
+) as source
+    on source._row_id = target._row_id
+when matched then update set
+    {%- for name in change_tables.quarantine_columns() %}
+    {{ name }} = source.{{ name }}{{ ',' if not loop.last }}
+    {%- endfor %}
+when not matched then insert ({{ change_tables.quarantine_columns() | join(', ') }})
+    values (source.{{ change_tables.quarantine_columns() | join(', source.') }})
+{%- endmacro %}
+
+
+{#- The rows in quarantine and those that a run has met, as they are after the run. -#}
+{% macro quarantine_after_run(quarantine, batch, run) -%}
+    {%- set is_of_load = "startswith(quarantined._row_id, 'load:')" -%}
+    {%- set is_seen = 'others._raw_id is not null' -%}
+    {%- if run.run == 'everything' -%}
+        {%- set is_seen = 'true' if run.snapshot else 'not ' ~ is_of_load -%}
+    {%- elif run.snapshot -%}
+        {%- set is_seen = '(others._raw_id is not null or ' ~ is_of_load ~ ')' -%}
+    {%- endif -%}
+    select
+        coalesce(met._row_id, known._row_id) as _row_id,
+        coalesce(known._batch_id, met._batch_id) as _batch_id,
+        coalesce(known._raw_id, met._raw_id) as _raw_id,
+        coalesce(met._status, known._status) as _status,
+        coalesce(met._status_reason, known._status_reason) as _status_reason,
+        coalesce(known._raw_row, met._raw_row) as _raw_row,
+        coalesce(met._equal_rows, known._equal_rows) as _equal_rows,
+        case
+            when met._row_id is not null then null
+            when known._ct_is_healed then {{ change_tables.time_of_run() }}
+            else known._healed_at
+        end as _healed_at,
+        case
+            when known._row_id is null then true
+            when met._row_id is null then known._ct_is_healed
+            else known._healed_at is not null or struct(met._status, met._status_reason, met._equal_rows) <> struct(known._status, known._status_reason, known._equal_rows)
+        end as _ct_has_news
+    from (
+        {{ change_tables.quarantined_rows(batch) | indent(8) }}
+    ) as met
+    full outer join (
+        select
+            quarantined.*,
+            quarantined._healed_at is null and {{ is_seen }} as _ct_is_healed
+        from {{ quarantine }} as quarantined
+        {%- if run.run != 'everything' %}
+        left join (select distinct _raw_id from {{ batch }} where _ct_quarantine_id is null) as others
+            on quarantined._raw_id = others._raw_id
+        {%- endif %}
+    ) as known
+        on met._row_id = known._row_id
+{%- endmacro %}
+
+
+{#- The time of the run, as a literal. -#}
+{% macro time_of_run() -%}
+    timestamp '{{ run_started_at.strftime("%Y-%m-%d %H:%M:%S.%f") }}+00:00'
+{%- endmacro %}
