@@ -432,7 +432,7 @@ MARKS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any], di
     "an empty first build": (
         None, FOUND, NO_LOAD,
         {
-            "layout": 3, "log": "2", "batch": "2", "extends": None, "floor": "", "highest_seq": "", "loads": [],
+            "layout": 4, "log": "2", "batch": "2", "extends": None, "floor": "", "highest_seq": "", "loads": [],
             "snapshot_seq": None, "rebuild": "",
         },
     ),

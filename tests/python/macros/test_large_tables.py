@@ -35,7 +35,7 @@ def _sent(shapes: Shapes, shape: Shape) -> list[str]:
 @pytest.mark.parametrize("model", [LOG, STATE, "history_feed__full"])
 def test_a_new_table_writes_files_anew(shapes: Shapes, model: str) -> None:
     marks: dict[str, dict[str, Any]] = {} if model == LOG else {"dedup_feed__full": {"changes": 10 * LARGE}}
-    (made,) = [sql for sql in shapes.run(Shape(model, marks)).sent if sql.startswith("create or replace table")]
+    made = next(sql for sql in shapes.run(Shape(model, marks)).sent if sql.startswith("create or replace table"))
     assert "'delta.enableDeletionVectors' = 'false'" in made
 
 

@@ -291,7 +291,7 @@ def test_a_cached_mark_is_taken_back_before_a_table_is_written_and_set_after(sha
 
 # ---- layouts
 
-ALONE = "and this version of the package reads layout 3 alone"
+ALONE = "and this version of the package reads layout 4 alone"
 ANEW = "build the log and the models after it anew with --full-refresh"
 # the layout in a mark (None: it has none) -> what a run says of it
 OTHER_LAYOUTS = {
@@ -348,4 +348,4 @@ def test_a_full_refresh_replaces_a_table_of_another_layout(shapes: Shapes, model
     run = shapes.project.run(model, _of_layout(shapes, model, model, layout), flags={"FULL_REFRESH": True})
     assert run.run["run"] == "first"
     assert any(sql.startswith(f"create or replace table {SCHEMA}.{model}__state") for sql in run.sent)
-    assert run.mark["layout"] == 3
+    assert run.mark["layout"] == 4
