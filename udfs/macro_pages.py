@@ -350,9 +350,8 @@ _CODES_HEAD = """<!-- Written by `python -m udfs.docs` from `seeds/reference/rea
 
 # Reason codes
 
-A code says why a raw row is not a change by itself, or why a change needs a look. It is the part before the colon in
-`_status_reason` and `_report`; after the colon are the place and the value. Models that list such rows have it as `code` or
-`reason_code`. `dbt build` also loads these codes as the table `reason_codes`."""
+The code is the part before the colon in `_status_reason` and `_report`; after it are the place and the value. Models that list such rows
+have it as `code` or `reason_code`. `dbt build` also loads these codes as the table `reason_codes`."""
 
 
 # decisions
