@@ -174,10 +174,9 @@ sources:
           - {name: status, data_type: string}
 ```
 
-The declared columns are the source table's own, in its order, with Spark types. Header columns are not declared.
+Declare the source table's own columns, in its order, with Spark types; no header columns.
 
-All entries are checked at the start of a run, before any model is built. The mistakes are named together: the entry, the
-setting, what is allowed, what was found.
+A run checks all entries before it builds a model, and names all mistakes together:
 
 ```
 change_tables: source 'shop.orders': `key` must name declared columns, got ['order_no']; declared: order_id, status, amount
@@ -241,13 +240,8 @@ _COLUMNS_HEAD = """<!-- Written by `python -m udfs.docs` from `macros/spec/contr
 
 # Columns of the models
 
-Every model has the table's own columns first, then these. They have the same texts as comments in Spark: see
-[comments](operations.md#comments).
-
-- A `stg_` model has one row per raw row, a `dedup_` model one row per change, a `current_` model one row per living key, and
-  a `history_` model one row per version of a key.
-- What can be in `_status_reason` and `_report` is on [the page of reason codes](reason_codes.md).
-- The columns of other models are on [the page of macros](macros.md), those of documents on [their own](feeds/idm_xds.md)."""
+Every model has the table's own columns first, then these. Spark has the same texts as [comments](operations.md#comments). The columns of
+other models are on [the page of macros](macros.md), those of documents on [their own](feeds/idm_xds.md)."""
 
 _COLUMNS_OF_FORMATS = """## Columns of one format
 
@@ -311,7 +305,8 @@ The macros find the settings of a table through the refs, so a model that takes 
 
 _TESTS_HEAD = """## Generic tests
 
-They are put on models in a properties file, as `change_tables.<name>`."""
+They are put on models in a properties file, as `change_tables.<name>`. [Data tests](data_tests.md) says which to put where, and
+what to do when one fails."""
 
 _TESTS_TAIL = """### Where entries share a raw table
 
