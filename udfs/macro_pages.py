@@ -266,8 +266,10 @@ def macros_page() -> str:
         arguments = "\n".join(f"- `{each['name']}` (`{each['type']}`): {_line(each['description'])}" for each in listed)
         see = entry.get("config", {}).get("meta", {}).get("see")
         text = _line(entry["description"]) + (f" See {see}." if see else "")
-        head = f"### {name}" if is_test else f"### {name}\n\n`{name}({signatures[name]})`"
-        parts[is_test] += [head, text, *([arguments] if arguments else [])]
+        if not is_test:
+            parts[False] += [f"### {name}\n\n`{name}({signatures[name]})`", text, arguments]
+        elif arguments:  # what a test proves is on the page of data tests
+            parts[True] += [f"### {name}", arguments]
     missing = {test.stem for test in REPOSITORY.glob("tests/generic/*.sql")} - {
         entry["name"].removeprefix("test_") for entry in entries
     }
@@ -305,8 +307,7 @@ The macros find the settings of a table through the refs, so a model that takes 
 
 _TESTS_HEAD = """## Generic tests
 
-They are put on models in a properties file, as `change_tables.<name>`. [Data tests](data_tests.md) says which to put where, and
-what to do when one fails."""
+[Data tests](data_tests.md) says what each proves, and what to do when it fails. These have arguments:"""
 
 _TESTS_TAIL = """### Where entries share a raw table
 
