@@ -28,6 +28,17 @@ fail on a value: the result is null, or its `error` says what cannot be read. Th
 """
 
 
+_OF_MODELS = (
+    "first_ancestors",
+    "reached_names",
+    "rows_at_key",
+    "read_avro_envelope",
+    "format_association",
+    "build_xds_document",
+)
+"""Functions that nobody else has a use for: the page shows no examples of them."""
+
+
 def render_page() -> str:
     """The whole page, ending in a line feed."""
     return "\n".join([_HEAD, *(_render_function(entry) for entry in CATALOG)])
@@ -63,26 +74,23 @@ def _wrapped(text: str) -> str:
 
 
 def shown_examples(entry: SqlFunction) -> Sequence[Example]:
-    """Those that the page shows: when the result is null, `null_behaviour` says."""
+    """Those that the page shows: when the result is null, `null_behaviour` says. None where only models call it."""
+    if entry.name in _OF_MODELS:
+        return []
     return [example for example in entry.examples if example.expected is not None]
 
 
 def _render_function(entry: SqlFunction) -> str:
-    examples = "\n".join(
-        f"{entry.call(example)}\n    -- {render_result(example.expected)}" for example in shown_examples(entry)
-    )
-    return f"""## {entry.name}
-
-`{entry.signature}`
-
-{_wrapped(entry.description)}
-
-{_wrapped(f"Nulls: {entry.null_behaviour}")}
-
-```sql
-{examples}
-```
-"""
+    texts = [
+        f"## {entry.name}",
+        f"`{entry.signature}`",
+        _wrapped(entry.description),
+        _wrapped(f"Nulls: {entry.null_behaviour}"),
+    ]
+    calls = [f"{entry.call(example)}\n    -- {render_result(example.expected)}" for example in shown_examples(entry)]
+    if calls:
+        texts.append("\n".join(["```sql", *calls, "```"]))
+    return "\n\n".join(texts) + "\n"
 
 
 PAGES: Mapping[str, Callable[[], str]] = {
