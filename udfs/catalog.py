@@ -238,9 +238,9 @@ CATALOG: tuple[SqlFunction, ...] = (
         arguments=(Argument("names", ("array<string>",)), Argument("parents", ("array<string>",))),
         return_type="array<string>",
         description=(
-            "Names and their parents, as two arrays of one length. For each name, the last one of its chain of "
-            "parents: the name itself where it has no parent. A parent need not be among the names. Of names that form "
-            "a ring, each is its own first ancestor."
+            "For each name, the last one of its chain of parents: the name itself where it has no parent. Names and "
+            "parents are two arrays of one length. A parent need not be among the names. Of names that form a ring, "
+            "each is its own first ancestor."
         ),
         null_behaviour=(
             "Null where either array is null, or their lengths differ. A null parent means that there is none; a null "

@@ -36,12 +36,13 @@ _OF_MODELS = (
     "format_association",
     "build_xds_document",
 )
-"""Functions that nobody else has a use for: the page shows no examples of them."""
+"""Functions that nobody else has a use for: the page only says what they are."""
 
 
 def render_page() -> str:
     """The whole page, ending in a line feed."""
-    return "\n".join([_HEAD, *(_render_function(entry) for entry in CATALOG)])
+    texts = [_render_function(entry) for entry in CATALOG if entry.name not in _OF_MODELS]
+    return "\n".join([_HEAD, *texts, _render_functions_of_models()])
 
 
 def render_result(value: Any) -> str:
@@ -75,22 +76,33 @@ def _wrapped(text: str) -> str:
 
 def shown_examples(entry: SqlFunction) -> Sequence[Example]:
     """Those that the page shows: when the result is null, `null_behaviour` says. None where only models call it."""
-    if entry.name in _OF_MODELS:
-        return []
-    return [example for example in entry.examples if example.expected is not None]
+    return [example for example in entry.examples if example.expected is not None and entry.name not in _OF_MODELS]
 
 
 def _render_function(entry: SqlFunction) -> str:
-    texts = [
-        f"## {entry.name}",
-        f"`{entry.signature}`",
-        _wrapped(entry.description),
-        _wrapped(f"Nulls: {entry.null_behaviour}"),
-    ]
-    calls = [f"{entry.call(example)}\n    -- {render_result(example.expected)}" for example in shown_examples(entry)]
-    if calls:
-        texts.append("\n".join(["```sql", *calls, "```"]))
-    return "\n\n".join(texts) + "\n"
+    examples = "\n".join(
+        f"{entry.call(example)}\n    -- {render_result(example.expected)}" for example in shown_examples(entry)
+    )
+    return f"""## {entry.name}
+
+`{entry.signature}`
+
+{_wrapped(entry.description)}
+
+{_wrapped(f"Nulls: {entry.null_behaviour}")}
+
+```sql
+{examples}
+```
+"""
+
+
+def _render_functions_of_models() -> str:
+    entries = [entry for entry in CATALOG if entry.name in _OF_MODELS]
+    texts = [f"- `{entry.signature}`: {entry.description.partition('. ')[0].rstrip('.')}." for entry in entries]
+    return "\n".join(
+        ["## Called by models alone", "", "`udfs/catalog.py` has the rules and examples of these.", "", *texts, ""]
+    )
 
 
 PAGES: Mapping[str, Callable[[], str]] = {
