@@ -106,14 +106,13 @@ CATALOG: tuple[SqlFunction, ...] = (
             "The columns whose bit is set in a change mask, as ascending ordinals. Bit i, from the least significant "
             "bit of the whole mask, belongs to the column of ordinal i + 1. `first_ordinal` is the ordinal that is 1 "
             "in the result; bits before it are dropped. With seven header columns it is 8. `mask` is binary, or text "
-            "of hex digits: upper or lower case, with or without `0x`; an odd number of digits means a leading zero. "
-            "It can have any width. `byte_order` is `most_significant_first` or `least_significant_first`."
+            "of hex digits, in any case, with or without `0x`; an odd number of digits means a leading zero. "
+            "`byte_order` is `most_significant_first` or `least_significant_first`."
         ),
         null_behaviour=(
             "A null `mask` or `first_ordinal` yields null, and so does a mask that is no hex text, an unknown "
-            "`byte_order`, or a `first_ordinal` below 1. A null `byte_order` means the usual one of the mask's type: "
-            "a text has its most significant byte first, a binary its least significant. A mask without a set bit, "
-            "also an empty one, yields an empty array."
+            "`byte_order`, or a `first_ordinal` below 1. A null `byte_order`: a text has its most significant byte "
+            "first, a binary its least significant. A mask without a set bit yields an empty array."
         ),
         examples=(
             Example((None, "most_significant_first", 8), None),
@@ -208,17 +207,13 @@ CATALOG: tuple[SqlFunction, ...] = (
         arguments=(Argument("extent_text", ("string",)), Argument("extent", ("int",))),
         return_type="array<string>",
         description=(
-            "The elements of an OpenEdge extent (array field), which SQL shows as one text, joined by `;`. Inside an "
-            "element `~;` is `;`, `~~` is `~` and `~?` is `?`; a `~` before another character, or at the end, is data. "
-            "`extent` is the declared number of elements, null for as many as the text has. It decides between two "
-            "readings: `~~;` is a `~` and the end of its element, or a `~` and a `;` inside it. If no further element "
-            "is declared, a `;` at the end closes the last one. If more than one is declared, a bare `?` means that "
-            "every element is unknown."
+            "The elements of an OpenEdge extent (array field), which SQL shows as one text, joined by `;`: the page of "
+            "OpenEdge CDC says how. `extent` is the declared number of elements, null for as many as the text has."
         ),
         null_behaviour=(
-            "A null text yields null, and so does an `extent` below 1. So does a text if no reading, or more than one, "
-            "has as many elements as declared; or if there are two readings and no number is declared. An element that "
-            "is a bare `?`, the unknown value, is null."
+            "A null text yields null, and so does an `extent` below 1. So does a text unless just one reading has as "
+            "many elements as declared; without a number, a text with two readings. An element that is a bare `?`, the "
+            "unknown value, is null."
         ),
         examples=(
             Example((None, 3), None),
@@ -243,9 +238,9 @@ CATALOG: tuple[SqlFunction, ...] = (
         arguments=(Argument("names", ("array<string>",)), Argument("parents", ("array<string>",))),
         return_type="array<string>",
         description=(
-            "Names and their parents, as two arrays of one length. For each name, the last one of its chain of "
-            "parents: the name itself where it has no parent. A parent need not be among the names. Of names that form "
-            "a ring, each is its own first ancestor."
+            "For each name, the last one of its chain of parents: the name itself where it has no parent. Names and "
+            "parents are two arrays of one length. A parent need not be among the names. Of names that form a ring, "
+            "each is its own first ancestor."
         ),
         null_behaviour=(
             "Null where either array is null, or their lengths differ. A null parent means that there is none; a null "
@@ -298,11 +293,10 @@ CATALOG: tuple[SqlFunction, ...] = (
         description=(
             "The row that each event of a key is about, where rows move between keys. The events are three arrays of "
             "one length, in their order. An effect is `adds` (a row moves to the key), `takes` (the row that came "
-            "first has left or is deleted), `empties` (a truncate or a load: no row is left), or `sets` (any other "
-            "change, about the row that came last). Rows are together at a key within one transaction only: then the "
-            "row that came last has covered the others for good. `row_id` is the change that brought the row to the "
-            "key. `takes_covered_row` is true where a row left that another had covered. `covered_by` is the `row_id` "
-            "of the row that covered the one which this event brought."
+            "first leaves or is deleted), `empties` (a truncate or a load), or `sets` (any other change, of the row "
+            "that came last). When a transaction ends, the row that came last covers the others for good. `row_id` "
+            "is the change that brought the row to the key. `takes_covered_row` is true where a covered row left. "
+            "`covered_by` is the `row_id` of the row that covered the one which this event brought."
         ),
         null_behaviour=(
             "Null where an array is null, or the lengths differ. A null effect is `sets`, a null transaction is one of "

@@ -6,12 +6,12 @@ import argparse
 import datetime
 import sys
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from . import macro_pages
-from .catalog import CATALOG, SqlFunction, sql_literal
+from .catalog import CATALOG, Example, SqlFunction, sql_literal
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs"
 
@@ -19,22 +19,37 @@ _HEAD = """<!-- Written by `python -m udfs.docs` from `udfs/catalog.py`; change 
 
 # SQL functions
 
-Every session of the Thrift server has these functions, and views may use them. They take columns and literals. They
-never fail on a value: the result is null, or its `error` says what cannot be read. They cannot be used inside a lambda
+Models call these functions, and every session of the Thrift server has them. They take columns and literals, and never
+fail on a value: the result is null, or its `error` says what cannot be read. They cannot be used inside a lambda
 (`transform(x -> …)`).
 
-`change_tables_version()` is one more, without arguments: the version of change_tables that has registered them, as a
-text. See [whether server and package fit](install.md#do-the-two-fit).
+`change_tables_version()` is one more: the version that has registered them, as a text. See
+[whether server and package fit](install.md#do-the-two-fit).
 """
+
+
+_OF_MODELS = (
+    "first_ancestors",
+    "reached_names",
+    "rows_at_key",
+    "read_avro_envelope",
+    "format_association",
+    "build_xds_document",
+)
+"""Functions that nobody else has a use for: the page only says what they are."""
 
 
 def render_page() -> str:
     """The whole page, ending in a line feed."""
-    return "\n".join([_HEAD, *(_render_function(entry) for entry in CATALOG)])
+    texts = [_render_function(entry) for entry in CATALOG if entry.name not in _OF_MODELS]
+    return "\n".join([_HEAD, *texts, _render_functions_of_models()])
 
 
 def render_result(value: Any) -> str:
     """A result as the page shows it.
+
+    >>> render_result([True, None])
+    '[true, null]'
 
     >>> render_result({"pairs": [{"name": "idu", "value": "1"}], "error": None})
     "{pairs: [{name: 'idu', value: '1'}], error: null}"
@@ -48,6 +63,8 @@ def render_result(value: Any) -> str:
             return "[" + ", ".join(render_result(element) for element in value) + "]"
         case datetime.datetime():
             return f"timestamp'{value}'"
+        case bool():
+            return str(value).lower()
         case None | str() | bytes():
             return sql_literal(value)
     return str(value)
@@ -57,9 +74,14 @@ def _wrapped(text: str) -> str:
     return textwrap.fill(text, width=120, break_long_words=False, break_on_hyphens=False)
 
 
+def shown_examples(entry: SqlFunction) -> Sequence[Example]:
+    """Those that the page shows: when the result is null, `null_behaviour` says. None where only models call it."""
+    return [example for example in entry.examples if example.expected is not None and entry.name not in _OF_MODELS]
+
+
 def _render_function(entry: SqlFunction) -> str:
     examples = "\n".join(
-        f"{entry.call(example)}\n    -- {render_result(example.expected)}" for example in entry.examples
+        f"{entry.call(example)}\n    -- {render_result(example.expected)}" for example in shown_examples(entry)
     )
     return f"""## {entry.name}
 
@@ -73,6 +95,14 @@ def _render_function(entry: SqlFunction) -> str:
 {examples}
 ```
 """
+
+
+def _render_functions_of_models() -> str:
+    entries = [entry for entry in CATALOG if entry.name in _OF_MODELS]
+    texts = [f"- `{entry.signature}`: {entry.description.partition('. ')[0].rstrip('.')}." for entry in entries]
+    return "\n".join(
+        ["## Called by models alone", "", "`udfs/catalog.py` has the rules and examples of these.", "", *texts, ""]
+    )
 
 
 PAGES: Mapping[str, Callable[[], str]] = {

@@ -174,10 +174,9 @@ sources:
           - {name: status, data_type: string}
 ```
 
-The declared columns are the source table's own, in its order, with Spark types. Header columns are not declared.
+Declare the source table's own columns, in its order, with Spark types; no header columns.
 
-All entries are checked at the start of a run, before any model is built. The mistakes are named together: the entry, the
-setting, what is allowed, what was found.
+A run checks all entries before it builds a model, and names all mistakes together:
 
 ```
 change_tables: source 'shop.orders': `key` must name declared columns, got ['order_no']; declared: order_id, status, amount
@@ -241,13 +240,8 @@ _COLUMNS_HEAD = """<!-- Written by `python -m udfs.docs` from `macros/spec/contr
 
 # Columns of the models
 
-Every model has the table's own columns first, then these. They have the same texts as comments in Spark: see
-[comments](operations.md#comments).
-
-- A `stg_` model has one row per raw row, a `dedup_` model one row per change, a `current_` model one row per living key, and
-  a `history_` model one row per version of a key.
-- What can be in `_status_reason` and `_report` is on [the page of reason codes](reason_codes.md).
-- The columns of other models are on [the page of macros](macros.md), those of documents on [their own](feeds/idm_xds.md)."""
+Every model has the table's own columns first, then these. Spark has the same texts as [comments](operations.md#comments). The columns of
+other models are on [the page of macros](macros.md), those of documents on [their own](feeds/idm_xds.md)."""
 
 _COLUMNS_OF_FORMATS = """## Columns of one format
 
@@ -272,8 +266,10 @@ def macros_page() -> str:
         arguments = "\n".join(f"- `{each['name']}` (`{each['type']}`): {_line(each['description'])}" for each in listed)
         see = entry.get("config", {}).get("meta", {}).get("see")
         text = _line(entry["description"]) + (f" See {see}." if see else "")
-        head = f"### {name}" if is_test else f"### {name}\n\n`{name}({signatures[name]})`"
-        parts[is_test] += [head, text, *([arguments] if arguments else [])]
+        if not is_test:
+            parts[False] += [f"### {name}\n\n`{name}({signatures[name]})`", text, arguments]
+        elif arguments:  # what a test proves is on the page of data tests
+            parts[True] += [f"### {name}", arguments]
     missing = {test.stem for test in REPOSITORY.glob("tests/generic/*.sql")} - {
         entry["name"].removeprefix("test_") for entry in entries
     }
@@ -311,7 +307,7 @@ The macros find the settings of a table through the refs, so a model that takes 
 
 _TESTS_HEAD = """## Generic tests
 
-They are put on models in a properties file, as `change_tables.<name>`."""
+[Data tests](data_tests.md) says what each proves, and what to do when it fails. These have arguments:"""
 
 _TESTS_TAIL = """### Where entries share a raw table
 
@@ -350,9 +346,8 @@ _CODES_HEAD = """<!-- Written by `python -m udfs.docs` from `seeds/reference/rea
 
 # Reason codes
 
-A code says why a raw row is not a change by itself, or why a change needs a look. It is the part before the colon in
-`_status_reason` and `_report`; after the colon are the place and the value. Models that list such rows have it as `code` or
-`reason_code`. `dbt build` also loads these codes as the table `reason_codes`."""
+The code is the part before the colon in `_status_reason` and `_report`; after it are the place and the value. Models that list such rows
+have it as `code` or `reason_code`. `dbt build` also loads these codes as the table `reason_codes`."""
 
 
 # decisions
