@@ -2,162 +2,208 @@
 {% materialization change_log, adapter='spark' %}
     {%- set view = this.incorporate(type='view') -%}
     {%- set state = change_tables.state_relation(this) -%}
-    {%- set quarantine = change_tables.quarantine_relation(this) -%}
     {%- set spec = change_tables.table_spec_of_model(model) -%}
     {%- set run = change_tables.handed_over().run -%}
     {%- set spec = change_tables.spec_in_form(spec, run.mark_before) -%}
-    {%- set batch = change_tables.batch_id() -%}
 
     {%- do change_tables.refuse_foreign_table(view) -%}
     {%- do change_tables.refuse_other_contract(spec, change_tables.log_view_columns(spec)) -%}
 
     {{ run_hooks(pre_hooks) }}
 
-    {%- set mark = run.mark_before -%}
-    {%- if change_tables.is_set_back(view, mark) -%}
+    {%- if change_tables.is_set_back(view, run.mark_before) -%}
         {%- do log(this ~ ': its table was set back to an older version; it reads on from there, and the models after it are built anew', info=true) -%}
     {%- endif -%}
-    {%- set number_of_marks = run.marks -%}
-    {%- set is_written = false -%}
     {%- set is_shown = true -%}
-    {%- set facts = none -%}
+    {%- set log_after = {'mark': run.mark_before, 'marks': run.marks, 'facts': none} -%}
     {%- if run.run == 'empty' -%}
         {%- set is_shown = change_tables.make_empty_table(view, state, sql, anew=true) -%}
-        {%- do change_tables.ensure_quarantine(quarantine) -%}
-        {%- set mark = none -%}
-    {%- elif run.run == 'nothing new' -%}
-        {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
-    {%- elif run.run != 'first' and run.mark_before.batch >= batch -%}
-        {%- do log(this ~ ' was written by a run that began later; it has taken in what this run would', info=true) -%}
+        {%- do change_tables.ensure_quarantine(change_tables.quarantine_relation(this)) -%}
+    {%- elif run.run == 'first' -%}
+        {%- set log_after = change_tables._build_log(spec, view, run, sql) -%}
+    {%- elif run.run == 'nothing new' or run.mark_before.batch >= change_tables.batch_id() -%}
+        {%- if run.run != 'nothing new' -%}
+            {%- do log(this ~ ' was written by a run that began later; it has taken in what this run would', info=true) -%}
+        {%- endif -%}
         {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
     {%- else -%}
-        {%- do change_tables.prepare_session() -%}
-        {%- set settled_at = none -%}
-        {%- if run.run != 'since' -%}
-            {%- set settled_at = change_tables.with_settled_rows(spec, run, change_tables.look_how_far_it_settled(spec, run)) -%}
-        {%- endif -%}
-        {%- if run.run == 'first' -%}
-            {%- do change_tables.refuse_unseen_table(state) -%}
-            {%- do change_tables._refuse_loss(spec, view, state, quarantine) -%}
-            {%- do change_tables.take_cached_mark_back(view) -%}
-            {%- call statement('main') -%}
-                {{ change_tables.create_state_table(state, sql) }}
-            {%- endcall -%}
-            {%- set found = change_tables.probe_changes(spec, run, state) -%}
-            {%- do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) -%}
-            {%- set facts = change_tables.facts_of_log(spec, run, found, settled_at) -%}
-            {%- set mark = dict(change_tables.log_mark(spec, run, batch, found, settled_at), facts=facts) -%}
-            {%- call statement('quarantine') -%}
-                {{ change_tables.create_state_table(
-                    quarantine, change_tables.quarantined_rows(change_tables.rows_of_first_run(state)) if found.kept_rows > 0
-                    else change_tables.no_rows(change_tables.quarantine_columns())
-                ) }}
-            {%- endcall -%}
-            {%- if found.kept_rows > 0 -%}
-                {%- if mark.changes >= change_tables.rows_of_large_table() -%}
-                    {%- do change_tables.mark_rows_of_large_table(state, mark.changes) -%}
-                    {%- set mark = dict(mark, marks_rows=true) -%}
-                {%- endif -%}
-                {%- call statement('moved') -%}
-                    delete from {{ state }} where _mark is not null
-                {%- endcall -%}
-            {%- endif -%}
-            {%- call statement('mark') -%}
-                {{ change_tables.first_mark(state, mark, found.changes) }}
-            {%- endcall -%}
-            {%- set number_of_marks = 1 -%}
-            {%- set is_written = true -%}
-        {%- else -%}
-            {%- if change_tables.columns_have_changed(spec, run.mark_before) -%}
-                {%- do change_tables.take_cached_mark_back(view) -%}
-                {%- do change_tables.follow_spec(spec, state, nested=['_key_before']) -%}
-                {%- do change_tables.ensure_state_view(view, state, spec, change_tables.log_view_columns(spec), '_mark is null') -%}
-            {%- endif -%}
-            {%- do change_tables.ensure_quarantine(quarantine) -%}
-            {%- set new_changes = change_tables.batch_relation(this, batch) -%}
-            {%- call statement('batch') -%}
-                {{ change_tables.create_batch_table(new_changes, sql) }}
-            {%- endcall -%}
-            {%- set found = change_tables.probe_changes(spec, run, new_changes) -%}
-            {%- set is_unforeseen = change_tables.has_late_rows_unforeseen(run, found) -%}
-            {%- if run.run == 'since' and found.may_repeat -%}
-                {%- set judged = change_tables.batch_relation(this, batch ~ 'r') -%}
-                {%- call statement('repeated') -%}
-                    {{ change_tables.create_batch_table(judged, change_tables.leave_out_repeated(spec, state, new_changes)) }}
-                {%- endcall -%}
-                {%- do adapter.drop_relation(new_changes) -%}
-                {%- set new_changes = judged -%}
-                {%- set found = change_tables.probe_changes(spec, run, new_changes) -%}
-            {%- endif -%}
-            {%- set reduced = new_changes -%}
-            {%- if run.run == 'since' -%}
-                {%- set settled_at = change_tables.with_settled_rows(spec, run, change_tables.settled_by_batch(run, new_changes, found)) -%}
-                {%- if found.changes + found.retractions > 0 and not found.landed_span[0] > run.mark_before.highest_seq and not is_unforeseen -%}
-                    {%- set reduced = change_tables.batch_relation(this, batch ~ 'l') -%}
-                    {%- call statement('reduced') -%}
-                        {{ change_tables.create_batch_table(reduced, change_tables.reduced_with_log(spec, state, new_changes, found)) }}
-                    {%- endcall -%}
-                    {%- set found = change_tables.found_in_reduction(spec, reduced, found) -%}
-                {%- endif -%}
-            {%- endif -%}
-            {%- do change_tables.refuse_other_records(spec, state, new_changes, reduced, run, found) -%}
-            {%- do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) -%}
-            {%- if is_unforeseen -%}
-                {%- do log(this ~ ': rows of changes that it may hold have landed while this run was looking; the next run takes them in', info=true) -%}
-            {%- else -%}
-                {%- set found = change_tables.compare_with_quarantine(quarantine, new_changes, run, found) -%}
-                {%- set mark = change_tables.log_mark(spec, run, batch, found, settled_at) -%}
-            {%- endif -%}
-            {%- if change_tables.has_same_news(run, mark) and not found.keeps -%}
-                {%- set mark = run.mark_before -%}
-                {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
-            {%- else -%}
-                {%- set facts = change_tables.facts_of_log(spec, run, found, settled_at) -%}
-                {%- set mark = dict(mark, facts=facts) -%}
-                {%- set adds_only = found.changes > 0 and found.known == 0 and run.marks < change_tables.most_marks() -%}
-                {%- set number_of_marks = run.marks + 1 if adds_only else 1 -%}
-                {#- to insert touches no file that is there -#}
-                {%- if not adds_only and mark.changes >= change_tables.rows_of_large_table() and not run.mark_before.marks_rows -%}
-                    {%- do change_tables.mark_rows_of_large_table(state, mark.changes) -%}
-                    {%- set mark = dict(mark, marks_rows=true) -%}
-                {%- endif -%}
-                {%- if found.keeps -%}
-                    {%- call statement('quarantined') -%}
-                        {{ change_tables.merge_into_quarantine(state, quarantine, new_changes, run) }}
-                    {%- endcall -%}
-                {%- endif -%}
-                {%- do change_tables.take_cached_mark_back(view) -%}
-                {%- call statement('main') -%}
-                    {%- if adds_only -%}
-                    {{ change_tables.insert_changes(spec, state, reduced, run, mark) }}
-                    {%- else -%}
-                    {{ change_tables.merge_changes(spec, state, reduced, run, mark, found) }}
-                    {%- endif -%}
-                {%- endcall -%}
-                {%- set is_written = true -%}
-                {%- do change_tables.drop_stale_batches(this, batch) -%}
-            {%- endif -%}
-            {%- do adapter.drop_relation(new_changes) -%}
-            {%- if reduced != new_changes -%}
-                {%- do adapter.drop_relation(reduced) -%}
-            {%- endif -%}
-        {%- endif -%}
+        {%- set log_after = change_tables._add_to_log(spec, view, run, sql) -%}
     {%- endif -%}
 
-    {%- do change_tables.say_facts(spec, run, mark, facts) -%}
+    {%- do change_tables.say_facts(spec, run, log_after.mark, log_after.facts) -%}
 
     {%- if is_shown -%}
-        {%- do change_tables.ensure_state_view(view, state, spec, change_tables.log_view_columns(spec), '_mark is null', mark, number_of_marks, is_written) -%}
+        {%- do change_tables.ensure_state_view(
+            view, state, spec, change_tables.log_view_columns(spec), '_mark is null', log_after.mark, log_after.marks, log_after.facts is not none
+        ) -%}
         {%- do change_tables.ensure_view(
-            change_tables.reports_relation(this), change_tables.reports_of_log(spec, state, mark or change_tables.mark_of_unbuilt_log())
+            change_tables.reports_relation(this), change_tables.reports_of_log(spec, state, log_after.mark or change_tables.mark_of_unbuilt_log())
         ) -%}
     {%- endif -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.run == 'first')) -%}
 
     {{ run_hooks(post_hooks) }}
 
-    {{ return({'relations': [view, state, quarantine, change_tables.reports_relation(this)]}) }}
+    {{ return({'relations': [view, state, change_tables.quarantine_relation(this), change_tables.reports_relation(this)]}) }}
 {% endmaterialization %}
+
+
+{#-
+    Builds a log whole. Returns what comes of it, as `_add_to_log` does.
+
+    sql   the query for the changes, with the rows to be quarantined among them
+-#}
+{% macro _build_log(spec, view, run, sql) %}
+    {% set state = change_tables.state_relation(this) %}
+    {% set quarantine = change_tables.quarantine_relation(this) %}
+    {% do change_tables.prepare_session() %}
+    {% set settled_at = change_tables.with_settled_rows(spec, run, change_tables.look_how_far_it_settled(spec, run)) %}
+    {% do change_tables.refuse_unseen_table(state) %}
+    {% do change_tables._refuse_loss(spec, view, state, quarantine) %}
+    {% do change_tables.take_cached_mark_back(view) %}
+    {% call statement('main') %}
+        {{ change_tables.create_state_table(state, sql) }}
+    {% endcall %}
+    {% set found = change_tables.probe_changes(spec, run, state) %}
+    {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}
+    {% set mark = change_tables.log_mark(spec, run, change_tables.batch_id(), found, settled_at) %}
+    {% call statement('quarantine') %}
+        {{ change_tables.create_state_table(
+            quarantine, change_tables.quarantined_rows(change_tables.rows_of_first_run(state)) if found.kept_rows > 0
+            else change_tables.no_rows(change_tables.quarantine_columns())
+        ) }}
+    {% endcall %}
+    {% if found.kept_rows > 0 %}
+        {% set mark = change_tables._marking_rows_where_large(state, run, mark) %}
+        {% call statement('moved') %}
+            delete from {{ state }} where _mark is not null
+        {% endcall %}
+    {% endif %}
+    {% set facts = change_tables.facts_of_log(spec, run, found, settled_at) %}
+    {% set mark = dict(mark, facts=facts) %}
+    {% call statement('mark') %}
+        {{ change_tables.first_mark(state, mark, found.changes) }}
+    {% endcall %}
+    {% do return({'mark': mark, 'marks': 1, 'facts': facts}) %}
+{% endmacro %}
+
+
+{#-
+    Adds to a log what a run finds. Returns the log's latest mark, how many marks its table has, and what the run says of itself (see
+    `facts_of_run`): none where it has written nothing.
+
+    sql   the query for the batch
+-#}
+{% macro _add_to_log(spec, view, run, sql) %}
+    {% set state = change_tables.state_relation(this) %}
+    {% set quarantine = change_tables.quarantine_relation(this) %}
+    {% do change_tables.prepare_session() %}
+    {% set settled_at = none %}
+    {% if run.run == 'everything' %}
+        {% set settled_at = change_tables.with_settled_rows(spec, run, change_tables.look_how_far_it_settled(spec, run)) %}
+    {% endif %}
+    {% if change_tables.columns_have_changed(spec, run.mark_before) %}
+        {% do change_tables.take_cached_mark_back(view) %}
+        {% do change_tables.follow_spec(spec, state, nested=['_key_before']) %}
+        {% do change_tables.ensure_state_view(view, state, spec, change_tables.log_view_columns(spec), '_mark is null') %}
+    {% endif %}
+    {% do change_tables.ensure_quarantine(quarantine) %}
+    {% set batch, found = change_tables._write_batch(spec, state, run, sql) %}
+    {% if run.run == 'since' %}
+        {% set settled_at = change_tables.with_settled_rows(spec, run, change_tables.settled_by_batch(run, batch, found)) %}
+    {% endif %}
+    {% set is_unforeseen = change_tables.has_late_rows_unforeseen(run, found) %}
+    {% set reduced, found = change_tables._write_reduced(spec, state, run, batch, found) if not is_unforeseen else (batch, found) %}
+    {% do change_tables.refuse_other_records(spec, state, batch, reduced, run, found) %}
+    {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}
+    {% set log_after = {'mark': run.mark_before, 'marks': run.marks, 'facts': none} %}
+    {% if is_unforeseen %}
+        {% do log(this ~ ': rows of changes that it may hold have landed while this run was looking; the next run takes them in', info=true) %}
+    {% else %}
+        {% set found = change_tables.compare_with_quarantine(quarantine, batch, run, found) %}
+        {% set mark = change_tables.log_mark(spec, run, change_tables.batch_id(), found, settled_at) %}
+        {% if found.keeps or not change_tables.has_same_news(run, mark) %}
+            {% set facts = change_tables.facts_of_log(spec, run, found, settled_at) %}
+            {% set log_after = change_tables._write_log(spec, view, run, batch, reduced, found, dict(mark, facts=facts)) %}
+        {% endif %}
+    {% endif %}
+    {% if log_after.facts is none %}
+        {% call noop_statement('main', 'nothing new') %}{% endcall %}
+    {% endif %}
+    {% do adapter.drop_relation(batch) %}
+    {% if reduced != batch %}
+        {% do adapter.drop_relation(reduced) %}
+    {% endif %}
+    {% do return(log_after) %}
+{% endmacro %}
+
+
+{#- Writes the raw rows of a run to a table of its own. Returns that, and what was found in it. -#}
+{% macro _write_batch(spec, state, run, sql) %}
+    {% set batch = change_tables.batch_relation(this, change_tables.batch_id()) %}
+    {% call statement('batch') %}
+        {{ change_tables.create_batch_table(batch, sql) }}
+    {% endcall %}
+    {% set found = change_tables.probe_changes(spec, run, batch) %}
+    {% if run.run != 'since' or not found.may_repeat %}
+        {% do return((batch, found)) %}
+    {% endif %}
+    {% set judged = change_tables.batch_relation(this, change_tables.batch_id() ~ 'r') %}
+    {% call statement('repeated') %}
+        {{ change_tables.create_batch_table(judged, change_tables.leave_out_repeated(spec, state, batch)) }}
+    {% endcall %}
+    {% do adapter.drop_relation(batch) %}
+    {% do return((judged, change_tables.probe_changes(spec, run, judged))) %}
+{% endmacro %}
+
+
+{#-
+    Writes what the changes of a run come to with those of the log to a table of its own, where the log can hold some of them. Returns
+    that, or the batch, and what was found in it.
+-#}
+{% macro _write_reduced(spec, state, run, batch, found) %}
+    {% if run.run != 'since' or found.changes + found.retractions == 0 or found.landed_span[0] > run.mark_before.highest_seq %}
+        {% do return((batch, found)) %}
+    {% endif %}
+    {% set reduced = change_tables.batch_relation(this, change_tables.batch_id() ~ 'l') %}
+    {% call statement('reduced') %}
+        {{ change_tables.create_batch_table(reduced, change_tables.reduced_with_log(spec, state, batch, found)) }}
+    {% endcall %}
+    {% do return((reduced, change_tables.found_in_reduction(spec, reduced, found))) %}
+{% endmacro %}
+
+
+{#- Writes what a run has found: the rows in quarantine, then the log with its mark. To insert touches no file that is there. -#}
+{% macro _write_log(spec, view, run, batch, reduced, found, mark) %}
+    {% set state = change_tables.state_relation(this) %}
+    {% set adds_only = found.changes > 0 and found.known == 0 and run.marks < change_tables.most_marks() %}
+    {% set mark = mark if adds_only else change_tables._marking_rows_where_large(state, run, mark) %}
+    {% if found.keeps %}
+        {% call statement('quarantined') %}
+            {{ change_tables.merge_into_quarantine(state, change_tables.quarantine_relation(this), batch, run) }}
+        {% endcall %}
+    {% endif %}
+    {% do change_tables.take_cached_mark_back(view) %}
+    {% call statement('main') %}
+        {% if adds_only %}
+        {{ change_tables.insert_changes(spec, state, reduced, run, mark) }}
+        {% else %}
+        {{ change_tables.merge_changes(spec, state, reduced, run, mark, found) }}
+        {% endif %}
+    {% endcall %}
+    {% do change_tables.drop_stale_batches(this, change_tables.batch_id()) %}
+    {% do return({'mark': mark, 'marks': run.marks + 1 if adds_only else 1, 'facts': mark.facts}) %}
+{% endmacro %}
+
+
+{#- The mark of a run that changes rows of the log: of a large one, it has them marked from now on (see `mark_rows_of_large_table`). -#}
+{% macro _marking_rows_where_large(state, run, mark) %}
+    {% if mark.changes < change_tables.rows_of_large_table() or (run.mark_before or {}).marks_rows %}
+        {% do return(mark) %}
+    {% endif %}
+    {% do change_tables.mark_rows_of_large_table(state, mark.changes) %}
+    {% do return(dict(mark, marks_rows=true)) %}
+{% endmacro %}
 
 
 {#-

@@ -49,6 +49,7 @@
             '_form': spec.form,
         } -%}
         {%- set passed = ['_ct_quarantine_id', '_status', '_status_reason', '_raw_row'] + (['_ct_last_arrival', '_ct_waiting_since'] if reads_on else []) -%}
+        {%- set retractions = ['_ct_retracts'] if withdraws and reads_on else [] -%}
         {%- do change_tables.hand_over(run) -%}
 with {{ change_tables.staging_steps(spec, bound) }},
 
@@ -85,7 +86,7 @@ deliveries as (
 
 ),
 
-{{ change_tables.reduction_steps(spec, with_log, passed) }}
+{{ change_tables.reduction_steps(spec, with_log, passed + retractions) }}
 
 select
         {%- if run.run == 'first' %}
@@ -93,8 +94,8 @@ select
     {{ change_tables.column_list(change_tables.log_columns(spec)) }}
         {%- else %}
     {{ change_tables.column_list(change_tables.log_columns(spec)) }},
-    {{ passed | join(', ') }},
-    _ct_is_change{{ ', _ct_retracts' if withdraws and reads_on }}
+    {{ (passed + retractions) | join(', ') }},
+    _ct_is_change
             {%- if with_log %},
     {{ change_tables.reduction_flags(spec) | join(', ') }}
             {%- endif %}

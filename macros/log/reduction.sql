@@ -87,12 +87,9 @@ weighed_deliveries as (
         {%- endif %}
         case when _ct_copies > 1 and _ct_is_delivery then {{ rank }} end as _ct_rank
     from gathered_deliveries
-    {%- if with_log or completeness %}
-    where
-        {{ 'not _ct_is_logged_alone' if with_log else 'true' }}
-        {%- if completeness %}
-        and (not _ct_is_delivery or {{ level }} = _ct_completeness)
-        {%- endif %}
+    {%- set of_these = (['not _ct_is_logged_alone'] if with_log else []) + (['(not _ct_is_delivery or ' ~ level ~ ' = _ct_completeness)'] if completeness else []) %}
+    {%- if of_these %}
+    where {{ of_these | join(' and ') }}
     {%- endif %}
 
 ),
