@@ -73,7 +73,7 @@
             {%- endif -%}
             {%- set reduced = new_changes -%}
             {%- if run.run == 'since' -%}
-                {%- set settled_at = change_tables.with_settled_rows(spec, run, change_tables.settled_by_batch(run, new_changes, found)) -%}
+                {%- set settled_at = change_tables.with_settled_rows(spec, run, change_tables.settled_by_run(spec, run, found.waiting)) -%}
                 {%- if found.changes + found.retractions > 0 and not found.landed_span[0] > run.mark_before.highest_seq and not is_unforeseen -%}
                     {%- set reduced = change_tables.batch_relation(this, batch ~ 'l') -%}
                     {%- call statement('reduced') -%}

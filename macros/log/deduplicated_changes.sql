@@ -24,7 +24,6 @@
             'marks': found.number or 0,
             'edge': bound.edge,
             'until': bound.until,
-            'skips_settled': bound.skips_settled,
             'is_late': bound.is_late,
             'arrival': bound.arrival,
             'settled_before': bound.settled_before,
@@ -78,7 +77,6 @@ gathered as (
         max(_key_before) over same_change as _ct_known_key_before,
         {{ change_tables.of_one_origin(spec, contents_differ, 'same_change' if with_others or not withdraws else same_identity) | indent(8) }} as _ct_contents_differ
         {%- if with_others %},
-        max(_ct_arrival) over same_change as _ct_last_arrival,
         min(case when {{ change_tables.holds_back(spec) }} then _ct_arrival end) over same_change as _ct_waiting_since
         {%- elif withdraws %},
         max(case when {{ change_tables.is_withdrawal() }} then _ct_place end) over {{ same_identity }} as _ct_last_withdrawal
@@ -131,7 +129,6 @@ changes as (
         {%- endif %}
         {%- if with_others %}
         _status <=> 'accepted' and ({{ counts }}) as _ct_is_accepted,
-        _ct_last_arrival,
         _ct_waiting_since,
         {%- endif %}
         {{ change_tables.column_list(spec.column_names) }},

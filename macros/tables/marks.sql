@@ -11,7 +11,7 @@
 
 {#- The layout of the tables that this version of the package writes, and the only one that it reads. -#}
 {% macro layout() %}
-    {% do return(3) %}
+    {% do return(4) %}
 {% endmacro %}
 
 

@@ -33,7 +33,7 @@ with landed as (
         end is null as _ct_has_position,
         case when trans_ind in (0, 3) then coalesce(tokens['LOGCSN'], tokens['L']) end as _ct_landed_csn,
         case when trans_ind in (0, 3) then coalesce(tokens['TRANID'], tokens['6']) end as _ct_landed_transaction_id,
-        struct(trail_name, struct(trail_seqno, trail_rba) as _ct_position) as _ct_arrival,
+        if(trail_seqno is null or trail_rba is null, null, struct(trail_name, trail_seqno, trail_rba)) as _ct_arrival,
         xxhash64(
             hdr_ind, table_name, io_type, trans_ind, before_after, continued,
             map_keys(before_data), map_values(before_data), map_keys(after_data), map_values(after_data)
@@ -42,7 +42,7 @@ with landed as (
     from lake_raw.trail
     where
         (
-            (trail_seqno is null or trail_rba is null)
+            trail_seqno is null or trail_rba is null
             or (trail_name <=> 'it\'s' and (trail_seqno > 3 or (trail_seqno = 3 and trail_rba > 4100)) and (trail_seqno < 4 or (trail_seqno = 4 and trail_rba <= 200)))
         )
 
@@ -713,7 +713,6 @@ gathered as (
                 min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
                 or not min(_key_before) over same_change <=> max(_key_before) over same_change
         end as _ct_contents_differ,
-        max(_ct_arrival) over same_change as _ct_last_arrival,
         min(case when _ct_holds_back then _ct_arrival end) over same_change as _ct_waiting_since
     from delivered
     window same_change as (partition by _change_seq, coalesce(_change_id, _raw_id), _change_id is null)
@@ -753,7 +752,6 @@ changes as (
         _audit_rba,
         _audit_pos,
         _status <=> 'accepted' and (_ct_copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _csn, _format_type, _audit_rba, _audit_pos, _ct_place) = _ct_highest_rank) as _ct_is_accepted,
-        _ct_last_arrival,
         _ct_waiting_since,
         `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes,
         _ct_kept_id,

@@ -12,8 +12,11 @@ with landed as (
         new_value as _new_value,
         case when event_type not in (4, 5, 6) then map('order', 'order', 'it\'s', 'it\'s', 'name with spaces', 'name with spaces', 'amount', 'amount', 'at', 'at', 'local', 'local', 'day', 'day', 'small', 'small', 'ratio', 'ratio', 'flag', 'flag', 'bytes', 'bytes', 'pk_order', 'order', 'pk_it\'s', 'it\'s')[lower(trim(column_name))] end as _column_name,
         parse_table_key(table_key) as _ct_parsed_key,
-        landed_at as _ct_arrival,
-        (landed_at >= 600 or landed_at is null) as _ct_is_wanted,
+        if(landed_at is null, null, struct(landed_at)) as _ct_arrival,
+        (
+            landed_at is null
+            or (landed_at >= 500 and landed_at <= 600)
+        ) as _ct_is_wanted,
         struct(record_id, status, event_type, event_time, perpetrator, table_name, table_key, column_name, old_value, new_value) as _ct_landed_row
     from lake_raw.events
     where
@@ -452,7 +455,6 @@ gathered as (
                 min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
                 or not min(_key_before) over same_change <=> max(_key_before) over same_change
         end as _ct_contents_differ,
-        max(_ct_arrival) over same_change as _ct_last_arrival,
         min(case when (_status = 'waiting' or coalesce(startswith(_status_reason, 'row_gone'), false)) then _ct_arrival end) over same_change as _ct_waiting_since
     from delivered
     window same_change as (partition by _change_seq, coalesce(_change_id, _raw_id), _change_id is null)
@@ -493,7 +495,6 @@ changes as (
         _new_value,
         _table_key,
         _status <=> 'accepted' and (_ct_copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _event_type, _column_name, _old_value, _new_value, _table_key, _ct_place) = _ct_highest_rank) as _ct_is_accepted,
-        _ct_last_arrival,
         _ct_waiting_since,
         `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes,
         _ct_kept_id,

@@ -19,10 +19,13 @@ with landed_since as (
         `_Time-Stamp` as _ct_landed_time,
         cast(`_Tran-Id` as string) as _ct_landed_transaction_id,
         struct(`order` as `order`, `it's` as `it's`, `name with spaces` as `name with spaces`, amount as amount, day as day, tags as tags, counts as counts) as _ct_values,
-        landed as _ct_arrival,
+        if(landed is null, null, struct(landed)) as _ct_arrival,
         struct(*) as _ct_landed_row
     from lake_raw.openedge_arriving
-    where (landed >= 600 or landed is null)
+    where (
+            landed is null
+            or (landed >= 500 and landed <= 600)
+        )
 
 ),
 
@@ -72,12 +75,15 @@ landed_before as (
         `_Time-Stamp` as _ct_landed_time,
         cast(`_Tran-Id` as string) as _ct_landed_transaction_id,
         struct(`order` as `order`, `it's` as `it's`, `name with spaces` as `name with spaces`, amount as amount, day as day, tags as tags, counts as counts) as _ct_values,
-        landed as _ct_arrival,
+        if(landed is null, null, struct(landed)) as _ct_arrival,
         struct(*) as _ct_landed_row
     from lake_raw.openedge_arriving
     left semi join late_sequences
         on cast(`_Change-Sequence` as bigint) = late_sequences._ct_wanted_sequence
-    where not coalesce((landed >= 600 or landed is null), false)
+    where not coalesce((
+            landed is null
+            or (landed >= 500 and landed <= 600)
+        ), false)
 
 ),
 
@@ -623,7 +629,6 @@ gathered as (
                 min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
                 or not min(_key_before) over same_change <=> max(_key_before) over same_change
         end as _ct_contents_differ,
-        max(_ct_arrival) over same_change as _ct_last_arrival,
         min(case when _status = 'waiting' or (_status = 'accepted' and not _has_tracking) then _ct_arrival end) over same_change as _ct_waiting_since
     from delivered
     window same_change as (partition by _change_seq, coalesce(_change_id, _raw_id), _change_id is null)
@@ -662,7 +667,6 @@ changes as (
         _has_tracking,
         _status = 'rejected' and _change_id is not null and (_ct_copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, day, tags, counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _parts, _has_tracking, _ct_place) = _ct_highest_rank) as _ct_withdraws,
         _status <=> 'accepted' and (_ct_copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, day, tags, counts), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _parts, _has_tracking, _ct_place) = _ct_highest_rank) as _ct_is_accepted,
-        _ct_last_arrival,
         _ct_waiting_since,
         `order`, `it's`, `name with spaces`, amount, day, tags, counts,
         _ct_kept_id,

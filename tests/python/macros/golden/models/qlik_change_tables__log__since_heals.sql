@@ -4,7 +4,10 @@ with landed as (
         *,
         struct(*) as _ct_landed_row
     from lake_raw.qlik
-    where (`landed at` >= timestamp_micros(600) or `landed at` is null)
+    where (
+            `landed at` is null
+            or (`landed at` >= timestamp_micros(500) and `landed at` <= timestamp_micros(600))
+        )
 
 ),
 
@@ -48,7 +51,7 @@ typed as (
             null
         ) as _ct_column_misfit,
         lower(hex(xxhash64(header__change_seq, header__change_oper, header__change_mask, header__stream_position, header__operation, header__transaction_id, header__timestamp, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, array(header__change_seq is null, header__change_oper is null, header__change_mask is null, header__stream_position is null, header__operation is null, header__transaction_id is null, header__timestamp is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null)))) as _raw_id,
-        `landed at` as _ct_arrival,
+        if(`landed at` is null, null, struct(`landed at`)) as _ct_arrival,
         _ct_landed_row
     from landed
 
@@ -227,7 +230,6 @@ gathered as (
         max(_key_before) over same_change as _ct_known_key_before,
         min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
         or not min(_key_before) over same_change <=> max(_key_before) over same_change as _ct_contents_differ,
-        max(_ct_arrival) over same_change as _ct_last_arrival,
         min(case when _status = 'waiting' then _ct_arrival end) over same_change as _ct_waiting_since
     from delivered
     window same_change as (partition by _change_seq, coalesce(_change_id, _raw_id), _change_id is null)
@@ -263,7 +265,6 @@ changes as (
         _row_hash,
         0 as _form,
         _status <=> 'accepted' and (_ct_copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _ct_place) = _ct_highest_rank) as _ct_is_accepted,
-        _ct_last_arrival,
         _ct_waiting_since,
         `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes,
         _ct_kept_id,

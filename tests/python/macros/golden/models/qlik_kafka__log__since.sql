@@ -11,7 +11,7 @@ with landed as (
     from lake_raw.kafka_shared
     where
         (
-            (`offset` is null)
+            `offset` is null
             or (topic <=> 'orders' and `partition` <=> '0' and `offset` > 41 and `offset` <= 45)
         )
 
@@ -172,7 +172,7 @@ messages as (
 
     select /*+ broadcast(schemas) */
         read.*,
-        struct(topic, `partition`, struct(`offset`) as _ct_position) as _ct_arrival,
+        if(`offset` is null, null, struct(topic, `partition`, `offset`)) as _ct_arrival,
         case
             when _ct_headers['table'] is null or _ct_headers['schema'] is not null
                 then coalesce(_ct_headers['schema'], _ct_lineage['schema'], schemas._ct_schema_name)
@@ -548,7 +548,6 @@ gathered as (
         max(_key_before) over same_change as _ct_known_key_before,
         min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
         or not min(_key_before) over same_change <=> max(_key_before) over same_change as _ct_contents_differ,
-        max(_ct_arrival) over same_change as _ct_last_arrival,
         min(case when _ct_holds_back then _ct_arrival end) over same_change as _ct_waiting_since
     from delivered
     window same_change as (partition by _change_seq, coalesce(_change_id, _raw_id), _change_id is null)
@@ -584,7 +583,6 @@ changes as (
         _row_hash,
         0 as _form,
         _status <=> 'accepted' and (_ct_copies = 1 or struct(to_json(struct(`order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')), _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, _ct_place) = _ct_highest_rank) as _ct_is_accepted,
-        _ct_last_arrival,
         _ct_waiting_since,
         `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes,
         _ct_kept_id,

@@ -1,7 +1,49 @@
 show tblproperties lake_raw.trail ('delta.minReaderVersion')
 ;
 
-select cast(trail_name as string), cast(_ct_last.trail_seqno as string), cast(_ct_last.trail_rba as string), _ct_copies, _ct_unplaced, _ct_number, _ct_placed, _ct_landed, _ct_all from (select trail_name, max(_ct_position) as _ct_last, max(case when _ct_position is not null then _ct_copies end) as _ct_copies, count_if(_ct_position is null) as _ct_unplaced, count(_ct_position) as _ct_number, sum(case when _ct_position is not null then _ct_copies else 0 end) as _ct_placed, sum(_ct_copies) as _ct_landed from (select trail_name, _ct_position, count(*) as _ct_copies from (select trail_name, case when not (trail_seqno is null or trail_rba is null) then struct(trail_seqno, trail_rba) end as _ct_position from lake_raw.trail where true) group by trail_name, _ct_position) group by trail_name) right join (select count(*) as _ct_all from lake_raw.trail) on true
+with landed as (
+
+    select
+        if(trail_seqno is null or trail_rba is null, null, struct(trail_name, trail_seqno, trail_rba)) as _ct_arrival,
+        cast(null as bigint) as _ct_hash,
+        cast(null as string) as _ct_sequence
+    from lake_raw.trail
+    where true
+
+),
+
+places as (
+
+    select
+        _ct_arrival,
+        count(*) as _ct_rows,
+        concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_fingerprint,
+        min(_ct_sequence) as _ct_lowest_seq
+    from landed
+    group by _ct_arrival
+
+)
+
+select
+    cast(_ct_last.trail_name as string), cast(_ct_last.trail_seqno as string), cast(_ct_last.trail_rba as string),
+    looked.* except (_ct_last),
+    _ct_all
+from (
+    select
+        max(_ct_arrival) as _ct_last,
+        count(_ct_arrival) as _ct_places,
+        sum(_ct_rows) as _ct_rows,
+        max(if(_ct_arrival is null, 0, _ct_rows)) as _ct_copies,
+        sum(if(_ct_arrival is null, _ct_rows, 0)) as _ct_unplaced,
+        sum(if(_ct_arrival is null, 0, _ct_rows)) as _ct_settling,
+        max_by(_ct_fingerprint, _ct_arrival) as _ct_fingerprint,
+        bool_or(false) as _ct_is_same,
+        min(if(false, null, _ct_lowest_seq)) as _ct_lowest_seq
+    from places
+    group by _ct_arrival.trail_name
+) as looked
+right join (select count(*) as _ct_all from lake_raw.trail)
+    on true
 ;
 
 with landed as (select * from the_model),
@@ -41,7 +83,7 @@ select sum(changes) as changes, min(lowest_seq) as lowest_seq, max(highest_seq) 
 ;
 
 insert into lake.dedup_feed__trail__state (_mark)
-select '{"layout": 3, "log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:trail_seqno,trail_rba", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": ["it\'s"], "position": [3, 4100], "is_whole": true}], "settled_rows": 4, "lookback": 0, "edge": null, "counts_all": true, "rows_below": 9, "key": ["order", "it\'s"], "order": {"trail_order": null}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "first", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark
+select '{"layout": 4, "log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "whole_number:trail_name,trail_seqno,trail_rba", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": ["it\'s"], "position": [3, 4100], "is_whole": true}], "settled_rows": 4, "lookback": 0, "counts_all": true, "rows_below": 9, "key": ["order", "it\'s"], "order": {"trail_order": null}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "first", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark
 where
     case
         when (select count_if(_batch_id = '20260131T120000000000_00000000') = 3 and count(*) = 3 from lake.dedup_feed__trail__state) then true

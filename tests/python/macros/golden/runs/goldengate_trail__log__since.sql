@@ -1,13 +1,55 @@
 select 0 as place, _mark from lake.dedup_feed__trail__state where startswith(_mark, '{')
 ;
 
-select cast(trail_name as string), cast(_ct_last.trail_seqno as string), cast(_ct_last.trail_rba as string), _ct_copies, _ct_unplaced, _ct_number, _ct_placed, _ct_landed, _ct_all from (select trail_name, max(_ct_position) as _ct_last, max(case when _ct_position is not null then _ct_copies end) as _ct_copies, count_if(_ct_position is null) as _ct_unplaced, count(_ct_position) as _ct_number, sum(case when _ct_position is not null then _ct_copies else 0 end) as _ct_placed, sum(_ct_copies) as _ct_landed from (select trail_name, _ct_position, count(*) as _ct_copies from (select trail_name, case when not (trail_seqno is null or trail_rba is null) then struct(trail_seqno, trail_rba) end as _ct_position from lake_raw.trail where (
-            (trail_seqno is null or trail_rba is null)
+with landed as (
+
+    select
+        if(trail_seqno is null or trail_rba is null, null, struct(trail_name, trail_seqno, trail_rba)) as _ct_arrival,
+        cast(null as bigint) as _ct_hash,
+        cast(null as string) as _ct_sequence
+    from lake_raw.trail
+    where (
+            trail_seqno is null or trail_rba is null
             or (trail_name <=> 'it\'s' and (trail_seqno > 3 or (trail_seqno = 3 and trail_rba > 4100)))
             or not (
                 (trail_name <=> 'it\'s')
             )
-        )) group by trail_name, _ct_position) group by trail_name) right join (select count(*) as _ct_all from lake_raw.trail) on true
+        )
+
+),
+
+places as (
+
+    select
+        _ct_arrival,
+        count(*) as _ct_rows,
+        concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_fingerprint,
+        min(_ct_sequence) as _ct_lowest_seq
+    from landed
+    group by _ct_arrival
+
+)
+
+select
+    cast(_ct_last.trail_name as string), cast(_ct_last.trail_seqno as string), cast(_ct_last.trail_rba as string),
+    looked.* except (_ct_last),
+    _ct_all
+from (
+    select
+        max(_ct_arrival) as _ct_last,
+        count(_ct_arrival) as _ct_places,
+        sum(_ct_rows) as _ct_rows,
+        max(if(_ct_arrival is null, 0, _ct_rows)) as _ct_copies,
+        sum(if(_ct_arrival is null, _ct_rows, 0)) as _ct_unplaced,
+        sum(if(_ct_arrival is null, 0, _ct_rows)) as _ct_settling,
+        max_by(_ct_fingerprint, _ct_arrival) as _ct_fingerprint,
+        bool_or(false) as _ct_is_same,
+        min(if(false, null, _ct_lowest_seq)) as _ct_lowest_seq
+    from places
+    group by _ct_arrival.trail_name
+) as looked
+right join (select count(*) as _ct_all from lake_raw.trail)
+    on true
 ;
 
 create table lake.dedup_feed__trail__batch_20260131t120000000000_00000000
@@ -16,7 +58,7 @@ create table lake.dedup_feed__trail__batch_20260131t120000000000_00000000
 select * from the_model
 ;
 
-select sum(changes) as changes, min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq, max(truncate_seq) as truncate_seq, sum(moves) as moves, sum(overruled) as overruled, sum(known) as known, unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at, to_json(collect_list(struct(status, code, report, raw_rows, changes, conflicts, kept_rows, kept_raw_rows, commit_group, lowest_commit, highest_commit))) as verdicts, cast(null as string) as settled, count(_ct_waiting_since) as waiting from (select _status as status, case when not _status <=> 'accepted' then substring_index(_status_reason, ':', 1) end as code, case when _ct_is_accepted then substring_index(_report, ':', 1) end as report, sum(_equal_rows) as raw_rows, count_if(_ct_is_accepted) as changes, count_if(_ct_is_accepted and _is_conflicting) as conflicts, min(case when _ct_is_accepted then _change_seq end) as lowest_seq, max(case when _ct_is_accepted then _change_seq end) as highest_seq, max(case when _ct_is_accepted and _change_op = 'truncate' then _change_seq end) as truncate_seq, min(case when _ct_is_accepted then _changed_at end) as first_changed_at, max(case when _ct_is_accepted then _changed_at end) as last_changed_at, count(case when _ct_is_accepted then _key_before end) as moves, 0 as overruled, 0 as known, count_if(_ct_kept_id is not null) as kept_rows, sum(case when _ct_kept_id is not null then _equal_rows else 0 end) as kept_raw_rows, case when _ct_is_accepted then left(_change_seq, length(_change_seq) - 31) end as commit_group, min(case when _ct_is_accepted then concat(lpad(cast(length(_csn) as string), 4, '0'), _csn) end) as lowest_commit, max(case when _ct_is_accepted then concat(lpad(cast(length(_csn) as string), 4, '0'), _csn) end) as highest_commit, min(_ct_waiting_since) as _ct_waiting_since from lake.dedup_feed__trail__batch_20260131t120000000000_00000000 group by all)
+select sum(changes) as changes, min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq, max(truncate_seq) as truncate_seq, sum(moves) as moves, sum(overruled) as overruled, sum(known) as known, unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at, to_json(collect_list(struct(status, code, report, raw_rows, changes, conflicts, kept_rows, kept_raw_rows, commit_group, lowest_commit, highest_commit))) as verdicts, to_json(transform(array_sort(collect_list(_ct_first)), place -> array(cast(place.trail_name as string), cast(place.trail_seqno as string), cast(place.trail_rba as string)))) as waiting from (select _status as status, case when not _status <=> 'accepted' then substring_index(_status_reason, ':', 1) end as code, case when _ct_is_accepted then substring_index(_report, ':', 1) end as report, sum(_equal_rows) as raw_rows, count_if(_ct_is_accepted) as changes, count_if(_ct_is_accepted and _is_conflicting) as conflicts, min(case when _ct_is_accepted then _change_seq end) as lowest_seq, max(case when _ct_is_accepted then _change_seq end) as highest_seq, max(case when _ct_is_accepted and _change_op = 'truncate' then _change_seq end) as truncate_seq, min(case when _ct_is_accepted then _changed_at end) as first_changed_at, max(case when _ct_is_accepted then _changed_at end) as last_changed_at, count(case when _ct_is_accepted then _key_before end) as moves, 0 as overruled, 0 as known, count_if(_ct_kept_id is not null) as kept_rows, sum(case when _ct_kept_id is not null then _equal_rows else 0 end) as kept_raw_rows, case when _ct_is_accepted then left(_change_seq, length(_change_seq) - 31) end as commit_group, min(case when _ct_is_accepted then concat(lpad(cast(length(_csn) as string), 4, '0'), _csn) end) as lowest_commit, max(case when _ct_is_accepted then concat(lpad(cast(length(_csn) as string), 4, '0'), _csn) end) as highest_commit, struct(_ct_waiting_since.trail_name) as _ct_group, min(_ct_waiting_since) as _ct_first from lake.dedup_feed__trail__batch_20260131t120000000000_00000000 group by all)
 ;
 
 create table lake.dedup_feed__trail__batch_20260131t120000000000_00000000l
@@ -202,7 +244,7 @@ using (
     where true
     union all
     select
-        '{"layout": 3, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 5, "held_changes": 4, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:trail_seqno,trail_rba", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": ["it\'s"], "position": [4, 200], "is_whole": true}], "settled_rows": 8, "lookback": 0, "edge": null, "counts_all": true, "rows_below": 9, "key": ["order", "it\'s"], "order": {"trail_order": null}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "since", "raw_rows": 4, "new": 1, "revised": 1, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark,
+        '{"layout": 4, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 5, "held_changes": 4, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "whole_number:trail_name,trail_seqno,trail_rba", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": ["it\'s"], "position": [4, 200], "is_whole": true}], "settled_rows": 8, "lookback": 0, "counts_all": true, "rows_below": 9, "key": ["order", "it\'s"], "order": {"trail_order": null}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "since", "raw_rows": 4, "new": 1, "revised": 1, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark,
         null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as _csn, null as _format_type, null as _audit_rba, null as _audit_pos, null as `order`, null as `it's`, null as `name with spaces`, null as amount, null as `at`, null as `local`, null as day, null as small, null as ratio, null as flag, null as bytes
 ) as source
     on
@@ -212,7 +254,7 @@ using (
         and (startswith(target._mark, '{') or target._change_seq between '20260131120000250000000000000000020' and '20260131120000250000000000000000022')
 when matched and source._mark is not null then update set
     _mark = case
-        when target._mark = '{"layout": 3, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:trail_seqno,trail_rba", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": ["it\'s"], "position": [3, 4100], "is_whole": true}], "settled_rows": 4, "lookback": 0, "edge": null, "counts_all": true, "rows_below": 9, "key": ["order", "it\'s"], "order": {"trail_order": null}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260130T120000000000_00000001", "kind": "first", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' then source._mark
+        when target._mark = '{"layout": 4, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "whole_number:trail_name,trail_seqno,trail_rba", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": ["it\'s"], "position": [3, 4100], "is_whole": true}], "settled_rows": 4, "lookback": 0, "counts_all": true, "rows_below": 9, "key": ["order", "it\'s"], "order": {"trail_order": null}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260130T120000000000_00000001", "kind": "first", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' then source._mark
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
 when matched then update set

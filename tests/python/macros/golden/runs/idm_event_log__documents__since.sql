@@ -24,13 +24,13 @@ select
 from document_rows
 union all
 select
-    '{"layout": 3, "batch": "20260131T120000000000_00000000", "logs": {"usr": {"log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009"}, "multi": {"log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009"}}}' as _mark,
+    '{"layout": 4, "batch": "20260131T120000000000_00000000", "logs": {"usr": {"log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009"}, "multi": {"log": "20260130T120000000000_00000001", "batch": "20260131T110000000000_00000009"}}}' as _mark,
     null as record_ids, null as class_name, null as association, null as document, null as reason, null as _batch_id, null as _position, null as _first_record_id, null as _last_record_id
 ) as source
     on source._position <=> target._position and target._mark is not null
 when matched then update set
     _mark = case
-        when target._mark = '{"layout": 3, "batch": "20260130T120000000000_00000001", "logs": {"usr": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001"}, "multi": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001"}}}' then source._mark
+        when target._mark = '{"layout": 4, "batch": "20260130T120000000000_00000001", "logs": {"usr": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001"}, "multi": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001"}}}' then source._mark
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
 when not matched then insert (_mark, record_ids, class_name, association, document, reason, _batch_id, _position, _first_record_id, _last_record_id)

@@ -4,35 +4,54 @@ select 0 as place, _mark from lake.dedup_feed__openedge_arriving__state where st
 select cast(max(landed) as string) from lake_raw.openedge_arriving where landed is not null
 ;
 
-select cast(max(_ct_arrival) as string) as edge, max_by(_ct_rows, _ct_arrival) as edge_rows, sum(case when _ct_arrival is null then _ct_number end) as unplaced, sum(case when _ct_arrival is not null then _ct_number end) as landed_rows, max(case when _ct_is_settled then _ct_rows end) as settled_rows, min(_ct_lowest_seq) as lowest_seq, min(case when not coalesce(_ct_is_settled, false) then _ct_lowest_seq end) as lowest_seq_above, (select count(*) from lake_raw.openedge_arriving) as all_rows from (select _ct_arrival, _ct_arrival = 500 as _ct_is_settled, count(*) as _ct_number, concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_rows, min(_ct_sequence) as _ct_lowest_seq from (select landed as _ct_arrival, cast(null as string) as _ct_sequence, xxhash64(`_Tran-Id`, `_Time-Stamp`, `_Change-Sequence`, `_Continuation-Position`, _ArrayIndex, _Fragment, _Operation, `order`, `it's`, `name with spaces`, amount, day, tags, counts, notes, landed, array(`_Tran-Id` is null, `_Time-Stamp` is null, `_Change-Sequence` is null, `_Continuation-Position` is null, _ArrayIndex is null, _Fragment is null, _Operation is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, day is null, tags is null, counts is null, notes is null, landed is null)) as _ct_hash from lake_raw.openedge_arriving where (landed >= 500 or landed is null)) group by _ct_arrival)
-;
-
-select cast(least(max(_ct_last_arrival), min(_ct_waiting_since)) as string) as settled, count(_ct_waiting_since) as waiting from (with landed as (
+with landed as (
 
     select
-        cast(`_Change-Sequence` as bigint) as _ct_sequence,
-        cast(`_Change-Sequence` as string) as _ct_landed_sequence,
-        cast(`_Operation` as bigint) as _ct_operation_code,
-        cast(`_Operation` as string) as _ct_landed_operation,
-        cast(`_Continuation-Position` as bigint) as _ct_record_position,
-        cast(`_Continuation-Position` as string) as _ct_landed_position,
-        cast(`_ArrayIndex` as bigint) as _ct_array_index,
-        cast(`_ArrayIndex` as string) as _ct_landed_array_index,
-        cast(`_Fragment` as string) as _ct_landed_fragment,
-        case lower(cast(`_Fragment` as string))
-            when 'true' then 1
-            when 'false' then 0
-            else cast(`_Fragment` as bigint)
-        end as _ct_fragment,
-        `_Time-Stamp` as _ct_time,
-        `_Time-Stamp` as _ct_landed_time,
-        cast(`_Tran-Id` as string) as _ct_landed_transaction_id,
-        struct(`order` as `order`, `it's` as `it's`, `name with spaces` as `name with spaces`, amount as amount, day as day, tags as tags, counts as counts) as _ct_values,
-        landed as _ct_arrival,
-        struct(*) as _ct_landed_row
+        if(landed is null, null, struct(landed)) as _ct_arrival,
+        xxhash64(`_Tran-Id`, `_Time-Stamp`, `_Change-Sequence`, `_Continuation-Position`, _ArrayIndex, _Fragment, _Operation, `order`, `it's`, `name with spaces`, amount, day, tags, counts, notes, landed, array(`_Tran-Id` is null, `_Time-Stamp` is null, `_Change-Sequence` is null, `_Continuation-Position` is null, _ArrayIndex is null, _Fragment is null, _Operation is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, day is null, tags is null, counts is null, notes is null, landed is null)) as _ct_hash,
+        cast(null as string) as _ct_sequence
     from lake_raw.openedge_arriving
+    where (
+            landed is null
+            or (landed >= 500)
+        )
 
 ),
+
+places as (
+
+    select
+        _ct_arrival,
+        count(*) as _ct_rows,
+        concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_fingerprint,
+        min(_ct_sequence) as _ct_lowest_seq
+    from landed
+    group by _ct_arrival
+
+)
+
+select
+    cast(_ct_last.landed as string),
+    looked.* except (_ct_last),
+    _ct_all
+from (
+    select
+        max(_ct_arrival) as _ct_last,
+        count(_ct_arrival) as _ct_places,
+        sum(_ct_rows) as _ct_rows,
+        max(if(_ct_arrival is null, 0, _ct_rows)) as _ct_copies,
+        sum(if(_ct_arrival is null, _ct_rows, 0)) as _ct_unplaced,
+        sum(if(_ct_arrival is null, 0, _ct_rows)) - coalesce(max_by(_ct_rows, _ct_arrival), 0) as _ct_settling,
+        max_by(_ct_fingerprint, _ct_arrival) as _ct_fingerprint,
+        bool_or(false) as _ct_is_same,
+        min(if(false, null, _ct_lowest_seq)) as _ct_lowest_seq
+    from places
+) as looked
+right join (select count(*) as _ct_all from lake_raw.openedge_arriving)
+    on true
+;
+
+with landed as (select * from the_model),
 
 tracking_rows as (select * from the_model),
 
@@ -72,10 +91,13 @@ staged as (
     select *
     from staged_rows
 
-) select _ct_arrival as _ct_last_arrival, case when _status = 'waiting' or (_status = 'accepted' and not _has_tracking) then _ct_arrival end as _ct_waiting_since from staged)
+) select cast(_ct_first.landed as string) from (select min(_ct_arrival) as _ct_first from staged where _status = 'waiting' or (_status = 'accepted' and not _has_tracking)) where _ct_first is not null
 ;
 
-select count_if(not (landed >= 600 or landed is null)) as settled_rows, count(*) as all_rows from lake_raw.openedge_arriving
+select count_if(not (
+            landed is null
+            or (landed >= 600)
+        )) as settled_rows, count(*) as all_rows from lake_raw.openedge_arriving
 ;
 
 alter table lake.dedup_feed__openedge_arriving__state add columns (`order` bigint, `it's` string, `name with spaces` string, amount decimal(12, 2), day date, tags array<string>, counts array<int>)
@@ -142,7 +164,7 @@ using (
     where (_ct_kept_id is null or _ct_withdraws)
     union all
     select
-        '{"layout": 3, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 6, "held_changes": 4, "marks_rows": false, "floor": "20260131120000250000000000000000021", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": true, "rebuild": "20260131T120000000000_00000000", "snapshot_seq": "", "arrival": "whole_number:landed", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": "600", "settled_rows": 7, "lookback": 0, "edge": "2:3:4", "counts_all": true, "rows_below": 7, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "day": "date", "tags": "array<string>", "counts": "array<int>"}, "form": 1, "added": {"name with spaces": 1, "amount": 1, "day": 1, "tags": 1, "counts": 1}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "everything", "raw_rows": null, "new": 1, "revised": 2, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark,
+        '{"layout": 4, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 6, "held_changes": 4, "marks_rows": false, "floor": "20260131120000250000000000000000021", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": true, "rebuild": "20260131T120000000000_00000000", "snapshot_seq": "", "arrival": "whole_number:landed", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": [], "position": [600], "is_whole": "2:3:4"}], "settled_rows": 7, "lookback": 0, "counts_all": true, "rows_below": 7, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "day": "date", "tags": "array<string>", "counts": "array<int>"}, "form": 1, "added": {"name with spaces": 1, "amount": 1, "day": 1, "tags": 1, "counts": 1}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "everything", "raw_rows": null, "new": 1, "revised": 2, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark,
         false as _ct_withdraws,
         null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as _parts, null as _has_tracking, null as `order`, null as `it's`, null as `name with spaces`, null as amount, null as day, null as tags, null as counts
 ) as source
@@ -153,7 +175,7 @@ using (
         and (startswith(target._mark, '{') or target._change_seq between '20260131120000250000000000000000020' and '20260131120000250000000000000000022')
 when matched and source._mark is not null then update set
     _mark = case
-        when target._mark = '{"layout": 3, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "whole_number:landed", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": "600", "settled_rows": 7, "lookback": 0, "edge": "2:3:4", "counts_all": true, "rows_below": 7, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260130T120000000000_00000001", "kind": "first", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' then source._mark
+        when target._mark = '{"layout": 4, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "whole_number:landed", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": [], "position": [500], "is_whole": "1:2:3"}], "settled_rows": 7, "lookback": 0, "counts_all": true, "rows_below": 7, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260130T120000000000_00000001", "kind": "first", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' then source._mark
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
 when matched and source._ct_withdraws then delete

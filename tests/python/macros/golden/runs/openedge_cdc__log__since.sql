@@ -1,7 +1,51 @@
 select 0 as place, _mark from lake.dedup_feed__openedge_arriving__state where startswith(_mark, '{')
 ;
 
-select cast(max(_ct_arrival) as string) as edge, max_by(_ct_rows, _ct_arrival) as edge_rows, sum(case when _ct_arrival is null then _ct_number end) as unplaced, sum(case when _ct_arrival is not null then _ct_number end) as landed_rows, max(case when _ct_is_settled then _ct_rows end) as settled_rows, min(_ct_lowest_seq) as lowest_seq, min(case when not coalesce(_ct_is_settled, false) then _ct_lowest_seq end) as lowest_seq_above, (select count(*) from lake_raw.openedge_arriving) as all_rows from (select _ct_arrival, _ct_arrival = 600 as _ct_is_settled, count(*) as _ct_number, concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_rows, min(_ct_sequence) as _ct_lowest_seq from (select landed as _ct_arrival, cast(null as string) as _ct_sequence, xxhash64(`_Tran-Id`, `_Time-Stamp`, `_Change-Sequence`, `_Continuation-Position`, _ArrayIndex, _Fragment, _Operation, `order`, `it's`, `name with spaces`, amount, day, tags, counts, notes, landed, array(`_Tran-Id` is null, `_Time-Stamp` is null, `_Change-Sequence` is null, `_Continuation-Position` is null, _ArrayIndex is null, _Fragment is null, _Operation is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, day is null, tags is null, counts is null, notes is null, landed is null)) as _ct_hash from lake_raw.openedge_arriving where (landed >= 600 or landed is null)) group by _ct_arrival)
+with landed as (
+
+    select
+        if(landed is null, null, struct(landed)) as _ct_arrival,
+        xxhash64(`_Tran-Id`, `_Time-Stamp`, `_Change-Sequence`, `_Continuation-Position`, _ArrayIndex, _Fragment, _Operation, `order`, `it's`, `name with spaces`, amount, day, tags, counts, notes, landed, array(`_Tran-Id` is null, `_Time-Stamp` is null, `_Change-Sequence` is null, `_Continuation-Position` is null, _ArrayIndex is null, _Fragment is null, _Operation is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, day is null, tags is null, counts is null, notes is null, landed is null)) as _ct_hash,
+        cast(null as string) as _ct_sequence
+    from lake_raw.openedge_arriving
+    where (
+            landed is null
+            or (landed >= 500)
+        )
+
+),
+
+places as (
+
+    select
+        _ct_arrival,
+        count(*) as _ct_rows,
+        concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_fingerprint,
+        min(_ct_sequence) as _ct_lowest_seq
+    from landed
+    group by _ct_arrival
+
+)
+
+select
+    cast(_ct_last.landed as string),
+    looked.* except (_ct_last),
+    _ct_all
+from (
+    select
+        max(_ct_arrival) as _ct_last,
+        count(_ct_arrival) as _ct_places,
+        sum(_ct_rows) as _ct_rows,
+        max(if(_ct_arrival is null, 0, _ct_rows)) as _ct_copies,
+        sum(if(_ct_arrival is null, _ct_rows, 0)) as _ct_unplaced,
+        sum(if(_ct_arrival is null, 0, _ct_rows)) - coalesce(max_by(_ct_rows, _ct_arrival), 0) as _ct_settling,
+        max_by(_ct_fingerprint, _ct_arrival) as _ct_fingerprint,
+        bool_or(_ct_arrival.landed <=> 500 and _ct_fingerprint = '1:2:3') as _ct_is_same,
+        min(if(_ct_arrival.landed <=> 500 and _ct_fingerprint = '1:2:3', null, _ct_lowest_seq)) as _ct_lowest_seq
+    from places
+) as looked
+right join (select count(*) as _ct_all from lake_raw.openedge_arriving)
+    on true
 ;
 
 create table lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000
@@ -10,7 +54,7 @@ create table lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_000
 select * from the_model
 ;
 
-select sum(changes) as changes, min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq, max(truncate_seq) as truncate_seq, sum(moves) as moves, sum(overruled) as overruled, sum(known) as known, sum(withdrawn) as withdrawn, min(first_retraction) as first_retraction, max(last_retraction) as last_retraction, unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at, to_json(collect_list(struct(status, code, report, raw_rows, changes, conflicts, kept_rows, kept_raw_rows))) as verdicts, cast(least(max(_ct_last_arrival), min(_ct_waiting_since)) as string) as settled, count(_ct_waiting_since) as waiting from (select _status as status, case when not _status <=> 'accepted' then substring_index(_status_reason, ':', 1) end as code, case when _ct_is_accepted then substring_index(_report, ':', 1) end as report, sum(_equal_rows) as raw_rows, count_if(_ct_is_accepted) as changes, count_if(_ct_is_accepted and _is_conflicting) as conflicts, min(case when _ct_is_accepted then _change_seq end) as lowest_seq, max(case when _ct_is_accepted then _change_seq end) as highest_seq, max(case when _ct_is_accepted and _change_op = 'truncate' then _change_seq end) as truncate_seq, min(case when _ct_is_accepted then _changed_at end) as first_changed_at, max(case when _ct_is_accepted then _changed_at end) as last_changed_at, count(case when _ct_is_accepted then _key_before end) as moves, 0 as overruled, 0 as known, count_if(_ct_withdraws) as withdrawn, min(case when _ct_withdraws then _change_seq end) as first_retraction, max(case when _ct_withdraws then _change_seq end) as last_retraction, count_if(_ct_kept_id is not null) as kept_rows, sum(case when _ct_kept_id is not null then _equal_rows else 0 end) as kept_raw_rows, max(_ct_last_arrival) as _ct_last_arrival, min(_ct_waiting_since) as _ct_waiting_since from lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000 group by all)
+select sum(changes) as changes, min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq, max(truncate_seq) as truncate_seq, sum(moves) as moves, sum(overruled) as overruled, sum(known) as known, sum(withdrawn) as withdrawn, min(first_retraction) as first_retraction, max(last_retraction) as last_retraction, unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at, to_json(collect_list(struct(status, code, report, raw_rows, changes, conflicts, kept_rows, kept_raw_rows))) as verdicts, to_json(transform(array_sort(collect_list(_ct_first)), place -> array(cast(place.landed as string)))) as waiting from (select _status as status, case when not _status <=> 'accepted' then substring_index(_status_reason, ':', 1) end as code, case when _ct_is_accepted then substring_index(_report, ':', 1) end as report, sum(_equal_rows) as raw_rows, count_if(_ct_is_accepted) as changes, count_if(_ct_is_accepted and _is_conflicting) as conflicts, min(case when _ct_is_accepted then _change_seq end) as lowest_seq, max(case when _ct_is_accepted then _change_seq end) as highest_seq, max(case when _ct_is_accepted and _change_op = 'truncate' then _change_seq end) as truncate_seq, min(case when _ct_is_accepted then _changed_at end) as first_changed_at, max(case when _ct_is_accepted then _changed_at end) as last_changed_at, count(case when _ct_is_accepted then _key_before end) as moves, 0 as overruled, 0 as known, count_if(_ct_withdraws) as withdrawn, min(case when _ct_withdraws then _change_seq end) as first_retraction, max(case when _ct_withdraws then _change_seq end) as last_retraction, count_if(_ct_kept_id is not null) as kept_rows, sum(case when _ct_kept_id is not null then _equal_rows else 0 end) as kept_raw_rows, min(_ct_waiting_since) as _ct_first from lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000 group by all)
 ;
 
 create table lake.dedup_feed__openedge_arriving__batch_20260131t120000000000_00000000l
@@ -199,7 +243,7 @@ using (
     where true
     union all
     select
-        '{"layout": 3, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 5, "held_changes": 4, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "whole_number:landed", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": "600", "settled_rows": 7, "lookback": 0, "edge": "2:3:4", "counts_all": true, "rows_below": 7, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "day": "date", "tags": "array<string>", "counts": "array<int>"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "since", "raw_rows": 4, "new": 1, "revised": 1, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark,
+        '{"layout": 4, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 5, "held_changes": 4, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "whole_number:landed", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": [], "position": [600], "is_whole": "2:3:4"}], "settled_rows": 8, "lookback": 0, "counts_all": true, "rows_below": 7, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "day": "date", "tags": "array<string>", "counts": "array<int>"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "since", "raw_rows": 4, "new": 1, "revised": 1, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark,
         false as _ct_withdraws,
         null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as _parts, null as _has_tracking, null as `order`, null as `it's`, null as `name with spaces`, null as amount, null as day, null as tags, null as counts
 ) as source
@@ -210,7 +254,7 @@ using (
         and (startswith(target._mark, '{') or target._change_seq between '20260131120000250000000000000000020' and '20260131120000250000000000000000022')
 when matched and source._mark is not null then update set
     _mark = case
-        when target._mark = '{"layout": 3, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "whole_number:landed", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": "600", "settled_rows": 7, "lookback": 0, "edge": "2:3:4", "counts_all": true, "rows_below": 7, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "day": "date", "tags": "array<string>", "counts": "array<int>"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260130T120000000000_00000001", "kind": "first", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' then source._mark
+        when target._mark = '{"layout": 4, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "whole_number:landed", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": [], "position": [500], "is_whole": "1:2:3"}], "settled_rows": 7, "lookback": 0, "counts_all": true, "rows_below": 7, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "day": "date", "tags": "array<string>", "counts": "array<int>"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260130T120000000000_00000001", "kind": "first", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' then source._mark
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
 when matched and source._ct_withdraws then delete

@@ -1,7 +1,51 @@
 select 0 as place, _mark from lake.dedup_feed__qlik__state where startswith(_mark, '{')
 ;
 
-select cast(unix_micros(max(_ct_arrival)) as string) as edge, max_by(_ct_rows, _ct_arrival) as edge_rows, sum(case when _ct_arrival is null then _ct_number end) as unplaced, sum(case when _ct_arrival is not null then _ct_number end) as landed_rows, max(case when _ct_is_settled then _ct_rows end) as settled_rows, min(_ct_lowest_seq) as lowest_seq, min(case when not coalesce(_ct_is_settled, false) then _ct_lowest_seq end) as lowest_seq_above, (select count(*) from lake_raw.qlik) as all_rows from (select _ct_arrival, _ct_arrival = timestamp_micros(600) as _ct_is_settled, count(*) as _ct_number, concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_rows, min(_ct_sequence) as _ct_lowest_seq from (select `landed at` as _ct_arrival, header__change_seq as _ct_sequence, xxhash64(header__change_seq, header__change_oper, header__change_mask, header__stream_position, header__operation, header__transaction_id, header__timestamp, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, `landed at`, array(header__change_seq is null, header__change_oper is null, header__change_mask is null, header__stream_position is null, header__operation is null, header__transaction_id is null, header__timestamp is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, `landed at` is null)) as _ct_hash from lake_raw.qlik where (`landed at` >= timestamp_micros(600) or `landed at` is null)) group by _ct_arrival)
+with landed as (
+
+    select
+        if(`landed at` is null, null, struct(`landed at`)) as _ct_arrival,
+        xxhash64(header__change_seq, header__change_oper, header__change_mask, header__stream_position, header__operation, header__transaction_id, header__timestamp, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, `landed at`, array(header__change_seq is null, header__change_oper is null, header__change_mask is null, header__stream_position is null, header__operation is null, header__transaction_id is null, header__timestamp is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, `landed at` is null)) as _ct_hash,
+        header__change_seq as _ct_sequence
+    from lake_raw.qlik
+    where (
+            `landed at` is null
+            or (`landed at` >= timestamp_micros(500))
+        )
+
+),
+
+places as (
+
+    select
+        _ct_arrival,
+        count(*) as _ct_rows,
+        concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_fingerprint,
+        min(_ct_sequence) as _ct_lowest_seq
+    from landed
+    group by _ct_arrival
+
+)
+
+select
+    cast(unix_micros(_ct_last.`landed at`) as string),
+    looked.* except (_ct_last),
+    _ct_all
+from (
+    select
+        max(_ct_arrival) as _ct_last,
+        count(_ct_arrival) as _ct_places,
+        sum(_ct_rows) as _ct_rows,
+        max(if(_ct_arrival is null, 0, _ct_rows)) as _ct_copies,
+        sum(if(_ct_arrival is null, _ct_rows, 0)) as _ct_unplaced,
+        sum(if(_ct_arrival is null, 0, _ct_rows)) - coalesce(max_by(_ct_rows, _ct_arrival), 0) as _ct_settling,
+        max_by(_ct_fingerprint, _ct_arrival) as _ct_fingerprint,
+        bool_or(_ct_arrival.`landed at` <=> timestamp_micros(500) and _ct_fingerprint = '1:2:3') as _ct_is_same,
+        min(if(_ct_arrival.`landed at` <=> timestamp_micros(500) and _ct_fingerprint = '1:2:3', null, _ct_lowest_seq)) as _ct_lowest_seq
+    from places
+) as looked
+right join (select count(*) as _ct_all from lake_raw.qlik)
+    on true
 ;
 
 create table lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
@@ -10,7 +54,7 @@ create table lake.dedup_feed__qlik__batch_20260131t120000000000_00000000
 select * from the_model
 ;
 
-select sum(changes) as changes, min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq, max(truncate_seq) as truncate_seq, sum(moves) as moves, sum(overruled) as overruled, sum(known) as known, unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at, to_json(collect_list(struct(status, code, report, raw_rows, changes, conflicts, kept_rows, kept_raw_rows))) as verdicts, cast(unix_micros(least(max(_ct_last_arrival), min(_ct_waiting_since))) as string) as settled, count(_ct_waiting_since) as waiting from (select _status as status, case when not _status <=> 'accepted' then substring_index(_status_reason, ':', 1) end as code, case when _ct_is_accepted then substring_index(_report, ':', 1) end as report, sum(_equal_rows) as raw_rows, count_if(_ct_is_accepted) as changes, count_if(_ct_is_accepted and _is_conflicting) as conflicts, min(case when _ct_is_accepted then _change_seq end) as lowest_seq, max(case when _ct_is_accepted then _change_seq end) as highest_seq, max(case when _ct_is_accepted and _change_op = 'truncate' then _change_seq end) as truncate_seq, min(case when _ct_is_accepted then _changed_at end) as first_changed_at, max(case when _ct_is_accepted then _changed_at end) as last_changed_at, count(case when _ct_is_accepted then _key_before end) as moves, 0 as overruled, 0 as known, count_if(_ct_kept_id is not null) as kept_rows, sum(case when _ct_kept_id is not null then _equal_rows else 0 end) as kept_raw_rows, max(_ct_last_arrival) as _ct_last_arrival, min(_ct_waiting_since) as _ct_waiting_since from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000 group by all)
+select sum(changes) as changes, min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq, max(truncate_seq) as truncate_seq, sum(moves) as moves, sum(overruled) as overruled, sum(known) as known, unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at, to_json(collect_list(struct(status, code, report, raw_rows, changes, conflicts, kept_rows, kept_raw_rows))) as verdicts, to_json(transform(array_sort(collect_list(_ct_first)), place -> array(cast(unix_micros(place.`landed at`) as string)))) as waiting from (select _status as status, case when not _status <=> 'accepted' then substring_index(_status_reason, ':', 1) end as code, case when _ct_is_accepted then substring_index(_report, ':', 1) end as report, sum(_equal_rows) as raw_rows, count_if(_ct_is_accepted) as changes, count_if(_ct_is_accepted and _is_conflicting) as conflicts, min(case when _ct_is_accepted then _change_seq end) as lowest_seq, max(case when _ct_is_accepted then _change_seq end) as highest_seq, max(case when _ct_is_accepted and _change_op = 'truncate' then _change_seq end) as truncate_seq, min(case when _ct_is_accepted then _changed_at end) as first_changed_at, max(case when _ct_is_accepted then _changed_at end) as last_changed_at, count(case when _ct_is_accepted then _key_before end) as moves, 0 as overruled, 0 as known, count_if(_ct_kept_id is not null) as kept_rows, sum(case when _ct_kept_id is not null then _equal_rows else 0 end) as kept_raw_rows, min(_ct_waiting_since) as _ct_first from lake.dedup_feed__qlik__batch_20260131t120000000000_00000000 group by all)
 ;
 
 select count_if(_ct_has_news) as news, count_if(_ct_has_news and _ct_is_known) as revised, sum(case when _healed_at is null and _status = 'rejected' then _equal_rows else 0 end) as rejected, sum(case when _healed_at is null and _status = 'waiting' then _equal_rows else 0 end) as waiting, min(case when _healed_at is null and _status = 'waiting' then _batch_id end) as waiting_since from (select
@@ -115,7 +159,7 @@ using (
     where _ct_has_news
     union all
     select
-        '{"layout": 3, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": "20260130T120000000000_00000001", "changes": 6, "held_changes": 6, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000032", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "kept": {"rejected": 2, "waiting": 0, "waiting_since": null}, "settled": "600", "settled_rows": 7, "lookback": 0, "edge": "2:3:4", "counts_all": true, "rows_below": 7, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "since", "raw_rows": 4, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000030", "last_seq": "20260131120000250000000000000000032", "versions": ["0.1.0", "1.11.16"]}}' as _mark,
+        '{"layout": 4, "log": "20260130T120000000000_00000001", "batch": "20260131T120000000000_00000000", "extends": "20260130T120000000000_00000001", "changes": 6, "held_changes": 6, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000032", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "kept": {"rejected": 2, "waiting": 0, "waiting_since": null}, "settled": [{"group": [], "position": [600], "is_whole": "2:3:4"}], "settled_rows": 8, "lookback": 0, "counts_all": true, "rows_below": 7, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "since", "raw_rows": 4, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000030", "last_seq": "20260131120000250000000000000000032", "versions": ["0.1.0", "1.11.16"]}}' as _mark,
         null as _change_seq, null as _change_id, null as _batch_id, null as _key_before, null as _report, null as _is_conflicting, null as _change_op, null as _changed_at, null as _transaction_id, null as _present_columns, null as _changed_columns, null as _raw_id, null as _row_hash, null as _form, null as `order`, null as `it's`, null as `name with spaces`, null as amount, null as `at`, null as `local`, null as day, null as small, null as ratio, null as flag, null as bytes, null as _status, null as _status_reason, null as _raw_row, null as _equal_rows, null as _healed_at
 ) as source
     on
@@ -125,7 +169,7 @@ using (
         and (target._mark is not null or target._change_seq between '20260131120000250000000000000000030' and '20260131120000250000000000000000032')
 when matched and source._mark is not null and startswith(source._mark, '{') then update set
     _mark = case
-        when target._mark = '{"layout": 3, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "kept": {"rejected": 1, "waiting": 1}, "settled": "600", "settled_rows": 7, "lookback": 0, "edge": "2:3:4", "counts_all": true, "rows_below": 7, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260130T120000000000_00000001", "kind": "first", "raw_rows": 9, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' then source._mark
+        when target._mark = '{"layout": 4, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "kept": {"rejected": 1, "waiting": 1}, "settled": [{"group": [], "position": [500], "is_whole": "1:2:3"}], "settled_rows": 7, "lookback": 0, "counts_all": true, "rows_below": 7, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260130T120000000000_00000001", "kind": "first", "raw_rows": 9, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' then source._mark
         else raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
     end
 when matched and source._mark is not null then update set

@@ -1,28 +1,52 @@
 show tblproperties lake_raw.kafka_shared ('delta.minReaderVersion')
 ;
 
-select cast(topic as string), cast(`partition` as string), cast(_ct_last.`offset` as string), _ct_copies, _ct_unplaced, _ct_number, _ct_placed, _ct_landed, _ct_all from (select topic, `partition`, max(_ct_position) as _ct_last, max(case when _ct_position is not null then _ct_copies end) as _ct_copies, count_if(_ct_position is null) as _ct_unplaced, count(_ct_position) as _ct_number, sum(case when _ct_position is not null then _ct_copies else 0 end) as _ct_placed, sum(_ct_copies) as _ct_landed from (select topic, `partition`, _ct_position, count(*) as _ct_copies from (select topic, `partition`, case when not (`offset` is null) then struct(`offset`) end as _ct_position from lake_raw.kafka_shared where true) group by topic, `partition`, _ct_position) group by topic, `partition`) right join (select count(*) as _ct_all from lake_raw.kafka_shared) on true
-;
-
-select cast(_ct_first.topic as string), cast(_ct_first.`partition` as string), cast(_ct_first._ct_position.`offset` as string) from (select min(_ct_waiting_since) as _ct_first from (with landed as (
+with landed as (
 
     select
-        *,
-        concat_ws(':', topic, `partition`, `offset`) as _raw_id,
-        cast(`offset` as string) as _ct_offset,
-        cast(value as string) as _ct_text,
-        struct(
-            topic, `partition`, `offset`, `timestamp`, if(is_valid_utf8(cast(key as string)), cast(key as string), hex(key)) as key, if(is_valid_utf8(cast(value as string)), cast(value as string), hex(value)) as value
-        ) as _ct_landed_row
+        if(`offset` is null, null, struct(topic, `partition`, `offset`)) as _ct_arrival,
+        cast(null as bigint) as _ct_hash,
+        cast(null as string) as _ct_sequence
     from lake_raw.kafka_shared
-    where
-        (
-            (`offset` is null)
-            or (topic <=> 'orders' and `partition` <=> '0' and `offset` <= 41)
-            or (topic <=> 'orders' and `partition` <=> '1' and `offset` <= 7)
-        )
+    where true
 
 ),
+
+places as (
+
+    select
+        _ct_arrival,
+        count(*) as _ct_rows,
+        concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_fingerprint,
+        min(_ct_sequence) as _ct_lowest_seq
+    from landed
+    group by _ct_arrival
+
+)
+
+select
+    cast(_ct_last.topic as string), cast(_ct_last.`partition` as string), cast(_ct_last.`offset` as string),
+    looked.* except (_ct_last),
+    _ct_all
+from (
+    select
+        max(_ct_arrival) as _ct_last,
+        count(_ct_arrival) as _ct_places,
+        sum(_ct_rows) as _ct_rows,
+        max(if(_ct_arrival is null, 0, _ct_rows)) as _ct_copies,
+        sum(if(_ct_arrival is null, _ct_rows, 0)) as _ct_unplaced,
+        sum(if(_ct_arrival is null, 0, _ct_rows)) as _ct_settling,
+        max_by(_ct_fingerprint, _ct_arrival) as _ct_fingerprint,
+        bool_or(false) as _ct_is_same,
+        min(if(false, null, _ct_lowest_seq)) as _ct_lowest_seq
+    from places
+    group by _ct_arrival.topic, _ct_arrival.`partition`
+) as looked
+right join (select count(*) as _ct_all from lake_raw.kafka_shared)
+    on true
+;
+
+with landed as (select * from the_model),
 
 metadata_messages as (select * from the_model),
 
@@ -59,7 +83,7 @@ judged as (select * from the_model),
 
 staged_rows as (select * from the_model),
 
-staged as (select * from the_model) select _ct_arrival as _ct_last_arrival, case when _ct_holds_back then _ct_arrival end as _ct_waiting_since from staged) where _ct_waiting_since is not null group by cast(_ct_waiting_since.topic as string), cast(_ct_waiting_since.`partition` as string))
+staged as (select * from the_model) select cast(_ct_first.topic as string), cast(_ct_first.`partition` as string), cast(_ct_first.`offset` as string) from (select min(_ct_arrival) as _ct_first from staged where _ct_holds_back group by _ct_arrival.topic, _ct_arrival.`partition`) where _ct_first is not null
 ;
 
 create or replace table lake.dedup_feed__kafka__state
@@ -74,7 +98,7 @@ select sum(changes) as changes, min(lowest_seq) as lowest_seq, max(highest_seq) 
 ;
 
 insert into lake.dedup_feed__kafka__state (_mark)
-select '{"layout": 3, "log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "positions:offset", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": ["orders", "0"], "position": [41], "is_whole": true}, {"group": ["orders", "1"], "position": [7], "is_whole": true}], "settled_rows": 8, "lookback": 0, "edge": null, "counts_all": true, "rows_below": 9, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "first", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark
+select '{"layout": 4, "log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": null, "arrival": "whole_number:topic,partition,offset", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": ["orders", "0"], "position": [41], "is_whole": true}, {"group": ["orders", "1"], "position": [7], "is_whole": true}], "settled_rows": 8, "lookback": 0, "counts_all": true, "rows_below": 9, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "first", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark
 where
     case
         when (select count_if(_batch_id = '20260131T120000000000_00000000') = 3 and count(*) = 3 from lake.dedup_feed__kafka__state) then true

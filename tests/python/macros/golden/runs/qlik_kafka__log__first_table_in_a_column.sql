@@ -4,25 +4,57 @@ show tblproperties lake_raw.kafka_by_column ('delta.minReaderVersion')
 select cast(max(`offset`) as string) from lake_raw.kafka_by_column where `offset` is not null
 ;
 
-select cast(max(_ct_arrival) as string) as edge, max_by(_ct_rows, _ct_arrival) as edge_rows, sum(case when _ct_arrival is null then _ct_number end) as unplaced, sum(case when _ct_arrival is not null then _ct_number end) as landed_rows, max(case when _ct_is_settled then _ct_rows end) as settled_rows, min(_ct_lowest_seq) as lowest_seq, min(case when not coalesce(_ct_is_settled, false) then _ct_lowest_seq end) as lowest_seq_above, (select count(*) from lake_raw.kafka_by_column) as all_rows from (select _ct_arrival, _ct_arrival = 500 as _ct_is_settled, count(*) as _ct_number, concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_rows, min(_ct_sequence) as _ct_lowest_seq from (select `offset` as _ct_arrival, cast(null as string) as _ct_sequence, xxhash64(topic, `partition`, `offset`, `timestamp`, key, value, array(topic is null, `partition` is null, `offset` is null, `timestamp` is null, key is null, value is null)) as _ct_hash from lake_raw.kafka_by_column where (`offset` >= 500 or `offset` is null)) group by _ct_arrival)
+with landed as (
+
+    select
+        if(`offset` is null, null, struct(`offset`)) as _ct_arrival,
+        xxhash64(topic, `partition`, `offset`, `timestamp`, key, value, array(topic is null, `partition` is null, `offset` is null, `timestamp` is null, key is null, value is null)) as _ct_hash,
+        cast(null as string) as _ct_sequence
+    from lake_raw.kafka_by_column
+    where (
+            `offset` is null
+            or (`offset` >= 500)
+        )
+
+),
+
+places as (
+
+    select
+        _ct_arrival,
+        count(*) as _ct_rows,
+        concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_fingerprint,
+        min(_ct_sequence) as _ct_lowest_seq
+    from landed
+    group by _ct_arrival
+
+)
+
+select
+    cast(_ct_last.`offset` as string),
+    looked.* except (_ct_last),
+    _ct_all
+from (
+    select
+        max(_ct_arrival) as _ct_last,
+        count(_ct_arrival) as _ct_places,
+        sum(_ct_rows) as _ct_rows,
+        max(if(_ct_arrival is null, 0, _ct_rows)) as _ct_copies,
+        sum(if(_ct_arrival is null, _ct_rows, 0)) as _ct_unplaced,
+        sum(if(_ct_arrival is null, 0, _ct_rows)) - coalesce(max_by(_ct_rows, _ct_arrival), 0) as _ct_settling,
+        max_by(_ct_fingerprint, _ct_arrival) as _ct_fingerprint,
+        bool_or(false) as _ct_is_same,
+        min(if(false, null, _ct_lowest_seq)) as _ct_lowest_seq
+    from places
+) as looked
+right join (select count(*) as _ct_all from lake_raw.kafka_by_column)
+    on true
 ;
 
 select concat_ws(':', topic, `partition`, `offset`) as place from (select topic, `partition`, `offset`, xxhash64(key, value, array(key is null, value is null)) as _ct_hash from lake_raw.kafka_by_column where not (`offset` is null) and true) group by topic, `partition`, `offset` having min(_ct_hash) <> max(_ct_hash) order by place limit 3
 ;
 
-select cast(least(max(_ct_last_arrival), min(_ct_waiting_since)) as string) as settled, count(_ct_waiting_since) as waiting from (with landed as (
-
-    select
-        *,
-        concat_ws(':', topic, `partition`, `offset`) as _raw_id,
-        cast(`offset` as string) as _ct_offset,
-        cast(value as string) as _ct_text,
-        struct(
-            topic, `partition`, `offset`, `timestamp`, if(is_valid_utf8(cast(key as string)), cast(key as string), hex(key)) as key, if(is_valid_utf8(cast(value as string)), cast(value as string), hex(value)) as value
-        ) as _ct_landed_row
-    from lake_raw.kafka_by_column
-
-),
+with landed as (select * from the_model),
 
 metadata_messages as (select * from the_model),
 
@@ -59,10 +91,13 @@ staged as (
     select *
     from staged_rows
 
-) select _ct_arrival as _ct_last_arrival, case when _ct_holds_back then _ct_arrival end as _ct_waiting_since from staged)
+) select cast(_ct_first.`offset` as string) from (select min(_ct_arrival) as _ct_first from staged where _ct_holds_back) where _ct_first is not null
 ;
 
-select count_if(not (`offset` >= 600 or `offset` is null)) as settled_rows, count(*) as all_rows from lake_raw.kafka_by_column
+select count_if(not (
+            `offset` is null
+            or (`offset` >= 600)
+        )) as settled_rows, count(*) as all_rows from lake_raw.kafka_by_column
 ;
 
 create or replace table lake.dedup_feed__kafka_by_column__state
@@ -77,7 +112,7 @@ select sum(changes) as changes, min(lowest_seq) as lowest_seq, max(highest_seq) 
 ;
 
 insert into lake.dedup_feed__kafka_by_column__state (_mark)
-select '{"layout": 3, "log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "whole_number:offset", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": "600", "settled_rows": 7, "lookback": 0, "edge": "2:3:4", "counts_all": true, "rows_below": 7, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "first", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark
+select '{"layout": 4, "log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "whole_number:offset", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": [], "position": [600], "is_whole": "2:3:4"}], "settled_rows": 7, "lookback": 0, "counts_all": true, "rows_below": 7, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "first", "raw_rows": null, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark
 where
     case
         when (select count_if(_batch_id = '20260131T120000000000_00000000') = 3 and count(*) = 3 from lake.dedup_feed__kafka_by_column__state) then true
