@@ -62,6 +62,15 @@
 {% endmacro %}
 
 
+{#- Whether a place comes before another one of its group. Decimals of one column have one number of digits after the point. -#}
+{% macro lies_before(arrival, place, other) %}
+    {% if arrival.kind == 'decimal' %}
+        {% do return(place.position[0].split('E')[0].replace('.', '') | int < other.position[0].split('E')[0].replace('.', '') | int) %}
+    {% endif %}
+    {% do return(place.position < other.position) %}
+{% endmacro %}
+
+
 {#- Whether staging has the column `_ct_holds_back`: where the format has an arrival of its own. -#}
 {% macro says_what_holds_back(spec) %}
     {% do return(change_tables.natural_arrival(spec) is not none) %}

@@ -29,22 +29,26 @@
     that waits (`waiting`, as texts). Rows at its place are read again.
 -#}
 {% macro settled_by_run(spec, run, waiting) %}
-    {% set first_waiting = {} %}
-    {% for texts in waiting %}
-        {% set place = change_tables.place_of(run.arrival, texts, false) %}
-        {#- they are sorted -#}
-        {% do first_waiting.update({tojson(place.group): first_waiting.get(tojson(place.group), place)}) %}
+    {#- they are sorted: of those of a group the first one comes last here -#}
+    {% set places = [] %}
+    {% for texts in waiting | reverse %}
+        {% do places.append(change_tables.place_of(run.arrival, texts, false)) %}
     {% endfor %}
+    {% set first_waiting = change_tables.places_by_group(places) %}
     {% set before = change_tables.places_by_group(run.settled_before if run.run == 'since') %}
     {% set settled = [] %}
     {% for place in run.edge %}
-        {% set first = first_waiting.get(tojson(place.group), place) %}
-        {% set known = before.get(tojson(place.group)) %}
+        {% set first = first_waiting.get(tojson(place.group)) %}
+        {% set known = before.get(tojson(place.group)) if spec.lookback else none %}
+        {#- a row beside one of its change can have landed after the look -#}
+        {% if not first or change_tables.lies_before(run.arrival, place, first) %}
+            {% do settled.append(place) %}
         {#- a row that `lookback` reads again holds nothing back that has settled -#}
-        {% if spec.lookback and known and first != place and first.position | map('float') | list <= known.position | map('float') | list %}
-            {% set first = dict(known, is_whole=false) %}
+        {% elif known and change_tables.lies_before(run.arrival, first, known) %}
+            {% do settled.append(dict(known, is_whole=false)) %}
+        {% else %}
+            {% do settled.append(first) %}
         {% endif %}
-        {% do settled.append(first) %}
     {% endfor %}
     {% do return(settled) %}
 {% endmacro %}

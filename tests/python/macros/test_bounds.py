@@ -355,6 +355,7 @@ def test_an_entry_of_one_topic_looks_at_no_other(shapes: Shapes) -> None:
 
 NOW = _at(600, "2:3:4")
 EDGE = [_place(["t", "0"], 41), _place(["t", "1"], 7)]
+DECIMAL: dict[str, Any] = {"group": [], "columns": ["a"], "kind": "decimal", "type": "decimal(5,1)"}
 
 
 @pytest.mark.parametrize(
@@ -370,6 +371,10 @@ EDGE = [_place(["t", "0"], 41), _place(["t", "1"], 7)]
         (LANDED_AT, NOW, _at(500, "1:2:3"), [["600"]], _at(600)),
         (LANDED_AT, NOW, _at(500, "1:2:3"), [["500"]], _at(500)),
         (OFFSETS, EDGE, None, [["t", "1", "6"], ["t", "1", "7"]], [EDGE[0], _place(["t", "1"], 6, is_whole=False)]),
+        # what has landed after the look holds nothing back
+        (LANDED_AT, NOW, _at(500, "1:2:3"), [["601"]], NOW),
+        (DECIMAL, _at("99.5", "2:3:4"), _at("9.5", "1:2:3"), [["100.5"]], _at("99.5", "2:3:4")),
+        (DECIMAL, _at("99.5", "2:3:4"), _at("9.5", "1:2:3"), [["10.5"]], _at("10.5")),
         # of a group that has not landed before this run looked, nothing has settled
         (OFFSETS, EDGE, None, [["t", "9", "6"]], EDGE),
     ],
