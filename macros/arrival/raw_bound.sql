@@ -179,7 +179,8 @@ with landed as (
         {{ change_tables.hash_of(hashed) if hashed else 'cast(null as bigint)' }} as _ct_hash,
         {{ sequence_of_format(spec) if sequence_of_format else 'cast(null as string)' }} as _ct_sequence
     from {{ spec.relation }}
-    where {{ condition }}
+    where
+        {{ condition }}
 
 ),
 

@@ -22,7 +22,8 @@ with landed_since as (
         if(landed is null, null, struct(landed)) as _ct_arrival,
         struct(*) as _ct_landed_row
     from lake_raw.openedge_arriving
-    where (
+    where
+        (
             landed is null
             or (landed >= 500 and landed <= 600)
         )
@@ -80,7 +81,8 @@ landed_before as (
     from lake_raw.openedge_arriving
     left semi join late_sequences
         on cast(`_Change-Sequence` as bigint) = late_sequences._ct_wanted_sequence
-    where not coalesce((
+    where
+        not coalesce((
             landed is null
             or (landed >= 500 and landed <= 600)
         ), false)

@@ -4,7 +4,8 @@ with landed_since as (
         *,
         struct(*) as _ct_landed_row
     from lake_raw.qlik
-    where (
+    where
+        (
             `landed at` is null
             or (`landed at` >= timestamp_micros(500) and `landed at` <= timestamp_micros(600))
         )

@@ -8,7 +8,8 @@ with landed as (
         cast(null as bigint) as _ct_hash,
         cast(null as string) as _ct_sequence
     from lake_raw.trail
-    where true
+    where
+        true
 
 ),
 

@@ -8,7 +8,8 @@ with landed as (
         cast(null as bigint) as _ct_hash,
         cast(null as string) as _ct_sequence
     from lake_raw.trail
-    where (
+    where
+        (
             trail_seqno is null or trail_rba is null
             or (trail_name <=> 'it\'s' and (trail_seqno > 3 or (trail_seqno = 3 and trail_rba > 4100)))
             or not (

@@ -8,7 +8,8 @@ with landed as (
         xxhash64(record_id, table_key, status, event_type, event_time, perpetrator, table_name, column_name, old_value, new_value, landed_at, array(record_id is null, table_key is null, status is null, event_type is null, event_time is null, perpetrator is null, table_name is null, column_name is null, old_value is null, new_value is null, landed_at is null)) as _ct_hash,
         cast(null as string) as _ct_sequence
     from lake_raw.events
-    where (
+    where
+        (
             landed_at is null
             or (landed_at >= 500)
         )

@@ -8,7 +8,8 @@ with landed as (
         xxhash64(`_Tran-Id`, `_Time-Stamp`, `_Change-Sequence`, `_Continuation-Position`, _ArrayIndex, _Fragment, _Operation, `order`, `it's`, `name with spaces`, amount, day, tags, counts, notes, landed, array(`_Tran-Id` is null, `_Time-Stamp` is null, `_Change-Sequence` is null, `_Continuation-Position` is null, _ArrayIndex is null, _Fragment is null, _Operation is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, day is null, tags is null, counts is null, notes is null, landed is null)) as _ct_hash,
         cast(null as string) as _ct_sequence
     from lake_raw.openedge_arriving
-    where (
+    where
+        (
             landed is null
             or (landed >= 500)
         )

@@ -11,7 +11,8 @@ with landed as (
         xxhash64(header__change_seq, header__change_oper, header__change_mask, header__stream_position, header__operation, header__transaction_id, header__timestamp, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, `landed at`, array(header__change_seq is null, header__change_oper is null, header__change_mask is null, header__stream_position is null, header__operation is null, header__transaction_id is null, header__timestamp is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, `landed at` is null)) as _ct_hash,
         header__change_seq as _ct_sequence
     from lake_raw.qlik
-    where (
+    where
+        (
             `landed at` is null
             or (`landed at` >= timestamp_micros(500))
         )

@@ -11,7 +11,8 @@ with landed as (
         xxhash64(topic, `partition`, `offset`, `timestamp`, key, value, array(topic is null, `partition` is null, `offset` is null, `timestamp` is null, key is null, value is null)) as _ct_hash,
         cast(null as string) as _ct_sequence
     from lake_raw.kafka_by_column
-    where (
+    where
+        (
             `offset` is null
             or (`offset` >= 500)
         )

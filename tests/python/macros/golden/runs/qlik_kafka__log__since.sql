@@ -8,7 +8,8 @@ with landed as (
         cast(null as bigint) as _ct_hash,
         cast(null as string) as _ct_sequence
     from lake_raw.kafka_shared
-    where (
+    where
+        (
             `offset` is null
             or (topic <=> 'orders' and `partition` <=> '0' and `offset` > 41)
             or (topic <=> 'orders' and `partition` <=> '1' and `offset` > 7)
