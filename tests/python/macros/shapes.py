@@ -67,8 +67,8 @@ ANSWERS: Answers = {
     _TRAIL: _places(("it's", "3", "4100")),
     LOOK: [
         {
-            "edge": "600", "_ct_places": 2, "_ct_rows": 3, "_ct_unplaced": 0, "_ct_settling": 1, "_ct_fingerprint": "2:3:4",
-            "_ct_is_same": False, "_ct_lowest_seq": _seq(5), "_ct_all": 9,
+            "edge": "600", "_ct_places": 2, "_ct_rows": 3, "_ct_unplaced": 0, "_ct_settling": 1,
+            "_ct_fingerprint": "2:3:4", "_ct_is_same": False, "_ct_lowest_seq": _seq(5), "_ct_all": 9,
         }
     ],
     # what it comes to with what the log holds

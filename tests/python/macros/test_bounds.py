@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from dbt_common.exceptions import CompilationError
 
-from .rendering import Answers, Rows
+from .rendering import Answers
 from .shapes import ANSWERS, LOOK, Shape, Shapes
 
 OFFSETS: dict[str, Any] = {
@@ -202,6 +202,13 @@ def test_a_run_reads_the_groups_in_which_rows_have_landed_and_no_further(shapes:
 
 # what a look finds where nothing has landed since a first run
 SAME: dict[str, Any] = {"edge": "500", "_ct_fingerprint": "1:2:3", "_ct_is_same": True}
+
+
+def _landed(since: str, until: int) -> str:
+    """The condition on rows that have landed between these."""
+    return f"( `landed at` is null or (`landed at` {since} and `landed at` <= timestamp_micros({until})) )"
+
+
 # the log's mark against that of a first run, what has landed, what the spec says -> the bound
 BOUNDS: dict[str, tuple[str, dict[str, Any] | None, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "a first run": (
@@ -210,14 +217,14 @@ BOUNDS: dict[str, tuple[str, dict[str, Any] | None, dict[str, Any], dict[str, An
     "rows that arrived since": (
         "qlik", {}, {}, {},
         {
-            "predicate": "( `landed at` is null or (`landed at` >= timestamp_micros(500) and `landed at` <= timestamp_micros(600)) )",
+            "predicate": _landed(">= timestamp_micros(500)", 600),
             "snapshot": False, "is_read": False,
         },
     ),
     "rows at the settled arrival that were read, all of them": (
         "qlik", {}, {"_ct_is_same": True}, {},
         {
-            "predicate": "( `landed at` is null or (`landed at` > timestamp_micros(500) and `landed at` <= timestamp_micros(600)) )",
+            "predicate": _landed("> timestamp_micros(500)", 600),
         },
     ),
     "no others": ("qlik", {}, SAME, {}, {"predicate": "( `landed at` is null )", "is_read": True}),
@@ -227,14 +234,15 @@ BOUNDS: dict[str, tuple[str, dict[str, Any] | None, dict[str, Any], dict[str, An
     "more rows at the settled arrival": (
         "qlik", {}, {"edge": "500"}, {},
         {
-            "predicate": "( `landed at` is null or (`landed at` >= timestamp_micros(500) and `landed at` <= timestamp_micros(500)) )",
+            "predicate": _landed(">= timestamp_micros(500)", 500),
         },
     ),
     "a row that waits at the settled arrival": (
         "qlik", {"settled": _at(500)}, {"edge": "500", "_ct_fingerprint": "1:2:3"}, {}, {"is_read": False},
     ),
     "nothing had landed before": (
-        "qlik", {"settled": []}, {}, {}, {"predicate": "( `landed at` is null or (`landed at` <= timestamp_micros(600)) )"},
+        "qlik", {"settled": []}, {}, {},
+        {"predicate": "( `landed at` is null or (`landed at` <= timestamp_micros(600)) )"},
     ),
     "sequences that the log does not reach": (
         "qlik", {"highest_seq": "5"}, {"_ct_lowest_seq": "6"}, {}, {"is_late": False, "lowest_seq": "6"},
@@ -254,7 +262,7 @@ BOUNDS: dict[str, tuple[str, dict[str, Any] | None, dict[str, Any], dict[str, An
     "a lookback": (
         "qlik", {}, {}, {"lookback": 1},
         {
-            "predicate": "( `landed at` is null or (`landed at` >= timestamp_micros(-86399999500) and `landed at` <= timestamp_micros(600)) )",
+            "predicate": _landed(">= timestamp_micros(-86399999500)", 600),
             "edge": _at(600), "is_late": True, "is_read": False,
         },
     ),
@@ -278,14 +286,14 @@ def _bound(
     return bound
 
 
-def _landed(**landed: Any) -> Answers:
+def _looked(**landed: Any) -> Answers:
     return {LOOK: [{**ANSWERS[LOOK][0], **landed}]}
 
 
 @pytest.mark.parametrize("name", BOUNDS)
 def test_a_run_reads_from_where_the_runs_before_have_settled(shapes: Shapes, name: str) -> None:
     entry, mark, landed, spec, expected = BOUNDS[name]
-    bound = _bound(shapes, entry, mark, _landed(**landed), spec)
+    bound = _bound(shapes, entry, mark, _looked(**landed), spec)
     bound |= {"predicate": bound["predicate"] and _in_one_line(bound["predicate"])}
     assert {key: bound[key] for key in expected} == expected
 
@@ -294,7 +302,7 @@ def test_a_text_arrival_with_numbers_of_different_lengths_stops_the_run(shapes: 
     refused = (
         r"`arrival` must sort as rows land; 'batch' is text and has numbers of different lengths, '9' and '10': let"
     )
-    landed = _landed(edge="9", _ct_shortest="9", _ct_longest="10")
+    landed = _looked(edge="9", _ct_shortest="9", _ct_longest="10")
     call = shapes.project.macros("dedup_feed__qlik", shapes.lake(Shape("dedup_feed__qlik", {}, landed)))
     arrival = {"group": [], "columns": ["flag"], "kind": "text", "type": "string"}
     spec = call("table_spec", "feed", "qlik") | {"arrival": "batch"}
@@ -399,7 +407,8 @@ def test_a_row_that_lookback_reads_again_holds_nothing_back_that_has_settled(
     assert found == [_place(["t", "0"], expected, is_whole=False), EDGE[1]]
 
 
-# the arrival, where it has settled before, has landed, and has settled now, the lookback before -> how many have settled, and had landed below
+# the arrival, where it has settled before, has landed, and has settled now, the lookback before
+# -> how many have settled, and had landed below
 COUNTS: dict[str, tuple[dict[str, Any], Any, Any, Any, int, tuple[int, int | None]]] = {
     "up to the edge": (OFFSETS, [_place(["t", "0"], 30)], EDGE, EDGE, 0, (104, 9)),
     "as before": (OFFSETS, EDGE, EDGE, EDGE, 0, (100, 5)),
