@@ -1,17 +1,79 @@
-{#- The arrival of a raw row, as staging hands it on: a value, or a struct of the group and the position. -#}
+{#-
+    An arrival says that a raw row landed after another. It is a dict:
+
+    group     columns: the rows of each of their values settle for themselves. A column that a user names has none: all rows are one group
+    columns   those of the position in the group, the highest in rank first. It never decreases as rows land
+    kind      how these are written and compared: see `_arrival_kind`
+    type      of a column that a user names, its type
+    record    where a position has one record: the columns in which two rows at one must not differ. Of a column that a user names
+              none: any number of rows are at one, and more can land there
+    only      SQL for the rows that this is asked of, where there are others
+    reads     SQL for the only rows that the entry reads, where there are others
+-#}
+
+
+{#- The arrival of a raw row, as staging hands it on: a struct, which sorts. Null where the row has no position. -#}
 {% macro arrival_of_row(arrival) -%}
-    {%- if arrival.kind == 'positions' -%}
-        struct({{ change_tables.column_list(arrival.group) }}, {{ change_tables.position_of_row(arrival) }} as _ct_position)
-    {%- else -%}
-        {{- change_tables.quoted(arrival.name) -}}
-    {%- endif -%}
+    if({{ change_tables.lacks_position(arrival) }}, null, struct({{ change_tables.column_list(arrival.group + arrival.columns) }}))
 {%- endmacro %}
 
 
-{#- Whether staging has the column `_ct_holds_back`: where the natural arrival of the format is a position. -#}
+{% macro lacks_position(arrival) -%}
+    {%- for name in arrival.columns -%}
+        {{ change_tables.quoted(name) }} is null{{ ' or ' if not loop.last }}
+    {%- endfor -%}
+{%- endmacro %}
+
+
+{#- The group of such a struct, as SQL. -#}
+{% macro fields_of_group(struct, arrival) %}
+    {% set fields = [] %}
+    {% for name in arrival.group %}
+        {% do fields.append(struct ~ '.' ~ change_tables.quoted(name)) %}
+    {% endfor %}
+    {% do return(fields) %}
+{% endmacro %}
+
+
+{#- Such a struct as texts: the values of the group, then those of the position. -#}
+{% macro arrival_as_texts(struct, arrival) %}
+    {% set texts = [] %}
+    {% for field in change_tables.fields_of_group(struct, arrival) %}
+        {% do texts.append('cast(' ~ field ~ ' as string)') %}
+    {% endfor %}
+    {% for name in arrival.columns %}
+        {% do texts.append(change_tables.arrival_as_text(struct ~ '.' ~ change_tables.quoted(name), arrival)) %}
+    {% endfor %}
+    {% do return(texts) %}
+{% endmacro %}
+
+
+{#-
+    A place in the raw table, by these texts. `is_whole` is true where the one record there was read. Else it is the fingerprint of
+    the rows that were read there, which need not be read again while it is the same; false where they must be.
+-#}
+{% macro place_of(arrival, texts, is_whole) %}
+    {% set first = arrival.group | length %}
+    {% set position = [] %}
+    {% for text in texts[first:first + arrival.columns | length] %}
+        {% do position.append(text if arrival.kind in ['decimal', 'text'] else text | int) %}
+    {% endfor %}
+    {% do return({'group': texts[:first], 'position': position, 'is_whole': is_whole}) %}
+{% endmacro %}
+
+
+{#- Whether a place comes before another one of its group. Decimals of one column have one number of digits after the point. -#}
+{% macro lies_before(arrival, place, other) %}
+    {% if arrival.kind == 'decimal' %}
+        {% do return(place.position[0].split('E')[0].replace('.', '') | int < other.position[0].split('E')[0].replace('.', '') | int) %}
+    {% endif %}
+    {% do return(place.position < other.position) %}
+{% endmacro %}
+
+
+{#- Whether staging has the column `_ct_holds_back`: where the format has an arrival of its own. -#}
 {% macro says_what_holds_back(spec) %}
-    {% set natural = change_tables.natural_arrival(spec) %}
-    {% do return(natural is not none and natural.kind == 'positions') %}
+    {% do return(change_tables.natural_arrival(spec) is not none) %}
 {% endmacro %}
 
 
@@ -26,20 +88,21 @@
 {%- endmacro %}
 
 
-{#- An arrival as the mark has it: which column it is, how it compares, and of which rows. -#}
+{#- An arrival as the mark has it: how it compares, which columns it has, and of which rows it is. -#}
 {% macro arrival_in_mark(arrival) %}
-    {% do return(arrival.kind ~ ':' ~ (arrival.name or arrival.columns | join(',')) ~ (':' ~ arrival.reads if arrival.reads else '') if arrival else none) %}
+    {% do return(arrival.kind ~ ':' ~ (arrival.group + arrival.columns) | join(',') ~ (':' ~ arrival.reads if arrival.reads else '') if arrival else none) %}
 {% endmacro %}
 
 
-{#- The arrival that a format has without a column that the user names; none where it has none. -#}
+{#- The arrival that a format has by itself; none where it has none. -#}
 {% macro natural_arrival(spec) %}
     {% set of_format = change_tables.format_of(spec.format).arrival %}
     {% do return(of_format(spec) if of_format else none) %}
 {% endmacro %}
 
 
-{% macro arrival_column(spec) %}
+{#- The arrival of an entry, or none. -#}
+{% macro arrival_of(spec) %}
     {% if spec.arrival == 'none' %}
         {% do return(none) %}
     {% elif spec.arrival == 'auto' %}
@@ -54,7 +117,7 @@
             ~ (" or times where `lookback` is set" if kind == 'text' else ", times or text") ~ ", got '" ~ spec.arrival ~ "' of type " ~ type
         ) %}
     {% endif %}
-    {% do return({'name': spec.arrival, 'kind': kind, 'type': type}) %}
+    {% do return({'group': [], 'columns': [spec.arrival], 'kind': kind, 'type': type}) %}
 {% endmacro %}
 
 
@@ -85,45 +148,32 @@
 {%- endmacro %}
 
 
-{% macro arrival_literal(arrival, text) %}
+{#- A value of a position as the mark has it, as SQL. -#}
+{% macro arrival_literal(arrival, value) %}
     {% do return({
-        'whole_number': text,
-        'decimal': "cast('" ~ text ~ "' as " ~ (arrival.type or '') | replace(',', ', ') ~ ")",
-        'date': 'date_from_unix_date(' ~ text ~ ')',
-        'timestamp': 'timestamp_micros(' ~ text ~ ')',
-        'timestamp_ntz': "timestampadd(microsecond, " ~ text ~ ", timestamp_ntz '1970-01-01')",
-        'text': change_tables.text_literal(text),
+        'whole_number': value,
+        'decimal': "cast('" ~ value ~ "' as " ~ (arrival.type or '') | replace(',', ', ') ~ ")",
+        'date': 'date_from_unix_date(' ~ value ~ ')',
+        'timestamp': 'timestamp_micros(' ~ value ~ ')',
+        'timestamp_ntz': "timestampadd(microsecond, " ~ value ~ ", timestamp_ntz '1970-01-01')",
+        'text': change_tables.text_literal(value | string),
     }[arrival.kind]) %}
 {% endmacro %}
 
 
-{#- The literal of an arrival less `lookback`: a number for numbers, days for dates and times. Never below the least of the type. -#}
-{% macro _arrival_below(arrival, text, lookback) %}
+{#- The literal of a value less `lookback`: a number for numbers, days for dates and times. Never below the least of the type. -#}
+{% macro arrival_below(arrival, value, lookback) %}
     {% set least = {'date': -2147483648, 'timestamp': -9223372036854775808, 'timestamp_ntz': -9223372036854775808} %}
-    {% if lookback == 0 %}
-        {% do return(change_tables.arrival_literal(arrival, text)) %}
-    {% elif arrival.kind == 'decimal' %}
+    {% if arrival.kind == 'decimal' %}
         {% set digits, places = modules.re.match('decimal\\((\\d+),(\\d+)\\)', arrival.type).groups() %}
         {% set least_decimal = '-' ~ '9' * (digits | int - places | int) ~ '.' ~ '9' * (places | int) %}
         {% do return(
-            "coalesce(try_subtract(" ~ change_tables.arrival_literal(arrival, text) ~ ", " ~ lookback ~ "), "
+            "coalesce(try_subtract(" ~ change_tables.arrival_literal(arrival, value) ~ ", " ~ lookback ~ "), "
             ~ change_tables.arrival_literal(arrival, least_decimal) ~ ")"
         ) %}
     {% elif arrival.kind == 'whole_number' %}
-        {% do return((text | int - lookback) | string) %}
+        {% do return(value - lookback) %}
     {% endif %}
     {% set units = lookback | round(0, 'ceil') | int if arrival.kind == 'date' else (lookback * 86400) | int * 1000000 %}
-    {% do return(change_tables.arrival_literal(arrival, [text | int - units, least[arrival.kind]] | max)) %}
+    {% do return(change_tables.arrival_literal(arrival, [value - units, least[arrival.kind]] | max)) %}
 {% endmacro %}
-
-
-{#-
-    Whether a row arrived at the settled arrival or after it. Rows without an arrival are read every time: nothing says that they were
-    read before.
-
-    skips_settled   all rows at the settled arrival itself were read before, so they are left out
--#}
-{% macro arrived_since(arrival, settled, lookback, skips_settled=false) -%}
-    {%- set name = change_tables.quoted(arrival.name) -%}
-    ({{ name }} {{ '>' if skips_settled else '>=' }} {{ change_tables._arrival_below(arrival, settled, lookback) }} or {{ name }} is null)
-{%- endmacro %}

@@ -1,49 +1,4 @@
-{#- The group of a position, as texts: the first values of a row. -#}
-{% macro group_of_position(row, arrival) %}
-    {% set group = [] %}
-    {% for name in arrival.group %}
-        {% do group.append(row[loop.index0]) %}
-    {% endfor %}
-    {% do return(group) %}
-{% endmacro %}
-
-
-{#- The numbers of a position in its group: the values of a row after those of the group. -#}
-{% macro position_in_group(row, arrival) %}
-    {% set position = [] %}
-    {% for name in arrival.columns %}
-        {% do position.append(row[arrival.group | length + loop.index0] | int) %}
-    {% endfor %}
-    {% do return(position) %}
-{% endmacro %}
-
-
-{#- Columns as texts, or fields of a struct. -#}
-{% macro columns_as_texts(names, struct=none) %}
-    {% set texts = [] %}
-    {% for name in names %}
-        {% do texts.append('cast(' ~ (struct ~ '.' if struct else '') ~ change_tables.quoted(name) ~ ' as string)') %}
-    {% endfor %}
-    {% do return(texts) %}
-{% endmacro %}
-
-
-{#- The position of a row in its group, which sorts. -#}
-{% macro position_of_row(arrival) -%}
-    struct({{ change_tables.column_list(arrival.columns) }})
-{%- endmacro %}
-
-
-{% macro lacks_position(arrival) -%}
-    (
-    {%- for name in arrival.columns -%}
-        {{ change_tables.quoted(name) }} is null{{ ' or ' if not loop.last }}
-    {%- endfor -%}
-    )
-{%- endmacro %}
-
-
-{#- Compares a row's position with another one by `sign`: `>` or `<=`. Column by column, so that Delta can skip files. -#}
+{#- Compares a row's position with another one by `sign`: `=`, `>`, `>=` or `<=`. Column by column, so that Delta can skip files. -#}
 {% macro _compares(columns, position, sign) -%}
     {%- set name = change_tables.quoted(columns[0]) -%}
     {%- if position | length == 1 -%}
@@ -64,31 +19,49 @@
 
 
 {#-
-    The position after which rows of a group are read: that up to which it has settled, or of one that is to be read again the one
-    before; with a `lookback`, so much less in the first column.
+    The rows of a group from `place` on, or all of it, and up to `until`, if there is one: {group, sign, since, until}, with values as SQL.
+    Rows at the place itself are among them unless it is whole. With a `lookback`, so much less in the first column.
 -#}
-{% macro _read_after(place, lookback) %}
-    {% if lookback %}
-        {% do return([place.position[0] - lookback - 1]) %}
+{% macro _span(arrival, place, lookback, is_whole, until=none) %}
+    {% set ends = {} %}
+    {% for end, at in {'since': place, 'until': until}.items() if at %}
+        {% set values = [] %}
+        {% for value in at.position %}
+            {% do values.append(change_tables.arrival_literal(arrival, value)) %}
+        {% endfor %}
+        {% do ends.update({end: values}) %}
+    {% endfor %}
+    {% if place and lookback %}
+        {% do ends.update({'since': [change_tables.arrival_below(arrival, place.position[0], lookback)]}) %}
     {% endif %}
-    {% do return(place.position if place.is_whole else place.position[:-1] + [place.position[-1] - 1]) %}
+    {% do return(dict(ends, group=(place or until).group, sign='>' if is_whole and not lookback else '>=')) %}
 {% endmacro %}
 
 
-{#- What a run reads that goes on where `settled` ends, and up to `edge`: of each group in which rows have landed, {group, after, until}. -#}
-{% macro spans_of_run(settled, edge, lookback) %}
-    {% set known = {} %}
-    {% for place in settled %}
-        {% do known.update({tojson(place.group): place}) %}
-    {% endfor %}
+{#-
+    What a run reads that goes on where `settled` ends, and up to `edge`, of each group in which rows have landed. `is_same`: those at
+    a settled place are as they were, by its fingerprint.
+-#}
+{% macro spans_of_run(arrival, settled, edge, lookback, is_same=false) %}
+    {% set known = change_tables.places_by_group(settled) %}
     {% set spans = [] %}
     {% for place in edge %}
         {% set before = known.get(tojson(place.group)) %}
         {% if lookback or place != before %}
-            {% do spans.append({'group': place.group, 'after': change_tables._read_after(before, lookback) if before, 'until': place.position}) %}
+            {% set is_whole = before and (is_same or before.is_whole is true) %}
+            {% do spans.append(change_tables._span(arrival, before, lookback, is_whole, place)) %}
         {% endif %}
     {% endfor %}
     {% do return(spans) %}
+{% endmacro %}
+
+
+{% macro places_by_group(places) %}
+    {% set by_group = {} %}
+    {% for place in places or [] %}
+        {% do by_group.update({tojson(place.group): place}) %}
+    {% endfor %}
+    {% do return(by_group) %}
 {% endmacro %}
 
 
@@ -97,61 +70,84 @@
     (
             {{ change_tables.lacks_position(arrival) }}
             {%- if spans | length > change_tables.most_groups_as_conditions() %}
-            or {{ change_tables._is_listed(arrival, spans, {'after': '>', 'until': '<='}) | indent(8) }}
+            or {{ change_tables._is_listed(arrival, spans) | indent(8) }}
             {%- else %}
             {%- for span in spans %}
-            or (
-                {{- change_tables._is_of_group(arrival, span) }}
-                {%- if span.after %} and {{ change_tables._compares(arrival.columns, span.after, '>') }}{% endif %} and {{ change_tables._compares(arrival.columns, span.until, '<=') }})
+            or ({{ change_tables._is_in(arrival, span) }})
             {%- endfor %}
             {%- endif %}
         )
 {%- endmacro %}
 
 
-{#- Rows after the position of their group, rows of groups that are not known, and rows without a position. -#}
+{#-
+    Rows from the place of their group on, rows of groups that are not known, and rows without a position. Those at the place itself are
+    among them unless one record is there, which was read.
+-#}
 {% macro positions_since(arrival, settled, lookback) -%}
     {%- set spans = [] -%}
     {%- for place in settled -%}
-        {%- do spans.append({'group': place.group, 'after': change_tables._read_after(place, lookback)}) -%}
+        {%- do spans.append(change_tables._span(arrival, place, lookback, place.is_whole is true)) -%}
     {%- endfor -%}
     {%- if not settled -%}
         true
     {%- elif settled | length > change_tables.most_groups_as_conditions() -%}
-        ({{ change_tables.lacks_position(arrival) }} or not {{ change_tables._is_listed(arrival, spans, {'after': '<='}) }})
+        ({{ change_tables.lacks_position(arrival) }} or not {{ change_tables._is_listed(arrival, spans, is_below=true) }})
     {%- else -%}
         (
             {{ change_tables.lacks_position(arrival) }}
             {%- for span in spans %}
-            or ({{ change_tables._is_of_group(arrival, span) }} and {{ change_tables._compares(arrival.columns, span.after, '>') }})
+            or ({{ change_tables._is_in(arrival, span) }})
             {%- endfor %}
+            {%- if arrival.group %}
             or not (
                 {%- for span in spans %}
-                {{ 'or ' if not loop.first }}({{ change_tables._is_of_group(arrival, span) }})
+                {{ 'or ' if not loop.first }}({{ change_tables._is_in(arrival, {'group': span.group}) }})
                 {%- endfor %}
             )
+            {%- endif %}
         )
     {%- endif -%}
 {%- endmacro %}
 
 
+{#- Whether a raw row has settled, and no run reads it again: SQL over the raw table. -#}
+{% macro has_settled(arrival, settled, lookback) %}
+    {% do return('not ' ~ change_tables.positions_since(arrival, settled, lookback) if settled else 'false') %}
+{% endmacro %}
+
+
+{#- Whether a row is in a span. -#}
+{% macro _is_in(arrival, span) %}
+    {% set conditions = [] %}
+    {% for name in arrival.group %}
+        {% set value = span.group[loop.index0] %}
+        {% do conditions.append(change_tables.quoted(name) ~ ' <=> ' ~ ('null' if value is none else change_tables.text_literal(value))) %}
+    {% endfor %}
+    {% for end, sign in {'since': span.sign, 'until': '<='}.items() if span[end] %}
+        {% do conditions.append(change_tables._compares(arrival.columns, span[end], sign)) %}
+    {% endfor %}
+    {% do return(conditions | join(' and ')) %}
+{% endmacro %}
+
+
 {#-
-    Whether a row is of a group of a list and, by these signs, at the positions that the list has of it. A position that is null limits
-    nothing.
+    Whether a row is in one of these spans, as a join with a list of them; or, with `is_below`, before them in their group. An end that
+    is null limits nothing. These are whole numbers, so a span that begins at a number begins after the one before it.
 -#}
-{% macro _is_listed(arrival, spans, signs) -%}
+{% macro _is_listed(arrival, spans, is_below=false) -%}
     {%- set names, conditions, widths = [], [], {} -%}
     {%- for column in arrival.group -%}
         {%- do names.append('_ct_group_' ~ loop.index) -%}
         {%- do conditions.append(change_tables.quoted(column) ~ ' <=> ' ~ names[-1]) -%}
     {%- endfor -%}
-    {%- for bound, sign in signs.items() -%}
+    {%- for end, sign in {'since': '<=' if is_below else '>', 'until': '<='}.items() -%}
         {%- set numbers = [] -%}
-        {%- for number in spans | map(attribute=bound) | select | first | default([]) -%}
-            {%- do numbers.append('_ct_' ~ bound ~ '_' ~ loop.index) -%}
+        {%- for number in spans | map(attribute=end) | select | first | default([]) -%}
+            {%- do numbers.append('_ct_' ~ end ~ '_' ~ loop.index) -%}
         {%- endfor -%}
         {%- do names.extend(numbers) -%}
-        {%- do widths.update({bound: numbers | length}) -%}
+        {%- do widths.update({end: numbers | length}) -%}
         {%- if numbers -%}
             {%- do conditions.append('(' ~ numbers[0] ~ ' is null or ' ~ change_tables._compares(arrival.columns, numbers, sign) ~ ')') -%}
         {%- endif -%}
@@ -164,21 +160,16 @@ exists (
         {%- for value in span.group %}
             {%- do values.append('null' if value is none else change_tables.text_literal(value)) %}
         {%- endfor %}
-        {%- for bound, width in widths.items() %}
-            {%- do values.extend(span[bound] or ['null'] * width) %}
+        {%- for end, width in widths.items() %}
+            {%- do values.extend(span[end] or ['null'] * width) %}
         {%- endfor %}
+        {%- if span.since and span.sign == '>=' %}
+            {%- set last = arrival.group | length + widths.since - 1 %}
+            {%- do values.insert(last, values.pop(last) - 1) %}
+        {%- endif %}
             ({{ values | join(', ') }}){{ ',' if not loop.last }}
     {%- endfor %}
             as spans ({{ names | join(', ') }})
         where {{ conditions | join(' and ') }}
     )
-{%- endmacro %}
-
-
-{#- Whether a row is of the group of a position. -#}
-{% macro _is_of_group(arrival, place) -%}
-    {%- for name in arrival.group -%}
-        {%- set value = place.group[loop.index0] -%}
-        {{- change_tables.quoted(name) }} <=> {{ 'null' if value is none else change_tables.text_literal(value) }}{{ ' and ' if not loop.last -}}
-    {%- endfor -%}
 {%- endmacro %}

@@ -14,13 +14,13 @@ where false
     {%- set spec = change_tables.spec_of_data_test('deduplicated_changes') -%}
     {%- set state = change_tables.log_of_data_test(log) -%}
     {%- set mark = (change_tables.read_marks([log], from_tables=true) | first).mark or {} -%}
-    {%- set arrival = change_tables.arrival_column(spec) -%}
+    {%- set arrival = change_tables.arrival_of(spec) -%}
     {%- set counted = mark.settled_rows if mark and mark.arrival == change_tables.arrival_in_mark(arrival) else none -%}
     {%- set condition = change_tables.has_settled(arrival, mark.settled, mark.lookback) if arrival else 'true' -%}
     {%- set raw = spec.relation if change_tables.has_landed(spec.relation) else '(select 1 where false)' -%}
     {%- set number = 'count_if(' ~ condition ~ ')' -%}
     {#- a record that lands again has its old position. To count positions costs more: only where there are not as many rows -#}
-    {%- if arrival and arrival.kind == 'positions' and counted is not none -%}
+    {%- if arrival and arrival.record and counted is not none -%}
         {%- if run_query('select ' ~ number ~ ' from ' ~ raw).rows[0][0] | int == counted -%}
             {%- set number, raw = counted, none -%}
         {%- else -%}

@@ -110,7 +110,7 @@
     {% do change_tables.ensure_quarantine(quarantine) %}
     {% set batch, found = change_tables._write_batch(spec, state, run, sql) %}
     {% if run.run == 'since' %}
-        {% set settled_at = change_tables.with_settled_rows(spec, run, change_tables.settled_by_batch(run, batch, found)) %}
+        {% set settled_at = change_tables.with_settled_rows(spec, run, change_tables.settled_by_run(spec, run, found.waiting)) %}
     {% endif %}
     {% set is_unforeseen = change_tables.has_late_rows_unforeseen(run, found) %}
     {% set reduced, found = change_tables._write_reduced(spec, state, run, batch, found) if not is_unforeseen else (batch, found) %}

@@ -24,7 +24,6 @@
             'marks': found.number or 0,
             'edge': bound.edge,
             'until': bound.until,
-            'skips_settled': bound.skips_settled,
             'is_late': bound.is_late,
             'arrival': bound.arrival,
             'settled_before': bound.settled_before,
@@ -48,7 +47,7 @@
             '_row_hash': "case when _status = 'accepted' then " ~ change_tables.hash_of(change_tables.delivery_columns(spec)) ~ ' end',
             '_form': spec.form,
         } -%}
-        {%- set passed = ['_ct_quarantine_id', '_status', '_status_reason', '_raw_row'] + (['_ct_last_arrival', '_ct_waiting_since'] if reads_on else []) -%}
+        {%- set passed = ['_ct_quarantine_id', '_status', '_status_reason', '_raw_row'] + (['_ct_waiting_since'] if reads_on else []) -%}
         {%- set retractions = ['_ct_retracts'] if withdraws and reads_on else [] -%}
         {%- do change_tables.hand_over(run) -%}
 with {{ change_tables.staging_steps(spec, bound) }},
@@ -72,7 +71,6 @@ deliveries as (
         _status_reason,
         case when {{ change_tables.is_to_be_kept(spec, bound) }} then _raw_row end as _raw_row
         {%- if reads_on %},
-        _ct_arrival as _ct_last_arrival,
         case when {{ change_tables.holds_back(spec) }} then _ct_arrival end as _ct_waiting_since
         {%- endif %}
     from staged

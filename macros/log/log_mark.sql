@@ -1,10 +1,10 @@
 {#-
     The mark of a log: which log it is, the last run that changed it, the sequence below which every key has ended
-    (truncate or load), the highest that it holds, the loads that ended keys, whether keys have moved, the load it holds, what
-    has settled of the raw table by which arrival and what had landed there (see `_landed_edge`), and the last run after which
+    (truncate or load), the highest that it holds, the loads that ended keys, whether keys have moved, the load it holds, how far
+    the raw table has settled by which arrival (see `settled_by_run`), and the last run after which
     states must be built anew, because a change was withdrawn, or a key before was overruled, and with it the move. Then
-    what was declared, and the form of the log (see `spec_in_form`). `settled_rows` is how many raw rows have settled (see
-    `with_settled_rows`), `rows_below` how many had landed below it, re-landed and late ones among them (see `rows_below`), and `held_changes` how many changes the log holds; a rescan counts anew. `extends` is the batch before the last one, where all that the
+    what was declared, and the form of the log (see `spec_in_form`). `settled_rows` is how many raw rows have settled,
+    `rows_below` how many had landed below it, re-landed and late ones among them (see `with_settled_rows`), and `held_changes` how many changes the log holds; a rescan counts anew. `extends` is the batch before the last one, where all that the
     last one took in comes after all that was there: a state of that batch has no late events, unless rows move. `changes` is how many
     changes it has taken in or revised, and `marks_rows` whether the table has deletion vectors since (see `mark_rows_of_large_table`).
 -#}
@@ -46,12 +46,11 @@
         'snapshot_seq': before.snapshot_seq if snapshot_seq is none else snapshot_seq,
         'arrival': change_tables.arrival_in_mark(run.arrival),
         'kept': found.kept,
-        'settled': settled_at.arrival,
+        'settled': settled_at.settled,
         'settled_rows': settled_at.rows,
         'lookback': spec.lookback,
-        'edge': settled_at.edge,
         'counts_all': run.counts_all,
-        'rows_below': change_tables.rows_below(run, settled_at.arrival),
+        'rows_below': settled_at.rows_below,
         'key': spec.key,
         'order': change_tables.settings_of_order(spec),
         'columns': change_tables.column_types(spec),

@@ -3,8 +3,8 @@
     those that the log holds otherwise, none before they were reduced together with it, and `withdrawn` those of them that it gives up.
     `retractions` are rejected rows that may take back changes.
 
-    Where a run reads on from where the runs before have settled, rows that are no changes say how far the raw table has settled
-    (`settled`), and whether rows wait (`waiting`).
+    Where a run reads on from where the runs before have settled, `waiting` has the first place of each group at which a row waits, as
+    texts, in their order.
 -#}
 {% macro probe_changes(spec, run, changes) %}
     {% set reads_on = run.run == 'since' %}
@@ -14,6 +14,7 @@
     {% set retracts = '_ct_retracts' if reads_on else '_ct_is_change and _ct_withdraws' %}
     {% set is_change, is_kept_row = '_ct_is_change', '_ct_quarantine_id is not null' %}
     {% set commits = change_tables.commits_of_format(spec) %}
+    {% set waiting_groups = change_tables.fields_of_group('_ct_waiting_since', run.arrival) if reads_on else [] %}
     {#- first one row a verdict and report, since the run says how many there were of each -#}
     {% set row = run_query(
         "select sum(changes) as changes, min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq, max(truncate_seq) as truncate_seq,"
@@ -22,7 +23,8 @@
         ~ " unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at,"
         ~ " to_json(collect_list(struct(status, code, report, raw_rows, changes, conflicts, kept_rows"
         ~ (", commit_group, lowest_commit, highest_commit" if commits else "") ~ "))) as verdicts"
-        ~ (", " ~ change_tables.settled_columns(run.arrival) if reads_on else "")
+        ~ (", to_json(transform(array_sort(collect_list(_ct_first)), place -> array(" ~ change_tables.arrival_as_texts('place', run.arrival) | join(', ')
+            ~ "))) as waiting" if reads_on else "")
         ~ " from (select _status as status,"
         ~ " case when not _status <=> 'accepted' then substring_index(_status_reason, ':', 1) end as code,"
         ~ " case when " ~ is_change ~ " then substring_index(_report, ':', 1) end as report,"
@@ -39,8 +41,8 @@
         ~ " count_if(" ~ is_kept_row ~ ") as kept_rows"
         ~ (", case when " ~ is_change ~ " then " ~ commits.group ~ " end as commit_group, min(case when " ~ is_change ~ " then " ~ commits.number
             ~ " end) as lowest_commit, max(case when " ~ is_change ~ " then " ~ commits.number ~ " end) as highest_commit" if commits else "")
-        ~ (", max(_ct_last_arrival) as _ct_last_arrival" if reads_on and run.arrival.kind != 'positions' else "")
-        ~ (", min(_ct_waiting_since) as _ct_waiting_since" if reads_on else "")
+        ~ (", struct(" ~ waiting_groups | join(', ') ~ ") as _ct_group" if waiting_groups else "")
+        ~ (", min(_ct_waiting_since) as _ct_first" if reads_on else "")
         ~ " from " ~ changes ~ " group by all)"
     ).rows[0] %}
     {% set verdicts = fromjson(row['verdicts'] or '[]') %}
@@ -76,7 +78,7 @@
         'truncate_seq': row['truncate_seq'] or '', 'moves': row['moves'] | int(0) > 0,
         'overruled': row['overruled'] | int(0) > 0,
         'kept_rows': verdicts | sum(attribute='kept_rows'), 'kept': kept, 'keeps': false,
-        'settled': row['settled'] if reads_on else none, 'waiting': (row['waiting'] | int(0)) > 0 if reads_on else none,
+        'waiting': fromjson(row['waiting'] or '[]') if reads_on else [],
         'facts': change_tables.facts_of_run(row, verdicts),
     }) %}
 {% endmacro %}
@@ -212,7 +214,7 @@ where _ct_is_change
 -#}
 {% macro refuse_other_records(spec, log, new_changes, reduced, run, found) %}
     {% set natural = change_tables.natural_arrival(spec) %}
-    {% set reads_on = run.run == 'since' and run.arrival.kind == 'positions' and spec.lookback == 0 %}
+    {% set reads_on = run.run == 'since' and spec.arrival == 'auto' and spec.lookback == 0 %}
     {% if natural and change_tables.names_records(spec, natural) and not reads_on %}
         {% set rows = run_query(
             "select source._raw_id from (select * from " ~ new_changes ~ " where _ct_is_change) as source inner join " ~ log ~ " as target"

@@ -116,20 +116,18 @@
 {% endmacro %}
 
 
-{#- Up to which arrival the raw table has settled, for a reader: a date or time, a number or text; positions as JSON. -#}
+{#- Up to where the raw table has settled, for a reader: a date or time, a number or text; of groups as JSON. -#}
 {% macro shown_arrival(mark) %}
-    {% set kind = (mark.arrival or '').split(':')[0] %}
-    {% if mark.settled is none or mark.settled is not string %}
-        {% do return(none if mark.settled is none else tojson(mark.settled)) %}
-    {% elif kind not in ['date', 'timestamp', 'timestamp_ntz'] %}
-        {% do return(mark.settled) %}
+    {% if not mark.settled or mark.settled[0].group %}
+        {% do return(tojson(mark.settled) if mark.settled else none) %}
     {% endif %}
-    {% set days = mark.settled | int if kind == 'date' else mark.settled | int // 86400000000 %}
+    {% set kind, settled = mark.arrival.split(':')[0], mark.settled[0].position[0] %}
+    {% set days = settled if kind == 'date' else settled // 86400000000 if kind in ['timestamp', 'timestamp_ntz'] else none %}
     {#- Python has the years 1 to 9999 -#}
-    {% if not -719162 <= days <= 2932896 %}
-        {% do return(mark.settled) %}
+    {% if days is none or not -719162 <= days <= 2932896 %}
+        {% do return(settled | string) %}
     {% endif %}
-    {% set since = modules.datetime.timedelta(days=days, microseconds=0 if kind == 'date' else mark.settled | int % 86400000000) %}
+    {% set since = modules.datetime.timedelta(days=days, microseconds=0 if kind == 'date' else settled % 86400000000) %}
     {% set time = modules.datetime.datetime(1970, 1, 1) + since %}
     {% do return(time.date().isoformat() if kind == 'date' else time.isoformat(sep=' ') ~ ('+00:00' if kind == 'timestamp' else '')) %}
 {% endmacro %}

@@ -20,13 +20,12 @@
     reports(spec, log)         SQL over the log for further rows of its reports: _change_id, _change_seq, code, detail
     array_of_text(column)      SQL for an array out of the text that a load has of it
     other_tables               the settings that name another raw table which staging reads: it can have news of its own
-    arrival(spec)              the natural arrival, {name, kind}, or of positions {kind, group, columns}: see `raw_bound`.
-                               Of positions also `record`, columns in which two rows at one position must not differ, and
-                               `only`, a condition on the rows that matter
+    arrival(spec)              where raw rows say their own position, {kind, group, columns, record, only, reads}: see
+                               `arrival_of_row`. The kind is `whole_number`
     landed_sequence(spec)      SQL for the sequence of a raw row, where the rows of a sequence are judged together
     may_wait(spec)             SQL for the raw rows that can hold back; `false`: none ever does. Left out: any can
     holds_back(spec)           SQL for the staged rows that later runs must read again. Left out: those that are `waiting`, and
-                               of positions those with `_ct_holds_back`
+                               where the format has `arrival` those with `_ct_holds_back`
     waiting_positions(spec, bound)  SQL for the first such position of each group, without staging the rows
     reads                      SQL over the log for the changes whose values come from another table than the raw one
     withdraws_changes(spec)    whether later rows can show that an accepted change cannot be used

@@ -300,7 +300,8 @@ records as (
         on {{ change_tables.openedge_number(header.change_sequence) }} = {{ semi_join }}._ct_wanted_sequence
     {%- endif %}
     {%- if condition %}
-    where {{ condition }}
+    where
+        {{ condition }}
     {%- endif %}
 
 )

@@ -224,7 +224,7 @@ where _ct_lowest < _ct_highest_before
 
 {#- The feed's natural arrival: the position in each trail. -#}
 {% macro goldengate_trail_arrival(spec) %}
-    {% do return({'kind': 'positions', 'group': ['trail_name'], 'columns': ['trail_seqno', 'trail_rba'], 'record': ['io_time']}) %}
+    {% do return({'kind': 'whole_number', 'group': ['trail_name'], 'columns': ['trail_seqno', 'trail_rba'], 'record': ['io_time']}) %}
 {% endmacro %}
 
 

@@ -37,7 +37,8 @@
         struct(*) as _ct_landed_row
     from {{ spec.relation }}
     {%- if bound.predicate is not none %}
-    where {{ bound.predicate }}
+    where
+        {{ bound.predicate }}
     {%- endif %}
 
 ),

@@ -247,7 +247,7 @@ staged_rows as (
 {% macro qlik_kafka_arrival(spec) %}
     {% do return({
         'reads': 'topic = ' ~ change_tables.text_literal(spec.topic) if spec.topic and not spec.hold_open_transactions else none,
-        'kind': 'positions', 'group': ['topic', 'partition'], 'columns': ['offset'], 'record': ['key', 'value'],
+        'kind': 'whole_number', 'group': ['topic', 'partition'], 'columns': ['offset'], 'record': ['key', 'value'],
         'only': 'topic = ' ~ change_tables.text_literal(spec.topic) if spec.topic else none,
     }) %}
 {% endmacro %}

@@ -34,7 +34,8 @@ def _seq(number: int) -> str:
 
 
 def _places(*places: tuple[str, ...]) -> Rows:
-    told = {"_ct_copies": 1, "_ct_unplaced": 0, "_ct_number": 4, "_ct_placed": 4, "_ct_landed": 4, "_ct_all": 9}
+    told = {"_ct_places": 4, "_ct_rows": 4, "_ct_unplaced": 0, "_ct_settling": 4, "_ct_copies": 1, "_ct_all": 9}
+    told |= {"_ct_is_same": False, "_ct_lowest_seq": None}
     return [{f"place_{number}": text for number, text in enumerate(place)} | told for place in places]
 
 
@@ -42,8 +43,10 @@ def _looked(**found: int) -> Rows:
     return [found]
 
 
-_TOPIC = r"cast\(topic as string\).* _ct_copies, _ct_unplaced, _ct_number"
-_TRAIL = r"cast\(trail_name as string\).* _ct_copies, _ct_unplaced, _ct_number"
+_TOPIC = r"_ct_last\.topic"
+_TRAIL = r"_ct_last\.trail_name"
+LOOK = "as _ct_last"
+"""What a run asks of a raw table before it reads."""
 
 
 def _verdicts(kept_rows: int = 0) -> str:
@@ -60,15 +63,14 @@ ANSWERS: Answers = {
     r"^show tblproperties \S+ \('delta.minReaderVersion'\)$": [{"key": "delta.minReaderVersion", "value": "1"}],
     # what has landed: arrivals, and positions in a topic or a trail
     r"^select cast\(.*max\(.* as string\) from \S+ where \S.* is not null$": [{"arrival": "500"}],
-    "as edge_rows": [
-        {
-            "edge": "600", "edge_rows": "2:3:4", "settled_rows": "1:2:3",
-            "lowest_seq": _seq(5), "lowest_seq_above": _seq(5), "unplaced": 0, "landed_rows": 3,
-            "all_rows": 9,
-        }
-    ],
     _TOPIC: _places(("orders", "0", "41"), ("orders", "1", "7")),
     _TRAIL: _places(("it's", "3", "4100")),
+    LOOK: [
+        {
+            "edge": "600", "_ct_places": 2, "_ct_rows": 3, "_ct_unplaced": 0, "_ct_settling": 1,
+            "_ct_fingerprint": "2:3:4", "_ct_is_same": False, "_ct_lowest_seq": _seq(5), "_ct_all": 9,
+        }
+    ],
     # what it comes to with what the log holds
     REDUCED: [
         {
@@ -81,18 +83,16 @@ ANSWERS: Answers = {
         {
             "changes": 3, "lowest_seq": _seq(20), "highest_seq": _seq(22), "truncate_seq": None, "moves": 0,
             "overruled": 0, "known": 0, "withdrawn": 0, "first_retraction": None, "last_retraction": None,
-            "settled": "600", "waiting": 0, "verdicts": _verdicts(),
+            "waiting": None, "verdicts": _verdicts(),
             "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000,
         }
     ],
     # what it means for kept rows
     "as news,": [{"news": 0, "revised": 0, "rejected": 0, "waiting": 0, "waiting_since": None}],
     # what has settled, what waits, what is lost
-    "as settled,": [{"settled": "600", "waiting": None}],
     r" as settled_rows, count\(\*\) as all_rows from": [{"settled_rows": 7, "all_rows": 9}],
     r"^select count\(distinct case when true then struct": [{"rows": 2}],
-    r"_ct_waiting_since is not null": [],
-    r"as _ct_first|_ct_holds_back|from trails\nwhere _ct_last_start": [],
+    r"_ct_first is not null$|from trails\nwhere _ct_last_start": [],
     "^select 1 from .* limit 1$": [],
     # how many rows a state has, and what a merge has changed of them
     " as written_rows from": [{"written_rows": 6}],
@@ -108,6 +108,12 @@ ANSWERS: Answers = {
     "^select 1 as is_exchanged": [],
 }  # fmt: skip
 """What a run finds where its shape says nothing else: rows have landed, none waits, and their changes are new."""
+FOUND_BEFORE: Answers = {
+    _TOPIC: ANSWERS[_TOPIC],
+    _TRAIL: ANSWERS[_TRAIL],
+    LOOK: [{**ANSWERS[LOOK][0], "edge": "500", "_ct_fingerprint": "1:2:3"}],
+}
+"""What the look of the run before that has found."""
 
 
 EXCHANGED = "^select 1 as is_exchanged"
@@ -143,7 +149,7 @@ BEFORE_FLOOR = {"floor": _seq(15)}
 FEWER = {"columns": {"order": "bigint", "it's": "string"}}
 ADDED = {"form": 1, "added": {"name with spaces": 1}}
 _IN_TIME = {
-    "as edge_rows": [{**ANSWERS["as edge_rows"][0], "lowest_seq": _seq(30), "lowest_seq_above": _seq(30)}],
+    LOOK: [{**ANSWERS[LOOK][0], "_ct_lowest_seq": _seq(30)}],
     "as changes,": [{**ANSWERS["as changes,"][0], "lowest_seq": _seq(30), "highest_seq": _seq(32)}],
 }
 _KNOWN = {
@@ -275,5 +281,5 @@ class Shapes:
 
     def _first_mark_of(self, model: str) -> dict[str, Any]:
         logs = {"documents": ("events", "events_multi_valued")}.get(model, (model.split("__", 1)[-1],))
-        first = Shape(model, {} if model.startswith("dedup_") else {_log(log): {} for log in logs})
+        first = Shape(model, {} if model.startswith("dedup_") else {_log(log): {} for log in logs}, FOUND_BEFORE)
         return self.run(first, run=1).mark

@@ -7,16 +7,25 @@ from typing import Any
 import pytest
 from dbt_common.exceptions import CompilationError
 
-from .rendering import Answers, Rows
-from .shapes import ANSWERS, Shape, Shapes
+from .rendering import Answers
+from .shapes import ANSWERS, LOOK, Shape, Shapes
 
-OFFSETS: dict[str, Any] = {"kind": "positions", "group": ["topic", "partition"], "columns": ["offset"]}
-TRAIL: dict[str, Any] = {"kind": "positions", "group": ["trail_name"], "columns": ["trail_seqno", "trail_rba"]}
-LANDED_AT: dict[str, Any] = {"name": "landed at", "kind": "timestamp", "type": "timestamp"}
+OFFSETS: dict[str, Any] = {
+    "kind": "whole_number", "group": ["topic", "partition"], "columns": ["offset"], "record": ["key", "value"],
+}  # fmt: skip
+TRAIL: dict[str, Any] = {
+    "kind": "whole_number", "group": ["trail_name"], "columns": ["trail_seqno", "trail_rba"], "record": ["io_time"],
+}  # fmt: skip
+LANDED_AT: dict[str, Any] = {"group": [], "columns": ["landed at"], "kind": "timestamp", "type": "timestamp"}
 
 
-def _place(group: list[str | None], *position: int, is_whole: bool = True) -> dict[str, Any]:
+def _place(group: list[str | None], *position: int | str, is_whole: bool | str = True) -> dict[str, Any]:
     return {"group": group, "position": list(position), "is_whole": is_whole}
+
+
+def _at(position: int | str, is_whole: bool | str = False) -> list[dict[str, Any]]:
+    """The place of a column: all rows are one group."""
+    return [_place([], position, is_whole=is_whole)]
 
 
 # ---- which rows a bound takes
@@ -46,35 +55,36 @@ def test_only_types_whose_values_have_one_text_are_arrivals(shapes: Shapes, type
 
 
 @pytest.mark.parametrize(
-    ("kind", "type_", "text", "lookback", "expected"),
+    ("kind", "type_", "value", "lookback", "expected"),
     [
-        ("whole_number", "int", "7", 0, "7"),
-        ("whole_number", "int", "7", 10, "-3"),
-        ("decimal", "decimal(5,2)", "1.50", 0, "cast('1.50' as decimal(5, 2))"),
+        ("whole_number", "int", 7, 0, ">= 7"),
+        ("whole_number", "int", 7, 10, ">= -3"),
+        ("decimal", "decimal(5,2)", "1.50", 0, ">= cast('1.50' as decimal(5, 2))"),
         (
             "decimal",
             "decimal(5,2)",
             "1.50",
             2,
-            "coalesce(try_subtract(cast('1.50' as decimal(5, 2)), 2), cast('-999.99' as decimal(5, 2)))",
+            ">= coalesce(try_subtract(cast('1.50' as decimal(5, 2)), 2), cast('-999.99' as decimal(5, 2)))",
         ),
-        ("date", "date", "20", 0, "date_from_unix_date(20)"),
-        ("date", "date", "20", 1, "date_from_unix_date(19)"),
-        ("date", "date", "20", 0.5, "date_from_unix_date(19)"),
-        ("date", "date", "-2147483648", 1, "date_from_unix_date(-2147483648)"),
-        ("timestamp", "timestamp", "86400000001", 0, "timestamp_micros(86400000001)"),
-        ("timestamp", "timestamp", "86400000001", 1, "timestamp_micros(1)"),
-        ("timestamp", "timestamp", "86400000001", 0.5, "timestamp_micros(43200000001)"),
-        ("timestamp", "timestamp", "-9223372036854775807", 1, "timestamp_micros(-9223372036854775808)"),
-        ("timestamp_ntz", "timestamp_ntz", "5", 0, "timestampadd(microsecond, 5, timestamp_ntz '1970-01-01')"),
-        ("text", "string", "it's", 0, r"'it\'s'"),
+        ("date", "date", 20, 0, ">= date_from_unix_date(20)"),
+        ("date", "date", 20, 1, ">= date_from_unix_date(19)"),
+        ("date", "date", 20, 0.5, ">= date_from_unix_date(19)"),
+        ("date", "date", -2147483648, 1, ">= date_from_unix_date(-2147483648)"),
+        ("timestamp", "timestamp", 86400000001, 0, ">= timestamp_micros(86400000001)"),
+        ("timestamp", "timestamp", 86400000001, 1, ">= timestamp_micros(1)"),
+        ("timestamp", "timestamp", 86400000001, 0.5, ">= timestamp_micros(43200000001)"),
+        ("timestamp", "timestamp", -9223372036854775807, 1, ">= timestamp_micros(-9223372036854775808)"),
+        ("timestamp_ntz", "timestamp_ntz", 5, 0, ">= timestampadd(microsecond, 5, timestamp_ntz '1970-01-01')"),
+        ("text", "string", "it's", 0, r">= 'it\'s'"),
     ],
 )
 def test_a_bound_is_so_much_below_an_arrival_and_never_below_what_its_type_holds(
-    shapes: Shapes, kind: str, type_: str, text: str, lookback: float, expected: str
+    shapes: Shapes, kind: str, type_: str, value: int | str, lookback: float, expected: str
 ) -> None:
-    arrival = {"name": "a", "kind": kind, "type": type_}
-    assert shapes.project.macros("dedup_feed__qlik")("_arrival_below", arrival, text, lookback) == expected
+    arrival = {"group": [], "columns": ["a"], "kind": kind, "type": type_}
+    predicate = shapes.project.macros("dedup_feed__qlik")("positions_since", arrival, _at(value, "1:2:3"), lookback)
+    assert _in_one_line(predicate) == f"( a is null or (a {expected}) )"
 
 
 def _in_one_line(sql: str) -> str:
@@ -89,14 +99,14 @@ def _in_one_line(sql: str) -> str:
             OFFSETS,
             [_place(["t", "0"], 41)],
             0,
-            "( (`offset` is null) or (topic <=> 't' and `partition` <=> '0' and `offset` > 41)"
+            "( `offset` is null or (topic <=> 't' and `partition` <=> '0' and `offset` > 41)"
             " or not ( (topic <=> 't' and `partition` <=> '0') ) )",
         ),
         (
             OFFSETS,
             [_place(["t", "0"], 41, is_whole=False), _place([None, "1"], 7)],
             0,
-            "( (`offset` is null) or (topic <=> 't' and `partition` <=> '0' and `offset` > 40)"
+            "( `offset` is null or (topic <=> 't' and `partition` <=> '0' and `offset` >= 41)"
             " or (topic <=> null and `partition` <=> '1' and `offset` > 7)"
             " or not ( (topic <=> 't' and `partition` <=> '0') or (topic <=> null and `partition` <=> '1') ) )",
         ),
@@ -104,14 +114,14 @@ def _in_one_line(sql: str) -> str:
             OFFSETS,
             [_place(["t", "0"], 41)],
             5,
-            "( (`offset` is null) or (topic <=> 't' and `partition` <=> '0' and `offset` > 35)"
+            "( `offset` is null or (topic <=> 't' and `partition` <=> '0' and `offset` >= 36)"
             " or not ( (topic <=> 't' and `partition` <=> '0') ) )",
         ),
         (
             TRAIL,
             [_place(["it's"], 3, 4100)],
             0,
-            "( (trail_seqno is null or trail_rba is null)"
+            "( trail_seqno is null or trail_rba is null"
             r" or (trail_name <=> 'it\'s' and (trail_seqno > 3 or (trail_seqno = 3 and trail_rba > 4100)))"
             r" or not ( (trail_name <=> 'it\'s') ) )",
         ),
@@ -119,8 +129,8 @@ def _in_one_line(sql: str) -> str:
             TRAIL,
             [_place(["aa"], 3, 4100, is_whole=False)],
             0,
-            "( (trail_seqno is null or trail_rba is null)"
-            " or (trail_name <=> 'aa' and (trail_seqno > 3 or (trail_seqno = 3 and trail_rba > 4099)))"
+            "( trail_seqno is null or trail_rba is null"
+            " or (trail_name <=> 'aa' and (trail_seqno > 3 or (trail_seqno = 3 and trail_rba >= 4100)))"
             " or not ( (trail_name <=> 'aa') ) )",
         ),
     ],
@@ -134,41 +144,46 @@ def test_rows_after_their_position_and_of_groups_that_are_not_known_are_read(
 
 def test_many_groups_are_a_list(shapes: Shapes) -> None:
     macro = shapes.project.macros("dedup_feed__kafka")
-    settled = [_place([f"t{number}", "0"], number) for number in range(31)]
+    settled = [_place([f"t{number}", "0"], number) for number in range(30)]
+    settled.append(_place(["t30", "0"], 31, is_whole=False))  # at 31 a row waits: after 30
     assert macro("positions_since", OFFSETS, settled[:30], 0).count("`offset` >") == 30
     listed = ", ".join(f"('t{number}', '0', {number})" for number in range(31))
     assert _in_one_line(macro("positions_since", OFFSETS, settled, 0)) == (
-        f"((`offset` is null) or not exists ( select 1 from values {listed}"
-        " as spans (_ct_group_1, _ct_group_2, _ct_after_1) where topic <=> _ct_group_1 and `partition` <=> _ct_group_2"
-        " and (_ct_after_1 is null or `offset` <= _ct_after_1) ))"
+        f"(`offset` is null or not exists ( select 1 from values {listed}"
+        " as spans (_ct_group_1, _ct_group_2, _ct_since_1) where topic <=> _ct_group_1 and `partition` <=> _ct_group_2"
+        " and (_ct_since_1 is null or `offset` <= _ct_since_1) ))"
     )
 
 
 # settled, edge, lookback -> the condition on the rows that a run reads
 SPANS: dict[str, tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]], int, str]] = {
-    "nothing has landed": (OFFSETS, [], [], 0, "( (`offset` is null) )"),
+    "nothing has landed": (OFFSETS, [], [], 0, "( `offset` is null )"),
     "all": (
         OFFSETS, [], [_place(["t", "0"], 41), _place(["t", "1"], 7)], 0,
-        "( (`offset` is null) or (topic <=> 't' and `partition` <=> '0' and `offset` <= 41)"
+        "( `offset` is null or (topic <=> 't' and `partition` <=> '0' and `offset` <= 41)"
         " or (topic <=> 't' and `partition` <=> '1' and `offset` <= 7) )",
     ),
     "one of two groups, and a new one": (
         OFFSETS, [_place(["t", "0"], 41), _place(["t", "1"], 7)],
         [_place(["t", "0"], 45), _place(["t", "1"], 7), _place(["u", "0"], 1)], 0,
-        "( (`offset` is null) or (topic <=> 't' and `partition` <=> '0' and `offset` > 41 and `offset` <= 45)"
+        "( `offset` is null or (topic <=> 't' and `partition` <=> '0' and `offset` > 41 and `offset` <= 45)"
         " or (topic <=> 'u' and `partition` <=> '0' and `offset` <= 1) )",
     ),
     "a row that waits": (
         OFFSETS, [_place(["t", "0"], 41, is_whole=False)], [_place(["t", "0"], 41)], 0,
-        "( (`offset` is null) or (topic <=> 't' and `partition` <=> '0' and `offset` > 40 and `offset` <= 41) )",
+        "( `offset` is null or (topic <=> 't' and `partition` <=> '0' and `offset` >= 41 and `offset` <= 41) )",
     ),
     "a lookback": (
         OFFSETS, [_place(["t", "0"], 41)], [_place(["t", "0"], 41)], 5,
-        "( (`offset` is null) or (topic <=> 't' and `partition` <=> '0' and `offset` > 35 and `offset` <= 41) )",
+        "( `offset` is null or (topic <=> 't' and `partition` <=> '0' and `offset` >= 36 and `offset` <= 41) )",
+    ),
+    "a column": (
+        LANDED_AT, _at(500, "1:2:3"), _at(600, "2:3:4"), 0,
+        "( `landed at` is null or (`landed at` >= timestamp_micros(500) and `landed at` <= timestamp_micros(600)) )",
     ),
     "a trail": (
         TRAIL, [_place(["aa"], 3, 4100)], [_place(["aa"], 4, 100)], 0,
-        "( (trail_seqno is null or trail_rba is null) or (trail_name <=> 'aa'"
+        "( trail_seqno is null or trail_rba is null or (trail_name <=> 'aa'"
         " and (trail_seqno > 3 or (trail_seqno = 3 and trail_rba > 4100))"
         " and (trail_seqno < 4 or (trail_seqno = 4 and trail_rba <= 100))) )",
     ),
@@ -179,11 +194,20 @@ SPANS: dict[str, tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]
 def test_a_run_reads_the_groups_in_which_rows_have_landed_and_no_further(shapes: Shapes, case: str) -> None:
     arrival, settled, edge, lookback, expected = SPANS[case]
     macro = shapes.project.macros("dedup_feed__kafka")
-    spans = macro("spans_of_run", settled, edge, lookback)
+    spans = macro("spans_of_run", arrival, settled, edge, lookback)
     assert _in_one_line(macro("positions_in", arrival, spans)) == expected
 
 
 # ---- the bound of a run
+
+# what a look finds where nothing has landed since a first run
+SAME: dict[str, Any] = {"edge": "500", "_ct_fingerprint": "1:2:3", "_ct_is_same": True}
+
+
+def _landed(since: str, until: int) -> str:
+    """The condition on rows that have landed between these."""
+    return f"( `landed at` is null or (`landed at` {since} and `landed at` <= timestamp_micros({until})) )"
+
 
 # the log's mark against that of a first run, what has landed, what the spec says -> the bound
 BOUNDS: dict[str, tuple[str, dict[str, Any] | None, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
@@ -191,32 +215,43 @@ BOUNDS: dict[str, tuple[str, dict[str, Any] | None, dict[str, Any], dict[str, An
         "qlik", None, {}, {}, {"predicate": None, "snapshot": True, "is_late": False, "settled_before": None},
     ),
     "rows that arrived since": (
-        "qlik", {}, {"lowest_seq": "2", "lowest_seq_above": "2"}, {},
+        "qlik", {}, {}, {},
         {
-            "predicate": "(`landed at` >= timestamp_micros(600) or `landed at` is null)",
-            "snapshot": False, "skips_settled": False,
+            "predicate": _landed(">= timestamp_micros(500)", 600),
+            "snapshot": False, "is_read": False,
         },
     ),
-    "rows at the edge that were read, all of them": (
-        "qlik", {"edge": "1:2:3"}, {"lowest_seq": "2", "lowest_seq_above": "2"}, {},
-        {"predicate": "(`landed at` > timestamp_micros(600) or `landed at` is null)", "skips_settled": True},
+    "rows at the settled arrival that were read, all of them": (
+        "qlik", {}, {"_ct_is_same": True}, {},
+        {
+            "predicate": _landed("> timestamp_micros(500)", 600),
+        },
     ),
-    "more rows at the edge": ("qlik", {"edge": "9:9:9"}, {}, {}, {"skips_settled": False}),
+    "no others": ("qlik", {}, SAME, {}, {"predicate": "( `landed at` is null )", "is_read": True}),
+    "no others, but rows without an arrival": (
+        "qlik", {}, SAME | {"_ct_unplaced": 1}, {}, {"predicate": "( `landed at` is null )", "is_read": False},
+    ),
+    "more rows at the settled arrival": (
+        "qlik", {}, {"edge": "500"}, {},
+        {
+            "predicate": _landed(">= timestamp_micros(500)", 500),
+        },
+    ),
+    "a row that waits at the settled arrival": (
+        "qlik", {"settled": _at(500)}, {"edge": "500", "_ct_fingerprint": "1:2:3"}, {}, {"is_read": False},
+    ),
+    "nothing had landed before": (
+        "qlik", {"settled": []}, {}, {},
+        {"predicate": "( `landed at` is null or (`landed at` <= timestamp_micros(600)) )"},
+    ),
     "sequences that the log does not reach": (
-        "qlik", {"highest_seq": "5"}, {"lowest_seq": "6", "lowest_seq_above": "6"}, {},
-        {"is_late": False, "lowest_seq": "6"},
+        "qlik", {"highest_seq": "5"}, {"_ct_lowest_seq": "6"}, {}, {"is_late": False, "lowest_seq": "6"},
     ),
     "the highest sequence of the log": (
-        "qlik", {"highest_seq": "5"}, {"lowest_seq": "5", "lowest_seq_above": "6"}, {},
-        {"is_late": True, "lowest_seq": "5"},
-    ),
-    "the same, in rows that are passed over": (
-        "qlik", {"highest_seq": "5", "edge": "1:2:3"}, {"lowest_seq": "5", "lowest_seq_above": "6"}, {},
-        {"is_late": False, "lowest_seq": "6"},
+        "qlik", {"highest_seq": "5"}, {"_ct_lowest_seq": "5"}, {}, {"is_late": True, "lowest_seq": "5"},
     ),
     "rows without a sequence": (
-        "qlik", {"highest_seq": "5"}, {"lowest_seq": None, "lowest_seq_above": None}, {},
-        {"is_late": False, "lowest_seq": None},
+        "qlik", {"highest_seq": "5"}, {"_ct_lowest_seq": None}, {}, {"is_late": False, "lowest_seq": None},
     ),
     "another arrival than before": (
         "qlik", {"arrival": "whole_number:batch"}, {}, {}, {"predicate": None, "settled_before": None, "is_late": True},
@@ -227,8 +262,8 @@ BOUNDS: dict[str, tuple[str, dict[str, Any] | None, dict[str, Any], dict[str, An
     "a lookback": (
         "qlik", {}, {}, {"lookback": 1},
         {
-            "predicate": "(`landed at` >= timestamp_micros(-86399999400) or `landed at` is null)",
-            "edge": None, "skips_settled": False, "is_late": True,
+            "predicate": _landed(">= timestamp_micros(-86399999500)", 600),
+            "edge": _at(600), "is_late": True, "is_read": False,
         },
     ),
     "a load that is newer": ("qlik", {}, {}, {"snapshot_seq": "7"}, {"snapshot": True}),
@@ -251,14 +286,15 @@ def _bound(
     return bound
 
 
-def _landed(**landed: Any) -> Answers:
-    return {"as edge_rows": [{**ANSWERS["as edge_rows"][0], **landed}]}
+def _looked(**landed: Any) -> Answers:
+    return {LOOK: [{**ANSWERS[LOOK][0], **landed}]}
 
 
 @pytest.mark.parametrize("name", BOUNDS)
 def test_a_run_reads_from_where_the_runs_before_have_settled(shapes: Shapes, name: str) -> None:
     entry, mark, landed, spec, expected = BOUNDS[name]
-    bound = _bound(shapes, entry, mark, _landed(**landed), spec)
+    bound = _bound(shapes, entry, mark, _looked(**landed), spec)
+    bound |= {"predicate": bound["predicate"] and _in_one_line(bound["predicate"])}
     assert {key: bound[key] for key in expected} == expected
 
 
@@ -266,19 +302,19 @@ def test_a_text_arrival_with_numbers_of_different_lengths_stops_the_run(shapes: 
     refused = (
         r"`arrival` must sort as rows land; 'batch' is text and has numbers of different lengths, '9' and '10': let"
     )
-    call = shapes.project.macros(
-        "dedup_feed__qlik", shapes.lake(Shape("dedup_feed__qlik", {}, _landed(of_other_length="10")))
-    )
-    arrival = {"name": "batch", "kind": "text", "type": "string"}
+    landed = _looked(edge="9", _ct_shortest="9", _ct_longest="10")
+    call = shapes.project.macros("dedup_feed__qlik", shapes.lake(Shape("dedup_feed__qlik", {}, landed)))
+    arrival = {"group": [], "columns": ["flag"], "kind": "text", "type": "string"}
     spec = call("table_spec", "feed", "qlik") | {"arrival": "batch"}
-    with pytest.raises(CompilationError, match=refused):
-        call("_landed_edge", spec, arrival, "9")
-    assert call("_landed_edge", spec, arrival, "part 9")["edge"] == {"arrival": "600", "rows": "2:3:4"}
+    for settled in (_at("9", "1:2:3"), []):
+        with pytest.raises(CompilationError, match=refused):
+            call("_look_at_raw", spec, arrival, settled, True)
+    assert call("_look_at_raw", spec, arrival, _at("part 9"), True)["edge"] == _at("9", "2:3:4")
 
 
 def test_a_rescan_reads_every_row_and_keeps_what_had_settled(shapes: Shapes) -> None:
     bound = _bound(shapes, "qlik", {}, {}, {}, variables={"change_tables_rescan": True})
-    assert (bound["predicate"], bound["snapshot"], bound["settled_before"]) == (None, True, "600")
+    assert (bound["predicate"], bound["snapshot"], bound["settled_before"]) == (None, True, _at(500, "1:2:3"))
 
 
 @pytest.mark.parametrize("entry", ["qlik", "kafka"])
@@ -313,13 +349,9 @@ def test_positions_of_groups_that_have_nothing_new_stay_as_they_were(shapes: Sha
 
 def test_an_entry_of_one_topic_looks_at_no_other(shapes: Shapes) -> None:
     settled = [_place(["orders", "0"], 30)]
-    of_topic = {"arrival": "positions:offset:topic = 'orders'", "settled": settled}
-    asked = r"from \S+ where topic = 'orders' and \(.*_ct_copies|as _ct_copies from .* where topic = 'orders' and "
-    looked: Answers = {
-        asked: [
-            {"topic": "orders", "partition": "0", "offset": "41", "_ct_copies": 1, "_ct_unplaced": 0, "_ct_number": 11}
-        ]
-    }
+    of_topic = {"arrival": "whole_number:topic,partition,offset:topic = 'orders'", "settled": settled}
+    landed = {"topic": "orders", "partition": "0", "offset": "41", "_ct_places": 11, "_ct_rows": 11, "_ct_copies": 1}
+    looked = {r"where topic = 'orders' and \(.*as _ct_last": [landed | {"_ct_unplaced": 0, "_ct_settling": 11}]}
     spec = {"topic": "orders", "hold_open_transactions": False}
     bound = _bound(shapes, "kafka", of_topic, looked, spec)
     assert (bound["edge"], bound["landed_rows"]) == ([_place(["orders", "0"], 41)], 11)
@@ -329,89 +361,77 @@ def test_an_entry_of_one_topic_looks_at_no_other(shapes: Shapes) -> None:
 
 # ---- what has settled, after a run
 
-NOW: dict[str, Any] = {"arrival": "9", "rows": "2:3:4"}
-
-
-def _run(edge: Any = NOW, before: str | None = "5", skips_settled: bool = False) -> dict[str, Any]:
-    return {"edge": edge, "settled_before": before, "skips_settled": skips_settled, "mark_before": {"edge": "1:2:3"}}
-
-
-@pytest.mark.parametrize(
-    ("run", "settled", "waiting", "expected"),
-    [
-        # no row has an arrival
-        (_run(before=None), None, [], (None, None)),
-        (_run(), None, [], ("5", "1:2:3")),
-        # up to the edge, of which all rows were read
-        (_run(), "9", [], ("9", "2:3:4")),
-        # a row waits at the edge, or below
-        (_run(), "9", [["9"]], ("9", None)),
-        (_run(), "7", [["7"]], ("7", None)),
-        # more has landed after the edge, or no edge was looked for
-        (_run(), "10", [], ("10", None)),
-        (_run(edge=None), "9", [], ("9", None)),
-        # rows at the settled arrival were skipped, and more of them can have landed with the next
-        (_run(edge=NOW | {"arrival": "5"}, skips_settled=True), "9", [], ("5", None)),
-        (_run(edge=NOW | {"arrival": "5"}, skips_settled=True), "5", [], ("5", "2:3:4")),
-        (_run(skips_settled=True), "9", [], ("9", "2:3:4")),
-    ],
-)
-def test_an_arrival_has_settled_up_to_the_first_row_that_waits(
-    shapes: Shapes, run: dict[str, Any], settled: str | None, waiting: Rows, expected: tuple[Any, Any]
-) -> None:
-    found = shapes.project.macros("dedup_feed__qlik")("_settled_at", run, LANDED_AT, settled, waiting)
-    assert (found["arrival"], found["edge"]) == expected
-
-
+NOW = _at(600, "2:3:4")
 EDGE = [_place(["t", "0"], 41), _place(["t", "1"], 7)]
+DECIMAL: dict[str, Any] = {"group": [], "columns": ["a"], "kind": "decimal", "type": "decimal(5,1)"}
 
 
 @pytest.mark.parametrize(
-    ("edge", "before", "waiting", "expected"),
+    ("arrival", "edge", "before", "waiting", "expected"),
     [
-        (None, None, [], []),
-        (EDGE, None, [], EDGE),
-        (EDGE, None, [["t", "1", "6"]], [EDGE[0], _place(["t", "1"], 6, is_whole=False)]),
+        # nothing has landed
+        (LANDED_AT, [], [], [], []),
+        (OFFSETS, [], None, [], []),
+        # all that has landed
+        (LANDED_AT, NOW, _at(500, "1:2:3"), [], NOW),
+        (OFFSETS, EDGE, None, [], EDGE),
+        # a row waits at the last place, or below
+        (LANDED_AT, NOW, _at(500, "1:2:3"), [["600"]], _at(600)),
+        (LANDED_AT, NOW, _at(500, "1:2:3"), [["500"]], _at(500)),
+        (OFFSETS, EDGE, None, [["t", "1", "6"], ["t", "1", "7"]], [EDGE[0], _place(["t", "1"], 6, is_whole=False)]),
+        # what has landed after the look holds nothing back
+        (LANDED_AT, NOW, _at(500, "1:2:3"), [["601"]], NOW),
+        (DECIMAL, _at("99.5", "2:3:4"), _at("9.5", "1:2:3"), [["100.5"]], _at("99.5", "2:3:4")),
+        (DECIMAL, _at("99.5", "2:3:4"), _at("9.5", "1:2:3"), [["10.5"]], _at("10.5")),
         # of a group that has not landed before this run looked, nothing has settled
-        (EDGE, None, [["t", "9", "6"]], EDGE),
-        # a row that lookback reads again holds nothing back, nor one at the settled position itself
-        (EDGE, [_place(["t", "0"], 30)], [["t", "0", "30"]], [_place(["t", "0"], 30), EDGE[1]]),
-        (EDGE, [_place(["t", "0"], 30)], [["t", "0", "12"]], [_place(["t", "0"], 30), EDGE[1]]),
-        (
-            EDGE,
-            [_place(["t", "0"], 30, is_whole=False)],
-            [["t", "0", "30"]],
-            [_place(["t", "0"], 30, is_whole=False), EDGE[1]],
-        ),
+        (OFFSETS, EDGE, None, [["t", "9", "6"]], EDGE),
     ],
 )
-def test_positions_have_settled_up_to_what_had_landed_or_the_first_row_that_waits(
-    shapes: Shapes, edge: Any, before: Any, waiting: Any, expected: list[dict[str, Any]]
+def test_a_group_has_settled_up_to_what_had_landed_or_the_first_row_that_waits(
+    shapes: Shapes, arrival: dict[str, Any], edge: Any, before: Any, waiting: Any, expected: list[dict[str, Any]]
 ) -> None:
-    run = {"edge": edge, "settled_before": before, "skips_settled": False}
-    found = shapes.project.macros("dedup_feed__kafka")("_settled_at", run, OFFSETS, None, waiting)
-    assert found == {"arrival": expected, "edge": None}
+    run = {"run": "since", "arrival": arrival, "edge": edge, "settled_before": before}
+    assert shapes.project.macros("dedup_feed__kafka")("settled_by_run", {"lookback": 0}, run, waiting) == expected
 
 
 @pytest.mark.parametrize(
-    ("settled_before", "expected"),
-    [
-        ([_place(["t", "0"], 30), EDGE[1]], 104),
-        # what rows had settled by another arrival are read again, and count by this one
-        (None, 4),
-    ],
+    ("run", "first", "expected"),
+    [("since", "12", 30), ("since", "30", 30), ("since", "35", 35), ("everything", "12", 12)],
 )
-def test_positions_that_settle_add_to_those_of_the_same_arrival(
-    shapes: Shapes, settled_before: Any, expected: int
+def test_a_row_that_lookback_reads_again_holds_nothing_back_that_has_settled(
+    shapes: Shapes, run: str, first: str, expected: int
 ) -> None:
+    before = [_place(["t", "0"], 30)]
+    told = {"run": run, "arrival": OFFSETS, "edge": EDGE, "settled_before": before}
+    found = shapes.project.macros("dedup_feed__kafka")("settled_by_run", {"lookback": 5}, told, [["t", "0", first]])
+    assert found == [_place(["t", "0"], expected, is_whole=False), EDGE[1]]
+
+
+# the arrival, where it has settled before, has landed, and has settled now, the lookback before
+# -> how many have settled, and had landed below
+COUNTS: dict[str, tuple[dict[str, Any], Any, Any, Any, int, tuple[int, int | None]]] = {
+    "up to the edge": (OFFSETS, [_place(["t", "0"], 30)], EDGE, EDGE, 0, (104, 9)),
+    "as before": (OFFSETS, EDGE, EDGE, EDGE, 0, (100, 5)),
+    "in between": (OFFSETS, [_place(["t", "0"], 30)], EDGE, [_place(["t", "0"], 40), EDGE[1]], 0, (102, None)),
+    "a column up to the edge": (LANDED_AT, _at(500, "1:2:3"), NOW, NOW, 0, (104, 9)),
+    "a column up to the edge, where a row waits": (LANDED_AT, _at(500, "1:2:3"), NOW, _at(600), 0, (104, 9)),
+    "a column as before, where a row waits": (LANDED_AT, _at(500, "1:2:3"), NOW, _at(500), 0, (100, 5)),
+    "what another lookback has counted does not count": (LANDED_AT, _at(500), NOW, NOW, 7, (2, 9)),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_what_settles_adds_to_what_has_settled(shapes: Shapes, name: str) -> None:
+    arrival, before, edge, settled, lookback, expected = COUNTS[name]
     run = {
-        "run": "since", "arrival": OFFSETS, "edge": EDGE, "landed_rows": 4, "settled_before": settled_before,
-        "mark_before": {"settled_rows": 100, "lookback": 0},
+        "run": "since", "arrival": arrival, "edge": edge, "landed_rows": 4, "settled_before": before,
+        "mark_before": {"settled_rows": 100, "lookback": lookback}, "rows_below": 5, "rows_until": 9,
     }  # fmt: skip
-    found = shapes.project.macros("dedup_feed__kafka")(
-        "with_settled_rows", {"lookback": 0}, run, {"arrival": EDGE, "edge": None}
-    )
-    assert found["rows"] == expected
+    counted = {r"^select count(_if)?\(.*where not": [{"rows": 2}]}
+    call = shapes.project.macros("dedup_feed__qlik", shapes.lake(Shape("dedup_feed__qlik", {}, counted)))
+    found = call("with_settled_rows", call("table_spec", "feed", "qlik") | {"lookback": 0}, run, settled)
+    assert (found["rows"], found["rows_below"]) == expected
+    assert found["settled"] == settled
 
 
 # ---- the mark of a log
@@ -483,8 +503,8 @@ def test_a_mark_keeps_what_downstream_states_need(shapes: Shapes, name: str) -> 
     call = shapes.project.macros("dedup_feed__qlik")
     spec = call("table_spec", "feed", "qlik") | given | {"form": 1, "added": {"day": 1}}
     run = {"mark_before": before, "arrival": LANDED_AT}
-    mark = call("log_mark", spec, run, "2", found, {"arrival": "9", "edge": "2:3:4"})
+    mark = call("log_mark", spec, run, "2", found, {"settled": NOW})
     assert {key: mark[key] for key in expected} == expected
-    assert (mark["arrival"], mark["settled"], mark["edge"]) == ("timestamp:landed at", "9", "2:3:4")
+    assert (mark["arrival"], mark["settled"]) == ("timestamp:landed at", NOW)
     assert mark["kept"] == found["kept"]
     assert (mark["key"], mark["form"], mark["added"]) == (spec["key"], 1, {"day": 1})

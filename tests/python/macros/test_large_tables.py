@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from .rendering import Rows
-from .shapes import ANSWERS, REDUCED, SCHEMA, Shape, Shapes, state_since
+from .shapes import ANSWERS, LOOK, REDUCED, SCHEMA, Shape, Shapes, state_since
 
 LOG, STATE = "dedup_feed__qlik", "current_feed__full"
 MARKS_ROWS = "alter table {}.{}__state set tblproperties ('delta.enableDeletionVectors' = 'true')"
@@ -18,9 +18,9 @@ LARGE = 250_000
 def _in_time(lowest: int) -> dict[str, Rows]:
     """A batch whose changes come after all that the log has where `lowest` is 30, and before where it is 5."""
     found = {name: f"2026013112000025{number:019d}" for name, number in (("lowest_seq", lowest), ("highest_seq", 32))}
-    landed = {"lowest_seq": found["lowest_seq"], "lowest_seq_above": found["lowest_seq"]}
+    landed = {"_ct_lowest_seq": found["lowest_seq"]}
     return {
-        "as edge_rows": [{**ANSWERS["as edge_rows"][0], **landed}],
+        LOOK: [{**ANSWERS[LOOK][0], **landed}],
         REDUCED: [{**ANSWERS[REDUCED][0], **found}],
         "as changes,": [{**ANSWERS["as changes,"][0], **found}],
     }

@@ -224,7 +224,7 @@ def test_rows_settle_once_what_they_wait_for_has_landed(feeds: Feeds) -> None:
     feeds.build()
     for name, rows in (("orders", 15), ("read_back", 13)):
         mark = feeds.mark(name)
-        assert (mark["settled"], mark["settled_rows"]) == ("6", rows)
+        assert (mark["settled"][0]["position"], mark["settled_rows"]) == ([6], rows)
         assert feeds.runs(name, "kept_waiting, waiting_since")[-1] == (0, None)
     assert feeds.failing() == {}
 

@@ -62,7 +62,7 @@ def _assert_verdicts(raw: Raw, name: str) -> None:
     mark = json.loads(text)
     for status in ("rejected", "waiting"):
         assert mark["kept"][status] == sum(rows for of, _, rows in kept if of == status)
-    below = "true" if name == "compared" else f"landed < {mark['settled']}"
+    below = "true" if name == "compared" else f"landed < {mark['settled'][0]['position'][0]}"
     assert [(mark["held_changes"],)] == raw.query(f"select count(*) from {SCHEMA}.dedup_feed__{name}")
     assert [(mark["settled_rows"],)] == raw.query(f"select count(*) from {SCHEMA}_raw.{name} where {below}")
 

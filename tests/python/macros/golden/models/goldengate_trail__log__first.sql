@@ -33,7 +33,7 @@ with landed as (
         end is null as _ct_has_position,
         case when trans_ind in (0, 3) then coalesce(tokens['LOGCSN'], tokens['L']) end as _ct_landed_csn,
         case when trans_ind in (0, 3) then coalesce(tokens['TRANID'], tokens['6']) end as _ct_landed_transaction_id,
-        struct(trail_name, struct(trail_seqno, trail_rba) as _ct_position) as _ct_arrival,
+        if(trail_seqno is null or trail_rba is null, null, struct(trail_name, trail_seqno, trail_rba)) as _ct_arrival,
         xxhash64(
             hdr_ind, table_name, io_type, trans_ind, before_after, continued,
             map_keys(before_data), map_values(before_data), map_keys(after_data), map_values(after_data)
@@ -42,7 +42,7 @@ with landed as (
     from lake_raw.trail
     where
         (
-            (trail_seqno is null or trail_rba is null)
+            trail_seqno is null or trail_rba is null
             or (trail_name <=> 'it\'s' and (trail_seqno < 3 or (trail_seqno = 3 and trail_rba <= 4100)))
         )
 

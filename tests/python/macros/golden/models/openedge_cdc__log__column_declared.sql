@@ -19,7 +19,7 @@ with landed as (
         `_Time-Stamp` as _ct_landed_time,
         cast(`_Tran-Id` as string) as _ct_landed_transaction_id,
         struct(`order` as `order`, `it's` as `it's`, `name with spaces` as `name with spaces`, amount as amount, day as day, tags as tags, counts as counts) as _ct_values,
-        landed as _ct_arrival,
+        if(landed is null, null, struct(landed)) as _ct_arrival,
         struct(*) as _ct_landed_row
     from lake_raw.openedge_arriving
 

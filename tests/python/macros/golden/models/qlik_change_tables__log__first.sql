@@ -47,7 +47,7 @@ typed as (
             null
         ) as _ct_column_misfit,
         lower(hex(xxhash64(header__change_seq, header__change_oper, header__change_mask, header__stream_position, header__operation, header__transaction_id, header__timestamp, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, array(header__change_seq is null, header__change_oper is null, header__change_mask is null, header__stream_position is null, header__operation is null, header__transaction_id is null, header__timestamp is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null)))) as _raw_id,
-        `landed at` as _ct_arrival,
+        if(`landed at` is null, null, struct(`landed at`)) as _ct_arrival,
         _ct_landed_row
     from landed
 

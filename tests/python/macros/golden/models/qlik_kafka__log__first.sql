@@ -11,7 +11,7 @@ with landed as (
     from lake_raw.kafka_shared
     where
         (
-            (`offset` is null)
+            `offset` is null
             or (topic <=> 'orders' and `partition` <=> '0' and `offset` <= 41)
             or (topic <=> 'orders' and `partition` <=> '1' and `offset` <= 7)
         )
@@ -173,7 +173,7 @@ messages as (
 
     select /*+ broadcast(schemas) */
         read.*,
-        struct(topic, `partition`, struct(`offset`) as _ct_position) as _ct_arrival,
+        if(`offset` is null, null, struct(topic, `partition`, `offset`)) as _ct_arrival,
         case
             when _ct_headers['table'] is null or _ct_headers['schema'] is not null
                 then coalesce(_ct_headers['schema'], _ct_lineage['schema'], schemas._ct_schema_name)

@@ -9,6 +9,11 @@ with landed as (
             topic, `partition`, `offset`, `timestamp`, if(is_valid_utf8(cast(key as string)), cast(key as string), hex(key)) as key, if(is_valid_utf8(cast(value as string)), cast(value as string), hex(value)) as value
         ) as _ct_landed_row
     from lake_raw.kafka_by_column
+    where
+        (
+            `offset` is null
+            or (`offset` <= 600)
+        )
 
 ),
 
@@ -167,7 +172,7 @@ messages as (
 
     select /*+ broadcast(schemas) */
         read.*,
-        `offset` as _ct_arrival,
+        if(`offset` is null, null, struct(`offset`)) as _ct_arrival,
         case
             when _ct_headers['table'] is null or _ct_headers['schema'] is not null
                 then coalesce(_ct_headers['schema'], _ct_lineage['schema'], schemas._ct_schema_name)

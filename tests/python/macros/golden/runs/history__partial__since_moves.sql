@@ -139,6 +139,9 @@ when not matched then insert (_mark, _change_seq, _change_op, _change_id, _prece
     values (case when source._mark is not null then raise_error('change_tables: this table has lost the mark of its runs, as if it was emptied or replaced by hand; nothing was changed, run again') else source._mark end, source._change_seq, source._change_op, source._change_id, source._precedence, source._is_deleted, source._changed_at, source._transaction_id, source._is_last, source._latest_at, source._valid_from, source._valid_to, source._valid_from_seq, source._valid_to_seq, source._is_current, source.`order`, source.`it's`, source.`name with spaces`, source.fields)
 ;
 
+select count(*) as written_rows from lake.history_feed__partial__state
+;
+
 drop table if exists lake.history_feed__partial__batch_20260131t120000000000_00000000
 ;
 
