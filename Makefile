@@ -61,7 +61,7 @@ lint: $(READY) jars $(PROFILES)  ## the checks that need no server, the macros a
 	@$(BIN)/python -m udfs.docs --check
 	@$(MACROS)
 
-golden: $(READY)  ## write what the macros render now into the golden files; read what git says has changed
+golden: $(READY)  ## write what the macros render now into the golden files, and list those that have changed; read what git says of them
 	@ACCEPT_GOLDEN=1 $(MACROS)/test_golden.py
 
 format: $(READY)  ## format the Python code

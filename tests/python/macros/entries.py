@@ -25,6 +25,7 @@ COLUMNS = FEW | {
     "bytes": "binary",
 }
 AS_TEXT = dict.fromkeys(COLUMNS, "string") | {"order": "decimal(20,0)", "small": "int", "bytes": "binary"}
+FEW_AS_TEXT = {name: AS_TEXT[name] for name in FEW}
 NESTED = {
     "tags": "array<string>",
     "times": "array<timestamp>",
@@ -32,13 +33,16 @@ NESTED = {
     "prices": "map<string,decimal(5,2)>",
     "lines": "array<map<string,int>>",
 }
+WITH_FIELDS = NAMES | {"fields": NESTED["fields"]}
 NESTED_LANDED = NESTED | {"tags": "array<int>", "fields": "struct<b:string,a:bigint>", "prices": "map<string,string>"}
 WITH_HISTORY = ("stg", "dedup", "current", "history")
 
 QLIK = {"format": "qlik_change_tables", "key": KEY}
 KAFKA = {"format": "qlik_kafka", "key": KEY}
+SHARED_TOPIC = KAFKA | {"topic": "it's orders", "table": "app.orders", "hold_open_transactions": True}
 TRAIL = {"format": "goldengate_trail", "key": KEY, "table_name": "APP.ORDERS"}
 EVENTS = {"format": "idm_event_log", "key": KEY, "table_name": "usr", "schema_name": "indirect"}
+COMPLETED = EVENTS | {"driver_user": "it's me", "replica": "replica", "arrival": "landed_at"}
 OPENEDGE = {"format": "openedge_cdc", "key": KEY, "tracking": "tracking", "source_table_number": 12}
 RECID = {"format": "openedge_cdc", "key_from": "recid", "tracking": "tracking", "source_table_number": 12}
 ARRAYS = NAMES | {"amount": "decimal(12, 2)", "day": "date", "tags": "array<string>", "counts": "array<int>"}
@@ -63,7 +67,11 @@ def _entry(
 LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
     # Qlik change tables
     (
-        _entry("qlik", QLIK | {"arrival": "landed at", "snapshot": "qlik_load"}, COLUMNS),
+        _entry("qlik", QLIK | {"arrival": "landed at", "snapshot": "qlik_load"}),
+        _headers() | FEW_AS_TEXT | {"landed at": "timestamp"},
+    ),
+    (
+        _entry("qlik_types", QLIK | {"arrival": "landed at", "snapshot": "qlik_load"}, COLUMNS),
         _headers() | AS_TEXT | {"landed at": "timestamp"},
     ),
     (
@@ -93,37 +101,30 @@ LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
     ),
     # states do not know what feed they follow
     (
-        _entry("full", QLIK | TWO_HEADERS, NAMES, WITH_HISTORY, identifier="full_rows"),
-        _headers("change_seq", "change_oper") | NAMES,
+        _entry("full", QLIK | TWO_HEADERS, WITH_FIELDS, WITH_HISTORY, identifier="full_rows"),
+        _headers("change_seq", "change_oper") | WITH_FIELDS,
     ),
     (
         _entry(
             "partial",
             QLIK | TWO_HEADERS | {"images": "partial", "track": ["name with spaces"]},
-            NAMES | {"fields": "struct<a: int, b: int>"},
+            WITH_FIELDS,
             WITH_HISTORY,
         ),
-        _headers("change_seq", "change_oper") | NAMES | {"fields": "struct<a: int, b: int>"},
+        _headers("change_seq", "change_oper") | WITH_FIELDS,
     ),
     (
         _entry(
             "orphans_start_rows",
             QLIK | TWO_HEADERS | {"images": "partial", "orphans": "insert"},
-            NAMES,
+            WITH_FIELDS,
             WITH_HISTORY,
         ),
-        _headers("change_seq", "change_oper") | NAMES,
+        _headers("change_seq", "change_oper") | WITH_FIELDS,
     ),
     # Qlik Kafka
-    (
-        _entry(
-            "kafka",
-            KAFKA | {"topic": "it's orders", "table": "app.orders", "hold_open_transactions": True},
-            COLUMNS,
-            identifier="kafka_shared",
-        ),
-        kafka_cases.RECORD,
-    ),
+    (_entry("kafka", SHARED_TOPIC, identifier="kafka_shared"), kafka_cases.RECORD),
+    (_entry("kafka_types", SHARED_TOPIC, COLUMNS, identifier="kafka_shared"), None),
     (_entry("kafka_avro", KAFKA | {"serialization": "avro"}), kafka_cases.RECORD),
     (
         _entry(
@@ -137,7 +138,8 @@ LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
         kafka_cases.RECORD,
     ),
     # GoldenGate trails
-    (_entry("trail", TRAIL, COLUMNS), trail_cases.RECORD),
+    (_entry("trail", TRAIL), trail_cases.RECORD),
+    (_entry("trail_types", TRAIL, COLUMNS, identifier="trail"), None),
     (
         _entry("trail_cased", TRAIL | {"column_names": "ignore_case", "snapshot": "trail_load"}),
         trail_cases.RECORD,
@@ -147,15 +149,8 @@ LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
         trail_cases.RECORD,
     ),
     # the event log
-    (
-        _entry(
-            "events",
-            EVENTS | {"driver_user": "it's me", "replica": "replica", "arrival": "landed_at"},
-            COLUMNS,
-            models=("stg", "dedup", "current"),
-        ),
-        idm_cases.EVENT | {"landed_at": "int"},
-    ),
+    (_entry("events", COMPLETED, models=("stg", "dedup", "current")), idm_cases.EVENT | {"landed_at": "int"}),
+    (_entry("events_types", COMPLETED, COLUMNS, identifier="events"), None),
     (
         _entry(
             "events_multi_valued",
@@ -232,6 +227,8 @@ MODELS = {
         "{{ change_tables.xds_documents([ref('dedup_feed__events'), ref('dedup_feed__events_multi_valued')]) }}"
     ),
     "documents_ahead": "{{ change_tables.xds_documents([ref('dedup_feed__events_ahead')]) }}",
+    "rejected_of_some": "{{ change_tables.rejected_changes([ref('dedup_feed__qlik'), ref('stg_feed__trail')]) }}",
+    "reported_of_some": "{{ change_tables.reported_changes([ref('dedup_feed__qlik'), ref('dedup_feed__trail')]) }}",
     "as_of": "{{ change_tables.as_of(ref('history_feed__full'), \"timestamp '2026-01-31 12:00:00'\") }}",
 }
 """Models that are not made of one entry."""

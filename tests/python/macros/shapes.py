@@ -167,6 +167,7 @@ def _keeps(found: Answers, rows: int) -> Answers:
 SHAPES: Mapping[str, Shape] = {
     # logs, by feed
     "qlik_change_tables__log__first": Shape(_log("qlik")),
+    "qlik_change_tables__log__first_all_types": Shape(_log("qlik_types")),
     "qlik_change_tables__log__since": Shape(_log("qlik"), _since("qlik")),
     "qlik_change_tables__log__since_in_time": Shape(_log("qlik"), _since("qlik"), _IN_TIME),
     "qlik_change_tables__log__since_many_marks": Shape(_log("qlik"), _since("qlik"), _IN_TIME, older_marks=30),
@@ -184,6 +185,8 @@ SHAPES: Mapping[str, Shape] = {
     "qlik_change_tables__log__column_added": Shape(_log("qlik_plain"), _since("qlik_plain", **ADDED)),
     "qlik_change_tables__log__column_declared": Shape(_log("qlik"), _since("qlik", **FEWER), _KNOWN),
     "qlik_change_tables__staging__masks_as_text": Shape("stg_feed__qlik_masks"),
+    "qlik_kafka__staging": Shape("stg_feed__kafka"),
+    "qlik_kafka__staging__all_types": Shape("stg_feed__kafka_types"),
     "qlik_kafka__log__first": Shape(_log("kafka")),
     "qlik_kafka__log__since": Shape(_log("kafka"), _since("kafka"), {_TOPIC: _places(("orders", "0", "45"))}),
     "qlik_kafka__log__everything": Shape(_log("kafka_read_whole"), _since("kafka_read_whole")),
@@ -192,11 +195,15 @@ SHAPES: Mapping[str, Shape] = {
     "qlik_kafka__schemas": Shape("kafka_schemas"),
     "qlik_kafka__unclaimed": Shape("unclaimed_kafka"),
     "qlik_kafka__unclaimed__table_in_a_column": Shape("unclaimed_kafka_by_column"),
+    "goldengate_trail__staging": Shape("stg_feed__trail"),
+    "goldengate_trail__staging__all_types": Shape("stg_feed__trail_types"),
     "goldengate_trail__log__first": Shape(_log("trail")),
     "goldengate_trail__log__since": Shape(_log("trail"), _since("trail"), {_TRAIL: _places(("it's", "4", "200"))}),
     "goldengate_trail__log__everything": Shape(_log("trail_full_images"), _since("trail_full_images")),
     "goldengate_trail__staging__ignore_case": Shape("stg_feed__trail_cased"),
     "goldengate_trail__unclaimed": Shape("unclaimed_trail"),
+    "idm_event_log__staging": Shape("stg_feed__events"),
+    "idm_event_log__staging__all_types": Shape("stg_feed__events_types"),
     "idm_event_log__log__first": Shape(_log("events_multi_valued")),
     "idm_event_log__log__since": Shape(_log("events"), _since("events")),
     "idm_event_log__log__everything": Shape(_log("events_ahead"), _since("events_ahead")),
@@ -251,10 +258,28 @@ SHAPES: Mapping[str, Shape] = {
     "history__partial__since_column_added": state_since("history", "partial", ADDED),
     "history__as_of": Shape("as_of"),
     # models over many tables
-    "rejected": Shape("rejected"),
-    "reported": Shape("reported"),
+    "rejected": Shape("rejected_of_some"),
+    "reported": Shape("reported_of_some"),
 }
-"""Name of the golden file -> the run that it shows."""
+"""Name of the golden text -> the run that it shows."""
+
+WHOLE = [
+    "qlik_change_tables__log__first",
+    "qlik_kafka__staging",
+    "goldengate_trail__staging",
+    "idm_event_log__staging",
+    "openedge_cdc__staging__loaded",
+]
+"""Whose models are shown whole, for each feed one that has the most of its steps; the others as what differs."""
+
+
+def tables_of(shape: Shape) -> list[str]:
+    """The tables that differ from shape to shape: the model, its log, its raw table and its load."""
+    if "__" not in shape.model:
+        return [f"{SCHEMA}.{shape.model}"]
+    entry = next(entry for entry, _ in LANDED if entry.name == shape.model.split("__", 1)[1])
+    load = entry.change_table.get("snapshot", "no_load")
+    return [shape.model, _log(entry.name), f"{SCHEMA}_raw.{entry.raw_table}", f"{SCHEMA}_raw.{load}"]
 
 
 class Shapes:

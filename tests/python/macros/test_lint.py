@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.python.pipelines.consumer import REPOSITORY
 
+from .shapes import SHAPES
 from .test_golden import GOLDEN, STEP
 
 VALUE = re.compile(r"'(?:[^'\\]|\\.)*'|\b\d+\b")
@@ -16,7 +17,8 @@ VALUE = re.compile(r"'(?:[^'\\]|\\.)*'|\b\d+\b")
 
 
 def test_what_models_render_to_passes_sqlfluff(tmp_path: Path) -> None:
-    texts = {file.name: file.read_text() for file in sorted(GOLDEN.glob("models/*.sql"))}
+    texts = {f"{name}.sql": GOLDEN.text(f"models/{name}") for name in SHAPES}
+    assert all(texts.values())
     steps = {(name, step["name"]): step[0] for name, text in texts.items() for step in STEP.finditer(text)}
     chosen = _with_every_line(steps)
     for name, text in texts.items():

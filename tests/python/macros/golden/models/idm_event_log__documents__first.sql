@@ -14,7 +14,7 @@ with new_events as (
             array(
                 struct(
                     _column_name as name,
-                    if(_column_name in ('bytes'), 'octet', 'string') as value_type,
+                    'string' as value_type,
                     _old_value as old_value,
                     _new_value as new_value
                 )
@@ -24,14 +24,7 @@ with new_events as (
                     struct('order' as name, 'string' as value_type, cast(null as string) as old_value, cast(`order` as string) as new_value),
                     struct('it\'s' as name, 'string' as value_type, cast(null as string) as old_value, cast(`it's` as string) as new_value),
                     struct('name with spaces' as name, 'string' as value_type, cast(null as string) as old_value, cast(`name with spaces` as string) as new_value),
-                    struct('amount' as name, 'string' as value_type, cast(null as string) as old_value, cast(amount as string) as new_value),
-                    struct('at' as name, 'string' as value_type, cast(null as string) as old_value, cast(`at` as string) as new_value),
-                    struct('local' as name, 'string' as value_type, cast(null as string) as old_value, cast(`local` as string) as new_value),
-                    struct('day' as name, 'string' as value_type, cast(null as string) as old_value, cast(day as string) as new_value),
-                    struct('small' as name, 'string' as value_type, cast(null as string) as old_value, cast(small as string) as new_value),
-                    struct('ratio' as name, 'string' as value_type, cast(null as string) as old_value, cast(ratio as string) as new_value),
-                    struct('flag' as name, 'string' as value_type, cast(null as string) as old_value, cast(flag as string) as new_value),
-                    struct('bytes' as name, 'octet' as value_type, cast(null as string) as old_value, base64(bytes) as new_value)
+                    struct('amount' as name, 'string' as value_type, cast(null as string) as old_value, cast(amount as string) as new_value)
                 ),
                 attribute -> if(_event_type in (5, 6), attribute.name not in ('order', 'it\'s'), attribute.name = _column_name)
             )

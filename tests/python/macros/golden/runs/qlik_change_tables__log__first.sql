@@ -4,13 +4,61 @@ show tblproperties lake_raw.qlik ('delta.minReaderVersion')
 select cast(unix_micros(max(`landed at`)) as string) from lake_raw.qlik where `landed at` is not null
 ;
 
-select cast(unix_micros(max(_ct_arrival)) as string) as edge, max_by(_ct_rows, _ct_arrival) as edge_rows, sum(case when _ct_arrival is null then _ct_number end) as unplaced, sum(case when _ct_arrival is not null then _ct_number end) as landed_rows, max(case when _ct_is_settled then _ct_rows end) as settled_rows, min(_ct_lowest_seq) as lowest_seq, min(case when not coalesce(_ct_is_settled, false) then _ct_lowest_seq end) as lowest_seq_above, (select count(*) from lake_raw.qlik) as all_rows from (select _ct_arrival, _ct_arrival = timestamp_micros(500) as _ct_is_settled, count(*) as _ct_number, concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_rows, min(_ct_sequence) as _ct_lowest_seq from (select `landed at` as _ct_arrival, header__change_seq as _ct_sequence, xxhash64(header__change_seq, header__change_oper, header__change_mask, header__stream_position, header__operation, header__transaction_id, header__timestamp, `order`, `it's`, `name with spaces`, amount, `at`, `local`, day, small, ratio, flag, bytes, `landed at`, array(header__change_seq is null, header__change_oper is null, header__change_mask is null, header__stream_position is null, header__operation is null, header__transaction_id is null, header__timestamp is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `at` is null, `local` is null, day is null, small is null, ratio is null, flag is null, bytes is null, `landed at` is null)) as _ct_hash from lake_raw.qlik where (`landed at` >= timestamp_micros(500) or `landed at` is null)) group by _ct_arrival)
+with landed as (
+
+    select
+        if(`landed at` is null, null, struct(`landed at`)) as _ct_arrival,
+        xxhash64(header__change_seq, header__change_oper, header__change_mask, header__stream_position, header__operation, header__transaction_id, header__timestamp, `order`, `it's`, `name with spaces`, amount, `landed at`, array(header__change_seq is null, header__change_oper is null, header__change_mask is null, header__stream_position is null, header__operation is null, header__transaction_id is null, header__timestamp is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `landed at` is null)) as _ct_hash,
+        header__change_seq as _ct_sequence
+    from lake_raw.qlik
+    where
+        (
+            `landed at` is null
+            or (`landed at` >= timestamp_micros(500))
+        )
+
+),
+
+places as (
+
+    select
+        _ct_arrival,
+        count(*) as _ct_rows,
+        concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_fingerprint,
+        min(_ct_sequence) as _ct_lowest_seq
+    from landed
+    group by _ct_arrival
+
+)
+
+select
+    cast(unix_micros(_ct_last.`landed at`) as string),
+    looked.* except (_ct_last),
+    _ct_all
+from (
+    select
+        max(_ct_arrival) as _ct_last,
+        count(_ct_arrival) as _ct_places,
+        sum(_ct_rows) as _ct_rows,
+        max(if(_ct_arrival is null, 0, _ct_rows)) as _ct_copies,
+        sum(if(_ct_arrival is null, _ct_rows, 0)) as _ct_unplaced,
+        sum(if(_ct_arrival is null, 0, _ct_rows)) - coalesce(max_by(_ct_rows, _ct_arrival), 0) as _ct_settling,
+        max_by(_ct_fingerprint, _ct_arrival) as _ct_fingerprint,
+        bool_or(false) as _ct_is_same,
+        min(if(false, null, _ct_lowest_seq)) as _ct_lowest_seq
+    from places
+) as looked
+right join (select count(*) as _ct_all from lake_raw.qlik)
+    on true
 ;
 
 select 1 from lake_raw.qlik where header__change_oper = 'B' limit 1
 ;
 
-select count_if(not (`landed at` >= timestamp_micros(600) or `landed at` is null)) as settled_rows, count(*) as all_rows from lake_raw.qlik
+select count_if(not (
+            `landed at` is null
+            or (`landed at` >= timestamp_micros(600))
+        )) as settled_rows, count(*) as all_rows from lake_raw.qlik
 ;
 
 create or replace table lake.dedup_feed__qlik__state
@@ -48,7 +96,7 @@ where false
 ;
 
 insert into lake.dedup_feed__qlik__state (_mark)
-select '{"layout": 4, "log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": "600", "settled_rows": 7, "lookback": 0, "edge": "2:3:4", "counts_all": true, "rows_below": 7, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)", "at": "timestamp", "local": "timestamp_ntz", "day": "date", "small": "smallint", "ratio": "double", "flag": "boolean", "bytes": "binary"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "first", "raw_rows": 9, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark
+select '{"layout": 4, "log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": [], "position": [600], "is_whole": "2:3:4"}], "settled_rows": 7, "lookback": 0, "counts_all": true, "rows_below": 7, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "first", "raw_rows": 9, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark
 where
     case
         when (select count_if(_batch_id = '20260131T120000000000_00000000') = 3 and count(*) = 3 from lake.dedup_feed__qlik__state) then true
@@ -62,13 +110,6 @@ create or replace view lake.dedup_feed__qlik
     `it's`,
     `name with spaces`,
     amount,
-    `at`,
-    `local`,
-    day,
-    small,
-    ratio,
-    flag,
-    bytes,
     _change_op comment 'insert, update, upsert, delete, truncate, snapshot; null where the raw row is no change',
     _change_seq comment 'sorts as text in the order of change; of snapshot rows snapshot_seq',
     _changed_at comment 'when the source says it happened, approximate; never an order',
@@ -89,13 +130,6 @@ select
     `it's`, -- string
     `name with spaces`, -- string
     amount, -- decimal(12,2)
-    `at`, -- timestamp
-    `local`, -- timestamp_ntz
-    day, -- date
-    small, -- smallint
-    ratio, -- double
-    flag, -- boolean
-    bytes, -- binary
     _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _changed_columns, _key_before, _raw_id, _batch_id, _report, _is_conflicting
 from lake.dedup_feed__qlik__state
 where _mark is null

@@ -1,0 +1,350 @@
+with landed as (
+
+    select
+        try_cast(record_id as bigint) as _ct_record_id,
+        status as _ct_logged_status,
+        event_type as _event_type,
+        try_cast(event_time as timestamp) as _ct_event_time,
+        perpetrator as _ct_perpetrator,
+        table_key as _table_key,
+        column_name as _ct_logged_column,
+        old_value as _old_value,
+        new_value as _new_value,
+        case when event_type not in (4, 5, 6) then map('order', 'order', 'it\'s', 'it\'s', 'name with spaces', 'name with spaces', 'amount', 'amount', 'pk_order', 'order', 'pk_it\'s', 'it\'s')[lower(trim(column_name))] end as _column_name,
+        parse_table_key(table_key) as _ct_parsed_key,
+        struct(record_id, status, event_type, event_time, perpetrator, table_name, table_key, column_name, old_value, new_value) as _ct_landed_row
+    from lake_raw.events
+    where
+        table_name = 'usr'
+
+),
+
+keyed as (
+
+    select
+        *,
+        trim(get(filter(_ct_parsed_key['pairs'], pair -> lower(trim(pair['name'])) in ('order', 'pk_order')), 0)['value']) as _ct_key_1,
+        get(filter(_ct_parsed_key['pairs'], pair -> lower(trim(pair['name'])) in ('it\'s', 'pk_it\'s')), 0)['value'] as _ct_key_2,
+        transform(_ct_parsed_key['pairs'], pair -> map('order', 'order', 'it\'s', 'it\'s', 'pk_order', 'order', 'pk_it\'s', 'it\'s')[lower(trim(pair['name']))]) as _ct_named_keys
+    from landed
+
+),
+
+unpacked as (
+
+    select
+        *,
+        _ct_key_1 as `order`,
+        _ct_key_2 as `it's`,
+        case when _column_name = 'name with spaces' and _event_type in (1, 2, 3) then _new_value end as `name with spaces`,
+        case when _column_name = 'amount' and _event_type in (1, 2, 3) then _new_value end as amount,
+        case
+            when _table_key is null
+                then 'table_key is null'
+            when _ct_parsed_key['error'] is not null
+                then _ct_parsed_key['error']
+            when exists(_ct_named_keys, name -> name is null)
+                then concat(
+                    get(transform(filter(_ct_parsed_key['pairs'], (pair, place) -> _ct_named_keys[place] is null), pair -> pair['name']), 0),
+                    ' is no key column'
+                )
+            when size(array_distinct(_ct_named_keys)) < size(_ct_named_keys)
+                then concat(
+                    get(filter(_ct_named_keys, (name, place) -> array_position(_ct_named_keys, name) <= place), 0),
+                    ' is named twice'
+                )
+            when size(_ct_named_keys) < 2
+                then concat('the key column ', get(array_except(array('order', 'it\'s'), _ct_named_keys), 0), ' is not named')
+        end as _ct_key_fault
+    from keyed
+
+),
+
+typed as (
+
+    select
+        coalesce(try_cast(`order` as bigint), try_cast(replace(cast(try_cast(regexp_extract(`order`, '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as bigint)) as `order`,
+        `it's`,
+        `name with spaces`,
+        try_cast(amount as decimal(12, 2)) as amount,
+        coalesce(
+            case when `order` is not null and coalesce(try_cast(`order` as bigint), try_cast(replace(cast(try_cast(regexp_extract(`order`, '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as bigint)) is null then concat('column order: \'', cast(`order` as string), '\' is not bigint') end,
+            null
+        ) as _ct_key_misfit,
+        coalesce(
+            case when amount is not null and (try_cast(amount as decimal(12, 2)) is null or case when cast(amount as string) rlike '[eE]' then try_cast(amount as double) <> cast(try_cast(amount as decimal(12, 2)) as double) else cast(amount as string) rlike '[.][0-9]{2}[0-9]*[1-9]' end) then concat('column amount: \'', cast(amount as string), '\' is not decimal(12, 2)') end,
+            null
+        ) as _ct_column_misfit,
+        * except (`order`, `it's`, `name with spaces`, amount)
+    from unpacked
+
+),
+
+set_aside as (
+
+    select
+        *,
+        case
+            when _ct_record_id is null or _ct_record_id <= 0
+                then concat('position_missing: record_id is ', coalesce(cast(_ct_landed_row['record_id'] as string), 'null'))
+            when _ct_event_time is null
+                then concat('event_time_missing: event_time is ', coalesce(concat('\'', cast(_ct_landed_row['event_time'] as string), '\''), 'null'))
+            when not coalesce(_ct_logged_status in ('N', 'S', 'W', 'E', 'F'), false)
+                then concat('reserved_status: status is ', coalesce(concat('\'', _ct_logged_status, '\''), 'null'))
+            when not coalesce(_event_type between 1 and 8, false)
+                then concat('unknown_operation: event_type is ', coalesce(cast(_event_type as string), 'null'))
+        end as _ct_header_fault,
+        case
+            when _ct_logged_status <> 'N'
+                then concat('already_processed: status is ', _ct_logged_status)
+            when _ct_perpetrator = 'it\'s me'
+                then concat('loopback: the driver itself caused the event, as ', _ct_perpetrator)
+        end as _ct_set_aside,
+        _ct_key_fault is null and _ct_key_misfit is null as _ct_has_key,
+        false as _ct_is_ahead
+    from typed
+
+),
+
+judged as (
+
+    select
+        *,
+        case
+            when _ct_header_fault is not null
+                then _ct_header_fault
+            when _ct_set_aside is not null
+                then null
+            when _ct_key_fault is not null
+                then concat('key_malformed: ', _ct_key_fault)
+            when _ct_key_misfit is not null
+                then concat('value_does_not_fit: table_key: ', _ct_key_misfit)
+            when _event_type not in (4, 5, 6) and _column_name is null
+                then concat('column_not_declared: column_name is ', coalesce(concat('\'', _ct_logged_column, '\''), 'null'))
+            when _event_type in (2, 3, 8) and _column_name in ('order', 'it\'s')
+                then concat('key_updated: an update of the key column ', _column_name, ' alone does not say which row it makes')
+            when _table_key rlike '[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]'
+                then concat('xml_forbidden_character: table_key: character ', length(regexp_extract(_table_key, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' is not allowed in XML')
+            when _event_type = 2 and _old_value rlike '[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]'
+                then concat('xml_forbidden_character: old_value: character ', length(regexp_extract(_old_value, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' is not allowed in XML')
+            when _event_type in (1, 2, 3) and _new_value rlike '[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]'
+                then concat('xml_forbidden_character: new_value: character ', length(regexp_extract(_new_value, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' is not allowed in XML')
+            when _event_type in (1, 2, 3) and _ct_column_misfit is not null
+                then concat('value_does_not_fit: new_value: ', _ct_column_misfit)
+            when _event_type = 1 and _column_name = 'order' and _new_value is not null and not coalesce(coalesce(try_cast(trim(_new_value) as bigint), try_cast(replace(cast(try_cast(regexp_extract(trim(_new_value), '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as bigint)) = `order`, false)
+                then concat('key_contradicted: new_value of the key column ', _column_name, ' is not that of table_key')
+            when _event_type = 1 and _column_name = 'it\'s' and _new_value is not null and not coalesce(_new_value = `it's`, false)
+                then concat('key_contradicted: new_value of the key column ', _column_name, ' is not that of table_key')
+        end as _ct_rejection
+    from set_aside
+
+),
+
+-- _ct_counts: the key and the position of an event can be read, and its time has come. Only such events order others
+flagged as (
+
+    select
+        judged.*,
+        judged._ct_has_key and coalesce(judged._ct_record_id > 0, false) as _ct_counts,
+        false as _ct_is_known
+    from judged
+
+),
+
+read_keys as (
+
+    select distinct `order`, `it's`
+    from flagged
+    where _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known
+
+),
+
+replica_rows as (
+
+    select
+        `order`,
+        `it's`,
+        `name with spaces`,
+        amount,
+        xxhash64(`order`, `it's`, `name with spaces`, amount, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null)) as _row_hash,
+        filter(cast(array() as array<struct<name: string, text: string>>), fault -> fault['text'] is not null) as _ct_misfits,
+        filter(cast(array(struct('name with spaces' as name, case when `name with spaces` rlike '[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]' then concat('column ', 'name with spaces', ': character ', length(regexp_extract(`name with spaces`, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' is not allowed in XML') end as text)) as array<struct<name: string, text: string>>), fault -> fault['text'] is not null) as _ct_forbidden
+    from lake_raw.replica
+
+),
+
+-- where the replica has a key more than once, one of its rows counts
+read_rows as (
+
+    select
+        replica_rows.`order`, replica_rows.`it's`,
+        max_by(struct(`name with spaces`, amount, _ct_misfits, _ct_forbidden), _row_hash) as _ct_read
+    from replica_rows
+    left semi join read_keys
+        on replica_rows.`order` <=> read_keys.`order` and replica_rows.`it's` <=> read_keys.`it's`
+    group by replica_rows.`order`, replica_rows.`it's`
+
+),
+
+placed as (
+
+    select
+        *,
+        count_if(_event_type = 4) over (
+            partition by _ct_counts, `order`, `it's`
+            order by _ct_record_id
+            rows between unbounded preceding and 1 preceding
+        ) as _ct_deletes_before
+    from flagged
+
+),
+
+spans as (
+
+    select
+        *,
+        max(case when not _event_type <=> 4 then struct(_ct_record_id, _ct_event_time) end) over (
+            partition by _ct_counts, `order`, `it's`, _ct_deletes_before
+        ) as _ct_last_of_span
+    from placed
+
+),
+
+answered as (
+
+    select
+        spans.* except (_ct_rejection, _ct_set_aside, `name with spaces`, amount),
+        case
+            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known and (_event_type in (5, 6) or _column_name = 'name with spaces')
+                then _ct_read['name with spaces']
+            when _event_type in (1, 2, 3)
+                then spans.`name with spaces`
+        end as `name with spaces`,
+        case
+            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known and (_event_type in (5, 6) or _column_name = 'amount')
+                then _ct_read['amount']
+            when _event_type in (1, 2, 3)
+                then spans.amount
+        end as amount,
+        if(_event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known, _ct_last_of_span, struct(_ct_record_id, _ct_event_time)) as _ct_last_event,
+        if(_event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known, '99999999999999999999', '00000000000000000000') as _ct_read_at,
+        case
+            when _ct_set_aside is not null
+                then _ct_set_aside
+            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known and _ct_read is null
+                then 'row_gone: the replica does not hold the row; it is looked for again while the event is new'
+            when _event_type in (5, 6, 7, 8) and _ct_is_known and not _ct_is_ahead and _ct_rejection is null
+                then 'read_before: the log holds what the event read'
+        end as _ct_set_aside,
+        case
+            when _ct_rejection is not null
+                then _ct_rejection
+            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known and get(filter(_ct_read['_ct_misfits'], fault -> _event_type in (5, 6) or fault['name'] = _column_name), 0)['text'] is not null
+                then concat('value_does_not_fit: replica: ', get(filter(_ct_read['_ct_misfits'], fault -> _event_type in (5, 6) or fault['name'] = _column_name), 0)['text'])
+            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known and get(filter(_ct_read['_ct_forbidden'], fault -> _event_type in (5, 6) or fault['name'] = _column_name), 0)['text'] is not null
+                then concat('xml_forbidden_character: replica: ', get(filter(_ct_read['_ct_forbidden'], fault -> _event_type in (5, 6) or fault['name'] = _column_name), 0)['text'])
+        end as _ct_rejection
+    from spans
+    left join read_rows
+        on spans.`order` <=> read_rows.`order` and spans.`it's` <=> read_rows.`it's`
+
+),
+
+decided as (
+
+    select
+        *,
+        case
+            when _ct_rejection is not null then 'rejected'
+            when _ct_set_aside is not null then 'ignored'
+            when _ct_is_ahead then 'waiting'
+            else 'accepted'
+        end as _status,
+        case
+            when _ct_rejection is not null then _ct_rejection
+            when _ct_set_aside is not null then _ct_set_aside
+            when _ct_is_ahead then 'future_event: event_time is yet to come'
+        end as _status_reason
+    from answered
+
+),
+
+staged_rows as (
+
+    select
+        `order`,
+        `it's`,
+        `name with spaces`,
+        amount,
+        case
+            when _status <> 'accepted' then null
+            when _event_type = 4 then 'delete'
+            when _event_type = 5 then 'insert'
+            when _event_type in (1, 6, 7) then 'upsert'
+            else 'update'
+        end as _change_op,
+        concat(lpad(cast(_ct_last_event['_ct_record_id'] as string), 19, '0'), '/', _ct_read_at, '/', lpad(cast(_ct_record_id as string), 19, '0')) as _change_seq,
+        _ct_event_time as _changed_at,
+        cast(null as string) as _transaction_id,
+        case when _status = 'accepted' then lpad(cast(_ct_record_id as string), 19, '0') end as _change_id,
+        case
+            when _status = 'accepted' and _event_type not in (4, 5, 6)
+                then nullif(
+                    array_union(
+                        array('order', 'it\'s'),
+                        array_intersect(
+                            array('order', 'it\'s', 'name with spaces', 'amount'),
+                            array(_column_name)
+                        )
+                    ),
+                    array('order', 'it\'s', 'name with spaces', 'amount')
+                )
+        end as _present_columns,
+        case when _status = 'accepted' and _event_type not in (4, 5, 6) then array(_column_name) end as _changed_columns,
+        cast(null as struct<`order`: bigint, `it's`: string>) as _key_before,
+        coalesce(cast(_ct_record_id as string), lower(hex(xxhash64(to_json(_ct_landed_row))))) as _raw_id,
+        case when _status <> 'accepted' then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
+        _status,
+        _status_reason,
+        _event_type,
+        _column_name,
+        _old_value,
+        _new_value,
+        _table_key,
+        cast(null as string) as _report,
+        monotonically_increasing_id() as _ct_place
+    from decided
+
+),
+
+staged as (
+
+    select *
+    from staged_rows
+
+)
+
+select
+    `order`,
+    `it's`,
+    `name with spaces`,
+    amount,
+    _change_op,
+    _change_seq,
+    _changed_at,
+    _transaction_id,
+    _change_id,
+    _present_columns,
+    _changed_columns,
+    _key_before,
+    _raw_id,
+    _raw_row,
+    _status,
+    _status_reason,
+    _event_type,
+    _column_name,
+    _old_value,
+    _new_value,
+    _table_key,
+    _report
+from staged
