@@ -34,8 +34,10 @@ def _seq(number: int) -> str:
 
 
 def _places(*places: tuple[str, ...]) -> Rows:
-    told = {"_ct_places": 4, "_ct_rows": 4, "_ct_unplaced": 0, "_ct_settling": 4, "_ct_copies": 1, "_ct_all": 9}
-    told |= {"_ct_is_same": False, "_ct_lowest_seq": None}
+    told: dict[str, Any] = {
+        "_ct_places": 4, "_ct_rows": 4, "_ct_unplaced": 0, "_ct_settling": 4, "_ct_copies": 1, "_ct_all": 9,
+        "_ct_is_same": False, "_ct_lowest_seq": None,
+    }  # fmt: skip
     return [{f"place_{number}": text for number, text in enumerate(place)} | told for place in places]
 
 

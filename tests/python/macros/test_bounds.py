@@ -351,7 +351,7 @@ def test_an_entry_of_one_topic_looks_at_no_other(shapes: Shapes) -> None:
     settled = [_place(["orders", "0"], 30)]
     of_topic = {"arrival": "whole_number:topic,partition,offset:topic = 'orders'", "settled": settled}
     landed = {"topic": "orders", "partition": "0", "offset": "41", "_ct_places": 11, "_ct_rows": 11, "_ct_copies": 1}
-    looked = {r"where topic = 'orders' and \(.*as _ct_last": [landed | {"_ct_unplaced": 0, "_ct_settling": 11}]}
+    looked = {r"where\s+topic = 'orders' and \(.*as _ct_last": [landed | {"_ct_unplaced": 0, "_ct_settling": 11}]}
     spec = {"topic": "orders", "hold_open_transactions": False}
     bound = _bound(shapes, "kafka", of_topic, looked, spec)
     assert (bound["edge"], bound["landed_rows"]) == ([_place(["orders", "0"], 41)], 11)
