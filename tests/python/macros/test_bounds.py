@@ -303,9 +303,9 @@ def test_a_text_arrival_with_numbers_of_different_lengths_stops_the_run(shapes: 
         r"`arrival` must sort as rows land; 'batch' is text and has numbers of different lengths, '9' and '10': let"
     )
     landed = _looked(edge="9", _ct_shortest="9", _ct_longest="10")
-    call = shapes.project.macros("dedup_feed__qlik", shapes.lake(Shape("dedup_feed__qlik", {}, landed)))
+    call = shapes.project.macros("dedup_feed__qlik_types", shapes.lake(Shape("dedup_feed__qlik_types", {}, landed)))
     arrival = {"group": [], "columns": ["flag"], "kind": "text", "type": "string"}
-    spec = call("table_spec", "feed", "qlik") | {"arrival": "batch"}
+    spec = call("table_spec", "feed", "qlik_types") | {"arrival": "batch"}
     for settled in (_at("9", "1:2:3"), []):
         with pytest.raises(CompilationError, match=refused):
             call("_look_at_raw", spec, arrival, settled, True)
