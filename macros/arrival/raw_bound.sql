@@ -1,25 +1,25 @@
 {#-
     Which raw rows a run of the log reads, by what the runs before have settled:
 
-    predicate   SQL over the raw table; none = every row
-    snapshot    whether the table's snapshot is read
-    arrival     the arrival of the entry; none where the feed has none
-    edge        how far the raw table had landed before it was read, as places (see `place_of`): the last one of each group. Of a group
-                without new rows, up to where it has settled
-    until       where all rows are read, SQL for those up to the edge; else none
-    highest_seq the highest sequence of the log; none where there is no log
-    is_late     whether rows that are read can have a sequence up to `highest_seq`: then rows that landed before can be of the
-                same change
-    lowest_seq  the lowest sequence of such rows where that is known, else none
-    is_read     whether there is nothing to do: no row has landed that the run would read, and it reads no other table
+    predicate       SQL over the raw table; none = every row
+    snapshot        whether the table's snapshot is read
+    arrival         the arrival of the entry; none where the feed has none
+    edge            how far the raw table had landed before it was read, as places (see `place_of`): the last one of each group. Of a
+                    group without new rows, up to where it has settled
+    until           where all rows are read, SQL for those up to the edge; else none
+    highest_seq     the highest sequence of the log; none where there is no log
+    is_late         whether rows that are read can have a sequence up to `highest_seq`: then rows that landed before can be of the
+                    same change
+    lowest_seq      the lowest sequence of such rows where that is known, else none
+    is_read         whether there is nothing to do: no row has landed that the run would read, and it reads no other table
     settled_before  how far the raw table had settled by the runs before, as places; none where they had another arrival
-    log         the table of the log; none where there is none
-    read_at     the time of the run, as digits
-    landed_rows how many raw rows settle if the run settles up to the edge; of positions of one record, how many of these. None where
-                they were not counted
-    counts_all  whether `_tells_its_rows`
-    rows_below  where it does, how many rows had landed below what has settled; else none
-    rows_until  the same of the edge
+    log             the table of the log; none where there is none
+    read_at         the time of the run, as digits
+    landed_rows     how many raw rows settle if the run settles up to the edge; of positions of one record, how many of these. None
+                    where they were not counted
+    counts_all      whether `_tells_its_rows`
+    rows_below      where it does, how many rows had landed below what has settled; else none
+    rows_until      the same of the edge
 -#}
 {% macro raw_bound(spec, mark) %}
     {% set arrival = change_tables.arrival_of(spec) %}

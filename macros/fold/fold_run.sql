@@ -3,7 +3,8 @@
 
     run               first (build whole), since (add what is new), nothing new; `empty` is made by `empty_run`
     mark_before       the mark that it adds to; none for a first run
-    mark              the mark that it leaves
+    mark              the mark that it leaves: `layout`, `key` and `columns` as a log's has them, `log`, `batch`, `floor` and `loads` of the
+                      log's, and `counted`: how many changes that had when the rows of the state were last counted
     history, folds    whether the model keeps versions; whether older events of a key decide its row (see `folded_steps`)
     moves             whether keys have ever moved
     has_floors        whether the table was ever truncated or loaded again

@@ -3,6 +3,13 @@
     the changes that are new since the runs before, and revises those of which it now knows more.
 
     stg   the relation of the table's staging model
+
+    It hands to its materialization what the run has to do: what `raw_bound` says of it, and
+
+    run           first, everything, since, nothing new (see `_log_run`); `empty` is made by `empty_run`
+    mark_before   the mark that it adds to; none for a first run
+    marks         how many marks the log has: a run that only inserts leaves those before
+    rereads       whether it can read rows again that are in quarantine
 -#}
 {% macro deduplicated_changes(stg) %}
     {{- config(materialized='change_log') -}}
@@ -18,22 +25,10 @@
         {%- do change_tables.refuse_changed_columns(spec, mark, state) -%}
         {%- set spec = change_tables.spec_in_form(spec, mark) -%}
         {%- set bound = change_tables.raw_bound(spec, mark) -%}
-        {%- set run = {
-            'run': change_tables._log_run(mark, bound),
-            'mark_before': mark,
-            'marks': found.number or 0,
-            'edge': bound.edge,
-            'until': bound.until,
-            'is_late': bound.is_late,
-            'arrival': bound.arrival,
-            'settled_before': bound.settled_before,
-            'snapshot': bound.snapshot,
-            'landed_rows': bound.landed_rows,
-            'counts_all': bound.counts_all,
-            'rows_below': bound.rows_below,
-            'rows_until': bound.rows_until,
-            'rereads': change_tables.rereads_kept_rows(spec, mark, bound.is_late),
-        } -%}
+        {%- set run = dict(
+            bound, run=change_tables._log_run(mark, bound), mark_before=mark, marks=found.number or 0,
+            rereads=change_tables.rereads_kept_rows(spec, mark, bound.is_late)
+        ) -%}
         {#- then every raw row is taken: it says how far the raw table has settled, and counts in what the run says of itself -#}
         {%- set reads_on = run.run in ['since', 'nothing new'] -%}
         {%- set with_log = run.run == 'everything' -%}

@@ -1,12 +1,32 @@
 {#-
-    The mark of a log: which log it is, the last run that changed it, the sequence below which every key has ended
-    (truncate or load), the highest that it holds, the loads that ended keys, whether keys have moved, the load it holds, how far
-    the raw table has settled by which arrival (see `settled_by_run`), and the last run after which
-    states must be built anew, because a change was withdrawn, or a key before was overruled, and with it the move. Then
-    what was declared, and the form of the log (see `spec_in_form`). `settled_rows` is how many raw rows have settled,
-    `rows_below` how many had landed below it, re-landed and late ones among them (see `with_settled_rows`), and `held_changes` how many changes the log holds; a rescan counts anew. `extends` is the batch before the last one, where all that the
-    last one took in comes after all that was there: a state of that batch has no late events, unless rows move. `changes` is how many
-    changes it has taken in or revised, and `marks_rows` whether the table has deletion vectors since (see `mark_rows_of_large_table`).
+    The mark of a log: what it has taken in. Where the format has `commits`, also the highest of each group.
+
+    layout        that of the tables (see `layout`)
+    log           which log it is: the run that built it
+    batch         the last run that changed what states must know
+    extends       the batch before, if all that `batch` took in comes after all that was there: a state of that batch has no late events,
+                  unless rows move. Else none
+    changes       how many changes it has taken in or revised
+    held_changes  how many it holds; a rescan counts them
+    marks_rows    whether the table has deletion vectors (see `mark_rows_of_large_table`)
+    floor         the sequence before which every key has ended, by a truncate or a load
+    highest_seq   the highest sequence: a batch above it has nothing that the log holds
+    loads         the loads that ended keys
+    moves         whether keys have moved
+    rebuild       the last run after which states must be built anew: a change was withdrawn, its key, operation or key before replaced,
+                  or the log was set back
+    snapshot_seq  the load that it has taken in
+    arrival       the arrival by which it reads, and of which rows
+    kept          how many raw rows are in quarantine as rejected, as waiting, and which run met the oldest one that waits
+    settled       how far the raw table has settled, as places (see `settled_by_run`)
+    settled_rows  how many raw rows, or records with a position, have settled
+    lookback      the `lookback` by which they were counted
+    counts_all    see `raw_bound`
+    rows_below    how many rows had landed below what has settled when the run looked: more of them in the next run were passed over
+    key, columns  the declared key, and the declared columns and their types
+    order         the settings that decide how sequences are made
+    form, added   how many times columns have changed, and in which form a column was added (see `spec_in_form`)
+    facts         what its run read and wrote (see `facts_of_run`)
 -#}
 {% macro log_mark(spec, run, batch, found, settled_at) %}
     {% set mark_before = run.mark_before %}

@@ -1,10 +1,23 @@
 {#-
-    What the mark and the merge need to know of the changes of a run, out of its batch or, of a first run, of the log itself. `known` counts
-    those that the log holds otherwise, none before they were reduced together with it, and `withdrawn` those of them that it gives up.
-    `retractions` are rejected rows that may take back changes.
+    What a run has found in its batch or, a first run, in the log itself. Where the log can hold some of the changes, `found_in_reduction`
+    says what the two come to together.
 
-    Where a run reads on from where the runs before have settled, `waiting` has the first place of each group at which a row waits, as
-    texts, in their order.
+    changes       how many changes there are to write
+    known         how many of them the log holds otherwise; none before they were reduced together with it
+    withdrawn     how many of these it gives up
+    retractions   how many rejected rows there are that may take back a change
+    landed_span   the first and the last sequence of changes and retractions
+    lowest_seq, highest_seq   those of the changes
+    truncate_seq  the last truncate
+    moves         whether a key moved
+    commits       where the format has `commits`: the highest of the changes, by group
+    may_repeat    whether one of them is not above those of the log (see `leave_out_repeated`)
+    overruled     whether a change in the log is withdrawn, or its key, operation or key before replaced
+    kept_rows     how many rejected and waiting rows were met
+    kept          how many raw rows are in quarantine as rejected and as waiting after the run, and since when (see `compare_with_quarantine`)
+    keeps         whether the run has news of such rows to write
+    waiting       of a run that reads on, the first place of each group at which a row waits, as texts, in their order
+    facts         what the run says of itself, as far as the batch shows it
 -#}
 {% macro probe_changes(spec, run, changes) %}
     {% set reads_on = run.run == 'since' %}

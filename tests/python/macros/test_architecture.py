@@ -1,4 +1,4 @@
-"""The map in docs/architecture.md is that of the code: files, who calls whom, what macros hand to each other."""
+"""The map in docs/architecture.md is that of the code: who calls whom, what macros hand to each other."""
 
 from __future__ import annotations
 
@@ -18,60 +18,75 @@ LOG = "dedup_feed__qlik"
 PROBED = [{"changes": 1, "known": 0, "moves": 0, "overruled": 0, "withdrawn": 0, "verdicts": "[]"}]
 
 
-def _keys_on_the_page(heading: str) -> list[str]:
-    (section,) = re.findall(rf"^### {re.escape(heading)}\n(.*?)(?=^##)", PAGE, re.MULTILINE | re.DOTALL)
-    return re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+# a dict -> the macro that makes it
+MAKERS = {
+    "spec": "table_spec",
+    "format": "format_of",
+    "bound": "raw_bound",
+    "run of a log": "deduplicated_changes",
+    "run of a state": "fold_run",
+    "statements": "folded_query",
+    "mark of a log": "log_mark",
+    "found": "probe_changes",
+}
 
 
-def _keys_of(shapes: Shapes, heading: str) -> Iterable[str]:
-    """The keys that a dict has, beside what the page says in its text."""
+def _keys_of(shapes: Shapes, name: str) -> Iterable[str]:
+    """The keys that a dict has."""
     macro = shapes.project.macros(LOG, Lake({}, answers={"as changes": PROBED}))
-    log, state = shapes.run(Shape(LOG)), shapes.run(SHAPES["current__full__first"])
-    match heading:
-        case "`spec`":
-            spec = macro("table_spec", "feed", "qlik")
-            assert set(macro("spec_in_form", spec, None)) - set(spec) == {"form", "added"}
-            return set(spec) - set(spec["settings"])
-        case "`format`":
+    entry = macro("table_spec", "feed", "qlik")
+    match name:
+        case "spec":
+            assert set(macro("spec_in_form", entry, None)) - set(entry) == {"form", "added"}
+            return (set(entry) - set(entry["settings"])) | {"settings"}
+        case "format":
             return set(macro("format_of", "qlik_change_tables"))
-        case "`bound`":
-            entry = macro("table_spec", "feed", "qlik_plain")
-            return set(macro("raw_bound", entry, None))
-        case "`run` of a log":
-            return log.run.keys()
-        case "`run` of a state":
-            return state.run.keys()
-        case "`statements` of a state":
+        case "bound":
+            return set(macro("raw_bound", macro("table_spec", "feed", "qlik_plain"), None))
+        case "run of a log":
+            return shapes.run(Shape(LOG)).run.keys() - _keys_of(shapes, "bound")
+        case "run of a state":
+            return shapes.run(SHAPES["current__full__first"]).run.keys()
+        case "statements":
             return set(shapes.run(SHAPES["current__partial__since_late"]).handed["statements"])
-        case "`mark` of a log":
-            return log.mark.keys()
-        case "`mark` of a state":
-            return state.mark.keys()
-        case "`found`":
-            entry = macro("table_spec", "feed", "qlik")
+        case "mark of a log":
+            return shapes.run(Shape(LOG)).mark.keys()
+        case "found":
             return set(macro("probe_changes", entry, {"run": "first"}, "a_batch"))
-    raise AssertionError(heading)
+    raise AssertionError(name)
 
 
-HEADINGS = re.findall(r"^### (.*)$", PAGE, re.MULTILINE)
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_comment_of_a_macro_has_the_keys_of_its_dict_and_its_parameters(shapes: Shapes, name: str) -> None:
+    maker = MAKERS[name]
+    (comment, parameters) = re.findall(
+        rf"{{#-((?:(?!-#}}).)*)-#}}\n{{% macro {maker}\((.*?)\)", _macros()[maker].read_text(), re.DOTALL
+    )[0]
+    explained = re.findall(r"^ {4}(\w+(?:, \w+)*)(?:\([^)\n]*\))?  +\S", comment, re.MULTILINE)
+    keys = {key for line in explained for key in line.split(", ")}
+    assert set(_keys_of(shapes, name)) - keys == set()
+    assert keys - set(_keys_of(shapes, name)) <= {*re.findall(r"\w+", parameters), "caller"}
 
 
-@pytest.mark.parametrize("heading", HEADINGS)
-def test_the_page_has_all_keys_of_a_dict_and_no_others(shapes: Shapes, heading: str) -> None:
-    assert sorted(_keys_on_the_page(heading)) == sorted(_keys_of(shapes, heading))
+def test_the_comment_of_a_run_of_a_state_has_the_keys_of_its_mark(shapes: Shapes) -> None:
+    ((comment,),) = [re.findall(r"{#-(.*?)-#}\n{% macro fold_run", _macros()["fold_run"].read_text(), re.DOTALL)]
+    (explained,) = re.findall(r"^ {4}mark  +(.*?)^ {4}\w", comment, re.MULTILINE | re.DOTALL)
+    assert set(re.findall(r"`(\w+)`", explained)) == set(shapes.run(SHAPES["current__full__first"]).mark)
 
 
-def test_the_page_has_every_file_of_the_macros_and_no_others() -> None:
-    files = {str(path.relative_to(REPOSITORY)) for path in (REPOSITORY / "macros").rglob("*.sql")}
-    assert set(re.findall(r"^\| `(macros/\S+)` \|", PAGE, re.MULTILINE)) == files
-    assert set(re.findall(r"macros/[\w/]+\.sql", PAGE)) == files
+def test_every_file_of_the_macros_begins_with_what_it_is_for() -> None:
+    files = list((REPOSITORY / "macros").rglob("*.sql"))
+    assert len(files) > 50
+    assert [str(file) for file in files if not file.read_text().startswith("{#-")] == []
 
 
-def test_the_files_of_the_dicts_have_the_macros_that_the_page_names() -> None:
-    named = re.findall(r": `(\w+)` in `(macros/\S+\.sql)`", PAGE)
-    assert len(named) >= 6
+def test_the_page_names_files_and_macros_that_are_there() -> None:
+    named = re.findall(r"`(\w+)` in `(macros/\S+\.sql)`", PAGE)
+    assert {name for name, _ in named} >= set(MAKERS.values())
     for name, file in named:
         assert f"macro {name}(" in (REPOSITORY / file).read_text(), f"{name} is not in {file}"
+    for file in re.findall(r"macros/[\w/]+\.sql", PAGE):
+        assert (REPOSITORY / file).is_file(), file
 
 
 def _macros() -> dict[str, Path]:
