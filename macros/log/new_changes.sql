@@ -26,6 +26,8 @@
     {% set withdraws = run.run != 'first' and change_tables.withdraws_changes(spec) %}
     {% set retracts = '_ct_retracts' if reads_on else '_ct_is_change and _ct_withdraws' %}
     {% set is_change, is_kept_row = '_ct_is_change', '_ct_quarantine_id is not null' %}
+    {#- where everything is read, a change is one row, however often it was delivered -#}
+    {% set status = 'case when ' ~ is_kept_row ~ ' then _status end' if compares else '_status' %}
     {% set commits = change_tables.commits_of_format(spec) %}
     {% set waiting_groups = change_tables.fields_of_group('_ct_waiting_since', run.arrival) if reads_on else [] %}
     {#- first one row a verdict and report, since the run says how many there were of each -#}
@@ -38,7 +40,7 @@
         ~ (", commit_group, lowest_commit, highest_commit" if commits else "") ~ "))) as verdicts"
         ~ (", to_json(transform(array_sort(collect_list(_ct_first)), place -> array(" ~ change_tables.arrival_as_texts('place', run.arrival) | join(', ')
             ~ "))) as waiting" if reads_on else "")
-        ~ " from (select _status as status,"
+        ~ " from (select " ~ status ~ " as status,"
         ~ " case when not _status <=> 'accepted' then substring_index(_status_reason, ':', 1) end as code,"
         ~ " case when " ~ is_change ~ " then substring_index(_report, ':', 1) end as report,"
         ~ " count(*) as raw_rows, count_if(" ~ is_change ~ ") as changes, count_if(" ~ is_change ~ " and _is_conflicting) as conflicts,"
