@@ -151,7 +151,7 @@ def _default(setting: Mapping[str, Any]) -> str:
     return f"`{default}`"
 
 
-_SETTINGS_HEAD = """<!-- Written by `python -m udfs.docs` from what the macros check: change it in `macros/spec/table_spec_settings.sql`, and that of one format at the end of `macros/staging/stage_<format>.sql`. -->
+_SETTINGS_HEAD = """<!-- Written by `python -m udfs.docs` from what the macros check: change it in `macros/spec/table_spec_settings.sql`, and that of one format at the end of `macros/feeds/<format>/stage_<format>.sql`. -->
 
 # Settings
 
@@ -236,7 +236,7 @@ def columns_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-_COLUMNS_HEAD = """<!-- Written by `python -m udfs.docs` from `macros/spec/contract_columns.sql`, and the columns of one format from the end of `macros/staging/stage_<format>.sql`; change it there. -->
+_COLUMNS_HEAD = """<!-- Written by `python -m udfs.docs` from `macros/spec/contract_columns.sql`, and the columns of one format from the end of `macros/feeds/<format>/stage_<format>.sql`; change it there. -->
 
 # Columns of the models
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.python.pipelines.consumer import REPOSITORY
+from udfs.macro_pages import FORMATS
 
 from .rendering import Lake
 from .shapes import SHAPES, Shape, Shapes
@@ -115,18 +116,37 @@ def test_macros_of_other_files_are_not_private() -> None:
     assert [f"{path.relative_to(REPOSITORY)}: {name}" for path, _, name in calls if name.startswith("_")] == []
 
 
+def _folder(path: Path) -> str:
+    return path.relative_to(REPOSITORY / "macros").parts[0]
+
+
 def test_calls_go_one_way() -> None:
     (table,) = re.findall(r"^\| folder \| about \|\n\|---\|---\|\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
     folders = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
-    assert set(folders) == {path.parent.name for path in (REPOSITORY / "macros").rglob("*.sql")}
+    assert set(folders) == {_folder(path) for path in (REPOSITORY / "macros").rglob("*.sql")}
     upwards = [
         f"{path.relative_to(REPOSITORY)}: {name}"
         for path, called, name in _calls()
         if path.is_relative_to(REPOSITORY / "macros")
-        and folders.index(path.parent.name) < folders.index(called.parent.name)
+        and folders.index(_folder(path)) < folders.index(_folder(called))
         and not (path.name == "formats.sql" and name.endswith("_format"))
     ]
     assert upwards == []
+
+
+def test_what_is_of_one_feed_is_called_in_its_folder_alone() -> None:
+    feeds = REPOSITORY / "macros" / "feeds"
+    assert {path.name for path in feeds.iterdir() if path.is_dir()} == set(FORMATS)
+    strangers = [
+        f"{path.relative_to(REPOSITORY)}: {name}"
+        for path, called, name in _calls()
+        if called.is_relative_to(feeds)
+        and called.parent not in (feeds, path.parent)
+        and path.name != "formats.sql"
+        # the documents are those of event logs
+        and (_folder(path), called.parent.name) != ("documents", "idm_event_log")
+    ]
+    assert strangers == []
 
 
 def test_what_a_model_hands_to_its_materialization_is_written_and_read_in_one_file() -> None:
