@@ -79,7 +79,7 @@ deliveries as (
 
 ),
 
-{{ change_tables.reduction_steps(spec, with_log, passed + retractions) }}
+{{ change_tables.reduction_steps(spec, with_log) }}
 
 select
         {%- if run.run == 'first' %}

@@ -20,46 +20,8 @@
     facts         what the run says of itself, as far as the batch shows it
 -#}
 {% macro probe_changes(spec, run, changes) %}
-    {% set reads_on = run.run == 'since' %}
-    {% set changes = change_tables.rows_of_first_run(changes) if run.run == 'first' else changes %}
-    {% set compares = run.run == 'everything' %}
-    {% set withdraws = run.run != 'first' and change_tables.withdraws_changes(spec) %}
-    {% set retracts = '_ct_retracts' if reads_on else '_ct_is_change and _ct_withdraws' %}
-    {% set is_change, is_kept_row = '_ct_is_change', '_ct_quarantine_id is not null' %}
-    {#- where everything is read, a change is one row, however often it was delivered -#}
-    {% set status = 'case when ' ~ is_kept_row ~ ' then _status end' if compares else '_status' %}
-    {% set commits = change_tables.commits_of_format(spec) %}
-    {% set waiting_groups = change_tables.fields_of_group('_ct_waiting_since', run.arrival) if reads_on else [] %}
-    {#- first one row a verdict and report, since the run says how many there were of each -#}
-    {% set row = run_query(
-        "select sum(changes) as changes, min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq, max(truncate_seq) as truncate_seq,"
-        ~ " sum(moves) as moves, sum(overruled) as overruled, sum(known) as known,"
-        ~ (" sum(withdrawn) as withdrawn, min(first_retraction) as first_retraction, max(last_retraction) as last_retraction," if withdraws else "")
-        ~ " unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at,"
-        ~ " to_json(collect_list(struct(status, code, report, raw_rows, changes, conflicts, kept_rows"
-        ~ (", commit_group, lowest_commit, highest_commit" if commits else "") ~ "))) as verdicts"
-        ~ (", to_json(transform(array_sort(collect_list(_ct_first)), place -> array(" ~ change_tables.arrival_as_texts('place', run.arrival) | join(', ')
-            ~ "))) as waiting" if reads_on else "")
-        ~ " from (select " ~ status ~ " as status,"
-        ~ " case when not _status <=> 'accepted' then substring_index(_status_reason, ':', 1) end as code,"
-        ~ " case when " ~ is_change ~ " then substring_index(_report, ':', 1) end as report,"
-        ~ " count(*) as raw_rows, count_if(" ~ is_change ~ ") as changes, count_if(" ~ is_change ~ " and _is_conflicting) as conflicts,"
-        ~ " min(case when " ~ is_change ~ " then _change_seq end) as lowest_seq,"
-        ~ " max(case when " ~ is_change ~ " then _change_seq end) as highest_seq,"
-        ~ " max(case when " ~ is_change ~ " and _change_op = 'truncate' then _change_seq end) as truncate_seq,"
-        ~ " min(case when " ~ is_change ~ " then _changed_at end) as first_changed_at,"
-        ~ " max(case when " ~ is_change ~ " then _changed_at end) as last_changed_at,"
-        ~ " count(case when " ~ is_change ~ " then _key_before end) as moves,"
-        ~ (" count_if(_ct_is_change and _ct_overrules) as overruled, count_if(_ct_is_change and _ct_is_known)" if compares else " 0 as overruled, 0") ~ " as known,"
-        ~ (" count_if(" ~ retracts ~ ") as withdrawn, min(case when " ~ retracts ~ " then _change_seq end) as first_retraction,"
-            ~ " max(case when " ~ retracts ~ " then _change_seq end) as last_retraction," if withdraws else "")
-        ~ " count_if(" ~ is_kept_row ~ ") as kept_rows"
-        ~ (", case when " ~ is_change ~ " then " ~ commits.group ~ " end as commit_group, min(case when " ~ is_change ~ " then " ~ commits.number
-            ~ " end) as lowest_commit, max(case when " ~ is_change ~ " then " ~ commits.number ~ " end) as highest_commit" if commits else "")
-        ~ (", struct(" ~ waiting_groups | join(', ') ~ ") as _ct_group" if waiting_groups else "")
-        ~ (", min(_ct_waiting_since) as _ct_first" if reads_on else "")
-        ~ " from " ~ changes ~ " group by all)"
-    ).rows[0] %}
+    {% set rows = change_tables.rows_of_first_run(changes) if run.run == 'first' else changes %}
+    {% set row = run_query(change_tables._summary_of_changes(spec, rows, run)).rows[0] %}
     {% set verdicts = fromjson(row['verdicts'] or '[]') %}
     {% set kept = change_tables.nothing_kept() %}
     {% for verdict in verdicts if verdict.kept_rows > 0 %}
@@ -80,23 +42,120 @@
             {% do repeating.append(verdict) %}
         {% endif %}
     {% endfor %}
-    {% do return({
+    {% do return(dict(change_tables._found_of_changes(row), **{
         'commits': highest, 'may_repeat': repeating | length > 0,
-        'changes': row['changes'] | int(0), 'known': row['known'] | int(0),
-        'withdrawn': row['withdrawn'] | int(0) if withdraws and not reads_on else 0,
-        'retractions': row['withdrawn'] | int(0) if withdraws and reads_on else 0,
-        'landed_span': [
-            [row['lowest_seq'], row['first_retraction'] if withdraws else none] | reject('none') | min(case_sensitive=true),
-            [row['highest_seq'], row['last_retraction'] if withdraws else none] | reject('none') | max(case_sensitive=true),
-        ],
-        'lowest_seq': row['lowest_seq'], 'highest_seq': row['highest_seq'],
+        'retractions': row.get('retractions') | int(0),
+        'landed_span': [row.get('lowest_landed', row['lowest_seq']), row.get('highest_landed', row['highest_seq'])],
         'truncate_seq': row['truncate_seq'] or '', 'moves': row['moves'] | int(0) > 0,
-        'overruled': row['overruled'] | int(0) > 0,
         'kept_rows': verdicts | sum(attribute='kept_rows'), 'kept': kept, 'keeps': false,
-        'waiting': fromjson(row['waiting'] or '[]') if reads_on else [],
+        'waiting': fromjson(row['waiting'] or '[]') if run.run == 'since' else [],
         'facts': change_tables.facts_of_run(row, verdicts),
+    })) %}
+{% endmacro %}
+
+
+{#- What was found, by what the changes of a run have come to with those that the log has. -#}
+{% macro found_in_reduction(spec, reduced, found) %}
+    {% set row = run_query(change_tables._summary_of_changes(spec, reduced)).rows[0] %}
+    {% set facts = change_tables.facts_of_run(row, fromjson(row['verdicts'] or '[]')) %}
+    {% do return(dict(found, facts=dict(facts, rows=found.facts.rows, codes=found.facts.codes), **change_tables._found_of_changes(row))) %}
+{% endmacro %}
+
+
+{% macro _found_of_changes(row) %}
+    {% do return({
+        'changes': row['changes'] | int(0), 'known': row.get('known') | int(0), 'withdrawn': row.get('withdrawn') | int(0),
+        'overruled': row.get('overruled') | int(0) > 0, 'lowest_seq': row['lowest_seq'], 'highest_seq': row['highest_seq'],
     }) %}
 {% endmacro %}
+
+
+{#-
+    A summary of the changes of a run, in one row: first one row a verdict and report, since the run says how many there were of each.
+
+    rows   the batch of `run`, or without a run, what its changes have come to with those of the log
+-#}
+{% macro _summary_of_changes(spec, rows, run=none) -%}
+{%- set withdraws = change_tables.withdraws_changes(spec) -%}
+{%- set is_compared = not run or run.run == 'everything' -%}
+{%- set reads_on = run and run.run == 'since' -%}
+{%- set commits = change_tables.commits_of_format(spec) if run else none -%}
+{%- set of_changes = ' filter (where _ct_is_change)' -%}
+{%- set totals = {
+    'changes': ['sum', 'count_if(_ct_is_change)'],
+    'lowest_seq': ['min', 'min(_change_seq)' ~ of_changes],
+    'highest_seq': ['max', 'max(_change_seq)' ~ of_changes],
+    'first_changed_at': ['min', 'unix_micros(min(_changed_at)' ~ of_changes ~ ')'],
+    'last_changed_at': ['max', 'unix_micros(max(_changed_at)' ~ of_changes ~ ')'],
+} -%}
+{%- set verdict = {
+    'report': "case when _ct_is_change then substring_index(_report, ':', 1) end",
+    'conflicts': 'count_if(_ct_is_change and _is_conflicting)',
+} -%}
+{%- if is_compared -%}
+    {%- for name, flag in {'known': 'is_known', 'overruled': 'overrules', 'withdrawn': 'withdraws'}.items() if withdraws or name != 'withdrawn' -%}
+        {%- do totals.update({name: ['sum', 'count_if(_ct_is_change and _ct_' ~ flag ~ ')']}) -%}
+    {%- endfor -%}
+{%- elif reads_on and withdraws -%}
+    {%- set landed = ' filter (where _ct_is_change or _ct_retracts)' -%}
+    {%- do totals.update({
+        'retractions': ['sum', 'count_if(_ct_retracts)'],
+        'lowest_landed': ['min', 'min(_change_seq)' ~ landed],
+        'highest_landed': ['max', 'max(_change_seq)' ~ landed],
+    }) -%}
+{%- endif -%}
+{%- if run -%}
+    {%- do totals.update({
+        'moves': ['sum', 'count(_key_before)' ~ of_changes],
+        'truncate_seq': ['max', "max(_change_seq) filter (where _ct_is_change and _change_op = 'truncate')"],
+    }) -%}
+    {%- do verdict.update({
+        'status': '_status' if reads_on else 'case when _ct_quarantine_id is not null then _status end',
+        'code': "substring_index(_status_reason, ':', 1)",
+        'raw_rows': 'count(*)', 'kept_rows': 'count(_ct_quarantine_id)',
+    }) -%}
+{%- endif -%}
+{%- if commits -%}
+    {%- do verdict.update({
+        'commit_group': 'case when _ct_is_change then ' ~ commits.group ~ ' end',
+        'lowest_commit': 'min(' ~ commits.number ~ ')' ~ of_changes,
+        'highest_commit': 'max(' ~ commits.number ~ ')' ~ of_changes,
+    }) -%}
+{%- endif -%}
+{%- set waiting_group = change_tables.fields_of_group('_ct_waiting_since', run.arrival) if reads_on else [] -%}
+with summarized as (
+
+    select
+        {%- for name, value in verdict.items() %}
+        {{ value }} as {{ name }},
+        {%- endfor %}
+        {%- for field in waiting_group %}
+        {{ field }} as _ct_group_{{ loop.index }},
+        {%- endfor %}
+        {%- if reads_on %}
+        min(_ct_waiting_since) as _ct_first_waiting,
+        {%- endif %}
+        {%- for name, (total, value) in totals.items() %}
+        {{ value }} as {{ name }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    from {{ rows }}
+    group by all
+
+)
+
+select
+    {%- for name, (total, value) in totals.items() %}
+    {{ total }}({{ name }}) as {{ name }},
+    {%- endfor %}
+    {%- if reads_on %}
+    to_json(transform(
+        array_sort(collect_list(_ct_first_waiting)),
+        place -> array({{ change_tables.arrival_as_texts('place', run.arrival) | join(', ') }})
+    )) as waiting,
+    {%- endif %}
+    to_json(collect_list(struct({{ verdict | join(', ') }}, changes))) as verdicts
+from summarized
+{%- endmacro %}
 
 
 {#- What the reduction says of each change besides its columns: see `reduction_steps`. -#}
@@ -135,31 +194,6 @@ select
 from reduced_deliveries
 where _ct_is_change
 {%- endmacro %}
-
-
-{#- What was found, by what the changes of a run have come to with those that the log has. -#}
-{% macro found_in_reduction(spec, reduced, found) %}
-    {% set withdraws = change_tables.withdraws_changes(spec) %}
-    {% set row = run_query(
-        "select sum(changes) as changes, sum(known) as known, sum(overruled) as overruled," ~ (" sum(withdrawn) as withdrawn," if withdraws else "")
-        ~ " min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq,"
-        ~ " unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at,"
-        ~ " to_json(collect_list(struct(report, changes, conflicts))) as reports"
-        ~ " from (select substring_index(_report, ':', 1) as report, count(*) as changes, count_if(_is_conflicting) as conflicts,"
-        ~ " count_if(_ct_is_known) as known, count_if(_ct_overrules) as overruled,"
-        ~ (" count_if(_ct_withdraws) as withdrawn," if withdraws else "")
-        ~ " min(_change_seq) as lowest_seq, max(_change_seq) as highest_seq,"
-        ~ " min(_changed_at) as first_changed_at, max(_changed_at) as last_changed_at from " ~ reduced ~ " group by 1)"
-    ).rows[0] %}
-    {% do return(dict(
-        found, changes=row['changes'] | int(0), known=row['known'] | int(0), overruled=row['overruled'] | int(0) > 0,
-        withdrawn=row['withdrawn'] | int(0) if withdraws else 0, lowest_seq=row['lowest_seq'], highest_seq=row['highest_seq'],
-        facts=dict(
-            found.facts, reports=change_tables.facts_of_run(row, fromjson(row['reports'] or '[]')).reports,
-            first_changed_at=row['first_changed_at'], last_changed_at=row['last_changed_at']
-        )
-    )) %}
-{% endmacro %}
 
 
 {#- What the format says of commits (see `format_of`); none where its feed sends none again, or all count. -#}

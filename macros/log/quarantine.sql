@@ -83,12 +83,12 @@ end
 {#- The table of such a run, with the texts as columns. -#}
 {% macro rows_of_first_run(state) -%}
 (
-    select *, _mark is null as _ct_is_change, _ct_row.*
-    from (
-        select *, from_json(substring(_mark, 13), '_ct_quarantine_id string, _status string, _status_reason string, _raw_row string') as _ct_row
-        from {{ state }}
+        select *, _mark is null as _ct_is_change, _ct_row.*
+        from (
+            select *, from_json(substring(_mark, 13), '_ct_quarantine_id string, _status string, _status_reason string, _raw_row string') as _ct_row
+            from {{ state }}
+        )
     )
-)
 {%- endmacro %}
 
 

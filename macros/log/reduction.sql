@@ -11,7 +11,7 @@
     _ct_is_logged    whether it is what the log holds of the change. Only of steps with the log
     _ct_place        a number by which rows differ that are the same in all else
 
-    They end in `reduced_deliveries`. It has the columns of a log, and:
+    They end in `reduced_deliveries`, which also has:
 
     _ct_is_change    whether the row is what the deliveries of its change have come to, unless it was retracted. With the log: what is to
                      be written, for it is not what the log holds
@@ -20,9 +20,8 @@
     _ct_overrules    whether what states were told is taken back: the change, its key, its operation or its key before
 
     with_log   whether logged changes are among the deliveries; else the last three are not there
-    passed     further columns, as they are
 -#}
-{% macro reduction_steps(spec, with_log, passed=[]) -%}
+{% macro reduction_steps(spec, with_log) -%}
 {%- set withdraws = change_tables.withdraws_changes(spec) -%}
 {%- set completeness = change_tables.completeness_columns(spec) -%}
 {%- set level = 'struct(' ~ completeness | join(', ') ~ ')' if completeness else '1' -%}
@@ -119,24 +118,17 @@ compared_deliveries as (
 reduced_deliveries as (
 
     select
-        {%- for name in change_tables.log_columns(spec) %}
-        {%- if with_log and name == '_batch_id' %}
+        {%- if not with_log %}
+        *,
+        _ct_is_greatest{{ ' and not _ct_is_retracted' if withdraws }} as _ct_is_change
+        {%- else %}
+        * except (_batch_id),
         case
             when
                 {{ change_tables._says_nothing_new(spec) | indent(16) }}
                 then _ct_logged['_batch_id']
             else '{{ change_tables.batch_id() }}'
         end as _batch_id,
-        {%- else %}
-        {{ change_tables.quoted(name) }},
-        {%- endif %}
-        {%- endfor %}
-        {%- for name in passed %}
-        {{ name }},
-        {%- endfor %}
-        {%- if not with_log %}
-        _ct_is_greatest{{ ' and not _ct_is_retracted' if withdraws }} as _ct_is_change
-        {%- else %}
         _ct_is_greatest
         and case
             when _ct_logged is null then {{ 'not _ct_is_retracted' if withdraws else 'true' }}

@@ -74,9 +74,7 @@
     anew when raw rows land meanwhile, and keeps that of a run that fails until the server stops.
 -#}
 {% macro create_batch_table(batch, sql) -%}
-    create table {{ batch }}
-    using parquet
-    as
+    create table {{ batch }} using parquet as
 {{ sql }}
 {%- endmacro %}
 

@@ -96,9 +96,9 @@ class SparkWithoutRows(SparkAdapter):  # type: ignore[misc]  # dbt's classes are
 
     @offered
     def get_relation(self, database: str | None, schema: str, identifier: str) -> Any:  # noqa: ARG002  # the signature is dbt's
-        """A state table with a mark, or a view."""
+        """A state table with a mark, the quarantine beside it, or a view."""
         relation = self.Relation.create(schema=schema, identifier=identifier)
-        if relation.render() in self.lake.marks:
+        if relation.render().replace("__quarantine", "__state") in self.lake.marks:
             return relation.incorporate(type="table")
         if relation.render() in self.lake.views:
             return self.Relation.create(

@@ -58,7 +58,7 @@ def _verdicts(kept_rows: int = 0) -> str:
     return json.dumps([accepted, rejected | {"kept_rows": kept_rows}])
 
 
-REDUCED = r"as conflicts, count_if\(_ct_is_known\) as known"
+REDUCED = r"with summarized as (?!.*as kept_rows)"
 """What a run asks of that to which its changes and those of the log have come."""
 ANSWERS: Answers = {
     # the raw tables are Delta's
@@ -77,14 +77,14 @@ ANSWERS: Answers = {
     REDUCED: [
         {
             "changes": 2, "known": 1, "overruled": 0, "withdrawn": 0, "lowest_seq": _seq(20), "highest_seq": _seq(22),
-            "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "reports": None,
+            "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "verdicts": None,
         }
     ],
     # what a batch holds, and how far the raw table has settled by it
     "as changes,": [
         {
             "changes": 3, "lowest_seq": _seq(20), "highest_seq": _seq(22), "truncate_seq": None, "moves": 0,
-            "overruled": 0, "known": 0, "withdrawn": 0, "first_retraction": None, "last_retraction": None,
+            "overruled": 0, "known": 0, "withdrawn": 0, "retractions": 0,
             "waiting": None, "verdicts": _verdicts(),
             "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000,
         }

@@ -325,28 +325,7 @@ compared_deliveries as (
 reduced_deliveries as (
 
     select
-        _change_seq,
-        _change_id,
-        _batch_id,
-        _key_before,
-        _report,
-        _is_conflicting,
-        _change_op,
-        _changed_at,
-        _transaction_id,
-        _present_columns,
-        _changed_columns,
-        _raw_id,
-        _row_hash,
-        _form,
-        `order`,
-        `it's`,
-        `name with spaces`,
-        amount,
-        _ct_quarantine_id,
-        _status,
-        _status_reason,
-        _raw_row,
+        *,
         _ct_is_greatest as _ct_is_change
     from compared_deliveries
 

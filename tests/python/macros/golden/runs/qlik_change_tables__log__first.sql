@@ -69,13 +69,43 @@ create or replace table lake.dedup_feed__qlik__state
     select * from the_model
 ;
 
-select sum(changes) as changes, min(lowest_seq) as lowest_seq, max(highest_seq) as highest_seq, max(truncate_seq) as truncate_seq, sum(moves) as moves, sum(overruled) as overruled, sum(known) as known, unix_micros(min(first_changed_at)) as first_changed_at, unix_micros(max(last_changed_at)) as last_changed_at, to_json(collect_list(struct(status, code, report, raw_rows, changes, conflicts, kept_rows))) as verdicts from (select _status as status, case when not _status <=> 'accepted' then substring_index(_status_reason, ':', 1) end as code, case when _ct_is_change then substring_index(_report, ':', 1) end as report, count(*) as raw_rows, count_if(_ct_is_change) as changes, count_if(_ct_is_change and _is_conflicting) as conflicts, min(case when _ct_is_change then _change_seq end) as lowest_seq, max(case when _ct_is_change then _change_seq end) as highest_seq, max(case when _ct_is_change and _change_op = 'truncate' then _change_seq end) as truncate_seq, min(case when _ct_is_change then _changed_at end) as first_changed_at, max(case when _ct_is_change then _changed_at end) as last_changed_at, count(case when _ct_is_change then _key_before end) as moves, 0 as overruled, 0 as known, count_if(_ct_quarantine_id is not null) as kept_rows from (
-    select *, _mark is null as _ct_is_change, _ct_row.*
+with summarized as (
+
+    select
+        case when _ct_is_change then substring_index(_report, ':', 1) end as report,
+        count_if(_ct_is_change and _is_conflicting) as conflicts,
+        case when _ct_quarantine_id is not null then _status end as status,
+        substring_index(_status_reason, ':', 1) as code,
+        count(*) as raw_rows,
+        count(_ct_quarantine_id) as kept_rows,
+        count_if(_ct_is_change) as changes,
+        min(_change_seq) filter (where _ct_is_change) as lowest_seq,
+        max(_change_seq) filter (where _ct_is_change) as highest_seq,
+        unix_micros(min(_changed_at) filter (where _ct_is_change)) as first_changed_at,
+        unix_micros(max(_changed_at) filter (where _ct_is_change)) as last_changed_at,
+        count(_key_before) filter (where _ct_is_change) as moves,
+        max(_change_seq) filter (where _ct_is_change and _change_op = 'truncate') as truncate_seq
     from (
-        select *, from_json(substring(_mark, 13), '_ct_quarantine_id string, _status string, _status_reason string, _raw_row string') as _ct_row
-        from lake.dedup_feed__qlik__state
+        select *, _mark is null as _ct_is_change, _ct_row.*
+        from (
+            select *, from_json(substring(_mark, 13), '_ct_quarantine_id string, _status string, _status_reason string, _raw_row string') as _ct_row
+            from lake.dedup_feed__qlik__state
+        )
     )
-) group by all)
+    group by all
+
+)
+
+select
+    sum(changes) as changes,
+    min(lowest_seq) as lowest_seq,
+    max(highest_seq) as highest_seq,
+    min(first_changed_at) as first_changed_at,
+    max(last_changed_at) as last_changed_at,
+    sum(moves) as moves,
+    max(truncate_seq) as truncate_seq,
+    to_json(collect_list(struct(report, conflicts, status, code, raw_rows, kept_rows, changes))) as verdicts
+from summarized
 ;
 
 create or replace table lake.dedup_feed__qlik__quarantine
