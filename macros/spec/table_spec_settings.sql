@@ -12,7 +12,7 @@
     {% do return({
         'format': {
             'required': true, 'type': 'text',
-            'meaning': "what kind of feed lands: one of the formats below",
+            'meaning': "the kind of feed: one of the formats below",
         },
         'key': {
             'required': true, 'type': 'names',
@@ -20,27 +20,27 @@
         },
         'images': {
             'default': 'full', 'type': 'text', 'values': ['full', 'partial'],
-            'meaning': "`full`: every update has every column. `partial`: updates can lack columns. A column that an update has is set, also to null; one that it lacks keeps its value",
+            'meaning': "`full`: every update has every column. `partial`: a column that an update lacks keeps its value",
         },
         'snapshot': {
             'default': none, 'type': 'text',
-            'meaning': "another entry of this source: the full load, with the declared columns and no header columns",
+            'meaning': "another entry of this source: the full load, with the declared columns and no headers",
         },
         'snapshot_seq': {
             'default': '', 'type': 'text',
-            'meaning': "the sequence at which the load was made, written as `_change_seq` is; `''`: before every change. See [loads and truncates](semantics.md#7-loads-and-truncates)",
+            'meaning': "the sequence of the load, written as `_change_seq` is; `''`: before every change. See [loads and truncates](semantics.md#7-loads-and-truncates)",
         },
         'arrival': {
             'default': 'auto', 'type': 'text',
-            'meaning': "what says that a raw row landed after another. `auto`: what the feed has by itself: the offset of Kafka messages, the position of trail records; the other feeds have nothing. `none`. Or a column of the raw table that never decreases as rows land: whole numbers, decimals, dates, times or text. See [the arrival column](feeds/qlik_change_tables.md#the-arrival-column)",
+            'meaning': "what says that a raw row landed after another: a column of the raw table that never decreases as rows land, or `none`. `auto`: offsets of Kafka messages, positions of trail records, else `none`. See [the arrival column](feeds/qlik_change_tables.md#the-arrival-column)",
         },
         'lookback': {
             'default': 0, 'type': 'number',
-            'meaning': "how far below the highest arrival to read again: a number for numbers (offsets; files of a trail), days for dates and times. Needs `arrival`; for Kafka messages not with `hold_open_transactions`",
+            'meaning': "how far below the highest arrival to read again: numbers (offsets; files of a trail), or days of dates and times. For Kafka messages not with `hold_open_transactions`",
         },
         'orphans': {
             'default': 'report', 'type': 'text', 'values': ['report', 'insert'],
-            'meaning': "for partial images: what an update that lacks columns does where no row is there. `report`: it waits until its base comes in. `insert`: it starts a row, null in the columns that it lacks. See [orphans](semantics.md#4-orphans)",
+            'meaning': "whether an update that lacks columns and finds no row waits for its base (`report`), or starts a row (`insert`). See [orphans](semantics.md#4-orphans)",
         },
         'track': {
             'default': none, 'type': 'names',
@@ -48,7 +48,7 @@
         },
         'hold_open_transactions': {
             'default': false, 'type': 'flag',
-            'meaning': "whether changes wait until their transaction is whole. Only where the feed says where a transaction ends: `qlik_kafka` and `goldengate_trail`",
+            'meaning': "whether changes wait until their transaction is whole: of `qlik_kafka` and `goldengate_trail` alone",
         },
     }) %}
 {% endmacro %}

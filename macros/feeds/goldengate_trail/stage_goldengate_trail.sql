@@ -326,11 +326,11 @@ where _ct_last_start is not null and (_ct_last_end is null or _ct_last_end < _ct
             'column_names': change_tables.column_names_setting(),
             'trail_order': {
                 'default': none, 'type': 'names',
-                'meaning': "names of trails, each with the one before it where it goes on: see [a trail that begins anew](feeds/goldengate_trail.md#a-trail-that-begins-anew). null: trails sort by their names",
+                'meaning': "the trails in the order in which they were written: see [a trail that begins anew](feeds/goldengate_trail.md#a-trail-that-begins-anew). null: by their names",
             },
             'repeated_transactions': {
                 'default': 'ignore', 'type': 'text', 'values': ['ignore', 'apply'],
-                'meaning': "what becomes of a transaction that stands in its trail before, with the same CSN and transaction id",
+                'meaning': "what becomes of a transaction that its trail has before, with the same CSN and id",
             },
             'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
             'hold_open_transactions': {

@@ -668,11 +668,11 @@ unclaimed as (
             },
             'replica': {
                 'default': none, 'type': 'text',
-                'meaning': "another entry of this source: the source table's own rows, with the declared columns. Query-back events read them",
+                'meaning': "another entry of this source: the table's own rows, with the declared columns, for query-back events",
             },
             'driver_user': {
                 'default': none, 'type': 'text',
-                'meaning': "the driver's user, spelt as the database has it (Oracle: in capitals). Events of this user are `ignored` as `loopback`",
+                'meaning': "the driver's user, spelt as the database has it (Oracle: in capitals), whose events are `ignored` as `loopback`",
             },
             'allow_loopback': {
                 'default': false, 'type': 'flag',
@@ -686,7 +686,7 @@ unclaimed as (
         'column_settings': {
             'multi_valued': {
                 'default': false, 'type': 'flag',
-                'meaning': "whether the column is an attribute of many values, which the log has one by one. It is published, and is no part of the row",
+                'meaning': "whether the column has many values, logged one by one: they are published, and no part of the row",
             },
         },
         'mistakes': change_tables.idm_event_log_mistakes,

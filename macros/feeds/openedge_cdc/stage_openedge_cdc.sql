@@ -556,12 +556,12 @@ unclaimed as (
         'settings': {
             'key': {
                 'default': none, 'type': 'names',
-                'meaning': "the key columns. Must be given with `key_from: fields`, and left out with `key_from: recid`",
+                'meaning': "the key columns: must be given with `key_from: fields`, and left out with `recid`",
             },
             'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
             'tracking': {
                 'default': none, 'type': 'text',
-                'meaning': "another entry of this source: the tracking table of the database. Must be given at `policy_level` 2 and 3. At 0 and 1 the entry's own raw table is the tracking table",
+                'meaning': "another entry of this source: the tracking table. Must be given at `policy_level` 2 and 3; at 0 and 1 it is the entry's own raw table",
             },
             'source_table_number': {
                 'required': true, 'type': 'number',
@@ -573,11 +573,11 @@ unclaimed as (
             },
             'null_without_field_map': {
                 'default': 'keep', 'type': 'text', 'values': ['keep', 'set'],
-                'meaning': "what a null in an update means where the field map is not known. `keep`: the column keeps its value. `set`: it is set to null",
+                'meaning': "whether a null in an update keeps the value or sets null, where the field map is not known",
             },
             'key_from': {
                 'default': 'fields', 'type': 'text', 'values': ['fields', 'recid'],
-                'meaning': "`fields`: the key is the declared `key`. `recid`: the models have `_partition_id` and `_recid` (`bigint`) as key, ahead of the declared columns",
+                'meaning': "what the key is: `key`; or `_partition_id` and `_recid` (`bigint`), which the models have ahead of the declared columns",
             },
             'without_tracking': {
                 'default': 'wait', 'type': 'text', 'values': ['wait', 'apply'],
@@ -587,7 +587,7 @@ unclaimed as (
         'column_settings': {
             'extent': {
                 'default': none, 'type': 'number',
-                'meaning': "how many elements an array column has, 1 or more; null: as many as its text has. See [extents](feeds/openedge_cdc.md#extents)",
+                'meaning': "how many elements an array column has; null: as many as its text has. See [extents](feeds/openedge_cdc.md#extents)",
             },
         },
         'mistakes': change_tables.openedge_cdc_mistakes,

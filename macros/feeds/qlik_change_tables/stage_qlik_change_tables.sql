@@ -369,7 +369,7 @@ staged_rows as (
                     'change_seq', 'change_oper', 'change_mask', 'stream_position', 'operation', 'transaction_id',
                     'timestamp', 'partition_name'
                 ],
-                'meaning': "the header columns of the change table: all of them, in its order, because the bits of the mask count them. `change_seq` and `change_oper` must be there",
+                'meaning': "all header columns of the change table, in its order, because masks count them; `change_seq` and `change_oper` must be there",
             },
             'header_prefix': {
                 'default': 'header__', 'type': 'text',

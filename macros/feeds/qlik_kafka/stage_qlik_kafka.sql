@@ -488,7 +488,7 @@ select 1 as placeholder
             },
             'table': {
                 'default': none, 'type': 'text',
-                'meaning': "the table whose messages these are, as `schema.table` or `table`: by their headers, else by the metadata of their schema id, else by `table_column`",
+                'meaning': "the table of the messages, as `schema.table` or `table`: by their headers, else by metadata, else by `table_column`",
             },
             'table_column': {
                 'default': none, 'type': 'text',
@@ -500,7 +500,7 @@ select 1 as placeholder
             },
             'metadata': {
                 'default': none, 'type': 'text',
-                'meaning': "another entry of this source: the raw table that has the metadata messages; null: the entry's own",
+                'meaning': "another entry of this source: the raw table of the metadata messages; null: the entry's own",
             },
             'column_names': change_tables.column_names_setting(),
             'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
