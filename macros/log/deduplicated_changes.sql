@@ -53,6 +53,7 @@ deliveries as (
         {%- for name in change_tables.log_columns(spec) %}
         {{ made[name] ~ ' as ' ~ name if name in made and made[name] != name else change_tables.quoted(name) }},
         {%- endfor %}
+        coalesce({{ made['_change_id'] }}, concat('row:', _raw_id)) as _ct_identity,
         _status <=> 'accepted' as _ct_is_delivery,
         {%- if withdraws %}
         _status <=> 'rejected' and _change_id is not null as _ct_retracts,

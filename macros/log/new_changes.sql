@@ -172,6 +172,7 @@ with deliveries as (
 
     select
         {{ columns }},
+        _change_id as _ct_identity,
         _ct_is_change as _ct_is_delivery,
         {%- if withdraws %}
         _ct_retracts,

@@ -5,6 +5,8 @@
 
     These steps take the step `deliveries`, which has the columns of a log and:
 
+    _ct_identity     what deliveries of one change of a sequence have in common: its `_change_id`. A column of its own, since Spark sorts
+                     only once by what is one
     _ct_is_delivery  whether the row is a delivery. Other rows pass through
     _ct_retracts     whether it is a rejected row that names the change: then that is no change, unless a delivery is more complete.
                      Only where the format withdraws changes
@@ -71,7 +73,7 @@ gathered_deliveries as (
         {%- endif %}
         {{ change_tables.of_one_origin(spec, differs, 'same_change') | indent(8) }} as _ct_differs
     from deliveries
-    window same_change as (partition by _change_seq, coalesce(_change_id, _raw_id), _change_id is null)
+    window same_change as (partition by _change_seq, _ct_identity)
 
 ),
 
@@ -111,7 +113,7 @@ compared_deliveries as (
         {%- endif %}
         _ct_is_delivery and (_ct_copies = 1 or _ct_rank = max(_ct_rank) over same_change) as _ct_is_greatest
     from weighed_deliveries
-    window same_change as (partition by _change_seq, coalesce(_change_id, _raw_id), _change_id is null)
+    window same_change as (partition by _change_seq, _ct_identity)
 
 ),
 
@@ -161,6 +163,7 @@ reduced_deliveries as (
 {% macro logged_deliveries(spec, log, passed=[], landed=none, span=none) -%}
 select
     {{ change_tables.column_list(change_tables.log_columns(spec), 'logged') }},
+    logged._change_id as _ct_identity,
     true as _ct_is_delivery,
     {%- if change_tables.withdraws_changes(spec) %}
     false as _ct_retracts,
@@ -241,7 +244,7 @@ and not (_ct_logged['_form'] < {{ spec.added.values() | max }} and _present_colu
 {#- A value, unless the log holds another record of a position that names one (see `names_records`): then the run stops. -#}
 {% macro _unless_other_record(spec, value, arrival) -%}
     {%- set before, after = change_tables.used_again(spec, "another record has landed than the log holds", (arrival.group + arrival.columns) | join(', ')) -%}
-    {%- set of_record = '(partition by _change_seq, coalesce(_change_id, _raw_id), _change_id is null, _raw_id)' -%}
+    {%- set of_record = '(partition by _change_seq, _ct_identity, _raw_id)' -%}
 case
             when
                 not startswith(_change_id, 'snapshot:')

@@ -259,6 +259,7 @@ deliveries as (
         `it's`,
         `name with spaces`,
         amount,
+        coalesce(_change_id, concat('row:', _raw_id)) as _ct_identity,
         _status <=> 'accepted' as _ct_is_delivery,
         _ct_place,
         case
@@ -281,7 +282,7 @@ gathered_deliveries as (
         count_if(_ct_is_delivery) over same_change as _ct_copies,
         min(_row_hash) over same_change <> max(_row_hash) over same_change as _ct_differs
     from deliveries
-    window same_change as (partition by _change_seq, coalesce(_change_id, _raw_id), _change_id is null)
+    window same_change as (partition by _change_seq, _ct_identity)
 
 ),
 
@@ -318,7 +319,7 @@ compared_deliveries as (
         ) as _is_conflicting,
         _ct_is_delivery and (_ct_copies = 1 or _ct_rank = max(_ct_rank) over same_change) as _ct_is_greatest
     from weighed_deliveries
-    window same_change as (partition by _change_seq, coalesce(_change_id, _raw_id), _change_id is null)
+    window same_change as (partition by _change_seq, _ct_identity)
 
 ),
 
