@@ -209,7 +209,8 @@ def test_rows_of_a_known_sequence_that_land_while_a_run_looks_are_left_to_the_ne
     raw.insert(landed, [bare(50, "I", 5, "in time", None, Decimal("0.95"))])
 
     def land_late() -> None:
-        raw.insert(landed, [bare(30, "U", 4, "late", None, Decimal("0.96"))])
+        # where the look has ended: the run reads no further
+        raw.insert(landed, [bare(30, "U", 4, "late", None, Decimal("0.95"))])
 
     run = ["run", "--select", "dedup_feed__in_time"]
     with intercepted(before(f"create table {log}__batch_", land_late)):
