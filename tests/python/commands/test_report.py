@@ -344,7 +344,7 @@ def answers(facts: Facts, refused: str = "", said: list[str] | None = None) -> C
             ]
         if statement.startswith("describe detail"):
             return [{"sizeInBytes": 10, "numFiles": 2}]
-        wanted = "__reports" if "__reports" in statement else "__state"
+        wanted = "__reports" if "__reports" in statement else "__quarantine"
         logs = re.findall(rf"from `(\w+)`\.`(\w+){wanted}`", statement)
         return [
             {"_place": place, "_status": kept.status, "code": kept.code, "detail": sample.detail}
@@ -396,7 +396,7 @@ def test_a_log_that_cannot_be_read_does_not_hide_the_others() -> None:
     facts = made_up_facts(tables=10, runs=2)
     broken = next(table.log for table in facts.tables if table.last_run.kept_rejected)
     name = broken.rpartition(".")[2]
-    read = read_facts(answers(facts, refused=f"`{name}__state`"), Wish("analytics"), NOW)
+    read = read_facts(answers(facts, refused=f"`{name}__"), Wish("analytics"), NOW)
     assert read.not_read == (f"rejected and waiting rows of {broken}: denied", f"size of {broken}: denied")
     assert [table.log for table in read.tables if table.kept] == sorted(
         table.log for table in facts.tables if table.kept and table.log != broken

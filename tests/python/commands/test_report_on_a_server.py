@@ -83,6 +83,8 @@ def address(server: LocalServer) -> Iterator[list[str]]:
         ),
         run("dedup_shop__lines", hour, new_changes=4),
         run("dedup_shop__prices", 9 * hour, seconds="null"),
+        f"create table {log}__state (_change_id string, _batch_id string) using delta",
+        f"insert into {log}__state values ('a', '{batch(hour)}')",
         f"create table {log}__quarantine ({QUARANTINE}) using delta",
         f"insert into {log}__quarantine values {kept(timedelta(), 'rejected', 'key_missing: id', 2)},"
         f" {kept(30 * hour, 'rejected', 'key_missing: no', 1)},"
