@@ -197,7 +197,7 @@ def test_a_change_says_what_it_was_read_from(raw: Raw) -> None:
 @pytest.mark.usefixtures("results")
 def test_a_run_with_new_rows_reads_of_the_others_only_what_may_not_be_whole(project: Consumer) -> None:
     sql = (project.folder / "rendered/1/dedup_feed__arrived.sql").read_text()
-    bounds = re.findall(rf"from {SCHEMA}_raw.arrived\s+(?:left semi .*\s+on .*\s+)?where\s+(.*?)\n\n\)", sql, re.DOTALL)
+    bounds = re.findall(rf"from {SCHEMA}_raw.arrived\s+(?:left semi .*\s+on .*\s+)?where\s+([\s\S]*?)\n\n\)", sql)
     bound = "( landed is null or (landed > 1 and landed <= 2) )"
     assert [" ".join(each.split()) for each in bounds] == [bound, f"not coalesce({bound}, false)"]
 
