@@ -63,12 +63,6 @@
 {% endmacro %}
 
 
-{#- Whether a staged row says so. -#}
-{% macro is_withdrawal() -%}
-    _status = 'rejected' and _change_id is not null
-{%- endmacro %}
-
-
 {#-
     SQL for a value of a delivery, among those that have its identity, which stops the run where these are of different origins
     (`origin` of `format_of`): the numbers of the feed have been used again, and they are not one change. A delivery that lacks a

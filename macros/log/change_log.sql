@@ -67,16 +67,18 @@
     {% set found = change_tables.probe_changes(spec, run, state) %}
     {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}
     {% set mark = change_tables.log_mark(spec, run, change_tables.batch_id(), found, settled_at) %}
-    {% call statement('quarantine') %}
-        {{ change_tables.create_state_table(
-            quarantine, change_tables.quarantined_rows(change_tables.rows_of_first_run(state)) if found.kept_rows > 0
-            else change_tables.no_rows(change_tables.quarantine_columns())
-        ) }}
-    {% endcall %}
+    {#- what is there is replaced by the run alone whose rows the log has: another one can be building it -#}
+    {% if found.kept_rows > 0 or load_cached_relation(quarantine) is not none %}
+        {% call statement('quarantine') %}
+            {{ change_tables.create_state_table(quarantine, change_tables.quarantined_rows(change_tables.rows_of_first_run(state, alone=true))) }}
+        {% endcall %}
+    {% else %}
+        {% do change_tables.ensure_quarantine(quarantine) %}
+    {% endif %}
     {% if found.kept_rows > 0 %}
         {% set mark = change_tables._marking_rows_where_large(state, run, mark) %}
         {% call statement('moved') %}
-            delete from {{ state }} where _mark is not null
+            delete from {{ state }} where _mark is not null and _batch_id = '{{ change_tables.batch_id() }}'
         {% endcall %}
     {% endif %}
     {% set facts = change_tables.facts_of_log(spec, run, found, settled_at) %}

@@ -90,6 +90,6 @@ select {{ change_tables.text_literal(tojson(mark)) }} as _mark
 where
     case
         when (select count_if(_batch_id = '{{ mark.batch }}') = {{ rows }} and count(*) = {{ rows }} from {{ state }}) then true
-        else raise_error('change_tables: another run has built this table at the same time; run again')
+        else {{ change_tables.refuse_other_build() }}
     end
 {%- endmacro %}

@@ -80,13 +80,20 @@ end
 {%- endmacro %}
 
 
-{#- The table of such a run, with the texts as columns. -#}
-{% macro rows_of_first_run(state) -%}
+{#- The table of such a run, with the texts as columns. With `alone`, the statement stops where another run has made the table since. -#}
+{% macro rows_of_first_run(state, alone=false) -%}
 (
         select *, _mark is null as _ct_is_change, _ct_row.*
         from (
             select *, from_json(substring(_mark, 13), '_ct_quarantine_id string, _status string, _status_reason string, _raw_row string') as _ct_row
             from {{ state }}
+            {%- if alone %}
+            where
+                case
+                    when (select count_if(_batch_id = '{{ change_tables.batch_id() }}') = count(*) from {{ state }}) then true
+                    else {{ change_tables.refuse_other_build() }}
+                end
+            {%- endif %}
         )
     )
 {%- endmacro %}

@@ -165,6 +165,11 @@
 {%- endmacro %}
 
 
+{% macro refuse_other_build() -%}
+    raise_error('change_tables: another run has built this table at the same time; run again')
+{%- endmacro %}
+
+
 {% macro refuse_meeting() -%}
     raise_error('change_tables: another run has written to this table at the same time; nothing was changed, run again')
 {%- endmacro %}

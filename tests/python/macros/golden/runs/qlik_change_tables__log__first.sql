@@ -108,7 +108,7 @@ select
 from summarized
 ;
 
-create or replace table lake.dedup_feed__qlik__quarantine
+create table if not exists lake.dedup_feed__qlik__quarantine
     using delta
     tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'false', 'delta.enableTypeWidening' = 'true')
     
