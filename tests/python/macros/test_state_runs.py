@@ -151,7 +151,7 @@ def test_keys_are_replayed_only_where_a_look_at_the_kept_events_finds_late_ones(
     run = shapes.run(state_since(kind, entry, log, late=late))
     kept = f"lake.{model}__batch_20260131t120000000000_00000000"
     assert _statements(run) == [
-        f"create table {kept}",
+        f"create table {kept} using parquet as",
         f"select count(*) as late from {kept} where _ct_is_late",
         *([f"insert into {kept}"] if late else []),
         f"merge into lake.{model}__state as target",
