@@ -151,7 +151,7 @@ def _default(setting: Mapping[str, Any]) -> str:
     return f"`{default}`"
 
 
-_SETTINGS_HEAD = """<!-- Written by `python -m udfs.docs` from what the macros check: change it in `macros/spec/table_spec_settings.sql`, and that of one format at the end of `macros/feeds/<format>/stage_<format>.sql`. -->
+_SETTINGS_HEAD = """<!-- Written by `python -m udfs.docs` from what the macros check: change it in `macros/spec/table_spec.sql`, and that of one format at the end of `macros/feeds/<format>/stage_<format>.sql`. -->
 
 # Settings
 

@@ -70,9 +70,7 @@ select 1 as placeholder
 {#- Stops unless the entries are different tables of one event log, which are published in one order. -#}
 {% macro _refuse_what_makes_no_channel(specs) %}
     {% set what = "change_tables: model '" ~ model.name ~ "': xds_documents must be given " %}
-    {% if not specs %}
-        {% do exceptions.raise_compiler_error(what ~ "the deduplicated models of an event log, got none") %}
-    {% endif %}
+    {% do exceptions.raise_compiler_error(what ~ "the deduplicated models of an event log, got none") if not specs %}
     {% for spec in specs if spec.format != 'idm_event_log' %}
         {% do exceptions.raise_compiler_error(
             what ~ "entries of format 'idm_event_log', got '" ~ spec.source_name ~ "." ~ spec.table_name ~ "' of format '" ~ spec.format ~ "'"

@@ -11,13 +11,9 @@
 {#- The types of a table's columns before they are typed: texts, and for bytes hex digits or base64. -#}
 {% macro texts_of_rows(spec, bytes_as='hex') %}
     {% set texts = {} %}
-    {% for column in spec.columns %}
+    {% for column in spec.columns + change_tables.columns_before(spec) %}
         {% set is_binary = change_tables.canonical_type(column.data_type) == 'binary' %}
         {% do texts.update({column.name | lower: {'name': column.name, 'data_type': bytes_as if is_binary else 'string'}}) %}
-    {% endfor %}
-    {% for name in spec.key %}
-        {% set is_binary = change_tables.canonical_type(change_tables.column_of(spec, name).data_type) == 'binary' %}
-        {% do texts.update({'_ct_before_' ~ loop.index: {'data_type': bytes_as if is_binary else 'string'}}) %}
     {% endfor %}
     {% do return(texts) %}
 {% endmacro %}
@@ -32,15 +28,9 @@
 {% endmacro %}
 
 
-{#- A column's name in the maps. -#}
-{% macro matched_name(spec, name) %}
-    {% do return(name | lower if spec.settings.column_names == 'ignore_case' else name) %}
-{% endmacro %}
-
-
-{#- The same as a literal. -#}
+{#- A column's name in the maps, as a literal. -#}
 {% macro name_in_row(spec, name) -%}
-    {{- change_tables.text_literal(change_tables.matched_name(spec, name)) -}}
+    {{- change_tables.text_literal(name | lower if spec.settings.column_names == 'ignore_case' else name) -}}
 {%- endmacro %}
 
 
@@ -65,7 +55,7 @@
     {%- else -%}
         array_compact(transform({{ names }}, name -> map(
             {%- for name in spec.column_names -%}
-                {{ change_tables.text_literal(name | lower) }}, {{ change_tables.text_literal(name) }}{{ ', ' if not loop.last }}
+                {{ change_tables.text_literals([name | lower, name]) }}{{ ', ' if not loop.last }}
             {%- endfor -%}
         )[lower(name)]))
     {%- endif -%}
@@ -76,7 +66,7 @@
     What is wrong with the names in a row and the row before, as `code: detail`; null where all are right. A name that only looks
     like that of a column would be a value lost in silence.
 -#}
-{% macro names_fault(spec) -%}
+{% macro _names_fault(spec) -%}
     {%- if spec.settings.column_names == 'exact' -%}
         concat(
             'column_not_declared: ',
@@ -97,79 +87,91 @@
 {%- endmacro %}
 
 
-{#- The text of a column; that of a key column from the row before where the row lacks it. -#}
-{% macro text_of_column(spec, column) -%}
-    {%- set name = change_tables.name_in_row(spec, column.name) -%}
-    {%- if column.name in spec.key -%}
-        if(map_contains_key(_ct_row, {{ name }}), _ct_row[{{ name }}], _ct_row_before[{{ name }}])
-    {%- else -%}
-        _ct_row[{{ name }}]
-    {%- endif -%}
-{%- endmacro %}
+{#-
+    The steps `unpacked` and `typed`: the columns of the rows in this step as texts, and then as what they are declared; the key before; and
+    what is wrong with a row. Where one row lacks a key column, the other row's counts.
 
+    further      what else `unpacked` has: lines of a select list
+    exact_text   a macro that makes SQL of that for the text of a column, by (spec, column, text, is_before); none: it is exact
+    condition    which rows are taken, or none
+-#}
+{% macro unpacked_and_typed_steps(spec, rows, further='*', exact_text=none, condition=none) -%}
+{%- set texts = change_tables.texts_of_rows(spec) -%}
+{%- set before = change_tables.columns_before(spec) -%}
+unpacked as (
 
-{#- The text of a column of the key before: that of the row before; where this lacks the column, that of the row. -#}
-{% macro text_before(spec, name) -%}
-    {%- set name = change_tables.name_in_row(spec, name) -%}
-    if(map_contains_key(_ct_row_before, {{ name }}), _ct_row_before[{{ name }}], _ct_row[{{ name }}])
-{%- endmacro %}
-
-
-{#- SQL for the first key column that neither row has. Null where each column is there, even as a null. -#}
-{% macro missing_key_column(spec) -%}
-    case
+    select
+    {%- for column in spec.columns + before %}
+        {%- set name = change_tables.name_in_row(spec, column.label or column.name) %}
+        {%- set row, other_row = ('_ct_row_before', '_ct_row') if column in before else ('_ct_row', '_ct_row_before') %}
+        {%- set text = row ~ '[' ~ name ~ ']' %}
+        {%- if column in before or column.name in spec.key %}
+            {%- set text = 'if(map_contains_key(' ~ row ~ ', ' ~ name ~ '), ' ~ text ~ ', ' ~ other_row ~ '[' ~ name ~ '])' %}
+        {%- endif %}
+        {{ exact_text(spec, column, text, column in before) if exact_text else text }} as {{ change_tables.quoted(column.name) }},
+    {%- endfor %}
+        case
             {%- for name in spec.key %}
             when
                 not coalesce(map_contains_key(_ct_row, {{ change_tables.name_in_row(spec, name) }}), false)
                 and not coalesce(map_contains_key(_ct_row_before, {{ change_tables.name_in_row(spec, name) }}), false)
                 then {{ change_tables.text_literal(name) }}
             {%- endfor %}
-        end
+        end as _ct_missing_key,
+        {{ change_tables._names_fault(spec) }} as _ct_names_fault,
+        {{ further }}
+    from {{ rows }}
+    {{- '\n    where ' ~ condition if condition }}
+
+),
+
+typed as (
+
+    select
+    {{- change_tables.typed_columns({'columns': spec.columns + before}, texts) }}
+        {{ change_tables.misfit(spec, spec.key, texts) }} as _ct_key_misfit,
+        {{ change_tables.misfit({'columns': before}, before | map(attribute='name') | list, texts) }} as _ct_key_before_misfit,
+        {{ change_tables.misfit(spec, spec.column_names | reject('in', spec.key) | list, texts) }} as _ct_column_misfit,
+        * except ({{ change_tables.column_list(spec.column_names + before | map(attribute='name') | list) }})
+    from unpacked
+
+)
 {%- endmacro %}
 
 
-{#- A column of the key before, `_ct_before_1` and on, as `typed_value` takes it. -#}
-{% macro column_before(spec, name, place) %}
-    {% do return({'name': '_ct_before_' ~ place, 'label': name, 'data_type': change_tables.column_of(spec, name).data_type}) %}
+{#- The columns of the key before, `_ct_before_1` and on, as `typed_columns` takes them. -#}
+{% macro columns_before(spec) %}
+    {% set columns = [] %}
+    {% for name in spec.key %}
+        {% do columns.append({'name': '_ct_before_' ~ loop.index, 'label': name, 'data_type': change_tables.column_of(spec, name).data_type}) %}
+    {% endfor %}
+    {% do return(columns) %}
 {% endmacro %}
-
-
-{#- The first column of the key before whose text does not fit: see `misfit`. -#}
-{% macro misfit_before(spec, texts) %}
-    {%- set columns = [] -%}
-    {%- for name in spec.key -%}
-        {%- do columns.append(change_tables.column_before(spec, name, loop.index)) -%}
-    {%- endfor -%}
-    {{- change_tables.misfit({'columns': columns}, columns | map(attribute='name') | list, texts) -}}
-{%- endmacro %}
 
 
 {#- The key before as a struct, of its typed columns. -#}
 {% macro key_before(spec) -%}
-    struct(
-    {%- for name in spec.key -%}
-        {{ change_tables.quoted('_ct_before_' ~ loop.index) }} as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}
-    {%- endfor -%}
-    )
+    struct({{ change_tables.each(spec.key, '_ct_before_{number} as {name}') | join(', ') }})
 {%- endmacro %}
 
 
-{#- The step `typed`: of the step `unpacked` the texts of columns as what they are declared, what does not fit, and all else. -#}
-{% macro typed_step(spec, texts) -%}
-typed as (
+{#-
+    Branches of a `case`: values that do not fit, as far as the row has them, and a key that is null.
 
-    select
-    {{- change_tables.typed_columns(spec, texts) }}
-    {%- for name in spec.key %}
-        {{ change_tables.typed_value(change_tables.column_before(spec, name, loop.index), texts) }},
-    {%- endfor %}
-        {{ change_tables.misfit(spec, spec.key, texts) }} as _ct_key_misfit,
-        {{ change_tables.misfit_before(spec, texts) }} as _ct_key_before_misfit,
-        {{ change_tables.misfit(spec, spec.column_names | reject('in', spec.key) | list, texts) }} as _ct_column_misfit,
-        * except ({{ change_tables.column_list(spec.column_names) }}{% for name in spec.key %}, _ct_before_{{ loop.index }}{% endfor %})
-    from unpacked
-
-)
+    has_columns   SQL for the rows of which the columns count that are no key
+    before        how messages name the row before, where there is one
+-#}
+{% macro value_faults(spec, has_columns, before=none) -%}
+when _ct_key_misfit is not null
+                then concat('value_does_not_fit: ', _ct_key_misfit)
+            when {{ change_tables.key_is_null(spec) }}
+                then {{ change_tables.key_missing(spec) }}
+            {%- if before %}
+            when _ct_key_before_misfit is not null
+                then concat('value_does_not_fit: {{ before }}: ', _ct_key_before_misfit)
+            {%- endif %}
+            when {{ has_columns }} and _ct_column_misfit is not null
+                then concat('value_does_not_fit: ', _ct_column_misfit)
 {%- endmacro %}
 
 

@@ -111,9 +111,7 @@ judged_load as (
 staged_snapshot as (
 
     select
-    {%- for name in spec.column_names %}
-        {{ change_tables.quoted(name) }},
-    {%- endfor %}
+        {{ change_tables.each(spec.column_names, '{name},') | join('\n        ') }}
         case when _ct_rejection is null then 'snapshot' end as _change_op,
         {{ change_tables.text_literal(spec.snapshot_seq) }} as _change_seq,
         cast(null as timestamp) as _changed_at,

@@ -40,9 +40,7 @@
 
 {#- Writes the runs of the logs among these results of dbt. -#}
 {% macro record_runs(results) %}
-    {% if not execute or change_tables.is_empty_run() %}
-        {% do return('') %}
-    {% endif %}
+    {% do return('') if not execute or change_tables.is_empty_run() %}
     {% set name_of_runs = change_tables.name_of_runs() %}
     {% set own = [] %}
     {% set before = [] %}
@@ -57,14 +55,10 @@
             {% endif %}
         {% endfor %}
     {% endfor %}
-    {% if name_of_runs is none or not own %}
-        {% do return('') %}
-    {% endif %}
+    {% do return('') if name_of_runs is none or not own %}
     {% set written = own[:] %}
     {% set runs = api.Relation.create(schema=name_of_runs[0], identifier=name_of_runs[1], type='table') %}
-    {% if load_cached_relation(runs) is none %}
-        {% do change_tables._make_table_of_runs(runs) %}
-    {% endif %}
+    {% do change_tables._make_table_of_runs(runs) if load_cached_relation(runs) is none %}
     {#- asked apart: a statement that only adds meets no other one that does -#}
     {% if before %}
         {% set known = {} %}

@@ -46,9 +46,7 @@
 {#- The columns of a table that a data test reads: see `landed_columns`. Stops where the table is not there. -#}
 {% macro columns_for_data_test(spec, relation, what) %}
     {% set landed = change_tables.landed_columns(spec, relation, [], '') %}
-    {% if not landed %}
-        {% do change_tables.refuse_data_test(what ~ ", " ~ relation ~ ", must be there and have columns") %}
-    {% endif %}
+    {% do change_tables.refuse_data_test(what ~ ", " ~ relation ~ ", must be there and have columns") if not landed %}
     {% do return(landed) %}
 {% endmacro %}
 
@@ -103,9 +101,7 @@
     {% for name, condition in conditions.items() %}
         {% do cases.append('case when ' ~ condition ~ ' then ' ~ change_tables.text_literal(name) ~ ' end') %}
     {% endfor %}
-    {% if not cases %}
-        {% do return('cast(array() as array<string>)') %}
-    {% endif %}
+    {% do return('cast(array() as array<string>)') if not cases %}
     {% set margin = '\n' ~ ' ' * indent %}
     {% do return('array_compact(array(' ~ margin ~ '    ' ~ cases | join(',' ~ margin ~ '    ') ~ margin ~ '))') %}
 {% endmacro %}

@@ -15,8 +15,8 @@
             {%- set spec = change_tables.table_spec_of_model(node) -%}
             {%- set is_log = node.unique_id in logs -%}
             {%- if not is_log and 'change_table_entry' not in (node.config.meta or {}) -%}
-                {%- do exceptions.raise_compiler_error(
-                    "change_tables: model '" ~ model.name ~ "': rejected_changes must be given deduplicated or staging models, got '" ~ node.name ~ "'"
+                {%- do change_tables.refuse_model(
+                    "rejected_changes must be given deduplicated or staging models, got '" ~ node.name ~ "'"
                 ) -%}
             {%- endif %}
 select

@@ -49,9 +49,7 @@ select 1 as placeholder
         {% set found = [] %}
         {% for spec in specs %}
             {% set value = change_tables._shared_relation(spec) if setting == 'relation' else spec.get(setting) %}
-            {% if value not in found %}
-                {% do found.append(value) %}
-            {% endif %}
+            {% do found.append(value) if value not in found %}
         {% endfor %}
         {% if found | length > 1 %}
             {% do exceptions.raise_compiler_error(

@@ -6,9 +6,7 @@
 {% macro say_what_to_do(results) %}
     {% for result in results if execute and result.status == 'error' %}
         {% set raised = modules.re.search('\\[USER_RAISED_EXCEPTION\\] (change_tables: .*?)(?: SQLSTATE|\n|$)', result.message or '') %}
-        {% if raised %}
-            {% do print(raised.group(1)) %}
-        {% endif %}
+        {% do print(raised.group(1)) if raised %}
     {% endfor %}
     {% for result in results if execute and result.node.resource_type == 'test' and result.status in ['fail', 'warn'] and result.failures %}
         {% if (result.node.test_metadata or {}).namespace == 'change_tables' %}

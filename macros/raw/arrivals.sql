@@ -112,9 +112,10 @@
     {% set type = landed[spec.arrival | lower].data_type if landed else 'string' %}
     {% set kind = change_tables._arrival_kind(type) %}
     {% if kind is none or (kind == 'text' and spec.lookback != 0) %}
-        {% do exceptions.raise_compiler_error(
-            "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': `arrival` must be a column of whole numbers, decimals, dates"
-            ~ (" or times where `lookback` is set" if kind == 'text' else ", times or text") ~ ", got '" ~ spec.arrival ~ "' of type " ~ type
+        {% do change_tables.refuse_entry(spec,
+            "`arrival` must be a column of whole numbers, decimals, dates"
+            ~ (" or times where `lookback` is set" if kind == 'text' else ", times or text") ~ ", got '" ~ spec.arrival ~ "' of type "
+            ~ type
         ) %}
     {% endif %}
     {% do return({'group': [], 'columns': [spec.arrival], 'kind': kind, 'type': type}) %}

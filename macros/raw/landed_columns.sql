@@ -23,9 +23,8 @@
             {% do others.append(name ~ ', which lands as ' ~ landed[name].data_type) %}
         {% endfor %}
         {% if others %}
-            {% do exceptions.raise_compiler_error(
-                "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': columns of " ~ relation
-                ~ " must land as whole numbers (bigint, int or decimal(p,0)): " ~ others | join('; ')
+            {% do change_tables.refuse_entry(spec,
+                "columns of " ~ relation ~ " must land as whole numbers (bigint, int or decimal(p,0)): " ~ others | join('; ')
                 ~ "; land them so, or let the entry read a view that casts them"
             ) %}
         {% endif %}
@@ -43,9 +42,9 @@
         ).refused) %}
     {% endfor %}
     {% if found %}
-        {% do exceptions.raise_compiler_error(
-            "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': columns of " ~ relation
-            ~ " must land in types that the declared ones are read from (see docs/landed_types.md): " ~ found | join('; ')
+        {% do change_tables.refuse_entry(spec,
+            "columns of " ~ relation ~ " must land in types that the declared ones are read from (see docs/landed_types.md): "
+            ~ found | join('; ')
         ) %}
     {% endif %}
 {% endmacro %}
@@ -54,9 +53,8 @@
 {#- Stops where a raw table lacks columns. -#}
 {% macro refuse_missing_columns(spec, relation, missing, help) %}
     {% if missing %}
-        {% do exceptions.raise_compiler_error(
-            "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': the raw table " ~ relation
-            ~ " must have the columns that the spec names, it lacks " ~ missing | join(', ') ~ "; " ~ help
+        {% do change_tables.refuse_entry(spec,
+            "the raw table " ~ relation ~ " must have the columns that the spec names, it lacks " ~ missing | join(', ') ~ "; " ~ help
         ) %}
     {% endif %}
 {% endmacro %}
@@ -114,9 +112,7 @@
             [{'text': 'column ' ~ (column.label or column.name)}], change_tables.quoted(column.name),
             change_tables.landed_tree(column, landed), change_tables.type_tree(column.data_type)
         ) %}
-        {% if check %}
-            {% do checks.append(check) %}
-        {% endif %}
+        {% do checks.append(check) if check %}
     {% endfor %}
     {% do return(checks) %}
 {% endmacro %}
@@ -125,9 +121,7 @@
 {#- The type in which a column lands, taken apart. While there is no raw table: text, where the declared type can be read from it. -#}
 {% macro landed_tree(column, landed) %}
     {% set found = landed.get(column.name | lower) %}
-    {% if found is not none %}
-        {% do return(change_tables.type_tree(found.data_type)) %}
-    {% endif %}
+    {% do return(change_tables.type_tree(found.data_type)) if found is not none %}
     {% set declared = change_tables.type_tree(column.data_type) %}
     {% set text = change_tables.type_tree('string') %}
     {% do return(declared if change_tables.reading_of(text, declared, '').refused else text) %}

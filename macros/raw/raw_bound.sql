@@ -28,9 +28,9 @@
     {% set loaded = none if mark is none else mark.snapshot_seq %}
     {% set wanted = spec.snapshot_seq if spec.snapshot else none %}
     {% if loaded is not none and wanted is not none and wanted < loaded %}
-        {% do exceptions.raise_compiler_error(
-            "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': `snapshot_seq` must not fall below the one that "
-            ~ this ~ " has taken in, '" ~ loaded ~ "', got '" ~ wanted ~ "'; build it anew with --full-refresh"
+        {% do change_tables.refuse_entry(spec,
+            "`snapshot_seq` must not fall below the one that " ~ this ~ " has taken in, '" ~ loaded ~ "', got '" ~ wanted
+            ~ "'; build it anew with --full-refresh"
         ) %}
     {% endif %}
     {#- how far it has settled by another arrival says nothing of this one: everything is read again -#}
@@ -127,9 +127,7 @@
         {% set columns = columns if row[0] is not none else {} %}
         {% set from = [change_tables.place_of(arrival, row.values() | list, false)] if columns else [] %}
     {% endif %}
-    {% if not columns %}
-        {% do return({'edge': from, 'unplaced': true}) %}
-    {% endif %}
+    {% do return({'edge': from, 'unplaced': true}) if not columns %}
     {% set condition = change_tables._lands_since(arrival, from) %}
     {% set rows = run_query(change_tables._groups_since(spec, arrival, columns, from, condition, counts_all)).rows %}
     {% set groups = rows | selectattr('_ct_rows') | list %}
@@ -236,10 +234,9 @@ right join (select count(*) as _ct_all from {{ spec.relation }})
 {#- Stops where numbers that land as text have another length than a known one. -#}
 {% macro _refuse_numbers_of_two_lengths(spec, known, found) %}
     {% for number in found if number is not none and modules.re.match('[0-9]+$', known) and number | length != known | length %}
-        {% do exceptions.raise_compiler_error(
-            "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': `arrival` must sort as rows land; '" ~ spec.arrival
-            ~ "' is text and has numbers of different lengths, '" ~ known ~ "' and '" ~ number
-            ~ "': let it land as a number, or padded with zeros to one length; a view over the raw table may cast it"
+        {% do change_tables.refuse_entry(spec,
+            "`arrival` must sort as rows land; '" ~ spec.arrival ~ "' is text and has numbers of different lengths, '" ~ known ~ "' and '"
+            ~ number ~ "': let it land as a number, or padded with zeros to one length; a view over the raw table may cast it"
         ) %}
     {% endfor %}
 {% endmacro %}
@@ -271,9 +268,7 @@ right join (select count(*) as _ct_all from {{ spec.relation }})
         ~ (" and " ~ arrival.only if arrival.only else "") ~ ")"
         ~ " group by " ~ place ~ " having min(_ct_hash) <> max(_ct_hash) order by place limit 3"
     ).rows %}
-    {% if rows %}
-        {% do change_tables.refuse_positions_used_again(spec, arrival, rows, "two records that differ have landed") %}
-    {% endif %}
+    {% do change_tables.refuse_positions_used_again(spec, arrival, rows, "two records that differ have landed") if rows %}
 {% endmacro %}
 
 

@@ -1,61 +1,57 @@
-{#- The columns that the models add to the source table's own: name -> type. `key` means a struct of the key columns. -#}
-{% macro contract_column_types() %}
+{#-
+    The columns that the models add to the source table's own: name -> the type, and for those that readers see the description, for
+    comments in Spark and for docs/columns.md. The type `key` means a struct of the key columns.
+-#}
+{% macro _contract_columns() %}
     {% do return({
-        '_change_op': 'string',
-        '_change_seq': 'string',
-        '_changed_at': 'timestamp',
-        '_transaction_id': 'string',
-        '_change_id': 'string',
-        '_present_columns': 'array<string>',
-        '_changed_columns': 'array<string>',
-        '_key_before': 'key',
-        '_raw_id': 'string',
-        '_report': 'string',
-        '_raw_row': 'string',
-        '_status': 'string',
-        '_status_reason': 'string',
-        '_batch_id': 'string',
-        '_is_conflicting': 'boolean',
-        '_row_hash': 'bigint',
-        '_form': 'int',
-        '_precedence': 'int',
-        '_is_deleted': 'boolean',
-        '_is_last': 'boolean',
-        '_latest_at': 'timestamp',
-        '_mark': 'string',
-        '_valid_from': 'timestamp',
-        '_valid_to': 'timestamp',
-        '_valid_from_seq': 'string',
-        '_valid_to_seq': 'string',
-        '_is_current': 'boolean',
+        '_change_op': ['string', 'insert, update, upsert, delete, truncate, snapshot; null where the raw row is no change'],
+        '_change_seq': ['string', 'sorts as text in the order of change; of snapshot rows snapshot_seq'],
+        '_changed_at': ['timestamp', 'when the source says it happened, approximate; never an order'],
+        '_transaction_id': ['string', 'null where the feed has none'],
+        '_change_id': ['string', 'identity of the change within its table: raw rows with one id are one change delivered again'],
+        '_present_columns': ['array<string>', 'columns whose value this change has; null = all that were declared when it was logged'],
+        '_changed_columns': ['array<string>', 'columns that the mask says were changed; null = it does not say'],
+        '_key_before': ['key', 'the key before this change moved it; else null'],
+        '_raw_id': ['string', "where the raw row is: topic, partition and offset, the position in a trail, the record id of an event, or the place in OpenEdge's index; of Qlik change tables a hash of the raw row, so that equal rows have the same"],
+        '_report': ['string', 'null, or code: detail of an accepted change that needs a look'],
+        '_raw_row': ['string', 'the raw row as a JSON object; null where accepted'],
+        '_status': ['string', "accepted; merged (part of another row's change); ignored (no change of a row); waiting; rejected"],
+        '_status_reason': ['string', 'null where accepted, else code: detail'],
+        '_batch_id': ['string', 'the run that took the change in or last revised it; sorts by the start of the run'],
+        '_is_conflicting': ['boolean', 'this change was delivered with different contents, of which the greater counts'],
+        '_row_hash': ['bigint'],
+        '_form': ['int'],
+        '_precedence': ['int'],
+        '_is_deleted': ['boolean'],
+        '_is_last': ['boolean'],
+        '_latest_at': ['timestamp'],
+        '_mark': ['string'],
+        '_valid_from': ['timestamp', 'when the version began, UTC; null = since ever'],
+        '_valid_to': ['timestamp', 'when the version ended, UTC, that instant not included; null = it has not'],
+        '_valid_from_seq': ['string', 'the sequence at which the version began'],
+        '_valid_to_seq': ['string', 'the sequence at which the version ended; null = it has not'],
+        '_is_current': ['boolean', 'whether this is what the key has now'],
     }) %}
 {% endmacro %}
 
 
-{#- The descriptions of the columns that the models add, for comments in Spark and for docs/columns.md: name -> text. -#}
+{#- Their types: name -> type. -#}
+{% macro contract_column_types() %}
+    {% set types = {} %}
+    {% for name, column in change_tables._contract_columns().items() %}
+        {% do types.update({name: column[0]}) %}
+    {% endfor %}
+    {% do return(types) %}
+{% endmacro %}
+
+
+{#- The descriptions of those that have one: name -> text. -#}
 {% macro contract_column_descriptions() %}
-    {% do return({
-        '_change_op': 'insert, update, upsert, delete, truncate, snapshot; null where the raw row is no change',
-        '_change_seq': 'sorts as text in the order of change; of snapshot rows snapshot_seq',
-        '_changed_at': 'when the source says it happened, approximate; never an order',
-        '_transaction_id': 'null where the feed has none',
-        '_change_id': 'identity of the change within its table: raw rows with one id are one change delivered again',
-        '_present_columns': 'columns whose value this change has; null = all that were declared when it was logged',
-        '_changed_columns': 'columns that the mask says were changed; null = it does not say',
-        '_key_before': 'the key before this change moved it; else null',
-        '_raw_id': "where the raw row is: topic, partition and offset, the position in a trail, the record id of an event, or the place in OpenEdge's index; of Qlik change tables a hash of the raw row, so that equal rows have the same",
-        '_raw_row': 'the raw row as a JSON object; null where accepted',
-        '_status': "accepted; merged (part of another row's change); ignored (no change of a row); waiting; rejected",
-        '_status_reason': 'null where accepted, else code: detail',
-        '_report': 'null, or code: detail of an accepted change that needs a look',
-        '_is_conflicting': 'this change was delivered with different contents, of which the greater counts',
-        '_batch_id': 'the run that took the change in or last revised it; sorts by the start of the run',
-        '_valid_from': 'when the version began, UTC; null = since ever',
-        '_valid_to': 'when the version ended, UTC, that instant not included; null = it has not',
-        '_valid_from_seq': 'the sequence at which the version began',
-        '_valid_to_seq': 'the sequence at which the version ended; null = it has not',
-        '_is_current': 'whether this is what the key has now',
-    }) %}
+    {% set descriptions = {} %}
+    {% for name, column in change_tables._contract_columns().items() if column | length > 1 %}
+        {% do descriptions.update({name: column[1]}) %}
+    {% endfor %}
+    {% do return(descriptions) %}
 {% endmacro %}
 
 
@@ -76,9 +72,7 @@
 
 {#- The columns of its own that a format carries through staging and log: see `format_of`. Published documents have no format, and none. -#}
 {% macro further_columns(spec) %}
-    {% if 'columns_of_format' in spec %}
-        {% do return(spec.columns_of_format) %}
-    {% endif %}
+    {% do return(spec.columns_of_format) if 'columns_of_format' in spec %}
     {% do return(change_tables.format_of(spec.format).columns if 'format' in spec else []) %}
 {% endmacro %}
 
@@ -101,4 +95,45 @@
 {#- The declared column of that name. -#}
 {% macro column_of(spec, name) %}
     {% do return(spec.columns | selectattr('name', 'equalto', name) | first) %}
+{% endmacro %}
+
+
+{#- The Spark type of the struct that holds a key. -#}
+{% macro key_type(spec) -%}
+    struct<
+    {%- for name in spec.key -%}
+        {{- change_tables.quoted(name) }}: {{ change_tables.column_of(spec, name).data_type }}{{- ', ' if not loop.last -}}
+    {%- endfor -%}
+    >
+{%- endmacro %}
+
+
+{#- The key of a row as one text, the same for the same key only. -#}
+{% macro key_text(spec) -%}
+    {%- set column = change_tables.column_of(spec, spec.key[0]) -%}
+    {%- if spec.key | length > 1 -%}
+        to_json(struct({{ change_tables.column_list(spec.key) }}), {{ change_tables.json_options() }})
+    {%- elif column.data_type | lower == 'binary' -%}
+        hex({{ change_tables.quoted(column.name) }})
+    {%- else -%}
+        cast({{ change_tables.quoted(column.name) }} as string)
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- True where every column of the key is null. -#}
+{% macro key_is_null(spec) -%}
+    {{- change_tables.each(spec.key, '{name} is null') | join(' and ') -}}
+{%- endmacro %}
+
+
+{#- Why a row is rejected whose key is null: see `key_is_null`. -#}
+{% macro key_missing(spec) -%}
+    {{- change_tables.text_literal('key_missing: every key column is null: ' ~ spec.key | join(', ')) -}}
+{%- endmacro %}
+
+
+{#- The spec with the key's columns alone, for what needs no other values. -#}
+{% macro keys_of(spec) %}
+    {% do return(dict(spec, columns=spec.columns | selectattr('name', 'in', spec.key) | list, column_names=spec.key)) %}
 {% endmacro %}

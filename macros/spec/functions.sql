@@ -20,9 +20,7 @@
         {% set more = ' and ' ~ (models[name] | length - 3) ~ ' more' if models[name] | length > 3 else '' %}
         {% do lacks.append('`' ~ name ~ '`, which ' ~ models[name][:3] | join(', ') ~ more ~ (' calls' if models[name] | length == 1 else ' call')) %}
     {% endfor %}
-    {% if not lacks %}
-        {% do return([]) %}
-    {% endif %}
+    {% do return([]) if not lacks %}
     {% do return([
         "change_tables: the server does not have the SQL function " ~ lacks | join('; nor ')
         ~ ": run these models on the server that `change-tables server` starts, or leave them out with --exclude; see docs/servers.md"
@@ -38,9 +36,7 @@
 
 {#- Those of these functions that a server which says no version does not have. -#}
 {% macro _functions_that_are_missing(names) %}
-    {% if not names %}
-        {% do return([]) %}
-    {% endif %}
+    {% do return([]) if not names %}
     {% set there = [] %}
     {% for row in run_query("show functions like '" ~ names | join('|') ~ "'").rows %}
         {% do there.append(row[0].split('.')[-1] | lower) %}
@@ -99,10 +95,11 @@
 {% macro refuse_moves_without_functions(spec) %}
     {% set missing = change_tables.functions_that_server_lacks(['first_ancestors', 'reached_names', 'rows_at_key']) %}
     {% if missing %}
-        {% do exceptions.raise_compiler_error(
-            "change_tables: model '" ~ model.name ~ "': rows of '" ~ spec.source_name ~ "." ~ spec.table_name
+        {% do change_tables.refuse_model(
+            "rows of '" ~ spec.source_name ~ "." ~ spec.table_name
             ~ "' have moved to other keys, and the server does not have the SQL functions that follow rows of partial images: "
-            ~ missing | join(', ') ~ ". Nothing was taken in: run the model on the server that `change-tables server` starts; see docs/servers.md"
+            ~ missing | join(', ')
+            ~ ". Nothing was taken in: run the model on the server that `change-tables server` starts; see docs/servers.md"
         ) %}
     {% endif %}
 {% endmacro %}

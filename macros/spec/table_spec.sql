@@ -16,25 +16,21 @@
 {% macro table_spec(source_name, table_name) %}
     {% set node = change_tables.find_source(source_name, table_name) %}
     {% if node is none %}
-        {% do exceptions.raise_compiler_error(
-            "change_tables: source '" ~ source_name ~ "." ~ table_name ~ "': no such entry in any sources file"
-        ) %}
+        {% do change_tables.refuse_entry({'source_name': source_name, 'table_name': table_name}, "no such entry in any sources file") %}
     {% endif %}
     {% set mistakes = change_tables.table_spec_mistakes(node) %}
-    {% if mistakes %}
-        {% do exceptions.raise_compiler_error(mistakes | join('\n')) %}
-    {% endif %}
+    {% do exceptions.raise_compiler_error(mistakes | join('\n')) if mistakes %}
     {% set settings = change_tables.format_settings(node.config.meta.change_table.format) %}
     {% set given = {} %}
     {% for name, setting in settings.items() %}
         {% do given.update({name: setting.default}) %}
     {% endfor %}
     {% do given.update(node.config.meta.change_table) %}
-    {% set columns = change_tables.declared_columns(node) %}
+    {% set declared = change_tables.declared_columns(node) %}
     {% set multi_valued_of_format = change_tables.format_of(given.format).multi_valued %}
-    {% set multi_valued = multi_valued_of_format(columns) if multi_valued_of_format else [] %}
+    {% set multi_valued = multi_valued_of_format(declared) if multi_valued_of_format else [] %}
     {% set own_key = change_tables.key_columns_of_format(given) %}
-    {% set columns = own_key + columns | reject('in', multi_valued) | list %}
+    {% set columns = own_key + declared | reject('in', multi_valued) | list %}
     {% set spec = given.copy() %}
     {% do spec.update({
         'key': own_key | map(attribute='name') | list or given.key,
@@ -90,4 +86,140 @@
         }) %}
     {% endfor %}
     {% do return(columns) %}
+{% endmacro %}
+
+
+{#- Stops with a mistake in an entry, or in the raw table that it names. -#}
+{% macro refuse_entry(spec, mistake) %}
+    {% do change_tables.refuse_entry(spec, mistake) %}
+{% endmacro %}
+
+
+{#- Stops the model, with why. -#}
+{% macro refuse_model(mistake) %}
+    {% do change_tables.refuse_model(mistake) %}
+{% endmacro %}
+
+
+{#- The specs of these entries of a source. -#}
+{% macro table_specs(source_name, table_names) %}
+    {% set specs = [] %}
+    {% for table_name in table_names %}
+        {% do specs.append(change_tables.table_spec(source_name, table_name)) %}
+    {% endfor %}
+    {% do return(specs) %}
+{% endmacro %}
+
+
+{#-
+    The spec of the table that a model is about, found through the graph: a staging model says itself which entry it
+    stages (in its `config.meta`), and every other model leads to one by what it depends on.
+-#}
+{% macro table_spec_of_model(node) %}
+    {% set entries = change_tables.staged_entries(node) %}
+    {% if entries | length != 1 %}
+        {% do exceptions.raise_compiler_error(
+            "change_tables: model '" ~ node.name ~ "' must lead to one model of staged_changes(…) through what it refers to, got "
+            ~ (entries | length) ~ (': ' ~ entries | map(attribute='table') | join(', ') if entries else '')
+        ) %}
+    {% endif %}
+    {% do return(change_tables.table_spec(entries[0].source, entries[0].table)) %}
+{% endmacro %}
+
+
+{#- The entries that the staging models at the root of a model stage, each once. -#}
+{% macro staged_entries(node) %}
+    {% set own = (node.config.meta or {}).get('change_table_entry') %}
+    {% do return([own]) if own %}
+    {% set entries = [] %}
+    {% for unique_id in node.depends_on.nodes if unique_id in graph.nodes %}
+        {% for entry in change_tables.staged_entries(graph.nodes[unique_id]) if entry not in entries %}
+            {% do entries.append(entry) %}
+        {% endfor %}
+    {% endfor %}
+    {% do return(entries) %}
+{% endmacro %}
+
+
+{#-
+    The specs of the tables that a list of relations is about, in the order of the list. The model refers to each of them, and to
+    nothing else that comes from a change table.
+-#}
+{% macro table_specs_of_references(relations) %}
+    {% set specs = [] %}
+    {% for node in change_tables.nodes_of_references(relations) %}
+        {% do specs.append(change_tables.table_spec_of_model(node)) %}
+    {% endfor %}
+    {% do return(specs) %}
+{% endmacro %}
+
+
+{#- The models of such a list, from the graph. -#}
+{% macro nodes_of_references(relations) %}
+    {% set nodes = [] %}
+    {% for unique_id in model.depends_on.nodes if unique_id in graph.nodes and change_tables.staged_entries(graph.nodes[unique_id]) %}
+        {% do nodes.append(graph.nodes[unique_id]) %}
+    {% endfor %}
+    {% if nodes | length != relations | length %}
+        {% do exceptions.raise_compiler_error(
+            "change_tables: model '" ~ model.name ~ "' must give the macro every model that it refers to, each once, got "
+            ~ (relations | length) ~ " of " ~ (nodes | length)
+        ) %}
+    {% endif %}
+    {% do return(nodes) %}
+{% endmacro %}
+
+
+{#-
+    The settings under `change_table`, as data: name -> {default, and what is allowed}.
+
+    required    must be given
+    type        text, number, flag or names (a list of texts)
+    values      what is allowed; null counts as one where the default is null
+    meaning     what it does, as Markdown for docs/settings.md, with links from there. Nothing else reads it
+
+    A format adds its own, and may change a default: see `format_of`. Where it gives no meaning, the general one holds.
+-#}
+{% macro general_settings() %}
+    {% do return({
+        'format': {'required': true, 'type': 'text', 'meaning': "the kind of feed: one of the formats below"},
+        'key': {'required': true, 'type': 'names', 'meaning': "the key columns: declared ones, of simple types"},
+        'images': {
+            'default': 'full', 'type': 'text', 'values': ['full', 'partial'],
+            'meaning': "`full`: every update has every column. `partial`: a column that an update lacks keeps its value",
+        },
+        'snapshot': {
+            'default': none, 'type': 'text',
+            'meaning': "another entry of this source: the full load, with the declared columns and no headers",
+        },
+        'snapshot_seq': {
+            'default': '', 'type': 'text',
+            'meaning': "the sequence of the load, written as `_change_seq` is; `''`: before every change. See [loads and truncates](semantics.md#7-loads-and-truncates)",
+        },
+        'arrival': {
+            'default': 'auto', 'type': 'text',
+            'meaning': "what says that a raw row landed after another: a column of the raw table that never decreases as rows land, or `none`. `auto`: offsets of Kafka messages, positions of trail records, else `none`. See [the arrival column](feeds/qlik_change_tables.md#the-arrival-column)",
+        },
+        'lookback': {
+            'default': 0, 'type': 'number',
+            'meaning': "how far below the highest arrival to read again: numbers (offsets; files of a trail), or days of dates and times. For Kafka messages not with `hold_open_transactions`",
+        },
+        'orphans': {
+            'default': 'report', 'type': 'text', 'values': ['report', 'insert'],
+            'meaning': "whether an update that lacks columns and finds no row waits for its base (`report`), or starts a row (`insert`). See [orphans](semantics.md#4-orphans)",
+        },
+        'track': {'default': none, 'type': 'names', 'meaning': "the columns whose change begins a version in the history; null: all"},
+        'hold_open_transactions': {
+            'default': false, 'type': 'flag',
+            'meaning': "whether changes wait until their transaction is whole: of `qlik_kafka` and `goldengate_trail` alone",
+        },
+    }) %}
+{% endmacro %}
+
+
+{#- The settings that an entry of a format can have. -#}
+{% macro format_settings(format) %}
+    {% set settings = change_tables.general_settings() %}
+    {% do settings.update(change_tables.format_of(format).settings) %}
+    {% do return(settings) %}
 {% endmacro %}

@@ -16,13 +16,9 @@
         {% set settings = change_tables.format_settings(given.format) %}
         {% do found.extend(change_tables._setting_mistakes(given, settings, change_tables.declared_columns(node))) %}
         {% do found.extend(change_tables._column_mistakes(node, given.format)) %}
-        {% if not found %}
-            {% do found.extend(change_tables._reference_mistakes(node, given)) %}
-        {% endif %}
+        {% do found.extend(change_tables._reference_mistakes(node, given)) if not found %}
         {% set mistakes_of_format = change_tables.format_of(given.format).mistakes %}
-        {% if not found and mistakes_of_format %}
-            {% do found.extend(mistakes_of_format(node, given)) %}
-        {% endif %}
+        {% do found.extend(mistakes_of_format(node, given)) if not found and mistakes_of_format %}
     {% endif %}
     {% set lines = [] %}
     {% for mistake in found %}
@@ -84,14 +80,10 @@
 
 
 {% macro is_list_of_names(value) %}
-    {% if value is string or value is mapping or value is not iterable or value | length == 0 %}
-        {% do return(false) %}
-    {% endif %}
+    {% do return(false) if value is string or value is mapping or value is not iterable or value | length == 0 %}
     {% set seen = [] %}
     {% for part in value %}
-        {% if part is not string or part | lower in seen %}
-            {% do return(false) %}
-        {% endif %}
+        {% do return(false) if part is not string or part | lower in seen %}
         {% do seen.append(part | lower) %}
     {% endfor %}
     {% do return(true) %}
@@ -141,9 +133,7 @@
     ) %}
     {% set impossible = [] %}
     {% for digits, scale in modules.re.findall('\\b(?:decimal|dec|numeric) *\\( *([0-9]+) *(?:, *([0-9]+) *)?\\)', data_type) %}
-        {% if not 1 <= digits | int <= 38 or (scale or 0) | int > digits | int %}
-            {% do impossible.append(digits) %}
-        {% endif %}
+        {% do impossible.append(digits) if not 1 <= digits | int <= 38 or (scale or 0) | int > digits | int %}
     {% endfor %}
     {% do return(is_type and not impossible) %}
 {% endmacro %}
@@ -154,17 +144,12 @@
     {% set found = [] %}
     {% set columns = change_tables.declared_columns(node) %}
     {% set names = columns | map(attribute='name') | list %}
-    {% for setting in ['key', 'track'] if given.get(setting) %}
-        {% if given[setting] | reject('in', names) | list %}
-            {% do found.append(
-                "`" ~ setting ~ "` must name declared columns, got " ~ (given[setting] | list | string)
-                ~ "; declared: " ~ names | join(', ')
-            ) %}
-        {% endif %}
+    {% for setting in ['key', 'track'] if given.get(setting) and given[setting] | reject('in', names) | list %}
+        {% do found.append(
+            "`" ~ setting ~ "` must name declared columns, got " ~ (given[setting] | list | string) ~ "; declared: " ~ names | join(', ')
+        ) %}
     {% endfor %}
-    {% for column in columns if column.name in (given.get('key') or []) and modules.re.match('^(array|map|struct)', column.data_type | lower) %}
-        {% do found.append("`key` must name columns of simple types, got '" ~ column.name ~ "' of type " ~ column.data_type) %}
-    {% endfor %}
+    {% do found.extend(change_tables.nested_column_mistakes(columns | selectattr('name', 'in', given.get('key') or []), '`key` must name columns')) %}
     {% do found.extend(change_tables.other_entry_mistakes(node, given, 'snapshot')) %}
     {% if given.get('snapshot_seq', '') != '' and given.get('snapshot') is none %}
         {% do found.append("`snapshot_seq` is the sequence of a load: it needs `snapshot`, which is not set") %}
@@ -179,11 +164,27 @@
 {% endmacro %}
 
 
+{#- The mistakes of columns that are arrays, maps or structs where these cannot be. -#}
+{% macro nested_column_mistakes(columns, what='`columns` must be') %}
+    {% set found = [] %}
+    {% for column in columns if modules.re.match('^(array|map|struct)', column.data_type | lower) %}
+        {% do found.append(what ~ " of simple types, got '" ~ column.name ~ "' of type " ~ column.data_type) %}
+    {% endfor %}
+    {% do return(found) %}
+{% endmacro %}
+
+
+{#- The mistake of a `snapshot_seq` that is not `what` the sequences of the feed are, by the pattern. -#}
+{% macro snapshot_seq_mistakes(given, pattern, what) %}
+    {% set value = given.get('snapshot_seq', '') %}
+    {% set is_right = value == '' or modules.re.match(pattern, value) %}
+    {% do return([] if is_right else ["`snapshot_seq` must be empty or " ~ what ~ ", got " ~ change_tables.shown_value(value)]) %}
+{% endmacro %}
+
+
 {#- The mistake of a `lookback` without an arrival, in formats without a natural one. `feed`: the message's "change tables have". -#}
 {% macro lookback_mistakes(given, feed) %}
-    {% if given.get('lookback', 0) == 0 or given.get('arrival', 'auto') != 'auto' %}
-        {% do return([]) %}
-    {% endif %}
+    {% do return([]) if given.get('lookback', 0) == 0 or given.get('arrival', 'auto') != 'auto' %}
     {% do return([
         "`lookback` reads again below the highest arrival: " ~ feed ~ " no natural arrival, so it needs `arrival` to name a column, got 'auto'"
     ]) %}
@@ -196,9 +197,7 @@
         | selectattr('source_name', 'equalto', node.source_name)
         | selectattr('package_name', 'equalto', node.package_name)
         | map(attribute='name') | list %}
-    {% if given.get(setting) is none or (given[setting] != node.name and given[setting] in entries) %}
-        {% do return([]) %}
-    {% endif %}
+    {% do return([]) if given.get(setting) is none or (given[setting] != node.name and given[setting] in entries) %}
     {% do return([
         "`" ~ setting ~ "` must name another entry of source '" ~ node.source_name ~ "', got '" ~ given[setting]
         ~ "'; its entries: " ~ entries | reject('equalto', node.name) | join(', ')

@@ -42,9 +42,7 @@
         {% do return({'kind': 'other', 'text': text}) %}
     {% endif %}
     {% set tree = {'kind': kind, 'text': text, 'element': change_tables.type_tree(parts[-1])} %}
-    {% if kind == 'map' %}
-        {% do tree.update({'key': change_tables.type_tree(parts[0])}) %}
-    {% endif %}
+    {% do tree.update({'key': change_tables.type_tree(parts[0])}) if kind == 'map' %}
     {% do return(tree) %}
 {% endmacro %}
 
@@ -72,9 +70,7 @@
 {#- A field of a struct: as it is declared, with or without `:`, or as Spark describes it, without backticks around names. -#}
 {% macro _field_of_type(text) %}
     {% set found = modules.re.match('(?s)^\\s*(?:`((?:[^`]|``)*)`|([^:<(`]+?)(?=\\s*:)|([^:<(`\\s]+))\\s*:?\\s*(.*)$', text) %}
-    {% if not found %}
-        {% do return({'name': text | trim, 'tree': {'kind': 'other', 'text': text | trim}}) %}
-    {% endif %}
+    {% do return({'name': text | trim, 'tree': {'kind': 'other', 'text': text | trim}}) if not found %}
     {% set type = modules.re.sub("(?is)\\s+comment\\s+'(?:[^'\\\\]|\\\\.)*'\\s*$", '', found.group(4)) %}
     {% set type = modules.re.sub('(?is)\\s+not\\s+null\\s*$', '', type) %}
     {% do return({
@@ -122,19 +118,11 @@
     {% set cut = [] %}
     {% for column in adapter.get_columns_in_relation(relation) %}
         {% do types.update({column.name: column.dtype}) %}
-        {% if modules.re.search('[.]{3} [0-9]+ more fields', column.dtype) %}
-            {% do cut.append(column.name) %}
-        {% endif %}
+        {% do cut.append(column.name) if modules.re.search('[.]{3} [0-9]+ more fields', column.dtype) %}
     {% endfor %}
     {% if cut %}
-        {% set asked = [] %}
-        {% for name in cut %}
-            {% do asked.append('typeof(any_value(' ~ change_tables.quoted(name) ~ '))') %}
-        {% endfor %}
-        {% set described = run_query('select ' ~ asked | join(', ') ~ ' from ' ~ relation ~ ' where false').rows[0] %}
-        {% for name in cut %}
-            {% do types.update({name: described[loop.index0]}) %}
-        {% endfor %}
+        {% set asked = change_tables.each(cut, 'typeof(any_value({name}))') | join(', ') %}
+        {% do types.update(zip(cut, run_query('select ' ~ asked ~ ' from ' ~ relation ~ ' where false').rows[0])) %}
     {% endif %}
     {% do return(types) %}
 {% endmacro %}

@@ -94,9 +94,7 @@
     {% for part in parts %}
         {% do refused.extend(part.refused) %}
     {% endfor %}
-    {% if refused %}
-        {% do return({'verdict': 'refused', 'refused': refused}) %}
-    {% endif %}
+    {% do return({'verdict': 'refused', 'refused': refused}) if refused %}
     {% do return({'verdict': 'checked' if parts | selectattr('verdict', 'equalto', 'checked') | list else 'taken', 'refused': []}) %}
 {% endmacro %}
 
@@ -106,9 +104,7 @@
     {% set signs = change_tables.landed_type_verdicts().get(landed.kind, '') | replace(' ', '') %}
     {% set kinds = change_tables.declarable_kinds() %}
     {% set sign = signs[kinds.index(declared.kind)] if signs and declared.kind in kinds else '-' %}
-    {% if sign != '#' %}
-        {% do return({'=': 'taken', '?': 'checked', '-': 'refused'}[sign]) %}
-    {% endif %}
+    {% do return({'=': 'taken', '?': 'checked', '-': 'refused'}[sign]) if sign != '#' %}
     {% set digits = {'boolean': 1, 'tinyint': 3, 'smallint': 5, 'int': 10, 'bigint': 19} %}
     {% if landed.kind != 'decimal' %}
         {% set has_room = declared.digits - declared.places >= digits[landed.kind] %}

@@ -21,11 +21,22 @@
 {%- endmacro %}
 
 
+{#-
+    The SQL for each of these names, as a list: `{name}` becomes the name as SQL takes it for a column, `{text}` the name as a literal,
+    `{number}` its place from 1. Braces of the SQL itself are doubled.
+-#}
+{% macro each(names, sql) %}
+    {% set found = [] %}
+    {% for name in names %}
+        {% do found.append(sql.format(name=change_tables.quoted(name), text=change_tables.text_literal(name), number=loop.index)) %}
+    {% endfor %}
+    {% do return(found) %}
+{% endmacro %}
+
+
 {#- The names of a list of columns, quoted where needed, with commas between. `prefix` is an alias. -#}
 {% macro column_list(names, prefix=none) -%}
-    {%- for name in names -%}
-        {{- (prefix ~ '.') if prefix else '' -}}{{- change_tables.quoted(name) -}}{{- ', ' if not loop.last -}}
-    {%- endfor -%}
+    {{- change_tables.each(names, (prefix ~ '.' if prefix else '') ~ '{name}') | join(', ') -}}
 {%- endmacro %}
 
 
@@ -36,9 +47,7 @@
 
 
 {% macro text_literals(texts) -%}
-    {%- for text in texts -%}
-        {{ change_tables.text_literal(text) }}{{ ', ' if not loop.last }}
-    {%- endfor -%}
+    {{- change_tables.each(texts, '{text}') | join(', ') -}}
 {%- endmacro %}
 
 
@@ -61,9 +70,7 @@
 
 {#- `left.a <=> right.a and …`, for keys that may hold nulls. -#}
 {% macro same_key(names, left, right) -%}
-    {%- for name in names -%}
-        {{ left }}.{{ change_tables.quoted(name) }} <=> {{ right }}.{{ change_tables.quoted(name) }}{{ ' and ' if not loop.last }}
-    {%- endfor -%}
+    {{- change_tables.each(names, left ~ '.{name} <=> ' ~ right ~ '.{name}') | join(' and ') -}}
 {%- endmacro %}
 
 

@@ -41,9 +41,7 @@
 -#}
 {% macro comparable_value(value, data_type) %}
     {#- most types have no map, as their text shows -#}
-    {% if not modules.re.search('(?i)\\bmap\\s*<', data_type) %}
-        {% do return(value) %}
-    {% endif %}
+    {% do return(value) if not modules.re.search('(?i)\\bmap\\s*<', data_type) %}
     {% do return(change_tables._comparable(value, change_tables.type_tree(data_type), 1)) %}
 {% endmacro %}
 

@@ -40,8 +40,8 @@ comment {{ change_tables.text_literal(model.description | trim) }}
             {% endif %}
         {% endfor %}
         {% if found %}
-            {% do exceptions.raise_compiler_error(
-                "change_tables: model '" ~ model.name ~ "': `contract` must name the columns that the model has, with their types: " ~ found | join('; ')
+            {% do change_tables.refuse_model(
+                "`contract` must name the columns that the model has, with their types: " ~ found | join('; ')
             ) %}
         {% endif %}
     {% endif %}

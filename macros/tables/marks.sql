@@ -53,16 +53,14 @@
             {% set found = marks[row[0]] %}
             {% set mark = fromjson(row[1]) %}
             {% do found.update({'number': found.number + 1}) %}
-            {% if found.mark is none or mark.batch > found.mark.batch %}
-                {% do found.update({'mark': mark}) %}
-            {% endif %}
+            {% do found.update({'mark': mark}) if found.mark is none or mark.batch > found.mark.batch %}
         {% endfor %}
     {% endif %}
     {% for found in marks %}
         {% if found.mark and found.mark.layout != change_tables.layout() %}
-            {% do exceptions.raise_compiler_error(
-                "change_tables: model '" ~ model.name ~ "': " ~ change_tables.state_relation(relations[loop.index0]) ~ " has layout "
-                ~ (found.mark.layout or 'none') ~ ", and this version of the package reads layout " ~ change_tables.layout() ~ " alone: "
+            {% do change_tables.refuse_model(
+                change_tables.state_relation(relations[loop.index0]) ~ " has layout " ~ (found.mark.layout or 'none')
+                ~ ", and this version of the package reads layout " ~ change_tables.layout() ~ " alone: "
                 ~ ("install the later version that wrote it, or " if (found.mark.layout or 0) > change_tables.layout())
                 ~ "build the log and the models after it anew with --full-refresh"
             ) %}
@@ -76,17 +74,13 @@
 {% macro cached_mark(relation) %}
     {% set properties = change_tables.properties_of_view(load_cached_relation(relation)) %}
     {% set summary = properties.get('change_tables.mark', '').split(':') %}
-    {% if summary | length < 3 %}
-        {% do return(none) %}
-    {% endif %}
+    {% do return(none) if summary | length < 3 %}
     {% set parts = [] %}
     {% for number in range(summary[1] | int) %}
         {% do parts.append(properties.get('change_tables.mark.' ~ number, '')) %}
     {% endfor %}
     {% set text = parts | join %}
-    {% if local_md5(text) != summary[2] %}
-        {% do return(none) %}
-    {% endif %}
+    {% do return(none) if local_md5(text) != summary[2] %}
     {% do return({
         'mark': fromjson(''.encode().fromhex(text).decode()), 'number': summary[0] | int, 'is_cached': true,
         'rows': summary[3] | int if summary | length > 3 else none,

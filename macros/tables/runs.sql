@@ -22,8 +22,8 @@
 {% macro handed_over() %}
     {% set handed = graph.get('change_tables_handed', {}).pop(model.unique_id, none) %}
     {% if handed is none %}
-        {% do exceptions.raise_compiler_error(
-            "change_tables: model '" ~ model.name ~ "': its materialization does what deduplicated_changes, current_state, history or"
+        {% do change_tables.refuse_model(
+            "its materialization does what deduplicated_changes, current_state, history or"
             ~ " xds_documents finds to do; the model must call one of them"
         ) %}
     {% endif %}

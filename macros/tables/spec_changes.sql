@@ -71,9 +71,8 @@
         {% endif %}
     {% endfor %}
     {% if found %}
-        {% do exceptions.raise_compiler_error(
-            "change_tables: model '" ~ model.name ~ "': source '" ~ spec.source_name ~ "." ~ spec.table_name
-            ~ "' has changed since the model was built: " ~ found | join('; ')
+        {% do change_tables.refuse_model(
+            "source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "' has changed since the model was built: " ~ found | join('; ')
             ~ "; declare it as it was, or build the log and the models after it anew with --full-refresh"
         ) %}
     {% endif %}
@@ -155,18 +154,14 @@
     `_change_id` has it.
 -#}
 {% macro _cannot_become(was, type, is_key) %}
-    {% if was == type %}
-        {% do return(none) %}
-    {% endif %}
+    {% do return(none) if was == type %}
     {% set digits_before = change_tables._digits(was) %}
     {% set digits = change_tables._digits(type) %}
     {% set wholes = ['tinyint', 'smallint', 'int', 'bigint'] %}
     {% if was in wholes and type in wholes %}
         {% do return(none if wholes.index(was) < wholes.index(type) else '') %}
     {% elif digits_before and digits and type not in wholes %}
-        {% if digits[0] < digits_before[0] or digits[1] < digits_before[1] %}
-            {% do return('') %}
-        {% endif %}
+        {% do return('') if digits[0] < digits_before[0] or digits[1] < digits_before[1] %}
         {% do return(none if not is_key or digits[1] == digits_before[1] else ', and its text, which identifies changes, would change') %}
     {% elif change_tables._text_length(was) is not none and change_tables._text_length(type) is not none %}
         {% set fits = change_tables._text_length(type) >= change_tables._text_length(was) %}
@@ -183,9 +178,7 @@
 {#- How many digits an exact number has before and after its point; of a whole number, how many a decimal needs for it. -#}
 {% macro _digits(type) %}
     {% set decimal = modules.re.match('^decimal\\((\\d+),(\\d+)\\)$', type) %}
-    {% if decimal %}
-        {% do return([decimal.group(1) | int - decimal.group(2) | int, decimal.group(2) | int]) %}
-    {% endif %}
+    {% do return([decimal.group(1) | int - decimal.group(2) | int, decimal.group(2) | int]) if decimal %}
     {% do return({'tinyint': [10, 0], 'smallint': [10, 0], 'int': [10, 0], 'bigint': [20, 0]}.get(type)) %}
 {% endmacro %}
 
@@ -222,9 +215,7 @@
             {% endif %}
         {% endif %}
     {% endfor %}
-    {% if added %}
-        {% do run_query('alter table ' ~ state ~ ' add columns (' ~ added | join(', ') ~ ')') %}
-    {% endif %}
+    {% do run_query('alter table ' ~ state ~ ' add columns (' ~ added | join(', ') ~ ')') if added %}
 {% endmacro %}
 
 

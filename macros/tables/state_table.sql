@@ -84,9 +84,7 @@
     {% set file_format = config.get('file_format') %}
     {% set file_format = 'delta' if file_format in [none, '', 'parquet'] else file_format %}
     {% if file_format not in ['delta', 'iceberg'] %}
-        {% do exceptions.raise_compiler_error(
-            "change_tables: model '" ~ model.name ~ "': `file_format` must be one of delta, iceberg, got '" ~ file_format ~ "'"
-        ) %}
+        {% do change_tables.refuse_model("`file_format` must be one of delta, iceberg, got '" ~ file_format ~ "'") %}
     {% endif %}
     {% do return(file_format) %}
 {% endmacro %}
@@ -136,8 +134,8 @@
 {% macro refuse_foreign_table(view) %}
     {% set existing = load_cached_relation(view) %}
     {% if existing is not none and not existing.is_view and not change_tables.is_rebuild() %}
-        {% do exceptions.raise_compiler_error(
-            "change_tables: model '" ~ model.name ~ "': " ~ view ~ " is a " ~ existing.type ~ " that this model did not make;"
+        {% do change_tables.refuse_model(
+            view ~ " is a " ~ existing.type ~ " that this model did not make;"
             ~ " rename or drop it, or build the model anew with --full-refresh, which drops it"
         ) %}
     {% endif %}
@@ -151,9 +149,7 @@
 {% macro refuse_unseen_table(state) %}
     {% if not change_tables.is_rebuild() and load_cached_relation(state) is none %}
         {% if run_query('show tables in ' ~ state.without_identifier() ~ " like '" ~ state.identifier | lower ~ "'").rows %}
-            {% do exceptions.raise_compiler_error(
-                "change_tables: model '" ~ model.name ~ "': " ~ state ~ " is there, and was not when dbt listed its schema; nothing was changed, run again"
-            ) %}
+            {% do change_tables.refuse_model(state ~ " is there, and was not when dbt listed its schema; nothing was changed, run again") %}
         {% endif %}
     {% endif %}
 {% endmacro %}
@@ -185,9 +181,7 @@
 {% macro ensure_state_view(view, state, spec, further_columns, predicate, mark=none, number=1, is_written=false, rows=none) %}
     {% set properties = change_tables.mark_as_properties(mark, number, rows) if is_written else {} %}
     {% if not is_written and change_tables.properties_of_view(load_cached_relation(view)).get('change_tables.mark') %}
-        {% if (change_tables.cached_mark(view) or {}).mark != mark %}
-            {% do properties.update({'change_tables.mark': ''}) %}
-        {% endif %}
+        {% do properties.update({'change_tables.mark': ''}) if (change_tables.cached_mark(view) or {}).mark != mark %}
     {% endif %}
     {% set query %}
 select

@@ -120,9 +120,7 @@ as
 -#}
 {% macro _has_other_text(view, query) %}
     {% set found = modules.re.search('(?s)View Text: (.*?)\nView Original Text: ', load_cached_relation(view).information or '') %}
-    {% if not found or found.group(1) == query %}
-        {% do return(false) %}
-    {% endif %}
+    {% do return(false) if not found or found.group(1) == query %}
     {% set around = query.split(found.group(1), 1) %}
     {% do return(around | length != 2 or not modules.re.fullmatch('(?s)(\\s|;|--[^\n]*(\n|$)|/\\*.*?\\*/)*', around | join('\n'))) %}
 {% endmacro %}

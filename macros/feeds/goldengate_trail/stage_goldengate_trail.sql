@@ -3,27 +3,10 @@
     are unpacked into the table's columns as texts, which are then typed and judged.
 -#}
 {% macro stage_goldengate_trail(spec, bound) %}
-    {%- set texts = change_tables.texts_of_rows(spec) -%}
     {%- set key = 'struct(' ~ change_tables.column_list(spec.key) ~ ')' -%}
 {{ change_tables.trail_record_steps(spec, bound) }},
 
-unpacked as (
-
-    select
-    {%- for column in spec.columns %}
-        {{ change_tables.text_of_column(spec, column) }} as {{ change_tables.quoted(column.name) }},
-    {%- endfor %}
-    {%- for name in spec.key %}
-        {{ change_tables.text_before(spec, name) }} as {{ change_tables.quoted('_ct_before_' ~ loop.index) }},
-    {%- endfor %}
-        {{ change_tables.missing_key_column(spec) }} as _ct_missing_key,
-        {{ change_tables.names_fault(spec) }} as _ct_names_fault,
-        *
-    from records
-
-),
-
-{{ change_tables.typed_step(spec, texts) }},
+{{ change_tables.unpacked_and_typed_steps(spec, 'records') }},
 
 judged as (
 
@@ -67,14 +50,7 @@ judged as (
                 then _ct_names_fault
             when _ct_missing_key is not null
                 then concat('key_missing: no image has the key column ', _ct_missing_key)
-            when _ct_key_misfit is not null
-                then concat('value_does_not_fit: ', _ct_key_misfit)
-            when {{ change_tables.key_is_null(spec) }}
-                then {{ change_tables.key_missing(spec) }}
-            when _ct_key_before_misfit is not null
-                then concat('value_does_not_fit: before_data: ', _ct_key_before_misfit)
-            when _ct_kind <> 'delete' and _ct_column_misfit is not null
-                then concat('value_does_not_fit: ', _ct_column_misfit)
+            {{ change_tables.value_faults(spec, "_ct_kind <> 'delete'", 'before_data') }}
         end as _ct_rejection
     from typed
 
@@ -83,9 +59,7 @@ judged as (
 staged_rows as (
 
     select
-    {%- for name in spec.column_names %}
-        {{ change_tables.quoted(name) }},
-    {%- endfor %}
+        {{ change_tables.each(spec.column_names, '{name},') | join('\n        ') }}
         case when _ct_rejection is null and _ct_other_status is null then _ct_kind end as _change_op,
         {{ change_tables._trail_sequence(spec) }} as _change_seq,
         _ct_io_time as _changed_at,
@@ -138,22 +112,14 @@ staged_rows as (
 {#- What can be wrong in entries of this format alone. -#}
 {% macro goldengate_trail_mistakes(node, given) %}
     {% set found = [] %}
-    {% if given.table_name == '' %}
-        {% do found.append("`table_name` must be the table's name as the trail has it, got ''") %}
-    {% endif %}
+    {% do found.append("`table_name` must be the table's name as the trail has it, got ''") if given.table_name == '' %}
     {% if given.get('hold_open_transactions') == false %}
         {% do found.append("`hold_open_transactions` is always true for trails, got false: a transaction that has not ended may be abandoned") %}
     {% endif %}
-    {% if given.get('snapshot_seq', '') != '' and not modules.re.match('^.+/[0-9]{10}/[0-9]{19}$', given.snapshot_seq) %}
-        {% do found.append(
-            "`snapshot_seq` must be empty or a position as `_change_seq` has it (name/seqno/rba, of ten and nineteen digits), got "
-            ~ change_tables.shown_value(given.snapshot_seq)
-        ) %}
-    {% endif %}
-    {% for column in change_tables.declared_columns(node) if modules.re.match('^(array|map|struct)', column.data_type | lower) %}
-        {% do found.append("`columns` must be of simple types, got '" ~ column.name ~ "' of type " ~ column.data_type) %}
-    {% endfor %}
-    {% do return(found) %}
+    {% do found.extend(change_tables.snapshot_seq_mistakes(
+        given, '^.+/[0-9]{10}/[0-9]{19}$', "a position as `_change_seq` has it (name/seqno/rba, of ten and nineteen digits)"
+    )) %}
+    {% do return(found + change_tables.nested_column_mistakes(change_tables.declared_columns(node))) %}
 {% endmacro %}
 
 
@@ -182,9 +148,7 @@ staged_rows as (
 {#- Whether the sequences in a log stay as they are under another `trail_order`: only trails were added, of which it has no change. -#}
 {% macro goldengate_trail_keeps_sequences(spec, before, log) %}
     {% set trails, trails_before = spec.trail_order or [], before.trail_order or [] %}
-    {% if trails[:trails_before | length] != trails_before %}
-        {% do return(false) %}
-    {% endif %}
+    {% do return(false) if trails[:trails_before | length] != trails_before %}
     {% set added = trails[[trails_before | length, 1] | max:] %}
     {% do return(not added or not run_query(
         "select 1 from " ~ log ~ " where _mark is null and split_part(_raw_id, '/', 1) in (" ~ change_tables.text_literals(added) ~ ") limit 1"

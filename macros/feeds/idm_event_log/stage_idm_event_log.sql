@@ -182,9 +182,7 @@ decided as (
 staged_rows as (
 
     select
-    {%- for name in spec.column_names %}
-        {{ change_tables.quoted(name) }},
-    {%- endfor %}
+        {{ change_tables.each(spec.column_names, '{name},') | join('\n        ') }}
         case
             when _status <> 'accepted' then null
             when _event_type = 4 then 'delete'
@@ -383,17 +381,13 @@ answered as (
     {% endif %}
     {% do found.extend(change_tables.lookback_mistakes(given, 'event logs have')) %}
     {% set time = 'time/' if given.get('future_events') else '' %}
-    {% set pattern = '^' ~ ('[0-9]{18}/' if time) ~ '[0-9]{19}/[0-9]{20}/[0-9]{19}$' %}
-    {% if given.get('snapshot_seq', '') != '' and not modules.re.match(pattern, given.snapshot_seq) %}
-        {% do found.append(
-            "`snapshot_seq` must be empty or a sequence as `_change_seq` has it (" ~ time ~ "record/time of reading/record_id, of "
-            ~ ("18, " if time) ~ "19, 20 and 19 digits), got " ~ change_tables.shown_value(given.snapshot_seq)
-        ) %}
-    {% endif %}
-    {% for column in change_tables.declared_columns(node) %}
-        {% if modules.re.match('^(array|map|struct)', column.data_type | lower) %}
-            {% do found.append("`columns` must be of simple types, got '" ~ column.name ~ "' of type " ~ column.data_type) %}
-        {% endif %}
+    {% do found.extend(change_tables.snapshot_seq_mistakes(
+        given, '^' ~ ('[0-9]{18}/' if time) ~ '[0-9]{19}/[0-9]{20}/[0-9]{19}$',
+        "a sequence as `_change_seq` has it (" ~ time ~ "record/time of reading/record_id, of " ~ ("18, " if time) ~ "19, 20 and 19 digits)"
+    )) %}
+    {% set columns = change_tables.declared_columns(node) %}
+    {% do found.extend(change_tables.nested_column_mistakes(columns)) %}
+    {% for column in columns %}
         {% if column.meta.multi_valued and (column.name in given.key or column.name in (given.get('track') or [])) %}
             {% do found.append("`key` and `track` must name columns of the state, got the multi-valued '" ~ column.name ~ "'") %}
         {% endif %}
@@ -443,9 +437,7 @@ answered as (
     {% endfor %}
     {% for name in spec.key | map('lower') %}
         {% set other = name[3:] if name.startswith('pk_') else 'pk_' ~ name %}
-        {% if other and other not in names %}
-            {% do names.update({other: names[name]}) %}
-        {% endif %}
+        {% do names.update({other: names[name]}) if other and other not in names %}
     {% endfor %}
     {% do return(names) %}
 {% endmacro %}

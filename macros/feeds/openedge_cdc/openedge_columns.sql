@@ -35,18 +35,14 @@
     {% for column in columns %}
         {% if column.name not in matches %}
             {% do taken.append(column.name) %}
-            {% if landed %}
-                {% do missing.append(column.name) %}
-            {% endif %}
+            {% do missing.append(column.name) if landed %}
         {% endif %}
         {% do found.declared.update({column.name: matches.get(column.name, {'name': column.name, 'data_type': column.data_type})}) %}
     {% endfor %}
     {% set of_headers = [] %}
     {% for name, spellings in known.items() %}
         {% set match = change_tables._openedge_match(landed, spellings, taken, []) %}
-        {% if match is none and landed and name in required %}
-            {% do missing.append(spellings | join(' or ')) %}
-        {% endif %}
+        {% do missing.append(spellings | join(' or ')) if match is none and landed and name in required %}
         {% do of_headers.append(match.name if match else none) %}
         {% do taken.append(match.name if match else none) %}
         {% do found.headers.update({name: match if landed else {'name': spellings[0], 'data_type': 'string'}}) %}
@@ -81,9 +77,7 @@
     unless another one is as near. None at levels 0 and 1, whose raw table is the tracking table.
 -#}
 {% macro openedge_cdc_undeclared_columns(spec) %}
-    {% if spec.policy_level < 2 %}
-        {% do return(none) %}
-    {% endif %}
+    {% do return(none) if spec.policy_level < 2 %}
     {% set change = change_tables.openedge_columns(
         spec, spec.relation, change_tables.openedge_change_headers(), ['change_sequence', 'operation'],
         change_tables.openedge_declared(spec)
@@ -172,9 +166,7 @@
 
 {#- The tracking table that an entry reads: that of its `tracking`; at levels 0 and 1 its own raw table. -#}
 {% macro openedge_tracking_relation(spec) %}
-    {% if spec.policy_level < 2 %}
-        {% do return(spec.relation) %}
-    {% endif %}
+    {% do return(spec.relation) if spec.policy_level < 2 %}
     {% do return(change_tables.source_relation(change_tables.find_source(spec.source_name, spec.tracking))) %}
 {% endmacro %}
 

@@ -120,9 +120,7 @@ select 1 as placeholder
 {#- Stops unless all entries are of the format that has events. -#}
 {% macro _refuse_entries_without_events(specs) %}
     {% set what = "change_tables: model '" ~ model.name ~ "': openedge_events " %}
-    {% if not specs %}
-        {% do exceptions.raise_compiler_error(what ~ "must be given entries of format 'openedge_cdc', got none") %}
-    {% endif %}
+    {% do exceptions.raise_compiler_error(what ~ "must be given entries of format 'openedge_cdc', got none") if not specs %}
     {% for spec in specs if spec.format != 'openedge_cdc' %}
         {% do exceptions.raise_compiler_error(
             what ~ "must be given entries of format 'openedge_cdc', got '" ~ spec.table_name ~ "' of format '" ~ spec.format ~ "'"

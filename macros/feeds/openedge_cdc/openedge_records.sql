@@ -352,9 +352,7 @@ records as (
     {%- if change_tables.openedge_is_extent(column, change) or modules.re.match('(string|binary|varchar|char)', landed_type) -%}
         {%- do marks.append('_ct_' ~ image ~ '_is_fragment') -%}
     {%- endif -%}
-    {%- if modules.re.match('array', column.data_type | lower) -%}
-        {%- do marks.append('_ct_' ~ image ~ '_index > 0') -%}
-    {%- endif -%}
+    {%- do marks.append('_ct_' ~ image ~ '_index > 0') if modules.re.match('array', column.data_type | lower) -%}
     {%- if marks -%}
         _ct_{{ image }}_last_field = {{ change.ordinals[column.name] - 1 }} and {{ marks[0] if marks | length == 1 else '(' ~ marks | join(' or ') ~ ')' }}
     {%- endif -%}

@@ -57,20 +57,19 @@ staged_rows as (
 {#- The rows of the change table, typed and judged. -#}
 {% macro _openedge_judged_record_steps(spec, change, tracking) -%}
 {%- set own_key = spec.key_from == 'recid' -%}
+{%- set before = [] if own_key else change_tables.columns_before(spec) -%}
 {%- set landed = {} -%}
 {%- set arrays = [] -%}
 {%- for name, column in change.declared.items() -%}
     {%- set is_extent = change_tables.openedge_is_extent(change_tables.column_of(spec, name), change) -%}
     {%- do landed.update({name | lower: {'name': name, 'data_type': 'array<string>' if is_extent else column.data_type}}) -%}
-    {%- if is_extent -%}
-        {%- do arrays.append(name) -%}
-    {%- endif -%}
+    {%- do arrays.append(name) if is_extent -%}
 {%- endfor -%}
 {%- if own_key -%}
     {%- do landed.update(change_tables.openedge_recid_types(tracking)) -%}
 {%- else -%}
-    {%- for name in spec.key -%}
-        {%- do landed.update({'_ct_before_' ~ loop.index: {'data_type': change.declared[name].data_type}}) -%}
+    {%- for column in before -%}
+        {%- do landed.update({column.name: {'data_type': change.declared[column.label].data_type}}) -%}
     {%- endfor -%}
 {%- endif -%}
 {%- do change_tables.refuse_landed_types(spec, spec.relation, landed) -%}
@@ -78,12 +77,9 @@ staged_rows as (
 typed as (
 
     select
-    {{- change_tables.typed_columns(spec, landed) }}
-    {%- if not own_key %}
-        {%- for name in spec.key %}
-        {{ change_tables.typed_value(change_tables.column_before(spec, name, loop.index), landed) }},
-        {%- endfor %}
-        {{ change_tables.misfit_before(spec, landed) }} as _ct_key_before_misfit,
+    {{- change_tables.typed_columns({'columns': spec.columns + before}, landed) }}
+    {%- if before %}
+        {{ change_tables.misfit({'columns': before}, before | map(attribute='name') | list, landed) }} as _ct_key_before_misfit,
     {%- endif %}
         {{ change_tables.misfit(spec, spec.key, landed) }} as _ct_key_misfit,
         {{ change_tables.misfit(spec, others, landed) }} as _ct_column_misfit,
@@ -94,10 +90,7 @@ typed as (
             when array_contains(_ct_operations, 2) then 'delete'
             else 'update'
         end as _ct_kind,
-        * except (
-        {%- for column in spec.columns %}{{ change_tables.quoted(column.name) }}{{ ', ' if not loop.last }}{% endfor -%}
-        {%- if not own_key %}{% for name in spec.key %}, _ct_before_{{ loop.index }}{% endfor %}{% endif -%}
-        )
+        * except ({{ change_tables.column_list(spec.column_names + before | map(attribute='name') | list) }})
     from records
 
 ),
@@ -144,9 +137,7 @@ judged as (
     {%- set own_key = spec.key_from == 'recid' -%}
     {%- set is_accepted = '_ct_rejection is null and _ct_other_status is null' -%}
     select
-    {%- for name in spec.column_names %}
-        {{ change_tables.quoted(name) }},
-    {%- endfor %}
+        {{ change_tables.each(spec.column_names, '{name},') | join('\n        ') }}
         case when {{ is_accepted }} then _ct_kind end as _change_op,
         _change_seq,
         coalesce(_ct_time, _ct_tracking['_ct_time']) as _changed_at,
@@ -332,9 +323,7 @@ judged_tracking_rows as (
     {% elif level >= 2 and not columns %}
         {% do found.append("`columns` must declare the source table's columns, got none") %}
     {% endif %}
-    {% if level >= 2 and tracking is none %}
-        {% do found.append("`tracking` must be given") %}
-    {% endif %}
+    {% do found.append("`tracking` must be given") if level >= 2 and tracking is none %}
     {% if tracking is not none and (level >= 2 or tracking != node.name) %}
         {% set elsewhere = change_tables.other_entry_mistakes(node, given, 'tracking') %}
         {% do found.extend(elsewhere) %}
@@ -349,11 +338,7 @@ judged_tracking_rows as (
         {% do found.append("`hold_open_transactions` must be false: OpenEdge CDC does not say where a transaction ends, got true") %}
     {% endif %}
     {% do found.extend(change_tables.lookback_mistakes(given, 'OpenEdge CDC has')) %}
-    {% if given.get('snapshot_seq', '') != '' and not modules.re.match('^[0-9]{19}$', given.snapshot_seq) %}
-        {% do found.append(
-            "`snapshot_seq` must be empty or a sequence of 19 digits, as `_change_seq` has it, got " ~ change_tables.shown_value(given.snapshot_seq)
-        ) %}
-    {% endif %}
+    {% do found.extend(change_tables.snapshot_seq_mistakes(given, '^[0-9]{19}$', "a sequence of 19 digits, as `_change_seq` has it")) %}
     {% for column in columns %}
         {% if own_key and column.name | lower in ['_partition_id', '_recid'] %}
             {% do found.append("`columns` must not use the name of a column that the models add, got '" ~ column.name ~ "'") %}
@@ -537,9 +522,7 @@ unclaimed as (
     {% for column in spec.columns if modules.re.match('array', column.data_type | lower) %}
         {% for relation in [spec.relation] + snapshot %}
             {% set landed = change_tables.landed_columns(spec, relation, [], '').get(column.name | lower) %}
-            {% if landed and not landed.data_type.startswith('array') %}
-                {% do texts.append(column.name) %}
-            {% endif %}
+            {% do texts.append(column.name) if landed and not landed.data_type.startswith('array') %}
         {% endfor %}
     {% endfor %}
     {% do return({'staged': ['split_extent'] if texts else []}) %}

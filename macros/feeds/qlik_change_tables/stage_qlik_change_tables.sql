@@ -3,14 +3,9 @@
     change_seq, and no change of its own.
 -#}
 {% macro stage_qlik_change_tables(spec, bound) %}
-    {%- set header = {} -%}
-    {%- for name in ['change_oper', 'change_mask', 'operation', 'transaction_id', 'timestamp'] -%}
-        {%- do header.update({
-            name: change_tables.quoted(spec.header_prefix ~ name) if name in spec.headers else none
-        }) -%}
-    {%- endfor -%}
-    {%- set expected = [] -%}
+    {%- set header, expected = {}, [] -%}
     {%- for name in spec.headers -%}
+        {%- do header.update({name: change_tables.quoted(spec.header_prefix ~ name)}) -%}
         {%- do expected.append(spec.header_prefix ~ name) -%}
     {%- endfor -%}
     {%- set landed = change_tables.landed_columns(
@@ -117,12 +112,7 @@ judged as (
                 then concat('value_does_not_fit: ', _ct_timestamp_misfit)
             when _ct_operation_code = 'T'
                 then null
-            when _ct_key_misfit is not null
-                then concat('value_does_not_fit: ', _ct_key_misfit)
-            when {{ change_tables.key_is_null(spec) }}
-                then {{ change_tables.key_missing(spec) }}
-            when _ct_operation_code in ('I', 'U') and _ct_column_misfit is not null
-                then concat('value_does_not_fit: ', _ct_column_misfit)
+            {{ change_tables.value_faults(spec, "_ct_operation_code in ('I', 'U')") }}
             {%- if spec.mask_type == 'string' and header.change_mask %}
             when _ct_landed_mask is not null and _ct_mask_words is null
                 then concat('change_mask_malformed: \'', _ct_landed_mask, '\' is not a hex number')
@@ -164,9 +154,7 @@ paired as (
 staged_rows as (
 
     select
-    {%- for name in spec.column_names %}
-        {{ change_tables.quoted(name) }},
-    {%- endfor %}
+        {{ change_tables.each(spec.column_names, '{name},') | join('\n        ') }}
         case
             when _ct_rejection is null
                 then element_at(map('I', 'insert', 'U', 'update', 'D', 'delete', 'T', 'truncate'), _ct_operation_code)
@@ -244,13 +232,10 @@ staged_rows as (
     {% if given.get('hold_open_transactions') %}
         {% do found.append("`hold_open_transactions` must be false: change tables do not say where a transaction ends, got true") %}
     {% endif %}
-    {% do found.extend(change_tables.lookback_mistakes(given, 'change tables have')) %}
-    {% if not modules.re.match('^[0-9]{0,35}$', given.get('snapshot_seq', '')) %}
-        {% do found.append(
-            "`snapshot_seq` must be empty or a change_seq of at most 35 digits, got " ~ change_tables.shown_value(given.snapshot_seq)
-        ) %}
-    {% endif %}
-    {% do return(found) %}
+    {% do return(
+        found + change_tables.lookback_mistakes(given, 'change tables have')
+        + change_tables.snapshot_seq_mistakes(given, '^[0-9]{0,35}$', "a change_seq of at most 35 digits")
+    ) %}
 {% endmacro %}
 
 
@@ -268,8 +253,8 @@ staged_rows as (
     {% if type.kind == 'string' %}
         {% do return(value) %}
     {% elif type.kind != 'decimal' or type.places != 0 or type.digits < 35 %}
-        {% do exceptions.raise_compiler_error(
-            "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': " ~ name ~ " of " ~ spec.relation
+        {% do change_tables.refuse_entry(spec,
+            name ~ " of " ~ spec.relation
             ~ " must land as text, or as decimal(35,0) to decimal(38,0), since other numbers cannot hold its 35 digits, got "
             ~ column.data_type
         ) %}
@@ -295,9 +280,9 @@ staged_rows as (
     {% set column = landed.get((spec.header_prefix ~ 'change_mask') | lower) %}
     {% set type = modules.re.sub('^(var)?char\\b.*', 'string', column.data_type) if column else none %}
     {% if 'change_mask' in spec.headers and type is not none and type != spec.mask_type %}
-        {% do exceptions.raise_compiler_error(
-            "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': `mask_type` must be the type of "
-            ~ column.name ~ " in " ~ spec.relation ~ ", which is " ~ column.data_type ~ ", got '" ~ spec.mask_type ~ "'"
+        {% do change_tables.refuse_entry(spec,
+            "`mask_type` must be the type of " ~ column.name ~ " in " ~ spec.relation ~ ", which is " ~ column.data_type ~ ", got '"
+            ~ spec.mask_type ~ "'"
         ) %}
     {% endif %}
 {% endmacro %}
@@ -345,9 +330,7 @@ staged_rows as (
     {% endfor %}
     {% set found = [] %}
     {% for name, column in change_tables.landed_columns(spec, spec.relation, [], '').items() if name not in known %}
-        {% if not (prefix and name.startswith(prefix)) %}
-            {% do found.append(column) %}
-        {% endif %}
+        {% do found.append(column) if not (prefix and name.startswith(prefix)) %}
     {% endfor %}
     {% do return(found) %}
 {% endmacro %}

@@ -206,9 +206,8 @@ decoded as (
 {#- Avro cannot land as text: bytes that are no UTF-8 would be lost. -#}
 {% macro _refuse_avro_as_text(spec, landed) %}
     {% if spec.serialization == 'avro' and landed and landed['value'].data_type != 'binary' %}
-        {% do exceptions.raise_compiler_error(
-            "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': `serialization` avro needs the column value of "
-            ~ spec.relation ~ " to be binary, it is " ~ landed['value'].data_type
+        {% do change_tables.refuse_entry(spec,
+            "`serialization` avro needs the column value of " ~ spec.relation ~ " to be binary, it is " ~ landed['value'].data_type
         ) %}
     {% endif %}
 {% endmacro %}
@@ -357,9 +356,7 @@ schemas as (
 {#- Whether a message is one of the entry's: by its topic and its table. -#}
 {% macro kafka_belongs(spec) -%}
     {%- set conditions = [] -%}
-    {%- if spec.topic is not none -%}
-        {%- do conditions.append('topic = ' ~ change_tables.text_literal(spec.topic)) -%}
-    {%- endif -%}
+    {%- do conditions.append('topic = ' ~ change_tables.text_literal(spec.topic)) if spec.topic is not none -%}
     {%- if spec.table is not none -%}
         {%- set wanted = change_tables.text_literal(spec.table) -%}
         {%- set bare = change_tables.text_literal(spec.table.split('.', 1) | last) -%}
@@ -379,9 +376,7 @@ schemas as (
 
 {#- The raw table with the metadata messages: that of the entry's `metadata`, else its own. -#}
 {% macro _metadata_relation(spec) %}
-    {% if spec.metadata is none %}
-        {% do return(spec.relation) %}
-    {% endif %}
+    {% do return(spec.relation) if spec.metadata is none %}
     {% do return(change_tables.source_relation(change_tables.find_source(spec.source_name, spec.metadata))) %}
 {% endmacro %}
 

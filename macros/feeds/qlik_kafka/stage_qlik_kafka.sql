@@ -3,7 +3,6 @@
     the table's columns as texts, which are then typed and judged.
 -#}
 {% macro stage_qlik_kafka(spec, bound) %}
-    {%- set texts = change_tables.texts_of_rows(spec) -%}
     {%- set key = 'struct(' ~ change_tables.column_list(spec.key) ~ ')' -%}
 {{ change_tables.kafka_message_steps(spec, bound) }},
 {%- if spec.hold_open_transactions %}
@@ -61,17 +60,7 @@ own as (
 
 ),
 
-unpacked as (
-
-    select
-    {%- for column in spec.columns %}
-        {{ change_tables._kafka_exact_text(spec, column, change_tables.text_of_column(spec, column), ['data', 'beforeData']) }} as {{ change_tables.quoted(column.name) }},
-    {%- endfor %}
-    {%- for name in spec.key %}
-        {{ change_tables._kafka_exact_text(spec, change_tables.column_of(spec, name), change_tables.text_before(spec, name), ['beforeData', 'data']) }} as {{ change_tables.quoted('_ct_before_' ~ loop.index) }},
-    {%- endfor %}
-        {{ change_tables.missing_key_column(spec) }} as _ct_missing_key,
-        {{ change_tables.names_fault(spec) }} as _ct_names_fault,
+{% set further -%}
         _ct_kind,
         _ct_error,
         _ct_is_own,
@@ -97,13 +86,12 @@ unpacked as (
         _ct_arrival,
         {%- endif %}
         _ct_landed_row
-    from own
-    {#- a message that cannot be read yet may be an event of an open transaction, whatever its table is #}
-    where _ct_is_own{{ ' or _ct_is_open or _ct_may_belong' if bound.arrival }}{{ " or _ct_kind = 'schema_missing'" if bound.arrival and spec.hold_open_transactions }}
-
-),
-
-{{ change_tables.typed_step(spec, texts) }},
+{%- endset -%}
+{#- a message that cannot be read yet may be an event of an open transaction, whatever its table is -#}
+{%- set condition -%}
+    _ct_is_own{{ ' or _ct_is_open or _ct_may_belong' if bound.arrival }}{{ " or _ct_kind = 'schema_missing'" if bound.arrival and spec.hold_open_transactions }}
+{%- endset -%}
+{{ change_tables.unpacked_and_typed_steps(spec, 'own', further, change_tables.kafka_exact_text, condition) }},
 
 judged as (
 
@@ -131,14 +119,7 @@ judged as (
                 then _ct_names_fault
             when _ct_missing_key is not null
                 then concat('key_missing: neither data nor beforeData has the key column ', _ct_missing_key)
-            when _ct_key_misfit is not null
-                then concat('value_does_not_fit: ', _ct_key_misfit)
-            when {{ change_tables.key_is_null(spec) }}
-                then {{ change_tables.key_missing(spec) }}
-            when _ct_key_before_misfit is not null
-                then concat('value_does_not_fit: beforeData: ', _ct_key_before_misfit)
-            when _ct_operation_code <> 'D' and _ct_column_misfit is not null
-                then concat('value_does_not_fit: ', _ct_column_misfit)
+            {{ change_tables.value_faults(spec, "_ct_operation_code <> 'D'", 'beforeData') }}
             when _ct_landed_mask is not null and _ct_masked_names is null
                 then concat('change_mask_malformed: \'', _ct_landed_mask, '\' is not a hex number')
             when _ct_landed_column_mask is not null and _ct_present_names is null
@@ -151,9 +132,7 @@ judged as (
 staged_rows as (
 
     select
-    {%- for name in spec.column_names %}
-        {{ change_tables.quoted(name) }},
-    {%- endfor %}
+        {{ change_tables.each(spec.column_names, '{name},') | join('\n        ') }}
         case
             when _ct_rejection is null
                 then element_at(map('R', 'snapshot', 'I', 'insert', 'U', 'update', 'D', 'delete'), _ct_operation_code)
@@ -225,18 +204,11 @@ staged_rows as (
             ~ graph.sources.values() | selectattr('source_name', 'equalto', node.source_name) | map(attribute='name') | join(', ')
         ) %}
     {% endif %}
-    {% if given.get('snapshot_seq', '') != '' and not modules.re.match('^[0-9]{1,35}$', given.snapshot_seq) %}
-        {% do found.append(
-            "`snapshot_seq` must be empty or a changeSequence of at most 35 digits, got " ~ change_tables.shown_value(given.snapshot_seq)
-        ) %}
-    {% endif %}
+    {% do found.extend(change_tables.snapshot_seq_mistakes(given, '^[0-9]{1,35}$', "a changeSequence of at most 35 digits")) %}
     {% if given.get('lookback', 0) != 0 and given.get('hold_open_transactions') %}
         {% do found.append("`lookback` would cut transactions in two, which `hold_open_transactions` then waits for: set one of them, got " ~ given.lookback) %}
     {% endif %}
-    {% for column in change_tables.declared_columns(node) if modules.re.match('^(array|map|struct)', column.data_type | lower) %}
-        {% do found.append("`columns` must be of simple types, got '" ~ column.name ~ "' of type " ~ column.data_type) %}
-    {% endfor %}
-    {% do return(found) %}
+    {% do return(found + change_tables.nested_column_mistakes(change_tables.declared_columns(node))) %}
 {% endmacro %}
 
 
@@ -277,16 +249,17 @@ staged_rows as (
 
 {#-
     A text out of a message. Spark's JSON reader makes a double of a number with a fraction or an exponent, which loses digits and
-    zeros. So a number for a decimal is read again, digit by digit, from the message itself: in the first of `places` that has it and is
-    not null. A long number is one of more digits than a double keeps. A number for a text is found in the message by its name and its value.
+    zeros. So a number for a decimal is read again, digit by digit, from the message itself: in the place where the text is looked for
+    first, else in the other one. A long number is one of more digits than a double keeps. A number for a text is found in the message by its name and its value.
 -#}
-{% macro _kafka_exact_text(spec, column, text, places) -%}
+{% macro kafka_exact_text(spec, column, text, is_before) -%}
     {%- set type = change_tables.canonical_type(column.data_type) -%}
-    {%- set name = ('' if spec.settings.column_names == 'exact' else '(?iu)') ~ '"\\Q' ~ column.name ~ '\\E"\\s*:\\s*' -%}
+    {%- set name_of_column = column.label or column.name -%}
+    {%- set name = ('' if spec.settings.column_names == 'exact' else '(?iu)') ~ '"\\Q' ~ name_of_column ~ '\\E"\\s*:\\s*' -%}
     {%- if spec.serialization == 'json' and type.startswith('decimal') -%}
         case
             when {{ text }} is not null and ({{ text }} rlike 'E' or _ct_text rlike {{ change_tables.text_literal(name ~ '[-0-9.]{16}') }})
-                then coalesce({{ change_tables._exact_texts(spec, column.name, places) | join(', ') }}, {{ text }})
+                then coalesce({{ change_tables._exact_texts(spec, name_of_column, is_before) | join(', ') }}, {{ text }})
             else {{ text }}
         end
     {%- elif spec.serialization == 'json' and modules.re.match('string|varchar|char', type) -%}
@@ -298,7 +271,7 @@ staged_rows as (
                             regexp_extract_all(_ct_text, {{ change_tables.text_literal(name ~ '(-?[0-9]+(?:[.][0-9]+)?(?:[eE][-+]?[0-9]+)?)\\s*[,}]') }}, 1),
                             number -> try_cast(number as double) = try_cast(replace({{ text }}, '"', '') as double)
                         ),
-                        {{ 1 if places[0] == 'data' else -1 }}
+                        {{ -1 if is_before else 1 }}
                     ),
                     {{ text }}
                 )
@@ -311,9 +284,9 @@ staged_rows as (
 
 
 {#- SQL for a number with its exact digits, for each place in a message where it can be. -#}
-{% macro _exact_texts(spec, name, places) %}
+{% macro _exact_texts(spec, name, is_before) %}
     {% set texts = [] %}
-    {% for place in places %}
+    {% for place in (['beforeData', 'data'] if is_before else ['data', 'beforeData']) %}
         {% for path in ['$.message.' ~ place, '$.' ~ place] %}
             {% set row = 'try_variant_get(try_parse_json(_ct_text), ' ~ change_tables.text_literal(path) ~ ", 'map<string, string>')" %}
             {% if spec.settings.column_names == 'exact' %}
