@@ -10,10 +10,7 @@
         {%- do source(source_name, table_name) -%}
     {%- endfor -%}
     {%- if execute -%}
-        {%- set specs = [] -%}
-        {%- for table_name in table_names -%}
-            {%- do specs.append(change_tables.table_spec(source_name, table_name)) -%}
-        {%- endfor -%}
+        {%- set specs = change_tables.table_specs(source_name, table_names) -%}
         {%- do change_tables._refuse_unlike_entries(specs) -%}
         {%- set rows -%}
 with {{ change_tables.format_of(specs[0].format).unclaimed_steps(specs) | trim }}
@@ -48,7 +45,8 @@ select 1 as placeholder
     {% for setting in ['relation', 'format', 'serialization', 'metadata'] %}
         {% set found = [] %}
         {% for spec in specs %}
-            {% set value = change_tables._shared_relation(spec) if setting == 'relation' else spec.get(setting) %}
+            {% set shared = change_tables.part_of_format(spec, 'shared_relation') if setting == 'relation' %}
+            {% set value = shared or spec.get(setting) %}
             {% do found.append(value) if value not in found %}
         {% endfor %}
         {% if found | length > 1 %}
@@ -58,11 +56,4 @@ select 1 as placeholder
             ) %}
         {% endif %}
     {% endfor %}
-{% endmacro %}
-
-
-{#- The raw table that entries of a format share: their own, or the one that the format says. -#}
-{% macro _shared_relation(spec) %}
-    {% set of_format = change_tables.format_of(spec.format).shared_relation %}
-    {% do return(of_format(spec) if of_format else spec.relation) %}
 {% endmacro %}

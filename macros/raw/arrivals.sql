@@ -79,12 +79,8 @@
 
 {#- Whether a row that was read holds back: later runs must read it again, so the raw table settles no further. -#}
 {% macro holds_back(spec) -%}
-    {%- set of_format = change_tables.format_of(spec.format).holds_back -%}
-    {%- if of_format -%}
-        {{- of_format(spec) -}}
-    {%- else -%}
-        {{- '_ct_holds_back' if change_tables.says_what_holds_back(spec) else "_status = 'waiting'" -}}
-    {%- endif -%}
+    {{- change_tables.part_of_format(spec, 'holds_back')
+        or ('_ct_holds_back' if change_tables.says_what_holds_back(spec) else "_status = 'waiting'") -}}
 {%- endmacro %}
 
 
@@ -96,8 +92,7 @@
 
 {#- The arrival that a format has by itself; none where it has none. -#}
 {% macro natural_arrival(spec) %}
-    {% set of_format = change_tables.format_of(spec.format).arrival %}
-    {% do return(of_format(spec) if of_format else none) %}
+    {% do return(change_tables.part_of_format(spec, 'arrival')) %}
 {% endmacro %}
 
 

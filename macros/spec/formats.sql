@@ -1,6 +1,7 @@
 {#-
     A format is how one product writes down the changes of a table. What the models must know of it is one dict, which the
-    macro `<format>_format` at the end of the format's file returns. It names what differs from the defaults below.
+    macro `<format>_format` at the end of the format's file returns. It names what differs from the defaults below. What is the
+    same for all entries of the format is given as it is, instead of a macro: `arrival`, `counts_columns`, `functions`, `holds_back`, `numbers`.
 
     stage(spec, bound)         the steps from the raw rows to `staged`: see `staged_changes`
     settings                   its settings, and general ones that it has otherwise, each whole: see `format_settings`
@@ -56,13 +57,14 @@
     {% set own = change_tables.formats_of_package() %}
     {% set given = (own[name] if name in own else change_tables.known_formats()[name])() %}
     {% for part, value in given.items() %}
+        {% set can_be_data = part in ['arrival', 'counts_columns', 'functions', 'holds_back', 'numbers'] %}
         {% set is_data = part in ['settings', 'column_settings', 'columns', 'origin', 'settings_of_order', 'other_tables', 'reads'] %}
         {% if part not in defaults %}
             {% do exceptions.raise_compiler_error(
                 "change_tables: format '" ~ name ~ "' has no part `" ~ part ~ "`; its parts: " ~ defaults.keys() | join(', ')
             ) %}
         {#- jinja says that an undefined name is callable: that of a macro that is not there -#}
-        {% elif value is undefined or not (is_data or value is callable) %}
+        {% elif value is undefined or not (is_data or can_be_data or value is callable) %}
             {% do exceptions.raise_compiler_error(
                 "change_tables: format '" ~ name ~ "': `" ~ part ~ "` must be " ~ ("given" if is_data else "a macro that is there")
                 ~ ", got " ~ change_tables.shown_value(value)
@@ -74,6 +76,13 @@
     {% endif %}
     {% do defaults.update(given) %}
     {% do return(defaults) %}
+{% endmacro %}
+
+
+{#- A part of an entry's format by its spec; a part that is the same for all entries can be given as it is. -#}
+{% macro part_of_format(spec, name) %}
+    {% set part = change_tables.format_of(spec.format)[name] %}
+    {% do return(part(spec) if part is callable else part) %}
 {% endmacro %}
 
 

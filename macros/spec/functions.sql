@@ -73,8 +73,7 @@
 
 {% macro _functions_of_entry(source_name, table_name, part) %}
     {% set spec = change_tables.table_spec(source_name, table_name) %}
-    {% set functions = change_tables.format_of(spec.format).functions %}
-    {% do return(functions(spec).get(part, []) if functions else []) %}
+    {% do return((change_tables.part_of_format(spec, 'functions') or {}).get(part, [])) %}
 {% endmacro %}
 
 

@@ -91,13 +91,13 @@
 
 {#- Stops with a mistake in an entry, or in the raw table that it names. -#}
 {% macro refuse_entry(spec, mistake) %}
-    {% do change_tables.refuse_entry(spec, mistake) %}
+    {% do exceptions.raise_compiler_error("change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': " ~ mistake) %}
 {% endmacro %}
 
 
 {#- Stops the model, with why. -#}
 {% macro refuse_model(mistake) %}
-    {% do change_tables.refuse_model(mistake) %}
+    {% do exceptions.raise_compiler_error("change_tables: model '" ~ model.name ~ "': " ~ mistake) %}
 {% endmacro %}
 
 

@@ -104,7 +104,7 @@
     {% endfor %}
     {% set order_before = mark.columns | select('in', spec.column_names) | list %}
     {% set order = spec.column_names | select('in', order_before) | list %}
-    {% if order != order_before and change_tables._counts_columns(spec) %}
+    {% if order != order_before and change_tables.part_of_format(spec, 'counts_columns') %}
         {% do found.append(
             "the order of the columns, by which masks count, is " ~ order | join(', ') ~ ", was " ~ order_before | join(', ')
         ) %}
@@ -138,13 +138,6 @@
         {% do held.update({name | lower: change_tables.canonical_type(type)}) %}
     {% endfor %}
     {% do return(held) %}
-{% endmacro %}
-
-
-{#- Whether masks of the feed count the declared columns, by the format. -#}
-{% macro _counts_columns(spec) %}
-    {% set of_format = change_tables.format_of(spec.format).counts_columns %}
-    {% do return(of_format is not none and of_format(spec)) %}
 {% endmacro %}
 
 

@@ -8,13 +8,12 @@
     {%- if model is string -%}
         {%- do change_tables.refuse_data_test("takes no `where`, since it looks at the raw table, got " ~ change_tables.shown_value(config.get('where'))) -%}
     {%- endif -%}
-    {%- set of_format = change_tables.format_of(spec.format).numbers -%}
-    {%- if not of_format -%}
+    {%- set numbers = change_tables.part_of_format(spec, 'numbers') -%}
+    {%- if not numbers -%}
         {%- do change_tables.refuse_data_test(
             "rows of format '" ~ spec.format ~ "' have no numbers that follow one another, so this test means nothing: take it off"
         ) -%}
     {%- endif -%}
-    {%- set numbers = of_format(spec) -%}
     {%- set number = 'try_cast(' ~ change_tables.quoted(numbers.column) ~ ' as bigint)' -%}
     {%- set group = change_tables.column_list(numbers.group) -%}
     {%- set landed = change_tables.columns_for_data_test(spec, spec.relation, 'the raw table') -%}

@@ -186,21 +186,6 @@ where _ct_lowest < _ct_highest_before
 {%- endmacro %}
 
 
-{#- The feed's natural arrival: the position in each trail. -#}
-{% macro goldengate_trail_arrival(spec) %}
-    {% do return({'kind': 'whole_number', 'group': ['trail_name'], 'columns': ['trail_seqno', 'trail_rba'], 'record': ['io_time']}) %}
-{% endmacro %}
-
-
-{#- The files of each trail are numbered one after the other. -#}
-{% macro goldengate_trail_numbers(spec) %}
-    {% do return({
-        'column': 'trail_seqno', 'group': ['trail_name'], 'only': none,
-        'remedy': 'files of the trail have not landed: land them, then build the log anew, since a later file may have seemed to end a transaction',
-    }) %}
-{% endmacro %}
-
-
 {#- The commits of logged changes: see `format_of`. -#}
 {% macro goldengate_trail_commits(spec) %}
     {% do return({
@@ -283,10 +268,7 @@ where _ct_last_start is not null and (_ct_last_end is null or _ct_last_end < _ct
     {% do return({
         'stage': change_tables.stage_goldengate_trail,
         'settings': {
-            'table_name': {
-                'required': true, 'type': 'text',
-                'meaning': "the table's name as the trail has it",
-            },
+            'table_name': {'required': true, 'type': 'text', 'meaning': "the table's name as the trail has it"},
             'column_names': change_tables.column_names_setting(),
             'trail_order': {
                 'default': none, 'type': 'names',
@@ -313,10 +295,13 @@ where _ct_last_start is not null and (_ct_last_end is null or _ct_last_end < _ct
         'keeps_sequences': change_tables.goldengate_trail_keeps_sequences,
         'reports': change_tables.goldengate_trail_reports,
         'origin': ['_changed_at', '_csn', '_transaction_id'],
-        'arrival': change_tables.goldengate_trail_arrival,
+        'arrival': {'kind': 'whole_number', 'group': ['trail_name'], 'columns': ['trail_seqno', 'trail_rba'], 'record': ['io_time']},
         'waiting_positions': change_tables.goldengate_trail_waiting_positions,
         'unclaimed_steps': change_tables.goldengate_trail_unclaimed_steps,
-        'numbers': change_tables.goldengate_trail_numbers,
+        'numbers': {
+            'column': 'trail_seqno', 'group': ['trail_name'], 'only': none,
+            'remedy': 'files of the trail have not landed: land them, then build the log anew, since a later file may have seemed to end a transaction',
+        },
         'commits': change_tables.goldengate_trail_commits,
     }) %}
 {% endmacro %}

@@ -415,12 +415,6 @@ answered as (
 {%- endmacro %}
 
 
-{#- Events that later runs must read again: those of the future, and those whose row was gone. -#}
-{% macro idm_event_log_holds_back(spec) -%}
-    (_status = 'waiting' or coalesce(startswith(_status_reason, 'row_gone'), false))
-{%- endmacro %}
-
-
 {#- The columns of an event log. Their order differs between driver generations, so they are always named. -#}
 {% macro _event_log_columns() %}
     {% do return([
@@ -622,21 +616,6 @@ unclaimed as (
 {%- endmacro %}
 
 
-{#- Events are numbered one after the other, over all tables of the log. -#}
-{% macro idm_event_log_numbers(spec) %}
-    {% do return({
-        'column': 'record_id', 'group': [], 'only': none,
-        'remedy': 'look for these record ids in the source: a transaction that was rolled back has none; if they are there, land them, then build with change_tables_rescan',
-    }) %}
-{% endmacro %}
-
-
-{#- Table keys are read by a function. -#}
-{% macro idm_event_log_functions(spec) %}
-    {% do return({'staged': ['parse_table_key']}) %}
-{% endmacro %}
-
-
 {#-
     What the models must know of this format: see `format_of`. It has no natural arrival: record_ids are drawn before their
     transactions commit. Where events can be of the future, sequences begin with their time. A query-back event reads the replica
@@ -650,14 +629,8 @@ unclaimed as (
                 'default': 'partial', 'type': 'text', 'values': ['partial'],
                 'meaning': "always `partial`: an event has the value of one column",
             },
-            'table_name': {
-                'required': true, 'type': 'text',
-                'meaning': "the table or view, as it is logged",
-            },
-            'schema_name': {
-                'required': true, 'type': 'text',
-                'meaning': "its schema, for the associations of documents",
-            },
+            'table_name': {'required': true, 'type': 'text', 'meaning': "the table or view, as it is logged"},
+            'schema_name': {'required': true, 'type': 'text', 'meaning': "its schema, for the associations of documents"},
             'replica': {
                 'default': none, 'type': 'text',
                 'meaning': "another entry of this source: the table's own rows, with the declared columns, for query-back events",
@@ -666,10 +639,7 @@ unclaimed as (
                 'default': none, 'type': 'text',
                 'meaning': "the driver's user, spelt as the database has it (Oracle: in capitals), whose events are `ignored` as `loopback`",
             },
-            'allow_loopback': {
-                'default': false, 'type': 'flag',
-                'meaning': "whether these events count after all",
-            },
+            'allow_loopback': {'default': false, 'type': 'flag', 'meaning': "whether these events count after all"},
             'future_events': {
                 'default': false, 'type': 'flag',
                 'meaning': "whether events are ordered by their time, and wait until it has come",
@@ -694,10 +664,13 @@ unclaimed as (
         'settings_of_order': ['future_events'],
         'other_tables': ['replica'],
         'may_wait': change_tables.idm_event_log_may_wait,
-        'holds_back': change_tables.idm_event_log_holds_back,
+        'holds_back': "(_status = 'waiting' or coalesce(startswith(_status_reason, 'row_gone'), false))",
         'reads': '_event_type in (5, 6, 7, 8)',
         'unclaimed_steps': change_tables.idm_event_log_unclaimed_steps,
-        'numbers': change_tables.idm_event_log_numbers,
-        'functions': change_tables.idm_event_log_functions,
+        'numbers': {
+            'column': 'record_id', 'group': [], 'only': none,
+            'remedy': 'look for these record ids in the source: a transaction that was rolled back has none; if they are there, land them, then build with change_tables_rescan',
+        },
+        'functions': {'staged': ['parse_table_key']},
     }) %}
 {% endmacro %}

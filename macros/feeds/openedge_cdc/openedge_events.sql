@@ -12,10 +12,7 @@
         {%- do source(source_name, table_name) -%}
     {%- endfor -%}
     {%- if execute -%}
-        {%- set specs = [] -%}
-        {%- for table_name in table_names -%}
-            {%- do specs.append(change_tables.table_spec(source_name, table_name)) -%}
-        {%- endfor -%}
+        {%- set specs = change_tables.table_specs(source_name, table_names) -%}
         {%- do change_tables._refuse_entries_without_events(specs) -%}
         {%- set tracking_tables = {} -%}
         {%- for spec in specs -%}

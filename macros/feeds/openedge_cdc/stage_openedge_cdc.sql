@@ -363,12 +363,6 @@ judged_tracking_rows as (
 {% endmacro %}
 
 
-{#- Which staged rows hold back: those that wait, and changes without their tracking row, which can still add to them. -#}
-{% macro openedge_cdc_holds_back(spec) -%}
-    _status = 'waiting' or (_status = 'accepted' and not _has_tracking)
-{%- endmacro %}
-
-
 {#-
     Which rejected and waiting rows a log keeps; none: all of them. At levels 2 and 3 a tracking row without a change row is staged only
     where all is read, and is part of its change once that has landed: a run that reads on could not heal it.
@@ -546,10 +540,7 @@ unclaimed as (
                 'default': none, 'type': 'text',
                 'meaning': "another entry of this source: the tracking table. Must be given at `policy_level` 2 and 3; at 0 and 1 it is the entry's own raw table",
             },
-            'source_table_number': {
-                'required': true, 'type': 'number',
-                'meaning': "the number of this table in the tracking table",
-            },
+            'source_table_number': {'required': true, 'type': 'number', 'meaning': "the number of this table in the tracking table"},
             'policy_level': {
                 'default': 2, 'type': 'number', 'values': [0, 1, 2, 3],
                 'meaning': "what the source writes: see [policy levels](feeds/openedge_cdc.md#policy-levels)",
@@ -583,7 +574,7 @@ unclaimed as (
         'array_of_text': change_tables.openedge_cdc_array_of_text,
         'other_tables': ['tracking'],
         'may_wait': change_tables.openedge_cdc_may_wait,
-        'holds_back': change_tables.openedge_cdc_holds_back,
+        'holds_back': "_status = 'waiting' or (_status = 'accepted' and not _has_tracking)",
         'withdraws_changes': change_tables.openedge_cdc_withdraws_changes,
         'keeps': change_tables.openedge_cdc_keeps,
         'unclaimed_steps': change_tables.openedge_cdc_unclaimed_steps,

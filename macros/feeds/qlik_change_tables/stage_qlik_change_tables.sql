@@ -354,10 +354,7 @@ staged_rows as (
                 ],
                 'meaning': "all header columns of the change table, in its order, because masks count them; `change_seq` and `change_oper` must be there",
             },
-            'header_prefix': {
-                'default': 'header__', 'type': 'text',
-                'meaning': "what the name of each header column begins with",
-            },
+            'header_prefix': {'default': 'header__', 'type': 'text', 'meaning': "what the name of each header column begins with"},
             'mask_order': {
                 'default': none, 'type': 'text', 'values': ['most_significant_first', 'least_significant_first'],
                 'meaning': "which byte of a mask comes first; null: the most significant of a text, the least significant of a binary",

@@ -241,12 +241,6 @@ staged_rows as (
 {% endmacro %}
 
 
-{#- The bits of a mask mean columns by the order in which they are declared, where no metadata message has another order. -#}
-{% macro qlik_kafka_counts_columns(spec) %}
-    {% do return(true) %}
-{% endmacro %}
-
-
 {#-
     A text out of a message. Spark's JSON reader makes a double of a number with a fraction or an exponent, which loses digits and
     zeros. So a number for a decimal is read again, digit by digit, from the message itself: in the place where the text is looked for
@@ -450,15 +444,15 @@ select 1 as placeholder
 {% endmacro %}
 
 
-{#- What the models must know of this format: see `format_of`. -#}
+{#-
+    What the models must know of this format: see `format_of`. The bits of a mask mean columns by the order in which they are declared,
+    where no metadata message has another order.
+-#}
 {% macro qlik_kafka_format() %}
     {% do return({
         'stage': change_tables.stage_qlik_kafka,
         'settings': {
-            'topic': {
-                'default': none, 'type': 'text',
-                'meaning': "the topic that has the table's messages; null: any",
-            },
+            'topic': {'default': none, 'type': 'text', 'meaning': "the topic that has the table's messages; null: any"},
             'table': {
                 'default': none, 'type': 'text',
                 'meaning': "the table of the messages, as `schema.table` or `table`: by their headers, else by metadata, else by `table_column`",
@@ -479,7 +473,7 @@ select 1 as placeholder
             'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
         },
         'mistakes': change_tables.qlik_kafka_mistakes,
-        'counts_columns': change_tables.qlik_kafka_counts_columns,
+        'counts_columns': true,
         'other_tables': ['metadata'],
         'arrival': change_tables.qlik_kafka_arrival,
         'may_wait': change_tables.qlik_kafka_may_wait,

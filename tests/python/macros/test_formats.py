@@ -39,7 +39,7 @@ def test_parts_that_a_format_leaves_out_have_defaults(shapes: Shapes) -> None:
     ("parts", "message"),
     [
         ({"stage": str, "arival": str}, " has no part `arival`; its parts: stage, settings, "),
-        ({"stage": str, "arrival": "offset"}, ": `arrival` must be a macro that is there, got 'offset'"),
+        ({"stage": str, "mistakes": "none"}, ": `mistakes` must be a macro that is there, got 'none'"),
         ({"stage": None}, ": `stage` must be a macro that is there, got null"),
         ({"stage": str, "may_wait": Undefined()}, ": `may_wait` must be a macro that is there, got null"),
         ({"stage": str, "columns": Undefined()}, ": `columns` must be given, got null"),
