@@ -29,3 +29,75 @@
     {% endif %}
     {% do return(handed) %}
 {% endmacro %}
+
+
+{#-
+    A run with --empty, which people use to see that a project builds: it makes what is missing, with its columns and without
+    rows, and leaves what is there as it is, also with --full-refresh. A table that it makes has no mark, so the next plain
+    run builds it as if it were not there.
+
+    dbt empties every ref() and source() by rendering it as a query of no rows. A view that names one would stay empty until
+    the next plain run, so views of this package name relations in full: a view costs nothing before it is read.
+-#}
+{% macro is_empty_run() %}
+    {% do return(flags.EMPTY or false) %}
+{% endmacro %}
+
+
+{#- What an incremental model renders in an empty run. -#}
+{% macro empty_run(columns, history=false) -%}
+{%- do change_tables.hand_over({'run': 'empty', 'mark_before': none, 'mark': {'logs': {}}, 'outdated': [], 'history': history}) -%}
+{{ change_tables.no_rows(columns) }}
+{%- endmacro %}
+
+
+{#- No rows of these columns: name -> type. -#}
+{% macro no_rows(columns) -%}
+select
+    {%- for name, type in columns.items() %}
+    cast(null as {{ change_tables.stored_type(type) }}) as {{ change_tables.quoted(name) }}{{ ',' if not loop.last }}
+    {%- endfor %}
+where false
+{%- endmacro %}
+
+
+{#-
+    Makes the table of a model where neither the table nor the view over it is there. Returns whether it did.
+
+    anew   also where the table has no row, not even a mark, so that it gets the columns that are declared by now
+-#}
+{% macro make_empty_table(view, state, sql, anew=false, partitioned_by=[]) %}
+    {% set is_there = load_cached_relation(state) is not none %}
+    {% if is_there %}
+        {% set is_made = anew and run_query('select 1 from ' ~ state ~ ' limit 1').rows | length == 0 %}
+    {% else %}
+        {% set is_made = load_cached_relation(view) is none %}
+    {% endif %}
+    {% call statement('main') %}
+        {{ change_tables.create_state_table(state, sql, over=is_there, partitioned_by=partitioned_by) if is_made else 'select 1' }}
+    {% endcall %}
+    {% do return(is_made) %}
+{% endmacro %}
+
+
+{#- The text of a view over raw tables. In an empty run, a query of no rows where one of these tables has never landed. -#}
+{% macro rows_over_raw(sql, columns) -%}
+    {{- change_tables.no_rows(columns) if change_tables._names_missing_source(sql) else sql -}}
+{%- endmacro %}
+
+
+{#- False where an empty run finds that a raw table is not there. Other runs do not look. -#}
+{% macro has_landed(relation) %}
+    {% do return(not change_tables.is_empty_run() or load_relation(relation) is not none) %}
+{% endmacro %}
+
+
+{% macro _names_missing_source(sql) %}
+    {% for node in (graph.sources.values() if change_tables.is_empty_run() else []) %}
+        {% set relation = change_tables.source_relation(node) %}
+        {% if modules.re.search('(?<![\\w.`])' ~ modules.re.escape(relation | string) ~ '(?![\\w`])', sql) and not change_tables.has_landed(relation) %}
+            {% do return(true) %}
+        {% endif %}
+    {% endfor %}
+    {% do return(false) %}
+{% endmacro %}
