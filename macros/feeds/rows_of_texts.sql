@@ -53,11 +53,8 @@
     {%- if spec.settings.column_names == 'exact' -%}
         {{ names }}
     {%- else -%}
-        array_compact(transform({{ names }}, name -> map(
-            {%- for name in spec.column_names -%}
-                {{ change_tables.text_literals([name | lower, name]) }}{{ ', ' if not loop.last }}
-            {%- endfor -%}
-        )[lower(name)]))
+        {%- set declared_as = change_tables.map_of_texts(dict(zip(spec.column_names | map('lower'), spec.column_names))) -%}
+        array_compact(transform({{ names }}, name -> {{ declared_as }}[lower(name)]))
     {%- endif -%}
 {%- endmacro %}
 

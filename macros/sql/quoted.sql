@@ -56,6 +56,12 @@
 {%- endmacro %}
 
 
+{#- A dict of texts as a map. -#}
+{% macro map_of_texts(texts) -%}
+    map({{ change_tables.text_literals(texts.items() | sum(start=())) }})
+{%- endmacro %}
+
+
 {#- A field of a struct. Written with a dot it would look like a column of a table. -#}
 {% macro field_of(value, name) -%}
     {{- value ~ '[' ~ change_tables.text_literal(name) ~ ']' -}}

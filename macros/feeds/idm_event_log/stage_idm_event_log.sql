@@ -439,11 +439,7 @@ answered as (
 
 {#- The declared column that a logged name means; null where it is none. -#}
 {% macro _name_of_column(names, logged) -%}
-    map(
-    {%- for name in names -%}
-        {{ change_tables.text_literal(name) }}, {{ change_tables.text_literal(names[name]) }}{{ ', ' if not loop.last }}
-    {%- endfor -%}
-    )[lower(trim({{ logged }}))]
+    {{ change_tables.map_of_texts(names) }}[lower(trim({{ logged }}))]
 {%- endmacro %}
 
 

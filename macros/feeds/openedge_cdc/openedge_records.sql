@@ -14,6 +14,9 @@
 {% macro openedge_record_steps(spec, bound, change, tracking) %}
     {%- set own_key = spec.key_from == 'recid' -%}
     {%- set declared = spec.columns | selectattr('name', 'in', change.declared) | list -%}
+    {#- by this text the copies of one row are compared, as in the log. It is costly, so null where there are none -#}
+    {%- set text_of_copy = 'case when _ct_landed_rows > size(_ct_landed_ids) then to_json(_ct_values) end' -%}
+    {%- set copy = 'struct(' ~ text_of_copy ~ ' as text, _ct_values as `values`)' -%}
 {%- if bound.predicate is none %}
 {{ change_tables._openedge_landed_step(spec, bound, change, 'landed', none, none) }},
 {%- else %}
@@ -135,18 +138,19 @@ images as (
         sort_array(collect_set(_ct_operation_code) over same_change) as _ct_operations,
         {%- for image in ['after', 'before'] %}
         {%- set is_of_image = '_ct_is_before' if image == 'before' else 'not _ct_is_before' %}
-        max(case when {{ is_of_image }} and _ct_position = 0 then {{ change_tables._openedge_copy() }} end) over same_change as _ct_{{ image }}_first,
-        max(case when {{ is_of_image }} and _ct_position > 0 then {{ change_tables._openedge_copy() }} end) over same_change as _ct_{{ image }}_second,
+        max(case when {{ is_of_image }} and _ct_position = 0 then {{ copy }} end) over same_change as _ct_{{ image }}_first,
+        max(case when {{ is_of_image }} and _ct_position > 0 then {{ copy }} end) over same_change as _ct_{{ image }}_second,
         sort_array(collect_set(case when {{ is_of_image }} and _ct_position > 0 then _ct_position end) over same_change) as _ct_{{ image }}_positions,
         coalesce(max(case when {{ is_of_image }} then _ct_index end) over same_change, 0) as _ct_{{ image }}_index,
         coalesce(bool_or({{ is_of_image }} and _ct_is_fragment) over same_change, false) as _ct_{{ image }}_is_fragment,
         {%- endfor %}
-        size(collect_set(struct(_raw_id, {{ change_tables._openedge_copy_text() }})) over same_change) > size(_ct_landed_ids) as _ct_differs
+        size(collect_set(struct(_raw_id, {{ text_of_copy }})) over same_change) > size(_ct_landed_ids) as _ct_differs
     from counted
     window same_change as (partition by coalesce(_change_seq, _raw_id))
 
 ),
 
+{# whether the parts of an image are all there, as far as they show it: `whole`, `none`, or the code of what is missing -#}
 with_tracking as (
 
     select
@@ -157,7 +161,12 @@ with_tracking as (
         tracked._ct_tracked_sequence is not null as _ct_is_tracked,
         transform(tracked._ct_tracking['_ct_field_map'], name -> lower(name)) as _ct_field_map,
         {%- for image in ['after', 'before'] %}
-        {{ change_tables._openedge_image_state(image) }} as _ct_{{ image }}_state,
+        case
+            when _ct_{{ image }}_first is null and _ct_{{ image }}_second is not null then 'first_part_missing'
+            when _ct_{{ image }}_first is null then 'none'
+            when _ct_{{ image }}_second is null and (_ct_{{ image }}_is_fragment or _ct_{{ image }}_index > 0) then 'second_part_missing'
+            else 'whole'
+        end as _ct_{{ image }}_state,
         get(_ct_{{ image }}_positions, 0) as _ct_{{ image }}_last_field{{ ',' if not loop.last }}
         {%- endfor %}
     from images
@@ -166,12 +175,24 @@ with_tracking as (
 
 ),
 
+{# the first column that differs between the parts of an image and is not the field at the cut -#}
 clashes as (
 
     select
         *,
         {%- for image in ['after', 'before'] %}
-        {{ change_tables._openedge_clash(declared, image, change) }} as _ct_{{ image }}_clash{{ ',' if not loop.last }}
+        case
+            when _ct_{{ image }}_second is null then null
+            {%- for column in declared %}
+            {%- set is_cut = change_tables._openedge_is_cut(column, image, change) %}
+            when
+                {{ change_tables._openedge_in_part(column, image, 'first') }} <> {{ change_tables._openedge_in_part(column, image, 'second') }}
+                {%- if is_cut %}
+                and not ({{ is_cut }})
+                {%- endif %}
+                then {{ change_tables.text_literal(column.name) }}
+            {%- endfor %}
+        end as _ct_{{ image }}_clash{{ ',' if not loop.last }}
         {%- endfor %}
     from with_tracking
 
@@ -228,8 +249,10 @@ joined as (
     {%- for column in declared %}
         {%- if change_tables.openedge_is_extent(column, change) %}
         {{ change_tables._openedge_joined(column, 'after', change) }} as _ct_text_{{ loop.index }},
+        {%- elif column.name in spec.key %}
+        {{ change_tables._openedge_key_value(column, 'after', change, " or _ct_before_state <> 'whole'") }} as {{ change_tables.quoted(column.name) }},
         {%- else %}
-        {{ change_tables._openedge_value(spec, column, change) }} as {{ change_tables.quoted(column.name) }},
+        {{ change_tables._openedge_joined(column, 'after', change) }} as {{ change_tables.quoted(column.name) }},
         {%- endif %}
     {%- endfor %}
     {%- if own_key %}
@@ -237,7 +260,11 @@ joined as (
         _ct_tracking['_recid'] as _recid,
     {%- else %}
         {%- for name in spec.key %}
-        {{ change_tables._openedge_value_before(spec, name, change) }} as _ct_before_{{ loop.index }},
+        if(
+            _ct_before_state = 'whole',
+            {{ change_tables._openedge_key_value(change_tables.column_of(spec, name), 'before', change) }},
+            null
+        ) as _ct_before_{{ loop.index }},
         {%- endfor %}
     {%- endif %}
         _ct_before_state = 'whole' as _ct_has_before,
@@ -308,28 +335,6 @@ records as (
 {%- endmacro %}
 
 
-{#- The text of a row's values, by which copies of one row are compared, as in the log. It is costly, so null where there are none. -#}
-{% macro _openedge_copy_text() -%}
-    case when _ct_landed_rows > size(_ct_landed_ids) then to_json(_ct_values) end
-{%- endmacro %}
-
-
-{% macro _openedge_copy() -%}
-    struct({{ change_tables._openedge_copy_text() }} as text, _ct_values as `values`)
-{%- endmacro %}
-
-
-{#- Whether the parts of an image are all there, as far as they show it: `whole`, `none`, or the code of what is missing. -#}
-{% macro _openedge_image_state(image) -%}
-    case
-            when _ct_{{ image }}_first is null and _ct_{{ image }}_second is not null then 'first_part_missing'
-            when _ct_{{ image }}_first is null then 'none'
-            when _ct_{{ image }}_second is null and (_ct_{{ image }}_is_fragment or _ct_{{ image }}_index > 0) then 'second_part_missing'
-            else 'whole'
-        end
-{%- endmacro %}
-
-
 {#- Whether a column is an array that lands as one text. -#}
 {% macro openedge_is_extent(column, change) %}
     {% do return(
@@ -359,23 +364,6 @@ records as (
 {%- endmacro %}
 
 
-{#- The first column that differs between the parts of an image and is not the field at the cut; else null. -#}
-{% macro _openedge_clash(declared, image, change) -%}
-    case
-            when _ct_{{ image }}_second is null then null
-            {%- for column in declared %}
-            {%- set is_cut = change_tables._openedge_is_cut(column, image, change) %}
-            when
-                {{ change_tables._openedge_in_part(column, image, 'first') }} <> {{ change_tables._openedge_in_part(column, image, 'second') }}
-                {%- if is_cut %}
-                and not ({{ is_cut }})
-                {%- endif %}
-                then {{ change_tables.text_literal(column.name) }}
-            {%- endfor %}
-        end
-{%- endmacro %}
-
-
 {#- A column of an image: of both parts at the cut, else of the one that has it. -#}
 {% macro _openedge_joined(column, image, change) -%}
     {%- set first = change_tables._openedge_in_part(column, image, 'first') -%}
@@ -396,31 +384,13 @@ records as (
 {%- endmacro %}
 
 
-{#- A column of the after image. A key column that is null there is that of the before image, unless the field map names it. -#}
-{% macro _openedge_value(spec, column, change) -%}
-    {%- set value = change_tables._openedge_joined(column, 'after', change) -%}
-    {%- if column.name in spec.key -%}
-        coalesce({{ value }}, if({{ change_tables._openedge_is_named(column.name, change) }} or _ct_before_state <> 'whole', null, {{ change_tables._openedge_joined(column, 'before', change) }}))
-    {%- else -%}
-        {{ value }}
-    {%- endif -%}
-{%- endmacro %}
-
-
-{#- A key column of the before image. One that is null there is that of the after image, unless the field map names it. -#}
-{% macro _openedge_value_before(spec, name, change) -%}
-    {%- set column = change_tables.column_of(spec, name) -%}
-    if(
-            _ct_before_state = 'whole',
-            coalesce({{ change_tables._openedge_joined(column, 'before', change) }}, if({{ change_tables._openedge_is_named(name, change) }}, null, {{ change_tables._openedge_joined(column, 'after', change) }})),
-            null
-        )
-{%- endmacro %}
-
-
-{#- Whether the field map names a column, as it is declared or as it landed. -#}
-{% macro _openedge_is_named(name, change) -%}
-    coalesce(arrays_overlap(_ct_field_map, {{ change_tables.names_array([name | lower, change.declared[name].name | lower] | unique | list) }}), false)
+{#-
+    A key column of an image. One that is null there is that of the other image, unless the field map names it, as it is declared or as
+    it landed, or `unless` holds.
+-#}
+{% macro _openedge_key_value(column, image, change, unless='') -%}
+    {%- set names = change_tables.names_array([column.name | lower, change.declared[column.name].name | lower] | unique | list) -%}
+    coalesce({{ change_tables._openedge_joined(column, image, change) }}, if(coalesce(arrays_overlap(_ct_field_map, {{ names }}), false){{ unless }}, null, {{ change_tables._openedge_joined(column, 'before' if image == 'after' else 'after', change) }}))
 {%- endmacro %}
 
 

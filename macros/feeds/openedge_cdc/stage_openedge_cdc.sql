@@ -60,7 +60,11 @@ staged_rows as (
 {%- set before = [] if own_key else change_tables.columns_before(spec) -%}
 {%- set landed = {} -%}
 {%- set arrays = [] -%}
+{#- the name of a column in the field map -> as it is declared -#}
+{%- set declared_as = {} -%}
 {%- for name, column in change.declared.items() -%}
+    {%- do declared_as.update({column.name | lower: name}) -%}
+    {%- do declared_as.update({name | lower: name}) -%}
     {%- set is_extent = change_tables.openedge_is_extent(change_tables.column_of(spec, name), change) -%}
     {%- do landed.update({name | lower: {'name': name, 'data_type': 'array<string>' if is_extent else column.data_type}}) -%}
     {%- do arrays.append(name) if is_extent -%}
@@ -84,7 +88,13 @@ typed as (
         {{ change_tables.misfit(spec, spec.key, landed) }} as _ct_key_misfit,
         {{ change_tables.misfit(spec, others, landed) }} as _ct_column_misfit,
         {{ change_tables._openedge_extent_misfit(spec, arrays, change) }} as _ct_extent_misfit,
-        {{ change_tables._openedge_named_columns(change) }} as _ct_named_columns,
+        array_intersect(
+            {{ change_tables.names_array(change.declared.keys()) }},
+            transform(
+                _ct_field_map,
+                field -> element_at({{ change_tables.map_of_texts(declared_as) }}, field)
+            )
+        ) as _ct_named_columns,
         case
             when array_contains(_ct_operations, 1) then 'insert'
             when array_contains(_ct_operations, 2) then 'delete'
@@ -172,8 +182,9 @@ judged as (
                 then 'key_move_without_before: the field map says that the key changed, and no before image has the key before'
             {%- endif %}
             {%- if change.landed %}
+            {%- set known = change_tables.text_literals((change.landed + change.declared.keys() | map('lower') | list) | unique) %}
             when {{ is_accepted }} and _ct_kind <> 'delete'
-                then concat('unknown_field: the field map names ', {{ change_tables._openedge_unknown_fields(change) }}, ', and neither the change table nor the sources file has a column of that name')
+                then concat('unknown_field: the field map names ', nullif(array_join(filter(_ct_tracking['_ct_field_map'], field -> lower(field) not in ({{ known }})), ', '), ''), ', and neither the change table nor the sources file has a column of that name')
             {%- endif %}
         end as _report,
         {{ change_tables.place_of_row(bound) }}
@@ -229,6 +240,8 @@ judged_tracking_rows as (
 {% macro _openedge_staged_tracking(spec, bound) -%}
     {%- set has_changes = spec.policy_level < 2 -%}
     {%- set is_accepted = '_ct_rejection is null and _ct_operation_code in (1, 2, 4)' -%}
+    {%- set sequence = change_tables.openedge_change_seq('_ct_sequence') -%}
+    {%- set raw_row = 'to_json(_ct_landed_row, ' ~ change_tables.json_options() ~ ')' -%}
     select
     {%- for column in spec.columns %}
         {%- if spec.key_from == 'recid' and column.name in spec.key %}
@@ -237,32 +250,17 @@ judged_tracking_rows as (
         cast(null as {{ column.data_type }}) as {{ change_tables.quoted(column.name) }},
         {%- endif %}
     {%- endfor %}
-        {%- if has_changes %}
-        case when {{ is_accepted }} then element_at(map(1, 'insert', 2, 'delete', 4, 'update'), cast(_ct_operation_code as int)) end as _change_op,
-        {%- else %}
-        cast(null as string) as _change_op,
-        {%- endif %}
-        {{ change_tables.openedge_change_seq('_ct_sequence') }} as _change_seq,
+        {%- set operation = "element_at(map(1, 'insert', 2, 'delete', 4, 'update'), cast(_ct_operation_code as int))" %}
+        {{ 'case when ' ~ is_accepted ~ ' then ' ~ operation ~ ' end' if has_changes else 'cast(null as string)' }} as _change_op,
+        {{ sequence }} as _change_seq,
         _ct_time as _changed_at,
         _transaction_id,
-        {%- if has_changes %}
-        case when {{ is_accepted }} then {{ change_tables.openedge_change_seq('_ct_sequence') }} end as _change_id,
-        {%- else %}
-        cast(null as string) as _change_id,
-        {%- endif %}
+        {{ 'case when ' ~ is_accepted ~ ' then ' ~ sequence ~ ' end' if has_changes else 'cast(null as string)' }} as _change_id,
         cast(null as array<string>) as _present_columns,
-        {%- if has_changes %}
-        case when {{ is_accepted }} and _ct_operation_code <> 2 then _ct_field_map end as _changed_columns,
-        {%- else %}
-        cast(null as array<string>) as _changed_columns,
-        {%- endif %}
+        {{ 'case when ' ~ is_accepted ~ ' and _ct_operation_code <> 2 then _ct_field_map end' if has_changes else 'cast(null as array<string>)' }} as _changed_columns,
         cast(null as {{ change_tables.key_type(spec) }}) as _key_before,
         {{ change_tables.openedge_tracking_id(spec.source_table_number | int) }} as _raw_id,
-        {%- if has_changes %}
-        case when not ({{ is_accepted }}) then to_json(_ct_landed_row, {{ change_tables.json_options() }}) end as _raw_row,
-        {%- else %}
-        to_json(_ct_landed_row, {{ change_tables.json_options() }}) as _raw_row,
-        {%- endif %}
+        {{ 'case when not (' ~ is_accepted ~ ') then ' ~ raw_row ~ ' end' if has_changes else raw_row }} as _raw_row,
         case
             when _ct_rejection is not null then 'rejected'
             when _ct_operation_code between 5 and 12 then 'ignored'
@@ -376,34 +374,6 @@ judged_tracking_rows as (
 {% macro openedge_cdc_withdraws_changes(spec) %}
     {% do return(spec.policy_level >= 2) %}
 {% endmacro %}
-
-
-{#- The declared columns that the field map names, in their order; null where it is not known. -#}
-{% macro _openedge_named_columns(change) -%}
-    {%- set names = {} -%}
-    {%- for name, column in change.declared.items() -%}
-        {%- do names.update({column.name | lower: name}) -%}
-        {%- do names.update({name | lower: name}) -%}
-    {%- endfor -%}
-    array_intersect(
-            {{ change_tables.names_array(change.declared.keys() | list) }},
-            transform(
-                _ct_field_map,
-                field -> element_at(map(
-                {%- for spelling, name in names.items() -%}
-                    {{ change_tables.text_literal(spelling) }}, {{ change_tables.text_literal(name) }}{{ ', ' if not loop.last }}
-                {%- endfor -%}
-                ), field)
-            )
-        )
-{%- endmacro %}
-
-
-{#- The names in the field map that no column has, declared or not; null where there are none. -#}
-{% macro _openedge_unknown_fields(change) -%}
-    {%- set names = (change.landed + change.declared.keys() | map('lower') | list) | unique | list -%}
-    nullif(array_join(filter(_ct_tracking['_ct_field_map'], field -> lower(field) not in ({{ change_tables.text_literals(names) }})), ', '), '')
-{%- endmacro %}
 
 
 {#- The columns that an update has: those with a value, and those that the field map names. -#}
