@@ -19,32 +19,22 @@
 
 
 {% macro lacks_position(arrival) -%}
-    {%- for name in arrival.columns -%}
-        {{ change_tables.quoted(name) }} is null{{ ' or ' if not loop.last }}
-    {%- endfor -%}
+    {{- change_tables.each(arrival.columns, '{name} is null') | join(' or ') -}}
 {%- endmacro %}
 
 
 {#- The group of such a struct, as SQL. -#}
 {% macro fields_of_group(struct, arrival) %}
-    {% set fields = [] %}
-    {% for name in arrival.group %}
-        {% do fields.append(struct ~ '.' ~ change_tables.quoted(name)) %}
-    {% endfor %}
-    {% do return(fields) %}
+    {% do return(change_tables.each(arrival.group, struct ~ '.{name}')) %}
 {% endmacro %}
 
 
 {#- Such a struct as texts: the values of the group, then those of the position. -#}
 {% macro arrival_as_texts(struct, arrival) %}
-    {% set texts = [] %}
-    {% for field in change_tables.fields_of_group(struct, arrival) %}
-        {% do texts.append('cast(' ~ field ~ ' as string)') %}
-    {% endfor %}
-    {% for name in arrival.columns %}
-        {% do texts.append(change_tables.arrival_as_text(struct ~ '.' ~ change_tables.quoted(name), arrival)) %}
-    {% endfor %}
-    {% do return(texts) %}
+    {% do return(
+        change_tables.each(arrival.group, 'cast(' ~ struct ~ '.{name} as string)')
+        + change_tables.each(arrival.columns, change_tables.arrival_as_text(struct ~ '.{name}', arrival))
+    ) %}
 {% endmacro %}
 
 
@@ -54,10 +44,8 @@
 -#}
 {% macro place_of(arrival, texts, is_whole) %}
     {% set first = arrival.group | length %}
-    {% set position = [] %}
-    {% for text in texts[first:first + arrival.columns | length] %}
-        {% do position.append(text if arrival.kind in ['decimal', 'text'] else text | int) %}
-    {% endfor %}
+    {% set position = texts[first:first + arrival.columns | length] %}
+    {% set position = position if arrival.kind in ['decimal', 'text'] else position | map('int') | list %}
     {% do return({'group': texts[:first], 'position': position, 'is_whole': is_whole}) %}
 {% endmacro %}
 
@@ -119,14 +107,10 @@
 
 {#- How arrivals of a landed type are written and compared. None for floating point: equal numbers can have different texts. -#}
 {% macro _arrival_kind(type) %}
-    {% if type in ['tinyint', 'smallint', 'int', 'bigint'] %}
-        {% do return('whole_number') %}
-    {% elif type.startswith('decimal') %}
-        {% do return('decimal') %}
-    {% elif modules.re.match('(var)?char\\b', type) %}
-        {% do return('text') %}
-    {% endif %}
-    {% do return({'date': 'date', 'timestamp': 'timestamp', 'timestamp_ntz': 'timestamp_ntz', 'string': 'text'}.get(type)) %}
+    {% do return({
+        'tinyint': 'whole_number', 'smallint': 'whole_number', 'int': 'whole_number', 'bigint': 'whole_number', 'decimal': 'decimal',
+        'date': 'date', 'timestamp': 'timestamp', 'timestamp_ntz': 'timestamp_ntz', 'string': 'text',
+    }.get(change_tables.type_tree(type).kind)) %}
 {% endmacro %}
 
 

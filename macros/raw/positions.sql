@@ -136,18 +136,14 @@
     is null limits nothing. These are whole numbers, so a span that begins at a number begins after the one before it.
 -#}
 {% macro _is_listed(arrival, spans, is_below=false) -%}
-    {%- set names, conditions, widths = [], [], {} -%}
-    {%- for column in arrival.group -%}
-        {%- do names.append('_ct_group_' ~ loop.index) -%}
-        {%- do conditions.append(change_tables.quoted(column) ~ ' <=> ' ~ names[-1]) -%}
-    {%- endfor -%}
+    {%- set widths = {} -%}
+    {%- set names = change_tables.each(arrival.group, '_ct_group_{number}') -%}
+    {%- set conditions = change_tables.each(arrival.group, '{name} <=> _ct_group_{number}') -%}
     {%- for end, sign in {'since': '<=' if is_below else '>', 'until': '<='}.items() -%}
-        {%- set numbers = [] -%}
-        {%- for number in spans | map(attribute=end) | select | first | default([]) -%}
-            {%- do numbers.append('_ct_' ~ end ~ '_' ~ loop.index) -%}
-        {%- endfor -%}
+        {%- set width = spans | map(attribute=end) | select | first | default([]) | length -%}
+        {%- set numbers = change_tables.each(arrival.columns[:width], '_ct_' ~ end ~ '_{number}') -%}
         {%- do names.extend(numbers) -%}
-        {%- do widths.update({end: numbers | length}) -%}
+        {%- do widths.update({end: width}) -%}
         {%- if numbers -%}
             {%- do conditions.append('(' ~ numbers[0] ~ ' is null or ' ~ change_tables._compares(arrival.columns, numbers, sign) ~ ')') -%}
         {%- endif -%}

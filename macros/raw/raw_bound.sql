@@ -258,12 +258,8 @@ right join (select count(*) as _ct_all from {{ spec.relation }})
 -#}
 {% macro _refuse_two_records(spec, arrival, condition) %}
     {% set place = change_tables.column_list(arrival.group + arrival.columns) %}
-    {% set record = [] %}
-    {% for name in arrival.record %}
-        {% do record.append({'name': name, 'data_type': ''}) %}
-    {% endfor %}
     {% set rows = run_query(
-        "select concat_ws(':', " ~ place ~ ") as place from (select " ~ place ~ ", " ~ change_tables.hash_of(record) ~ " as _ct_hash from "
+        "select concat_ws(':', " ~ place ~ ") as place from (select " ~ place ~ ", " ~ change_tables.hash_of(change_tables.as_landed(arrival.record, {})) ~ " as _ct_hash from "
         ~ spec.relation ~ " where not (" ~ change_tables.lacks_position(arrival) ~ ") and " ~ condition
         ~ (" and " ~ arrival.only if arrival.only else "") ~ ")"
         ~ " group by " ~ place ~ " having min(_ct_hash) <> max(_ct_hash) order by place limit 3"
@@ -273,10 +269,7 @@ right join (select count(*) as _ct_all from {{ spec.relation }})
 
 
 {% macro refuse_positions_used_again(spec, arrival, rows, what) %}
-    {% set places = [] %}
-    {% for row in rows %}
-        {% do places.append(row[0]) %}
-    {% endfor %}
+    {% set places = rows | map(attribute=0) | list %}
     {% do exceptions.raise_compiler_error(
         change_tables.used_again(spec, what, (arrival.group + arrival.columns) | join(', ')) | join(places | join('; '))
     ) %}

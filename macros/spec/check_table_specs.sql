@@ -86,10 +86,7 @@
     specs_are_right   whether entries can be read: then also for the functions that the selected models need
 -#}
 {% macro session_mistakes(specs_are_right) %}
-    {% set found = {} %}
-    {% for row in run_query('set').rows %}
-        {% do found.update({row[0]: row[1]}) %}
-    {% endfor %}
+    {% set found = dict(run_query('set').rows | map('list')) %}
     {% if 'spark.sql.session.timeZone' not in found %}
         {% do found.update({'spark.sql.session.timeZone': run_query('select current_timezone()').rows[0][0]}) %}
     {% endif %}

@@ -79,11 +79,8 @@
 
 {#- Those of these functions that the server does not have. A run asks it where only some rows need them, and it has met such rows. -#}
 {% macro functions_that_server_lacks(names) %}
-    {% set found = {} %}
-    {% for row in run_query('set spark.change_tables.version').rows if execute %}
-        {% do found.update({row[0]: row[1]}) %}
-    {% endfor %}
-    {% do return([] if change_tables._has_all_functions(found) or not execute else change_tables._functions_that_are_missing(names)) %}
+    {% do return([]) if not execute or change_tables._has_all_functions(dict(run_query('set spark.change_tables.version').rows | map('list'))) %}
+    {% do return(change_tables._functions_that_are_missing(names)) %}
 {% endmacro %}
 
 

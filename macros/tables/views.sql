@@ -78,11 +78,8 @@ as
 
 {#- The properties of this package that a view has by dbt's listing: name -> text. -#}
 {% macro properties_of_view(relation) %}
-    {% set found = {} %}
-    {% for name, text in modules.re.findall('(change_tables[.][a-z.0-9]+)=([0-9a-f:]*)', (relation.information or '') if relation else '') %}
-        {% do found.update({name: text}) %}
-    {% endfor %}
-    {% do return(found) %}
+    {% set text = (relation.information or '') if relation else '' %}
+    {% do return(dict(modules.re.findall('(change_tables[.][a-z.0-9]+)=([0-9a-f:]*)', text))) %}
 {% endmacro %}
 
 
@@ -99,10 +96,7 @@ as
     last of a name counts.
 -#}
 {% macro _remember_view(view, information, properties) %}
-    {% set texts = [information] %}
-    {% for name, text in properties.items() %}
-        {% do texts.append(name ~ '=' ~ text) %}
-    {% endfor %}
+    {% set texts = [information] + properties.items() | map('join', '=') | list %}
     {% do adapter.cache_dropped(view) %}
     {% do adapter.cache_added(view.incorporate(type='view', information=texts | join('\n'))) %}
 {% endmacro %}

@@ -81,7 +81,18 @@ copied as (
 
     select
         *,
-        {{ change_tables._trail_fault() }} as _ct_own_fault,
+        case
+            when not hdr_ind <=> 'E'
+                then concat('header_malformed: hdr_ind is ', coalesce(concat('\'', hdr_ind, '\''), 'null'))
+            when _ct_kind is null
+                then concat('unknown_operation: io_type is ', coalesce(cast(io_type as string), 'null'))
+            when not coalesce(trans_ind in (0, 1, 2, 3), false)
+                then concat('header_malformed: trans_ind is ', coalesce(cast(trans_ind as string), 'null'))
+            when continued not in ('Y', 'N')
+                then concat('header_malformed: continued is \'', continued, '\'')
+            when _ct_kind = 'update' and not coalesce(before_after in ('A', 'B'), false)
+                then concat('header_malformed: before_after is ', coalesce(concat('\'', before_after, '\''), 'null'))
+        end as _ct_own_fault,
         min(_ct_number) over same_position as _ct_first_number,
         min(_ct_content) over same_position <> max(_ct_content) over same_position as _ct_differs
     from placed
@@ -479,23 +490,6 @@ headers as (
             when {{ value }} is null
                 then '{{ name }} is null'
             {%- endfor %}
-        end
-{%- endmacro %}
-
-
-{#- What cannot be read of a record by itself, as `code: detail`; null where all can. -#}
-{% macro _trail_fault() -%}
-    case
-            when not hdr_ind <=> 'E'
-                then concat('header_malformed: hdr_ind is ', coalesce(concat('\'', hdr_ind, '\''), 'null'))
-            when _ct_kind is null
-                then concat('unknown_operation: io_type is ', coalesce(cast(io_type as string), 'null'))
-            when not coalesce(trans_ind in (0, 1, 2, 3), false)
-                then concat('header_malformed: trans_ind is ', coalesce(cast(trans_ind as string), 'null'))
-            when continued not in ('Y', 'N')
-                then concat('header_malformed: continued is \'', continued, '\'')
-            when _ct_kind = 'update' and not coalesce(before_after in ('A', 'B'), false)
-                then concat('header_malformed: before_after is ', coalesce(concat('\'', before_after, '\''), 'null'))
         end
 {%- endmacro %}
 

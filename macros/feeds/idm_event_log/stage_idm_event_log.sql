@@ -45,7 +45,9 @@ keyed as (
     select
         *,
         {%- for name in spec.key %}
-        {{ change_tables._text_of_key_column(spec, name) }} as _ct_key_{{ loop.index }},
+        {%- set logged = change_tables.text_literals(names.items() | selectattr(1, 'equalto', name) | map(attribute=0)) %}
+        {%- set text = "get(filter(_ct_parsed_key['pairs'], pair -> lower(trim(pair['name'])) in (" ~ logged ~ ")), 0)['value']" %}
+        {{ change_tables._unpadded(spec, name, text) }} as _ct_key_{{ loop.index }},
         {%- endfor %}
         transform(_ct_parsed_key['pairs'], pair -> {{ change_tables._name_of_column(dict(names.items() | selectattr(1, 'in', spec.key)), "pair['name']") }}) as _ct_named_keys
     from landed
@@ -241,6 +243,16 @@ staged_rows as (
     spec, replica, spec.column_names, "a replica has the table's declared columns"
 ) -%}
 {%- do change_tables.refuse_landed_types(spec, replica, landed) -%}
+{%- set misfits, forbidden = {}, {} -%}
+{%- for column in spec.columns if column.name in others -%}
+    {%- set misfit = change_tables.misfit(spec, [column.name], landed) -%}
+    {%- do misfits.update({column.name: misfit}) if misfit != change_tables.misfit(spec, [], landed) -%}
+    {%- set value = change_tables.quoted(column.name) -%}
+    {%- do forbidden.update({column.name:
+        'case when ' ~ value ~ ' rlike ' ~ change_tables.xml_forbidden_characters() ~ " then concat('column ', " ~ change_tables.text_literal(column.name)
+        ~ ", ': character ', " ~ change_tables._place_of_forbidden_character(value) ~ ", ' is not allowed in XML') end"
+    }) if modules.re.match('string|varchar|char', column.data_type | lower) -%}
+{%- endfor -%}
 {%- set order = '_ct_event_time, _ct_record_id' if spec.future_events else '_ct_record_id' -%}
 {%- set event = 'struct(_ct_event_time, _ct_record_id)' if spec.future_events else 'struct(_ct_record_id, _ct_event_time)' -%}
 {% if bound.get('log') -%}
@@ -284,8 +296,8 @@ replica_rows as (
     select
     {{- change_tables.typed_columns(spec, landed) }}
         {{ change_tables.hash_of(change_tables.as_landed(spec.column_names, landed)) }} as _row_hash,
-        {{ change_tables._misfits_by_column(spec, others, landed) }} as _ct_misfits,
-        {{ change_tables._columns_with_forbidden_characters(spec, others) }} as _ct_forbidden
+        {{ change_tables._faults_by_column(misfits) }} as _ct_misfits,
+        {{ change_tables._faults_by_column(forbidden) }} as _ct_forbidden
     from {{ replica }}
     {%- set fits = change_tables.fits(spec, spec.key, landed) %}
     {%- if fits %}
@@ -453,16 +465,7 @@ answered as (
 {% endmacro %}
 
 
-{#- The text of a key column in `table_key`: of a number without the blanks around it. -#}
-{% macro _text_of_key_column(spec, name) -%}
-    {%- set of_column = change_tables._names_as_logged(spec).items() | selectattr(1, 'equalto', name) | map(attribute=0) -%}
-    {{- change_tables._unpadded(
-        spec, name,
-        "get(filter(_ct_parsed_key['pairs'], pair -> lower(trim(pair['name'])) in (" ~ change_tables.text_literals(of_column) ~ ")), 0)['value']"
-    ) -}}
-{%- endmacro %}
-
-
+{#- The text of a key column: of a number without the blanks around it. -#}
 {% macro _unpadded(spec, name, text) -%}
     {%- set type = change_tables.canonical_type(change_tables.column_of(spec, name).data_type) -%}
     {{- 'trim(' ~ text ~ ')' if modules.re.match('tinyint|smallint|int|bigint|float|double|decimal', type) else text -}}
@@ -547,31 +550,13 @@ answered as (
 {%- endmacro %}
 
 
-{#- Which columns of a replica's row do not fit their declared types: an array of {name, text}. -#}
-{% macro _misfits_by_column(spec, names, landed) -%}
-    {%- set found = [] -%}
-    {%- for column in spec.columns if column.name in names -%}
-        {%- set text = change_tables.misfit(spec, [column.name], landed) -%}
-        {%- if text != change_tables.misfit(spec, [], landed) -%}
-            {%- do found.append("struct(" ~ change_tables.text_literal(column.name) ~ " as name, " ~ text ~ " as text)") -%}
-        {%- endif -%}
+{#- What is wrong with columns of a replica's row, as an array of {name, text}. `texts`: name -> SQL for the text, null where nothing is. -#}
+{% macro _faults_by_column(texts) -%}
+    filter(cast(array(
+    {%- for name, text in texts.items() -%}
+        struct({{ change_tables.text_literal(name) }} as name, {{ text }} as text){{ ', ' if not loop.last }}
     {%- endfor -%}
-    filter(cast(array({{ found | join(', ') }}) as array<struct<name: string, text: string>>), fault -> fault['text'] is not null)
-{%- endmacro %}
-
-
-{#- Which texts of a replica's row have characters that XML does not allow: the same shape. -#}
-{% macro _columns_with_forbidden_characters(spec, names) -%}
-    {%- set found = [] -%}
-    {%- for column in spec.columns if column.name in names and modules.re.match('string|varchar|char', column.data_type | lower) -%}
-        {%- set value = change_tables.quoted(column.name) -%}
-        {%- do found.append(
-            "struct(" ~ change_tables.text_literal(column.name) ~ " as name, case when " ~ value ~ " rlike " ~ change_tables.xml_forbidden_characters()
-            ~ " then concat('column ', " ~ change_tables.text_literal(column.name) ~ ", ': character ', "
-            ~ change_tables._place_of_forbidden_character(value) ~ ", ' is not allowed in XML') end as text)"
-        ) -%}
-    {%- endfor -%}
-    filter(cast(array({{ found | join(', ') }}) as array<struct<name: string, text: string>>), fault -> fault['text'] is not null)
+    ) as array<struct<name: string, text: string>>), fault -> fault['text'] is not null)
 {%- endmacro %}
 
 

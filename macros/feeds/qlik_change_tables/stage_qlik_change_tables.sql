@@ -15,15 +15,17 @@
     {%- set sequence = change_tables.qlik_change_tables_landed_sequence(spec) -%}
     {%- set sequence_of_others = change_tables.qlik_change_tables_landed_sequence(spec, 'raw_rows.') -%}
     {%- set timestamp = [{'name': spec.header_prefix ~ 'timestamp', 'data_type': 'timestamp'}] if header.timestamp else [] -%}
-    {%- do change_tables._check_mask_type(spec, landed) -%}
+    {%- set mask = landed.get((spec.header_prefix ~ 'change_mask') | lower) if header.change_mask -%}
+    {%- if mask and modules.re.sub('^(var)?char\\b.*', 'string', mask.data_type) != spec.mask_type -%}
+        {%- do change_tables.refuse_entry(spec,
+            "`mask_type` must be the type of " ~ mask.name ~ " in " ~ spec.relation ~ ", which is " ~ mask.data_type ~ ", got '"
+            ~ spec.mask_type ~ "'"
+        ) -%}
+    {%- endif -%}
     {%- do change_tables.refuse_landed_types(spec, spec.relation, landed, spec.columns + timestamp) -%}
     {%- set key = 'struct(' ~ change_tables.column_list(spec.key) ~ ')' -%}
     {%- set others = spec.column_names | reject('in', spec.key) | list -%}
     {%- set mask_order = change_tables._mask_order(spec) -%}
-    {%- set key_bits = [] -%}
-    {%- for name in spec.key -%}
-        {%- do key_bits.append(change_tables._mask_names(spec, name)) -%}
-    {%- endfor -%}
     {%- set is_late = bound.predicate is not none and bound.is_late %}
 {{ 'landed_since' if is_late else 'landed' }} as (
 
@@ -199,7 +201,7 @@ staged_rows as (
         case
             when
                 _ct_operation_code = 'U' and _ct_rejection is null and _ct_highest_before_key is null
-                and ({{ key_bits | join(' or ') }})
+                and ({% for name in spec.key %}{{ ' or ' if not loop.first }}{{ change_tables._mask_names(spec, name) }}{% endfor %})
                 then 'key_move_without_before: the mask says that the key changed, and no before image has the key before'
             when _ct_operation_code = 'U' and _ct_rejection is null and not _ct_lowest_before_key <=> _ct_highest_before_key
                 then concat(
@@ -276,18 +278,6 @@ staged_rows as (
 {% endmacro %}
 
 
-{% macro _check_mask_type(spec, landed) %}
-    {% set column = landed.get((spec.header_prefix ~ 'change_mask') | lower) %}
-    {% set type = modules.re.sub('^(var)?char\\b.*', 'string', column.data_type) if column else none %}
-    {% if 'change_mask' in spec.headers and type is not none and type != spec.mask_type %}
-        {% do change_tables.refuse_entry(spec,
-            "`mask_type` must be the type of " ~ column.name ~ " in " ~ spec.relation ~ ", which is " ~ column.data_type ~ ", got '"
-            ~ spec.mask_type ~ "'"
-        ) %}
-    {% endif %}
-{% endmacro %}
-
-
 {#- Which byte of a mask comes first. Nothing in a mask shows it. -#}
 {% macro _mask_order(spec) %}
     {% do return(spec.mask_order or ('most_significant_first' if spec.mask_type == 'string' else 'least_significant_first')) %}
@@ -324,10 +314,7 @@ staged_rows as (
 {#- The raw columns that are neither declared nor headers. A prefix makes a header of a column that `headers` does not list, too. -#}
 {% macro qlik_change_tables_undeclared_columns(spec) %}
     {% set prefix = spec.header_prefix | lower %}
-    {% set known = spec.column_names | map('lower') | list %}
-    {% for header in spec.headers %}
-        {% do known.append(prefix ~ header) %}
-    {% endfor %}
+    {% set known = spec.column_names | map('lower') | list + (spec.headers | list if not prefix else []) %}
     {% set found = [] %}
     {% for name, column in change_tables.landed_columns(spec, spec.relation, [], '').items() if name not in known %}
         {% do found.append(column) if not (prefix and name.startswith(prefix)) %}

@@ -16,7 +16,12 @@
         spec, spec.relation, ['topic', 'partition', 'offset', 'timestamp', 'key', 'value'],
         "messages land one row a Kafka record, as Spark's Kafka source reads them", numbers=['offset']
     ) -%}
-    {%- do change_tables._refuse_avro_as_text(spec, landed) -%}
+    {%- if spec.serialization == 'avro' and landed and landed['value'].data_type != 'binary' -%}
+        {#- bytes that are no UTF-8 would be lost -#}
+        {%- do change_tables.refuse_entry(spec,
+            "`serialization` avro needs the column value of " ~ spec.relation ~ " to be binary, it is " ~ landed['value'].data_type
+        ) -%}
+    {%- endif -%}
     {%- set of_topic = 'topic = ' ~ change_tables.text_literal(spec.topic) if spec.topic is not none and not spec.hold_open_transactions else none -%}
     {%- set conditions = [of_topic, bound.predicate, bound.get('until')] | select | list %}
 landed as (
@@ -39,7 +44,8 @@ landed as (
 
 ),
 
-{{ change_tables.kafka_schema_steps(change_tables._metadata_relation(spec), spec.serialization) }},
+{% set metadata = change_tables.source_relation(change_tables.find_source(spec.source_name, spec.metadata)) if spec.metadata is not none -%}
+{{ change_tables.kafka_schema_steps(metadata or spec.relation, spec.serialization) }},
 
 {% if spec.serialization == 'avro' -%}
 {{ change_tables._avro_text_steps() }},
@@ -203,16 +209,6 @@ decoded as (
 {%- endmacro %}
 
 
-{#- Avro cannot land as text: bytes that are no UTF-8 would be lost. -#}
-{% macro _refuse_avro_as_text(spec, landed) %}
-    {% if spec.serialization == 'avro' and landed and landed['value'].data_type != 'binary' %}
-        {% do change_tables.refuse_entry(spec,
-            "`serialization` avro needs the column value of " ~ spec.relation ~ " to be binary, it is " ~ landed['value'].data_type
-        ) %}
-    {% endif %}
-{% endmacro %}
-
-
 {#-
     The metadata messages of a raw table. The last step is `schemas`: one row a schema id. They are found by bytes that only they
     have, before they are parsed: so data messages are not parsed for it.
@@ -355,8 +351,7 @@ schemas as (
 
 {#- Whether a message is one of the entry's: by its topic and its table. -#}
 {% macro kafka_belongs(spec) -%}
-    {%- set conditions = [] -%}
-    {%- do conditions.append('topic = ' ~ change_tables.text_literal(spec.topic)) if spec.topic is not none -%}
+    {%- set conditions = change_tables.each([spec.topic] | reject('none'), 'topic = {text}') -%}
     {%- if spec.table is not none -%}
         {%- set wanted = change_tables.text_literal(spec.table) -%}
         {%- set bare = change_tables.text_literal(spec.table.split('.', 1) | last) -%}
@@ -372,13 +367,6 @@ schemas as (
         coalesce(({{ conditions | join(') and (') }}), false)
     {%- endif -%}
 {%- endmacro %}
-
-
-{#- The raw table with the metadata messages: that of the entry's `metadata`, else its own. -#}
-{% macro _metadata_relation(spec) %}
-    {% do return(spec.relation) if spec.metadata is none %}
-    {% do return(change_tables.source_relation(change_tables.find_source(spec.source_name, spec.metadata))) %}
-{% endmacro %}
 
 
 {#- Bytes or text as JSON can have them: as text where they are valid UTF-8, else as hex digits. -#}

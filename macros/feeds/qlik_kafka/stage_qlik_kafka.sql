@@ -49,10 +49,10 @@ own as (
             _transaction_id is not null and _ct_event_counter is not null
             and (_ct_last_counter is null or _ct_landed_events < _ct_last_counter),
             false
-        ) as _ct_is_open
+        ) as _ct_is_open,
         {%- else %}
-        false as _ct_is_open
-        {%- endif %},
+        false as _ct_is_open,
+        {%- endif %}
         {{ change_tables.kafka_may_belong(spec) }} as _ct_may_belong,
         {{ change_tables.mask_words("_ct_headers['changeMask']") }} as _ct_mask_words,
         {{ change_tables.mask_words("_ct_headers['columnMask']") }} as _ct_column_mask_words
@@ -297,15 +297,9 @@ staged_rows as (
 {#- The columns that a mask names, by the ordinals that the metadata has of them, else by those declared. -#}
 {% macro _names_in_mask(spec, words) -%}
     if({{ words }} is not null, map_values(map_filter(
-            coalesce(_ct_column_names, {{ change_tables._declared_ordinals(spec) }}),
+            coalesce(_ct_column_names, map({{ change_tables.each(spec.column_names, '{number}, {text}') | join(', ') }})),
             (ordinal, name) -> {{ change_tables.mask_has(words, '(ordinal - 1)') }}
         )), null)
-{%- endmacro %}
-
-
-{#- The declared columns by their ordinal, as `_ct_column_names` has them. -#}
-{% macro _declared_ordinals(spec) -%}
-    map({% for name in spec.column_names %}{{ loop.index }}, {{ change_tables.text_literal(name) }}{{ ', ' if not loop.last }}{% endfor %})
 {%- endmacro %}
 
 
@@ -331,25 +325,16 @@ staged_rows as (
 {#- The messages that none of these entries stages: see unclaimed_rows. The last step is `unclaimed`. -#}
 {% macro qlik_kafka_unclaimed_steps(specs) %}
     {%- set everything = dict(specs[0], topic=none, table=none, hold_open_transactions=false) -%}
-    {%- set topics = [] -%}
-    {%- set columns = [] -%}
-    {%- for spec in specs -%}
-        {%- do topics.append(spec.topic) -%}
-        {%- if spec.table_column is not none -%}
-            {%- do columns.append('_ct_row[' ~ change_tables.text_literal(spec.table_column) ~ ']') -%}
-        {%- endif -%}
-    {%- endfor -%}
+    {%- set topics = specs | map(attribute='topic') | list -%}
+    {%- set columns = change_tables.each(specs | map(attribute='table_column') | reject('none'), '_ct_row[{text}]') -%}
 {{ change_tables.kafka_message_steps(everything, {'predicate': none, 'arrival': none}) }},
 
 others as (
 
     select
         *,
-        {%- if columns %}
-        coalesce(nullif(concat_ws('.', _ct_message_schema_name, _ct_message_table_name), ''), {{ columns | join(', ') }}) as _ct_table,
-        {%- else %}
-        nullif(concat_ws('.', _ct_message_schema_name, _ct_message_table_name), '') as _ct_table,
-        {%- endif %}
+        {%- set table = "nullif(concat_ws('.', _ct_message_schema_name, _ct_message_table_name), '')" %}
+        {{ 'coalesce(' ~ table ~ ', ' ~ columns | join(', ') ~ ')' if columns else table }} as _ct_table,
         case
             when _ct_kind = 'unreadable'
                 then concat('table_unknown: ', _ct_error)
@@ -402,9 +387,11 @@ unclaimed as (
     {{- config(materialized='change_view') -}}
     {%- do source(source_name, table_name) -%}
     {%- if execute -%}
-        {%- set relation = change_tables.source_relation(change_tables.find_source(source_name, table_name)) -%}
+        {%- set node = change_tables.find_source(source_name, table_name) -%}
+        {#- an entry without settings is read as `avro`, by which JSON is read as well -#}
+        {%- set settings = (node.config.meta or {}).get('change_table', {'serialization': 'avro'}) -%}
         {%- set rows -%}
-with {{ change_tables.kafka_schema_steps(relation, change_tables._serialization_of_metadata(source_name, table_name)) | trim }}
+with {{ change_tables.kafka_schema_steps(change_tables.source_relation(node), settings.get('serialization', 'json')) | trim }}
 
 select
     _ct_schema_id as schema_id,
@@ -427,13 +414,6 @@ from schemas
     {%- else -%}
 select 1 as placeholder
     {%- endif -%}
-{% endmacro %}
-
-
-{#- How metadata messages are written, by the settings of their entry. Without settings `avro`, by which JSON is read as well. -#}
-{% macro _serialization_of_metadata(source_name, table_name) %}
-    {% set settings = (change_tables.find_source(source_name, table_name).config.meta or {}).get('change_table', {'serialization': 'avro'}) %}
-    {% do return(settings.get('serialization', 'json')) %}
 {% endmacro %}
 
 
