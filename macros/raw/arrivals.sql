@@ -18,6 +18,12 @@
 {%- endmacro %}
 
 
+{#- That as a line of a select list, where there is an arrival. -#}
+{% macro arrival_column(arrival) -%}
+    {{- '\n        ' ~ change_tables.arrival_of_row(arrival) ~ ' as _ct_arrival,' if arrival -}}
+{%- endmacro %}
+
+
 {% macro lacks_position(arrival) -%}
     {{- change_tables.each(arrival.columns, '{name} is null') | join(' or ') -}}
 {%- endmacro %}

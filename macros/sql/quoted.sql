@@ -74,6 +74,13 @@
 {% endmacro %}
 
 
+{#- A `where` of those of these conditions that are there. -#}
+{% macro where(conditions) -%}
+    {%- set given = conditions | select | list -%}
+    {{- '\n    where\n        ' ~ given | join('\n        and ') if given -}}
+{%- endmacro %}
+
+
 {#- `left.a <=> right.a and …`, for keys that may hold nulls. -#}
 {% macro same_key(names, left, right) -%}
     {{- change_tables.each(names, left ~ '.{name} <=> ' ~ right ~ '.{name}') | join(' and ') -}}

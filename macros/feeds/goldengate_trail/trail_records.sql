@@ -394,7 +394,6 @@ records as (
 
 {#- The records by their headers: of what kind they are, and whether a transaction begins or ends. The last step is `headers`. -#}
 {% macro trail_header_steps(spec, bound) -%}
-{%- set conditions = [bound.predicate, bound.get('until')] | select | list -%}
 landed as (
 
     select
@@ -417,19 +416,14 @@ landed as (
         {{ change_tables.trail_position_fault() }} is null as _ct_has_position,
         case when trans_ind in (0, 3) then coalesce(tokens['LOGCSN'], tokens['L']) end as _ct_landed_csn,
         case when trans_ind in (0, 3) then coalesce(tokens['TRANID'], tokens['6']) end as _ct_landed_transaction_id,
-        {%- if bound.arrival %}
-        {{ change_tables.arrival_of_row(bound.arrival) }} as _ct_arrival,
-        {%- endif %}
+        {{- change_tables.arrival_column(bound.arrival) }}
         xxhash64(
             hdr_ind, table_name, io_type, trans_ind, before_after, continued,
             map_keys(before_data), map_values(before_data), map_keys(after_data), map_values(after_data)
         ) as _ct_content,
         struct({{ change_tables.column_list(change_tables.trail_columns()) }}) as _ct_landed_row
     from {{ spec.relation }}
-    {%- if conditions %}
-    where
-        {{ conditions | join('\n        and ') }}
-    {%- endif %}
+    {{- change_tables.where([bound.predicate, bound.get('until')]) }}
 
 ),
 

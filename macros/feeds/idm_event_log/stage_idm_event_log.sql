@@ -24,19 +24,13 @@ landed as (
         new_value as _new_value,
         case when event_type not in (4, 5, 6) then {{ change_tables._name_of_column(names, 'column_name') }} end as _column_name,
         parse_table_key(table_key) as _ct_parsed_key,
-        {%- if bound.arrival %}
-        {{ change_tables.arrival_of_row(bound.arrival) }} as _ct_arrival,
-        {%- endif %}
+        {{- change_tables.arrival_column(bound.arrival) }}
         {%- if reads and bound.predicate is not none %}
         {{ bound.predicate }} as _ct_is_wanted,
         {%- endif %}
         struct({{ change_tables.column_list(change_tables._event_log_columns()) }}) as _ct_landed_row
     from {{ spec.relation }}
-    where
-        table_name = {{ change_tables.text_literal(spec.settings.table_name) }}
-        {%- if bound.predicate is not none and not reads %}
-        and {{ bound.predicate }}
-        {%- endif %}
+    {{- change_tables.where(['table_name = ' ~ change_tables.text_literal(spec.settings.table_name), bound.predicate if not reads]) }}
 
 ),
 

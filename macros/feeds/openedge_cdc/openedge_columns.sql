@@ -186,6 +186,41 @@
 {%- endmacro %}
 
 
+{#-
+    The rows of a raw table, as a step of that name. The caller has further columns.
+
+    columns      headers as numbers and as texts: header -> what their columns are named after
+    conditions   SQL over the raw table, or none
+    semi_join    a step with the sequences that are wanted, or none
+-#}
+{% macro openedge_landed_step(name, relation, header, columns, arrival, conditions, semi_join, hint='') -%}
+{{ name }} as (
+
+    select{{ hint }}
+        {%- for of_header, column in columns.items() %}
+        {{ change_tables.openedge_number(header[of_header]) }} as {{ {'operation': '_ct_operation_code', 'position': '_ct_record_position'}.get(column, '_ct_' ~ column) }},
+        {{ change_tables.openedge_text(header[of_header]) }} as _ct_landed_{{ column }},
+        {%- endfor %}
+        {{- caller() }}
+        {{- change_tables.arrival_column(arrival) }}
+        struct(*) as _ct_landed_row
+    from {{ relation }}
+    {%- if semi_join %}
+    left semi join {{ semi_join }}
+        on {{ change_tables.openedge_number(header.change_sequence) }} = {{ semi_join }}._ct_wanted_sequence
+    {%- endif %}
+    {{- change_tables.where(conditions) }}
+
+)
+{%- endmacro %}
+
+
+{#- A header as it landed; null of that type where there is none. -#}
+{% macro openedge_landed(column, type) -%}
+    {{- change_tables.openedge_quoted(column.name) if column else 'cast(null as ' ~ type ~ ')' -}}
+{%- endmacro %}
+
+
 {#- A header as a text, as it landed. -#}
 {% macro openedge_text(column) -%}
     {{- 'cast(' ~ (change_tables.openedge_quoted(column.name) if column else 'null') ~ ' as string)' -}}

@@ -18,9 +18,9 @@
     {%- set text_of_copy = 'case when _ct_landed_rows > size(_ct_landed_ids) then to_json(_ct_values) end' -%}
     {%- set copy = 'struct(' ~ text_of_copy ~ ' as text, _ct_values as `values`)' -%}
 {%- if bound.predicate is none %}
-{{ change_tables._openedge_landed_step(spec, bound, change, 'landed', none, none) }},
+{{ change_tables._openedge_change_step(spec, bound, change, 'landed', none, none) }},
 {%- else %}
-{{ change_tables._openedge_landed_step(spec, bound, change, 'landed_since', bound.predicate, none) }},
+{{ change_tables._openedge_change_step(spec, bound, change, 'landed_since', bound.predicate, none) }},
 
 wanted_sequences as (
 
@@ -47,7 +47,7 @@ late_sequences as (
 
 ),
 
-{{ change_tables._openedge_landed_step(spec, bound, change, 'landed_before', 'not coalesce(' ~ bound.predicate ~ ', false)', 'late_sequences') }},
+{{ change_tables._openedge_change_step(spec, bound, change, 'landed_before', 'not coalesce(' ~ bound.predicate ~ ', false)', 'late_sequences') }},
 
 landed as (
 
@@ -290,19 +290,10 @@ records as (
 
 
 {#- The rows of a change table that a run reads, as a step of that name: their headers, and the declared columns in one. -#}
-{% macro _openedge_landed_step(spec, bound, change, name, condition, semi_join) -%}
+{% macro _openedge_change_step(spec, bound, change, name, condition, semi_join) -%}
 {%- set header = change.headers -%}
-{{ name }} as (
-
-    select{{ ' /*+ broadcast(' ~ semi_join ~ ') */' if semi_join }}
-        {{ change_tables.openedge_number(header.change_sequence) }} as _ct_sequence,
-        {{ change_tables.openedge_text(header.change_sequence) }} as _ct_landed_sequence,
-        {{ change_tables.openedge_number(header.operation) }} as _ct_operation_code,
-        {{ change_tables.openedge_text(header.operation) }} as _ct_landed_operation,
-        {{ change_tables.openedge_number(header.continuation_position) }} as _ct_record_position,
-        {{ change_tables.openedge_text(header.continuation_position) }} as _ct_landed_position,
-        {{ change_tables.openedge_number(header.array_index) }} as _ct_array_index,
-        {{ change_tables.openedge_text(header.array_index) }} as _ct_landed_array_index,
+{%- set columns = {'change_sequence': 'sequence', 'operation': 'operation', 'continuation_position': 'position', 'array_index': 'array_index'} -%}
+{%- call change_tables.openedge_landed_step(name, spec.relation, header, columns, bound.arrival, [condition], semi_join, ' /*+ broadcast(' ~ semi_join ~ ') */' if semi_join) %}
         {{ change_tables.openedge_text(header.fragment) }} as _ct_landed_fragment,
         case lower({{ change_tables.openedge_text(header.fragment) }})
             when 'true' then 1
@@ -310,28 +301,14 @@ records as (
             else {{ change_tables.openedge_number(header.fragment) }}
         end as _ct_fragment,
         {{ change_tables.openedge_time(header.time_stamp) }} as _ct_time,
-        {{ change_tables.openedge_quoted(header.time_stamp.name) if header.time_stamp else 'cast(null as timestamp)' }} as _ct_landed_time,
+        {{ change_tables.openedge_landed(header.time_stamp, 'timestamp') }} as _ct_landed_time,
         {{ change_tables.openedge_text(header.tran_id) }} as _ct_landed_transaction_id,
         struct(
         {%- for name, column in change.declared.items() -%}
             {{ change_tables.openedge_quoted(column.name) }} as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}
         {%- endfor -%}
         ) as _ct_values,
-        {%- if bound.arrival %}
-        {{ change_tables.arrival_of_row(bound.arrival) }} as _ct_arrival,
-        {%- endif %}
-        struct(*) as _ct_landed_row
-    from {{ spec.relation }}
-    {%- if semi_join %}
-    left semi join {{ semi_join }}
-        on {{ change_tables.openedge_number(header.change_sequence) }} = {{ semi_join }}._ct_wanted_sequence
-    {%- endif %}
-    {%- if condition %}
-    where
-        {{ condition }}
-    {%- endif %}
-
-)
+{%- endcall -%}
 {%- endmacro %}
 
 

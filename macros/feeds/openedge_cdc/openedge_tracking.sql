@@ -8,38 +8,16 @@
 -#}
 {% macro openedge_tracking_step(spec, name, tracking, arrival=none, condition=none, semi_join=none) -%}
 {%- set header = tracking.headers -%}
-{%- set is_of_table -%}
-    {{ change_tables.openedge_number(header.source_table_number) }} = {{ spec.source_table_number | int }}
-{%- endset -%}
-{{ name }} as (
-
-    select
-        {{ change_tables.openedge_number(header.change_sequence) }} as _ct_sequence,
-        {{ change_tables.openedge_text(header.change_sequence) }} as _ct_landed_sequence,
-        {{ change_tables.openedge_number(header.operation) }} as _ct_operation_code,
-        {{ change_tables.openedge_text(header.operation) }} as _ct_landed_operation,
+{%- set of_table = change_tables.openedge_number(header.source_table_number) ~ ' = ' ~ spec.source_table_number | int -%}
+{%- set columns = {'change_sequence': 'sequence', 'operation': 'operation'} -%}
+{%- call change_tables.openedge_landed_step(name, change_tables.openedge_tracking_relation(spec), header, columns, arrival, [of_table, condition], semi_join) %}
         {{ change_tables.openedge_time(header.time_stamp) }} as _ct_time,
-        {{ change_tables.openedge_quoted(header.time_stamp.name) if header.time_stamp else 'cast(null as timestamp)' }} as _ct_landed_time,
+        {{ change_tables.openedge_landed(header.time_stamp, 'timestamp') }} as _ct_landed_time,
         {{ change_tables.openedge_text(header.tran_id) }} as _transaction_id,
         {{ change_tables.openedge_field_map(header.field_map) }} as _ct_field_map,
-        {{ change_tables.openedge_quoted(header.partition_id.name) if header.partition_id else 'cast(null as bigint)' }} as _partition_id,
-        {{ change_tables.openedge_quoted(header.recid.name) if header.recid else 'cast(null as bigint)' }} as _recid,
-        {%- if arrival %}
-        {{ change_tables.arrival_of_row(arrival) }} as _ct_arrival,
-        {%- endif %}
-        struct(*) as _ct_landed_row
-    from {{ change_tables.openedge_tracking_relation(spec) }}
-    {%- if semi_join %}
-    left semi join {{ semi_join }}
-        on {{ change_tables.openedge_number(header.change_sequence) }} = {{ semi_join }}._ct_wanted_sequence
-    {%- endif %}
-    where
-        {{ is_of_table }}
-        {%- if condition %}
-        and {{ condition }}
-        {%- endif %}
-
-)
+        {{ change_tables.openedge_landed(header.partition_id, 'bigint') }} as _partition_id,
+        {{ change_tables.openedge_landed(header.recid, 'bigint') }} as _recid,
+{%- endcall -%}
 {%- endmacro %}
 
 

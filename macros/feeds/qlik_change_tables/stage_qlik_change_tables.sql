@@ -33,10 +33,7 @@
         *,
         struct(*) as _ct_landed_row
     from {{ spec.relation }}
-    {%- if bound.predicate is not none %}
-    where
-        {{ bound.predicate }}
-    {%- endif %}
+    {{- change_tables.where([bound.predicate]) }}
 
 ),
 {%- if is_late %}
@@ -91,9 +88,7 @@ typed as (
         {{ change_tables.misfit(spec, spec.key, landed) }} as _ct_key_misfit,
         {{ change_tables.misfit(spec, others, landed) }} as _ct_column_misfit,
         lower(hex({{ change_tables.hash_of(change_tables.as_landed(expected + spec.column_names, landed)) }})) as _raw_id,
-        {%- if bound.arrival %}
-        {{ change_tables.arrival_of_row(bound.arrival) }} as _ct_arrival,
-        {%- endif %}
+        {{- change_tables.arrival_column(bound.arrival) }}
         _ct_landed_row
     from landed
 

@@ -22,8 +22,7 @@
             "`serialization` avro needs the column value of " ~ spec.relation ~ " to be binary, it is " ~ landed['value'].data_type
         ) -%}
     {%- endif -%}
-    {%- set of_topic = 'topic = ' ~ change_tables.text_literal(spec.topic) if spec.topic is not none and not spec.hold_open_transactions else none -%}
-    {%- set conditions = [of_topic, bound.predicate, bound.get('until')] | select | list %}
+    {%- set of_topic = 'topic = ' ~ change_tables.text_literal(spec.topic) if spec.topic is not none and not spec.hold_open_transactions else none %}
 landed as (
 
     select
@@ -37,10 +36,7 @@ landed as (
             topic, `partition`, `offset`, `timestamp`, {{ change_tables._readable('key') }} as key, {{ change_tables._readable('value') }} as value
         ) as _ct_landed_row
     from {{ spec.relation }}
-    {%- if conditions %}
-    where
-        {{ conditions | join('\n        and ') }}
-    {%- endif %}
+    {{- change_tables.where([of_topic, bound.predicate, bound.get('until')]) }}
 
 ),
 
@@ -145,9 +141,7 @@ messages as (
 
     select /*+ broadcast(schemas) */
         read.*,
-        {%- if bound.arrival %}
-        {{ change_tables.arrival_of_row(bound.arrival) }} as _ct_arrival,
-        {%- endif %}
+        {{- change_tables.arrival_column(bound.arrival) }}
         case
             when _ct_headers['table'] is null or _ct_headers['schema'] is not null
                 then coalesce(_ct_headers['schema'], _ct_lineage['schema'], schemas._ct_schema_name)
