@@ -50,8 +50,8 @@
     two of them could become one: see `_keys_stay_apart`.
 -#}
 {% macro reading_of(landed, declared, place) %}
-    {% set parts = [] %}
-    {% set refused = [] %}
+    {% set parts, refused = [], [] %}
+    {% set refusal = place ~ ' is ' ~ declared.text ~ ', and lands as ' ~ landed.text ~ ': must ' %}
     {% set one, other = landed.type or change_tables.canonical_tree(landed), declared.type or change_tables.canonical_tree(declared) %}
     {% set has_length = 'char(' in one ~ other %}
     {% if one == other or (has_length and change_tables.stored_type(one) == change_tables.stored_type(other)) %}
@@ -61,41 +61,28 @@
         {% do return({'verdict': 'taken', 'refused': []}) %}
     {% elif declared.kind not in ['array', 'map', 'struct'] %}
         {% set verdict = change_tables._scalar_verdict(landed, declared) %}
-        {% if verdict == 'refused' %}
-            {% do refused.append(
-                place ~ ' is ' ~ declared.text ~ ', and lands as ' ~ landed.text ~ ': must be '
-                ~ change_tables._kinds_read_as(declared) | join(', ')
-            ) %}
-        {% endif %}
+        {% do refused.append(refusal ~ 'be ' ~ change_tables._kinds_read_as(declared) | join(', ')) if verdict == 'refused' %}
         {% do return({'verdict': verdict, 'refused': refused}) %}
     {% elif landed.kind != declared.kind %}
-        {% do refused.append(place ~ ' is ' ~ declared.text ~ ', and lands as ' ~ landed.text ~ ': must be ' ~ declared.kind ~ '<…>') %}
-        {% do return({'verdict': 'refused', 'refused': refused}) %}
+        {% do return({'verdict': 'refused', 'refused': [refusal ~ 'be ' ~ declared.kind ~ '<…>']}) %}
     {% elif declared.kind == 'struct' %}
         {% for field in declared.fields %}
             {% set found = change_tables._landed_fields(landed, field.name) %}
             {% if found | length == 1 %}
                 {% do parts.append(change_tables.reading_of(found[0].tree, field.tree, place ~ '.' ~ field.name)) %}
             {% else %}
-                {% do refused.append(
-                    place ~ ' is ' ~ declared.text ~ ', and lands as ' ~ landed.text ~ ': must have the field ' ~ field.name
-                    ~ (', which it lacks' if not found else ' once')
-                ) %}
+                {% do refused.append(refusal ~ 'have the field ' ~ field.name ~ (', which it lacks' if not found else ' once')) %}
             {% endif %}
         {% endfor %}
     {% else %}
         {% if declared.kind == 'map' and not change_tables._keys_stay_apart(landed.key, declared.key) %}
-            {% do refused.append(
-                place ~ ' is ' ~ declared.text ~ ', and lands as ' ~ landed.text ~ ': must have keys of type ' ~ declared.key.text
-            ) %}
+            {% do refused.append(refusal ~ 'have keys of type ' ~ declared.key.text) %}
         {% endif %}
         {% do parts.append(change_tables.reading_of(landed.element, declared.element, place ~ '[]')) %}
     {% endif %}
-    {% for part in parts %}
-        {% do refused.extend(part.refused) %}
-    {% endfor %}
-    {% do return({'verdict': 'refused', 'refused': refused}) if refused %}
-    {% do return({'verdict': 'checked' if parts | selectattr('verdict', 'equalto', 'checked') | list else 'taken', 'refused': []}) %}
+    {% do refused.extend(parts | sum(attribute='refused', start=[])) %}
+    {% set verdict = 'refused' if refused else 'checked' if 'checked' in parts | map(attribute='verdict') else 'taken' %}
+    {% do return({'verdict': verdict, 'refused': refused}) %}
 {% endmacro %}
 
 
@@ -122,10 +109,8 @@
 {#- The kinds that can land for a declared one. -#}
 {% macro _kinds_read_as(declared) %}
     {% set kinds = [] %}
-    {% for landed in change_tables.declarable_kinds() %}
-        {% if change_tables._scalar_verdict({'kind': landed, 'digits': 1, 'places': 0}, declared) != 'refused' %}
-            {% do kinds.append(landed) %}
-        {% endif %}
+    {% for kind in change_tables.declarable_kinds() %}
+        {% do kinds.append(kind) if change_tables._scalar_verdict({'kind': kind, 'digits': 1, 'places': 0}, declared) != 'refused' %}
     {% endfor %}
     {% do return(kinds) %}
 {% endmacro %}

@@ -13,16 +13,9 @@
 -#}
 {% macro openedge_columns(spec, relation, known, required, columns=[]) %}
     {% set landed = change_tables.landed_columns(spec, relation, [], '') %}
-    {% set reserved = [] %}
-    {% for spellings in known.values() %}
-        {% for spelling in spellings %}
-            {% do reserved.append(change_tables._openedge_near(spelling)) %}
-        {% endfor %}
-    {% endfor %}
+    {% set reserved = change_tables._openedge_near_names(known.values() | sum(start=[])) %}
     {% set found = {'headers': {}, 'declared': {}, 'ordinals': {}, 'landed': landed.keys() | list} %}
-    {% set taken = [] %}
-    {% set missing = [] %}
-    {% set matches = {} %}
+    {% set matches, missing, taken, of_headers = {}, [], [], [] %}
     {% for likeness in change_tables._openedge_likenesses() %}
         {% for column in columns if column.name not in matches %}
             {% set match = change_tables._openedge_match(landed, [column.name], taken, reserved, [likeness]) %}
@@ -33,32 +26,22 @@
         {% endfor %}
     {% endfor %}
     {% for column in columns %}
-        {% if column.name not in matches %}
-            {% do taken.append(column.name) %}
-            {% do missing.append(column.name) if landed %}
-        {% endif %}
         {% do found.declared.update({column.name: matches.get(column.name, {'name': column.name, 'data_type': column.data_type})}) %}
+        {% do missing.append(column.name) if landed and column.name not in matches %}
     {% endfor %}
-    {% set of_headers = [] %}
     {% for name, spellings in known.items() %}
-        {% set match = change_tables._openedge_match(landed, spellings, taken, []) %}
+        {% set match = change_tables._openedge_match(landed, spellings, taken + of_headers + missing, []) %}
         {% do missing.append(spellings | join(' or ')) if match is none and landed and name in required %}
-        {% do of_headers.append(match.name if match else none) %}
-        {% do taken.append(match.name if match else none) %}
+        {% do of_headers.append(match.name) if match %}
         {% do found.headers.update({name: match if landed else {'name': spellings[0], 'data_type': 'string'}}) %}
     {% endfor %}
-    {% do change_tables.refuse_missing_columns(
-        spec, relation, missing, "OpenEdge's names are matched without case, `-` and `_`"
-    ) %}
+    {% do change_tables.refuse_missing_columns(spec, relation, missing, "OpenEdge's names are matched without case, `-` and `_`") %}
     {% if found.headers.get('time_stamp') %}
         {% do change_tables.refuse_landed_types(
             spec, relation, {'_time-stamp': found.headers.time_stamp}, [{'name': '_Time-Stamp', 'data_type': 'timestamp'}]
         ) %}
     {% endif %}
-    {% set captured = [] %}
-    {% for column in landed.values() if column.name not in of_headers %}
-        {% do captured.append(column.name) %}
-    {% endfor %}
+    {% set captured = landed.values() | map(attribute='name') | reject('in', of_headers) | list %}
     {% for name, column in found.declared.items() %}
         {% do found.ordinals.update({name: captured.index(column.name) + 1 if landed else loop.index}) %}
     {% endfor %}
@@ -82,15 +65,9 @@
         spec, spec.relation, change_tables.openedge_change_headers(), ['change_sequence', 'operation'],
         change_tables.openedge_declared(spec)
     ) %}
-    {% set known = [] %}
-    {% for column in change.headers.values() | list + change.declared.values() | list if column %}
-        {% do known.append(column.name) %}
-    {% endfor %}
+    {% set known = (change.headers.values() | list + change.declared.values() | list) | select | map(attribute='name') | list %}
     {% set landed = change_tables.landed_columns(spec, spec.relation, [], '').values() | list %}
-    {% set near = [] %}
-    {% for column in landed %}
-        {% do near.append(change_tables._openedge_near(column.name)) %}
-    {% endfor %}
+    {% set near = change_tables._openedge_near_names(landed | map(attribute='name')) %}
     {% set found = [] %}
     {% for column in landed if column.name not in known %}
         {% set is_alone = near.count(change_tables._openedge_near(column.name)) == 1 %}
@@ -110,16 +87,14 @@
 {% macro _openedge_match(landed, spellings, taken, reserved, likenesses=none) %}
     {% for likeness in likenesses or change_tables._openedge_likenesses() %}
         {% for spelling in spellings %}
+            {% set wanted = change_tables._openedge_near(spelling) %}
             {% for column in landed.values() if column.name not in taken %}
                 {% set near = change_tables._openedge_near(column.name) %}
-                {% set wanted = change_tables._openedge_near(spelling) %}
-                {% if likeness == 'exact' and column.name | lower == spelling | lower %}
-                    {% do return(column) %}
-                {% elif likeness == 'near' and near == wanted %}
-                    {% do return(column) %}
-                {% elif likeness == 'far' and near.lstrip('_') == wanted.lstrip('_') and near not in reserved %}
-                    {% do return(column) %}
-                {% endif %}
+                {% do return(column) if {
+                    'exact': column.name | lower == spelling | lower,
+                    'near': near == wanted,
+                    'far': near.lstrip('_') == wanted.lstrip('_') and near not in reserved,
+                }[likeness] %}
             {% endfor %}
         {% endfor %}
     {% endfor %}
@@ -130,6 +105,15 @@
 {#- A name without case, `-` and `_`, apart from a `_` at its beginning. -#}
 {% macro _openedge_near(name) %}
     {% do return(('_' if name.startswith('_') else '') ~ name | lower | replace('-', '') | replace('_', '')) %}
+{% endmacro %}
+
+
+{% macro _openedge_near_names(names) %}
+    {% set near = [] %}
+    {% for name in names %}
+        {% do near.append(change_tables._openedge_near(name)) %}
+    {% endfor %}
+    {% do return(near) %}
 {% endmacro %}
 
 
@@ -189,7 +173,7 @@
 {#-
     The rows of a raw table, as a step of that name. The caller has further columns.
 
-    columns      headers as numbers and as texts: header -> what their columns are named after
+    columns      the headers that are taken as numbers and as texts: header -> the names of these two columns
     conditions   SQL over the raw table, or none
     semi_join    a step with the sequences that are wanted, or none
 -#}
@@ -197,9 +181,9 @@
 {{ name }} as (
 
     select{{ hint }}
-        {%- for of_header, column in columns.items() %}
-        {{ change_tables.openedge_number(header[of_header]) }} as {{ {'operation': '_ct_operation_code', 'position': '_ct_record_position'}.get(column, '_ct_' ~ column) }},
-        {{ change_tables.openedge_text(header[of_header]) }} as _ct_landed_{{ column }},
+        {%- for name_of_header, names in columns.items() %}
+        {{ change_tables.openedge_number(header[name_of_header]) }} as {{ names[0] }},
+        {{ change_tables.openedge_text(header[name_of_header]) }} as {{ names[1] }},
         {%- endfor %}
         {{- caller() }}
         {{- change_tables.arrival_column(arrival) }}

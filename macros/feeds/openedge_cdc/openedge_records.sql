@@ -292,8 +292,12 @@ records as (
 {#- The rows of a change table that a run reads, as a step of that name: their headers, and the declared columns in one. -#}
 {% macro _openedge_change_step(spec, bound, change, name, condition, semi_join) -%}
 {%- set header = change.headers -%}
-{%- set columns = {'change_sequence': 'sequence', 'operation': 'operation', 'continuation_position': 'position', 'array_index': 'array_index'} -%}
-{%- call change_tables.openedge_landed_step(name, spec.relation, header, columns, bound.arrival, [condition], semi_join, ' /*+ broadcast(' ~ semi_join ~ ') */' if semi_join) %}
+{%- set hint = ' /*+ broadcast(' ~ semi_join ~ ') */' if semi_join -%}
+{%- set columns = {
+    'change_sequence': ['_ct_sequence', '_ct_landed_sequence'], 'operation': ['_ct_operation_code', '_ct_landed_operation'],
+    'continuation_position': ['_ct_record_position', '_ct_landed_position'], 'array_index': ['_ct_array_index', '_ct_landed_array_index'],
+} -%}
+{%- call change_tables.openedge_landed_step(name, spec.relation, header, columns, bound.arrival, [condition], semi_join, hint) %}
         {{ change_tables.openedge_text(header.fragment) }} as _ct_landed_fragment,
         case lower({{ change_tables.openedge_text(header.fragment) }})
             when 'true' then 1

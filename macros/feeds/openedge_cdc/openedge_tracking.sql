@@ -9,8 +9,9 @@
 {% macro openedge_tracking_step(spec, name, tracking, arrival=none, condition=none, semi_join=none) -%}
 {%- set header = tracking.headers -%}
 {%- set of_table = change_tables.openedge_number(header.source_table_number) ~ ' = ' ~ spec.source_table_number | int -%}
-{%- set columns = {'change_sequence': 'sequence', 'operation': 'operation'} -%}
-{%- call change_tables.openedge_landed_step(name, change_tables.openedge_tracking_relation(spec), header, columns, arrival, [of_table, condition], semi_join) %}
+{%- set columns = {'change_sequence': ['_ct_sequence', '_ct_landed_sequence'], 'operation': ['_ct_operation_code', '_ct_landed_operation']} -%}
+{%- set relation = change_tables.openedge_tracking_relation(spec) -%}
+{%- call change_tables.openedge_landed_step(name, relation, header, columns, arrival, [of_table, condition], semi_join) %}
         {{ change_tables.openedge_time(header.time_stamp) }} as _ct_time,
         {{ change_tables.openedge_landed(header.time_stamp, 'timestamp') }} as _ct_landed_time,
         {{ change_tables.openedge_text(header.tran_id) }} as _transaction_id,
