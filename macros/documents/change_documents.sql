@@ -56,9 +56,8 @@
     that write at the same moment, only one can commit.
 -#}
 {% macro _refuse_what_has_been_built_since(state) %}
-    {% if not change_tables.is_rebuild() %}
-        {% set tables = run_query('show tables in ' ~ state.without_identifier() ~ " like '" ~ state.identifier | lower ~ "'").rows %}
-        {% if tables and run_query('select 1 from ' ~ state ~ ' where _mark is not null limit 1').rows %}
+    {% if not change_tables.is_rebuild() and change_tables.is_in_schema(state) %}
+        {% if run_query('select 1 from ' ~ state ~ ' where _mark is not null limit 1').rows %}
             {% do exceptions.raise_compiler_error(
                 "change_tables: another run has built " ~ state ~ " at the same time; nothing was changed, run again"
             ) %}
@@ -127,12 +126,11 @@ when not matched then insert (_mark, {{ change_tables.column_list(columns) }})
 
 {#- The columns of the table: name -> type. -#}
 {% macro document_columns() %}
-    {% set columns = {'_mark': 'string'} %}
-    {% for column in change_tables._document_spec().columns %}
-        {% do columns.update({column.name: column.data_type}) %}
-    {% endfor %}
-    {% do columns.update({'_batch_id': 'string', '_position': 'int', '_first_record_id': 'bigint', '_last_record_id': 'bigint'}) %}
-    {% do return(columns) %}
+    {% set shown = change_tables._document_spec().columns %}
+    {% do return(dict(
+        [('_mark', 'string')] + zip(shown | map(attribute='name'), shown | map(attribute='data_type')) | list,
+        _batch_id='string', _position='int', _first_record_id='bigint', _last_record_id='bigint'
+    )) %}
 {% endmacro %}
 
 

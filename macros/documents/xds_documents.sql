@@ -11,7 +11,14 @@
 {{ change_tables.empty_run(change_tables.document_columns()) }}
     {%- elif execute -%}
         {%- set specs = change_tables.table_specs_of_references(dedups) -%}
-        {%- do change_tables._refuse_what_makes_no_channel(specs) -%}
+        {#- the entries must be different tables of one event log, which are published in one order -#}
+        {%- do change_tables.refuse_unlike_entries(
+            'xds_documents must be given ', specs, 'the deduplicated models of an event log', 'idm_event_log', ['relation', 'future_events']
+        ) -%}
+        {%- set names = specs | map(attribute='settings') | map(attribute='table_name') | list -%}
+        {%- if names | unique(case_sensitive=true) | list | length < names | length -%}
+            {%- do change_tables.refuse_model('xds_documents must be given entries with each another `table_name`, got ' ~ names | join(', ')) -%}
+        {%- endif -%}
         {%- set state = change_tables.state_relation(this) -%}
         {%- set logs = [] -%}
         {%- for dedup in dedups -%}
@@ -67,31 +74,6 @@ select 1 as placeholder
 {% endmacro %}
 
 
-{#- Stops unless the entries are different tables of one event log, which are published in one order. -#}
-{% macro _refuse_what_makes_no_channel(specs) %}
-    {% set what = "change_tables: model '" ~ model.name ~ "': xds_documents must be given " %}
-    {% do exceptions.raise_compiler_error(what ~ "the deduplicated models of an event log, got none") if not specs %}
-    {% for spec in specs if spec.format != 'idm_event_log' %}
-        {% do exceptions.raise_compiler_error(
-            what ~ "entries of format 'idm_event_log', got '" ~ spec.source_name ~ "." ~ spec.table_name ~ "' of format '" ~ spec.format ~ "'"
-        ) %}
-    {% endfor %}
-    {% for setting in ['relation', 'future_events'] %}
-        {% set found = specs | map(attribute=setting) | unique | list %}
-        {% if found | length > 1 %}
-            {% do exceptions.raise_compiler_error(
-                what ~ "entries with one " ~ ('raw table' if setting == 'relation' else '`' ~ setting ~ '`')
-                ~ ", got " ~ found | join(', ')
-            ) %}
-        {% endif %}
-    {% endfor %}
-    {% set names = specs | map(attribute='settings') | map(attribute='table_name') | list %}
-    {% if names | unique(case_sensitive=true) | list | length < names | length %}
-        {% do exceptions.raise_compiler_error(what ~ "entries with each another `table_name`, got " ~ names | join(', ')) %}
-    {% endif %}
-{% endmacro %}
-
-
 {#-
     What a run of a channel has to do, from the marks of its logs and its own:
 
@@ -129,26 +111,16 @@ select 1 as placeholder
         'record_ids': none,
         'outdated': outdated,
     } %}
-    {% if run.run == 'since' and marks | select('none') | list == [] %}
-        {% do return(dict(run, record_ids=change_tables._record_ids_of_run(specs, logs, run))) %}
-    {% endif %}
-    {% do return(run) %}
-{% endmacro %}
-
-
-{#- By these bounds Delta can skip documents of other record ids: where events come in order, all of them. -#}
-{% macro _record_ids_of_run(specs, logs, run) %}
+    {% do return(run) if run.run != 'since' or marks | select('none') | list %}
+    {#- by these bounds Delta can skip documents of other record ids: where events come in order, all of them -#}
     {% set queries = [] %}
     {% for spec in specs %}
         {% do queries.append(
-            "select cast(_change_id as bigint) as record_id from " ~ logs[loop.index0]
-            ~ " where " ~ change_tables._is_new_event(spec, run)
+            "select cast(_change_id as bigint) as record_id from " ~ logs[loop.index0] ~ " where " ~ change_tables._is_new_event(spec, run)
         ) %}
     {% endfor %}
-    {% set row = run_query(
-        "select coalesce(min(record_id), 0), coalesce(max(record_id), 0) from (" ~ queries | join(' union all ') ~ ")"
-    ).rows[0] %}
-    {% do return([row[0] | int, row[1] | int]) %}
+    {% set bounds = "select coalesce(min(record_id), 0), coalesce(max(record_id), 0) from (" ~ queries | join(' union all ') ~ ")" %}
+    {% do return(dict(run, record_ids=run_query(bounds).rows[0] | map('int') | list)) %}
 {% endmacro %}
 
 

@@ -11,9 +11,17 @@
     {%- endfor -%}
     {%- if execute -%}
         {%- set specs = change_tables.table_specs(source_name, table_names) -%}
-        {%- do change_tables._refuse_unlike_entries(specs) -%}
+        {%- do change_tables.refuse_unlike_entries(
+            'unclaimed_rows must be given ', specs, 'the entries that share a raw table', none, ['relation', 'format', 'serialization', 'metadata']
+        ) -%}
+        {%- set unclaimed_steps = change_tables.format_of(specs[0].format).unclaimed_steps -%}
+        {%- if not unclaimed_steps -%}
+            {%- do change_tables.refuse_model(
+                "unclaimed_rows is for formats whose raw tables hold many tables; each raw table of format '" ~ specs[0].format ~ "' holds one"
+            ) -%}
+        {%- endif -%}
         {%- set rows -%}
-with {{ change_tables.format_of(specs[0].format).unclaimed_steps(specs) | trim }}
+with {{ unclaimed_steps(specs) | trim }}
 
 select
     _raw_id,
@@ -28,32 +36,4 @@ from unclaimed
     {%- else -%}
 select 1 as placeholder
     {%- endif -%}
-{% endmacro %}
-
-
-{#- Stops unless all entries read one raw table in one way. -#}
-{% macro _refuse_unlike_entries(specs) %}
-    {% set what = "change_tables: model '" ~ model.name ~ "': unclaimed_rows " %}
-    {% if not specs %}
-        {% do exceptions.raise_compiler_error(what ~ "must be given the entries that share a raw table, got none") %}
-    {% endif %}
-    {% if not change_tables.format_of(specs[0].format).unclaimed_steps %}
-        {% do exceptions.raise_compiler_error(
-            what ~ "is for formats whose raw tables hold many tables; each raw table of format '" ~ specs[0].format ~ "' holds one"
-        ) %}
-    {% endif %}
-    {% for setting in ['relation', 'format', 'serialization', 'metadata'] %}
-        {% set found = [] %}
-        {% for spec in specs %}
-            {% set shared = change_tables.part_of_format(spec, 'shared_relation') if setting == 'relation' %}
-            {% set value = shared or spec.get(setting) %}
-            {% do found.append(value) if value not in found %}
-        {% endfor %}
-        {% if found | length > 1 %}
-            {% do exceptions.raise_compiler_error(
-                what ~ "must be given entries with one " ~ ('raw table' if setting == 'relation' else '`' ~ setting ~ '`')
-                ~ ", got " ~ found | join(', ')
-            ) %}
-        {% endif %}
-    {% endfor %}
 {% endmacro %}

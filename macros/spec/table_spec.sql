@@ -101,6 +101,36 @@
 {% endmacro %}
 
 
+{#-
+    Stops a model that is about several entries, unless there are some, all of the format, and alike in the settings. `relation` means the
+    raw table that they share, by their format.
+
+    what     the macro and the verb: "… must be given "
+    wanted   what the model must be given, where it is given none
+    format   none: any, but one for all
+-#}
+{% macro refuse_unlike_entries(what, specs, wanted, format, settings) %}
+    {% do change_tables.refuse_model(what ~ wanted ~ ", got none") if not specs %}
+    {% for spec in specs if format and spec.format != format %}
+        {% do change_tables.refuse_model(
+            what ~ "entries of format '" ~ format ~ "', got '" ~ spec.source_name ~ "." ~ spec.table_name ~ "' of format '" ~ spec.format ~ "'"
+        ) %}
+    {% endfor %}
+    {% for setting in settings %}
+        {% set found = [] %}
+        {% for spec in specs %}
+            {% set shared = change_tables.part_of_format(spec, 'shared_relation') if setting == 'relation' %}
+            {% set value = shared or spec.get(setting) %}
+            {% do found.append(value) if value not in found %}
+        {% endfor %}
+        {% if found | length > 1 %}
+            {% set name = 'raw table' if setting == 'relation' else '`' ~ setting ~ '`' %}
+            {% do change_tables.refuse_model(what ~ "entries with one " ~ name ~ ", got " ~ found | join(', ')) %}
+        {% endif %}
+    {% endfor %}
+{% endmacro %}
+
+
 {#- The specs of these entries of a source. -#}
 {% macro table_specs(source_name, table_names) %}
     {% set specs = [] %}

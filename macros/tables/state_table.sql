@@ -147,11 +147,15 @@
     listed the schema, or dbt saw an empty schema: dbt-spark does where a table is dropped while Spark lists them.
 -#}
 {% macro refuse_unseen_table(state) %}
-    {% if not change_tables.is_rebuild() and load_cached_relation(state) is none %}
-        {% if run_query('show tables in ' ~ state.without_identifier() ~ " like '" ~ state.identifier | lower ~ "'").rows %}
-            {% do change_tables.refuse_model(state ~ " is there, and was not when dbt listed its schema; nothing was changed, run again") %}
-        {% endif %}
+    {% if not change_tables.is_rebuild() and load_cached_relation(state) is none and change_tables.is_in_schema(state) %}
+        {% do change_tables.refuse_model(state ~ " is there, and was not when dbt listed its schema; nothing was changed, run again") %}
     {% endif %}
+{% endmacro %}
+
+
+{#- Whether the server has a table of that name, whatever dbt has listed. -#}
+{% macro is_in_schema(table) %}
+    {% do return(run_query('show tables in ' ~ table.without_identifier() ~ " like '" ~ table.identifier | lower ~ "'").rows | length > 0) %}
 {% endmacro %}
 
 

@@ -70,7 +70,9 @@
     {%- endfor -%}
     {%- if execute -%}
         {%- set specs = change_tables.table_specs(source_name, table_names) -%}
-        {%- do change_tables._refuse_entries_without_events(specs) -%}
+        {%- do change_tables.refuse_unlike_entries(
+            'openedge_events must be given ', specs, "entries of format 'openedge_cdc'", 'openedge_cdc', []
+        ) -%}
         {%- set tracking_tables = {} -%}
         {%- for spec in specs -%}
             {%- set relation = change_tables.openedge_tracking_relation(spec) | string -%}
@@ -169,15 +171,3 @@ select 1 as placeholder
 
 )
 {%- endmacro %}
-
-
-{#- Stops unless all entries are of the format that has events. -#}
-{% macro _refuse_entries_without_events(specs) %}
-    {% set what = "change_tables: model '" ~ model.name ~ "': openedge_events " %}
-    {% do exceptions.raise_compiler_error(what ~ "must be given entries of format 'openedge_cdc', got none") if not specs %}
-    {% for spec in specs if spec.format != 'openedge_cdc' %}
-        {% do exceptions.raise_compiler_error(
-            what ~ "must be given entries of format 'openedge_cdc', got '" ~ spec.table_name ~ "' of format '" ~ spec.format ~ "'"
-        ) %}
-    {% endfor %}
-{% endmacro %}
