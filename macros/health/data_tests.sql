@@ -51,28 +51,19 @@
 {% endmacro %}
 
 
+{#- The table of the model that a data test is put on. It has more rows than the model shows; `looks_at` says what a test looks at. -#}
+{% macro table_of_data_test(model, looks_at='what the log keeps') %}
+    {% if model is string %}
+        {% do change_tables.refuse_data_test("takes no `where`, since it looks at " ~ looks_at ~ ", got " ~ change_tables.shown_value(config.get('where'))) %}
+    {% endif %}
+    {% do return(change_tables.state_relation(model)) %}
+{% endmacro %}
+
+
 {#- The table of rows in quarantine beside the log that a data test is put on. -#}
 {% macro quarantine_of_data_test(model) %}
-    {% do change_tables.log_of_data_test(model) %}
+    {% do change_tables.table_of_data_test(model) %}
     {% do return(change_tables.quarantine_relation(model)) %}
-{% endmacro %}
-
-
-{#- The table of the log that a data test is put on. -#}
-{% macro log_of_data_test(model) %}
-    {% if model is string %}
-        {% do change_tables.refuse_data_test("takes no `where`, since it looks at what the log keeps, got " ~ change_tables.shown_value(config.get('where'))) %}
-    {% endif %}
-    {% do return(change_tables.state_relation(model)) %}
-{% endmacro %}
-
-
-{#- The table of the model that a data test is put on, which has more rows than the model shows. -#}
-{% macro table_of_data_test(model) %}
-    {% if model is string %}
-        {% do change_tables.refuse_data_test("takes no `where`, since it looks at the whole table, got " ~ change_tables.shown_value(config.get('where'))) %}
-    {% endif %}
-    {% do return(change_tables.state_relation(model)) %}
 {% endmacro %}
 
 

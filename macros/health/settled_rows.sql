@@ -12,7 +12,7 @@ where false
         {%- do change_tables.refuse_data_test("`may_be_purged` must be true or false, got " ~ change_tables.shown_value(may_be_purged)) -%}
     {%- endif -%}
     {%- set spec = change_tables.spec_of_data_test('deduplicated_changes') -%}
-    {%- set state = change_tables.log_of_data_test(log) -%}
+    {%- set state = change_tables.table_of_data_test(log) -%}
     {%- set mark = (change_tables.read_marks([log], from_tables=true) | first).mark or {} -%}
     {%- set arrival = change_tables.arrival_of(spec) -%}
     {%- set counted = mark.settled_rows if mark and mark.arrival == change_tables.arrival_in_mark(arrival) else none -%}

@@ -18,16 +18,13 @@
     {% do wanted.update(properties) %}
     {% set found = change_tables._properties_of_own_view(view) %}
     {% if anew or found['change_tables.digest'] != wanted['change_tables.digest'] or change_tables._has_other_text(view, query) %}
-        {% do change_tables._prepare_session_for_views() %}
-        {% call statement('view') %}
+        {% call change_tables._make_view(view, query, wanted) %}
 create or replace view {{ view }}
 {{ described }}
 tblproperties ({{ change_tables.property_list(wanted) }})
 as
 {{ query }}
         {% endcall %}
-        {% do change_tables._leave_session_of_views() %}
-        {% do change_tables._remember_view(view, change_tables._listed_text(query), wanted) %}
     {% elif wanted.items() | reject('in', found.items() | list) | list %}
         {% do change_tables.set_properties_of_view(view, properties) %}
     {% endif %}
@@ -39,12 +36,9 @@ as
     {% set made_of = [query, model.description, model.columns, model.config.persist_docs, model.config.contract] %}
     {% set wanted = {'change_tables.digest': local_md5(tojson(made_of))} %}
     {% if anew or change_tables._properties_of_own_view(view) != wanted or change_tables._has_other_text(view, query) %}
-        {% do change_tables._prepare_session_for_views() %}
-        {% call statement('view') %}
+        {% call change_tables._make_view(view, query, {}) %}
             {{ create_view_as(view, query) }}
         {% endcall %}
-        {% do change_tables._leave_session_of_views() %}
-        {% do change_tables._remember_view(view, change_tables._listed_text(query), {}) %}
         {% do change_tables.set_properties_of_view(view, wanted) %}
     {% endif %}
 {% endmacro %}
@@ -62,17 +56,17 @@ as
 
 
 {#-
-    Makes Spark inline the steps of a view at once, whenever it is read: a view keeps this setting. `prepare_session` does so for
-    statements that write. Without it Spark goes through the steps one by one, in everything that reads the view. The setting is
-    reset after that, since a hook of the model may give a step the name of one around it.
+    Sends the statement of the caller, which makes a view. Spark inlines the steps of a view at once, whenever it is read: a view keeps
+    this setting. `prepare_session` does so for statements that write. Without it Spark goes through the steps one by one, in everything
+    that reads the view. The setting is reset after that, since a hook of the model may give a step the name of one around it.
 -#}
-{% macro _prepare_session_for_views() %}
+{% macro _make_view(view, query, properties) %}
+    {% set text = caller() %}
     {% do run_query('set spark.sql.legacy.ctePrecedencePolicy = LEGACY') %}
-{% endmacro %}
-
-
-{% macro _leave_session_of_views() %}
+    {% call statement('view') %}{{ text }}{% endcall %}
     {% do run_query('reset spark.sql.legacy.ctePrecedencePolicy') %}
+    {#- as dbt's listing shows it -#}
+    {% do change_tables._remember_view(view, 'View Text: ' ~ query ~ '\nView Original Text: ', properties) %}
 {% endmacro %}
 
 
@@ -99,12 +93,6 @@ as
     {% set texts = [information] + properties.items() | map('join', '=') | list %}
     {% do adapter.cache_dropped(view) %}
     {% do adapter.cache_added(view.incorporate(type='view', information=texts | join('\n'))) %}
-{% endmacro %}
-
-
-{#- A view as dbt's listing shows it. -#}
-{% macro _listed_text(query) %}
-    {% do return('View Text: ' ~ query ~ '\nView Original Text: ') %}
 {% endmacro %}
 
 

@@ -8,7 +8,7 @@
 {% test rejected_share(model, above, hours=none) %}
 {%- if change_tables.data_test_looks() %}
     {%- set spec = change_tables.spec_of_data_test('deduplicated_changes') -%}
-    {%- set log = change_tables.log_of_data_test(model) -%}
+    {%- set log = change_tables.table_of_data_test(model) -%}
     {%- set quarantine = change_tables.quarantine_of_data_test(model) -%}
     {%- if above is not number or above is boolean or above < 0 or above >= 1 -%}
         {%- do change_tables.refuse_data_test("`above` must be a share from 0 to less than 1, got " ~ change_tables.shown_value(above)) -%}

@@ -5,7 +5,7 @@
 {% test rows_as_written(model) %}
 {%- if change_tables.data_test_looks() -%}
     {%- set spec = change_tables.spec_of_data_test(['deduplicated_changes', 'current_state', 'history']) -%}
-    {%- set state = change_tables.table_of_data_test(model) -%}
+    {%- set state = change_tables.table_of_data_test(model, 'the whole table') -%}
     {%- set cached = change_tables.cached_mark(model) or {} -%}
 -- rows and mark of one version of the table: a run may write meanwhile
 with written as (
