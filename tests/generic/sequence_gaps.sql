@@ -5,9 +5,7 @@
 {% test sequence_gaps(model) %}
 {%- if change_tables.data_test_looks() %}
     {%- set spec = change_tables.spec_of_data_test('staged_changes') -%}
-    {%- if model is string -%}
-        {%- do change_tables.refuse_data_test("takes no `where`, since it looks at the raw table, got " ~ change_tables.shown_value(config.get('where'))) -%}
-    {%- endif -%}
+    {%- do change_tables.table_of_data_test(model, 'the raw table') -%}
     {%- set numbers = change_tables.part_of_format(spec, 'numbers') -%}
     {%- if not numbers -%}
         {%- do change_tables.refuse_data_test(

@@ -9,9 +9,7 @@
 {%- set rows = [] -%}
 {%- if change_tables.data_test_looks() -%}
     {%- set spec = change_tables.spec_of_data_test(['staged_changes', 'deduplicated_changes']) -%}
-    {%- if model is string -%}
-        {%- do change_tables.refuse_data_test("takes no `where`, since it looks at the raw table, got " ~ change_tables.shown_value(config.get('where'))) -%}
-    {%- endif -%}
+    {%- do change_tables.table_of_data_test(model, 'the raw table') -%}
     {%- if except != [] and not change_tables.is_list_of_names(except) -%}
         {%- do change_tables.refuse_data_test("`except` must be a list of names, each once, got " ~ change_tables.shown_value(except)) -%}
     {%- endif -%}

@@ -34,33 +34,21 @@ landed as (
 
 ),
 
-keyed as (
-
-    select
-        *,
-        {%- for name in spec.key %}
-        {%- set logged = change_tables.text_literals(names.items() | selectattr(1, 'equalto', name) | map(attribute=0)) %}
-        {%- set text = "get(filter(_ct_parsed_key['pairs'], pair -> lower(trim(pair['name'])) in (" ~ logged ~ ")), 0)['value']" %}
-        {{ change_tables._unpadded(spec, name, text) }} as _ct_key_{{ loop.index }},
-        {%- endfor %}
-        transform(_ct_parsed_key['pairs'], pair -> {{ change_tables._name_of_column(dict(names.items() | selectattr(1, 'in', spec.key)), "pair['name']") }}) as _ct_named_keys
-    from landed
-
-),
-
 unpacked as (
 
     select
         *,
     {%- for name in spec.column_names %}
-        {% if name in spec.key -%}
-        _ct_key_{{ spec.key.index(name) + 1 }} as {{ change_tables.quoted(name) }},
-        {%- else -%}
+        {%- if name in spec.key %}
+        {%- set logged = change_tables.text_literals(names.items() | selectattr(1, 'equalto', name) | map(attribute=0)) %}
+        {%- set text = "get(filter(_ct_parsed_key['pairs'], pair -> lower(trim(pair['name'])) in (" ~ logged ~ ")), 0)['value']" %}
+        {{ change_tables._unpadded(spec, name, text) }} as {{ change_tables.quoted(name) }},
+        {%- else %}
         case when _column_name = {{ change_tables.text_literal(name) }} and _event_type in (1, 2, 3) then _new_value end as {{ change_tables.quoted(name) }},
-        {%- endif -%}
+        {%- endif %}
     {%- endfor %}
-        {{ change_tables._key_fault(spec) }} as _ct_key_fault
-    from keyed
+        transform(_ct_parsed_key['pairs'], pair -> {{ change_tables._name_of_column(dict(names.items() | selectattr(1, 'in', spec.key)), "pair['name']") }}) as _ct_named_keys
+    from landed
 
 ),
 
@@ -68,6 +56,7 @@ typed as (
 
     select
     {{- change_tables.typed_columns(spec, texts) }}
+        {{ change_tables._key_fault(spec) }} as _ct_key_fault,
         {{ change_tables.misfit(spec, spec.key, texts) }} as _ct_key_misfit,
         {{ change_tables.misfit(spec, others, texts) }} as _ct_column_misfit,
         * except ({{ change_tables.column_list(spec.column_names) }})

@@ -19,25 +19,26 @@ with landed as (
 
 ),
 
-keyed as (
+unpacked as (
 
     select
         *,
-        trim(get(filter(_ct_parsed_key['pairs'], pair -> lower(trim(pair['name'])) in ('order', 'pk_order')), 0)['value']) as _ct_key_1,
-        get(filter(_ct_parsed_key['pairs'], pair -> lower(trim(pair['name'])) in ('it\'s', 'pk_it\'s')), 0)['value'] as _ct_key_2,
+        trim(get(filter(_ct_parsed_key['pairs'], pair -> lower(trim(pair['name'])) in ('order', 'pk_order')), 0)['value']) as `order`,
+        get(filter(_ct_parsed_key['pairs'], pair -> lower(trim(pair['name'])) in ('it\'s', 'pk_it\'s')), 0)['value'] as `it's`,
+        case when _column_name = 'name with spaces' and _event_type in (1, 2, 3) then _new_value end as `name with spaces`,
+        case when _column_name = 'amount' and _event_type in (1, 2, 3) then _new_value end as amount,
         transform(_ct_parsed_key['pairs'], pair -> map('order', 'order', 'it\'s', 'it\'s', 'pk_order', 'order', 'pk_it\'s', 'it\'s')[lower(trim(pair['name']))]) as _ct_named_keys
     from landed
 
 ),
 
-unpacked as (
+typed as (
 
     select
-        *,
-        _ct_key_1 as `order`,
-        _ct_key_2 as `it's`,
-        case when _column_name = 'name with spaces' and _event_type in (1, 2, 3) then _new_value end as `name with spaces`,
-        case when _column_name = 'amount' and _event_type in (1, 2, 3) then _new_value end as amount,
+        coalesce(try_cast(`order` as bigint), try_cast(replace(cast(try_cast(regexp_extract(`order`, '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as bigint)) as `order`,
+        `it's`,
+        `name with spaces`,
+        try_cast(amount as decimal(12, 2)) as amount,
         case
             when _table_key is null
                 then 'table_key is null'
@@ -55,18 +56,7 @@ unpacked as (
                 )
             when size(_ct_named_keys) < 2
                 then concat('the key column ', get(array_except(array('order', 'it\'s'), _ct_named_keys), 0), ' is not named')
-        end as _ct_key_fault
-    from keyed
-
-),
-
-typed as (
-
-    select
-        coalesce(try_cast(`order` as bigint), try_cast(replace(cast(try_cast(regexp_extract(`order`, '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as bigint)) as `order`,
-        `it's`,
-        `name with spaces`,
-        try_cast(amount as decimal(12, 2)) as amount,
+        end as _ct_key_fault,
         coalesce(
             case when `order` is not null and coalesce(try_cast(`order` as bigint), try_cast(replace(cast(try_cast(regexp_extract(`order`, '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as bigint)) is null then concat('column order: \'', cast(`order` as string), '\' is not bigint') end,
             null
