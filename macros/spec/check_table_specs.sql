@@ -9,7 +9,11 @@
         {% for node in nodes %}
             {% do mistakes.extend(change_tables.table_spec_mistakes(node)) %}
         {% endfor %}
-        {% do mistakes.extend(change_tables._mistakes_of_runs()) %}
+        {% set schema, name = change_tables.name_of_runs() or ['none', 'none'] %}
+        {% set named = [(name, 'change_tables_runs', 'a name, or false for no table of runs'), (schema, 'change_tables_runs_schema', 'a name')] %}
+        {% for value, variable, what in named if value is not string or not modules.re.match('^\\w+$', value) %}
+            {% do mistakes.append("change_tables: the variable `" ~ variable ~ "` must be " ~ what ~ ", got " ~ change_tables.shown_value(value)) %}
+        {% endfor %}
         {% do mistakes.extend(change_tables.session_mistakes(specs_are_right=not mistakes)) if nodes %}
         {% do exceptions.raise_compiler_error(mistakes | join('\n')) if mistakes %}
     {% endif %}
@@ -20,19 +24,6 @@
 {% macro name_of_runs() %}
     {% set name = var('change_tables_runs', 'change_table_runs') %}
     {% do return(none if name is sameas false else [var('change_tables_runs_schema', target.schema), name]) %}
-{% endmacro %}
-
-
-{#- What is wrong with the variables, as a list of texts. -#}
-{% macro _mistakes_of_runs() %}
-    {% set mistakes = [] %}
-    {% set schema, name = change_tables.name_of_runs() or ['none', 'none'] %}
-    {% for value, variable, what in [(name, 'change_tables_runs', 'a name, or false for no table of runs'), (schema, 'change_tables_runs_schema', 'a name')] %}
-        {% if value is not string or not modules.re.match('^\\w+$', value) %}
-            {% do mistakes.append("change_tables: the variable `" ~ variable ~ "` must be " ~ what ~ ", got " ~ change_tables.shown_value(value)) %}
-        {% endif %}
-    {% endfor %}
-    {% do return(mistakes) %}
 {% endmacro %}
 
 
@@ -62,23 +53,6 @@
 
 
 {#-
-    The version of the server's functions, where it does not fit the package, as a list of one text. The server of this package has
-    it among its settings. A server that says none is another one: see `function_mistakes`.
--#}
-{% macro _version_mistakes(found) %}
-    {% set package, server = change_tables.version_of_package(), found.get('spark.change_tables.version') %}
-    {% if server and change_tables._compatible_part(server) != change_tables._compatible_part(package) %}
-        {% do return([
-            "change_tables: the package is version " ~ package ~ ", and the server has the functions of version " ~ server
-            ~ ": take version " ~ server ~ " of the package in packages.yml and run `dbt deps`, or install version " ~ package
-            ~ " where the server starts, and start it anew"
-        ]) %}
-    {% endif %}
-    {% do return([]) %}
-{% endmacro %}
-
-
-{#-
     What is wrong with the server or with dbt's sessions there, as a list of texts. One statement returns what somebody has set. What nobody has set is
     right, apart from the time zone: its default depends on the machine. The package does not set them right itself: a view keeps
     the settings of the session that made it, and dbt makes staging views in sessions of its own.
@@ -96,7 +70,16 @@
             {% do mistakes.append("`" ~ name ~ "` must be " ~ right[0] ~ ", got '" ~ found[name] ~ "'") %}
         {% endif %}
     {% endfor %}
-    {% set of_server = change_tables._version_mistakes(found) + (change_tables.function_mistakes(found) if specs_are_right else []) %}
+    {#- the server of this package has the version of its functions among its settings; one that says none is another server -#}
+    {% set package, server = change_tables.version_of_package(), found.get('spark.change_tables.version') %}
+    {% set of_server = change_tables.function_mistakes(found) if specs_are_right else [] %}
+    {% if server and change_tables._compatible_part(server) != change_tables._compatible_part(package) %}
+        {% do of_server.insert(0,
+            "change_tables: the package is version " ~ package ~ ", and the server has the functions of version " ~ server
+            ~ ": take version " ~ server ~ " of the package in packages.yml and run `dbt deps`, or install version " ~ package
+            ~ " where the server starts, and start it anew"
+        ) %}
+    {% endif %}
     {% if mistakes %}
         {% do return(of_server + [
             "change_tables: the sessions that dbt opens at the server would make other rows: " ~ mistakes | join('; ')

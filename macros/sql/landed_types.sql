@@ -47,7 +47,7 @@
     refused   why, for each part that is refused
 
     Fields of structs are found by name, and landed ones that are not declared are left out. Keys of a map are never checked, since
-    two of them could become one: see `_keys_stay_apart`.
+    two of them could become one.
 -#}
 {% macro reading_of(landed, declared, place) %}
     {% set parts, refused = [], [] %}
@@ -75,8 +75,11 @@
             {% endif %}
         {% endfor %}
     {% else %}
-        {% if declared.kind == 'map' and not change_tables._keys_stay_apart(landed.key, declared.key) %}
-            {% do refused.append(refusal ~ 'have keys of type ' ~ declared.key.text) %}
+        {% if declared.kind == 'map' %}
+            {#- two keys must be two keys in the declared type, too -#}
+            {% set of_key = change_tables.reading_of(landed.key, change_tables.type_tree(change_tables.stored_type(declared.key.text)), '').verdict %}
+            {% set stay_apart = of_key == 'same' or (of_key == 'taken' and declared.key.kind not in ['string', 'array', 'map', 'struct']) %}
+            {% do refused.append(refusal ~ 'have keys of type ' ~ declared.key.text) if not stay_apart %}
         {% endif %}
         {% do parts.append(change_tables.reading_of(landed.element, declared.element, place ~ '[]')) %}
     {% endif %}
@@ -123,13 +126,6 @@
         {% do found.append(field) %}
     {% endfor %}
     {% do return(found) %}
-{% endmacro %}
-
-
-{#- Whether two keys of a map are two keys in the declared type, too. -#}
-{% macro _keys_stay_apart(landed, declared) %}
-    {% set reading = change_tables.reading_of(landed, change_tables.type_tree(change_tables.stored_type(declared.text)), '') %}
-    {% do return(reading.verdict == 'same' or (reading.verdict == 'taken' and declared.kind not in ['string', 'array', 'map', 'struct'])) %}
 {% endmacro %}
 
 

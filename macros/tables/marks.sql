@@ -150,12 +150,8 @@
 
 {#- What a merge inserts as `_mark`. A mark always meets the one before, unless that is gone. -#}
 {% macro mark_of_new_row(is_mark) -%}
-    case when {{ is_mark }} then {{ change_tables.refuse_lost_mark() }} else source._mark end
-{%- endmacro %}
-
-
-{% macro refuse_lost_mark() -%}
-    raise_error('change_tables: this table has lost the mark of its runs, as if it was emptied or replaced by hand; nothing was changed, run again')
+    {%- set lost = "raise_error('change_tables: this table has lost the mark of its runs, as if it was emptied or replaced by hand; nothing was changed, run again')" -%}
+    case when {{ is_mark }} then {{ lost }} else source._mark end
 {%- endmacro %}
 
 

@@ -16,7 +16,7 @@
     {% set reserved = change_tables._openedge_near_names(known.values() | sum(start=[])) %}
     {% set found = {'headers': {}, 'declared': {}, 'ordinals': {}, 'landed': landed.keys() | list} %}
     {% set matches, missing, taken, of_headers = {}, [], [], [] %}
-    {% for likeness in change_tables._openedge_likenesses() %}
+    {% for likeness in ['exact', 'near', 'far'] %}
         {% for column in columns if column.name not in matches %}
             {% set match = change_tables._openedge_match(landed, [column.name], taken, reserved, [likeness]) %}
             {% if match %}
@@ -49,12 +49,6 @@
 {% endmacro %}
 
 
-{#- How near two names are, the nearest first. -#}
-{% macro _openedge_likenesses() %}
-    {% do return(['exact', 'near', 'far']) %}
-{% endmacro %}
-
-
 {#-
     The raw columns of a change table that are neither declared nor headers. A name is declared in small letters with `_` for `-`,
     unless another one is as near. None at levels 0 and 1, whose raw table is the tracking table.
@@ -84,8 +78,8 @@
 
 
 {#- The column of a raw table that one of these spellings names, and that is not taken; none where there is none. -#}
-{% macro _openedge_match(landed, spellings, taken, reserved, likenesses=none) %}
-    {% for likeness in likenesses or change_tables._openedge_likenesses() %}
+{% macro _openedge_match(landed, spellings, taken, reserved, likenesses=['exact', 'near', 'far']) %}
+    {% for likeness in likenesses %}
         {% for spelling in spellings %}
             {% set wanted = change_tables._openedge_near(spelling) %}
             {% for column in landed.values() if column.name not in taken %}
@@ -130,8 +124,16 @@
 {% endmacro %}
 
 
-{% macro _openedge_tracking_headers() %}
-    {% do return({
+{#- The tracking table that an entry reads: that of its `tracking`; at levels 0 and 1 its own raw table. -#}
+{% macro openedge_tracking_relation(spec) %}
+    {% do return(spec.relation) if spec.policy_level < 2 %}
+    {% do return(change_tables.source_relation(change_tables.find_source(spec.source_name, spec.tracking))) %}
+{% endmacro %}
+
+
+{#- The columns of the tracking table that an entry reads, as `openedge_columns` has them. -#}
+{% macro openedge_tracking_columns(spec) %}
+    {% set headers = {
         'change_sequence': ['_Change-Sequence'],
         'operation': ['_Operation'],
         'source_table_number': ['_Source-Table-Number'],
@@ -144,23 +146,9 @@
         'tenant_id': ['_Tenant-Id'],
         'user_name': ['_User-Name'],
         'user_misc': ['_User-Misc'],
-    }) %}
-{% endmacro %}
-
-
-{#- The tracking table that an entry reads: that of its `tracking`; at levels 0 and 1 its own raw table. -#}
-{% macro openedge_tracking_relation(spec) %}
-    {% do return(spec.relation) if spec.policy_level < 2 %}
-    {% do return(change_tables.source_relation(change_tables.find_source(spec.source_name, spec.tracking))) %}
-{% endmacro %}
-
-
-{#- The columns of the tracking table that an entry reads, as `openedge_columns` has them. -#}
-{% macro openedge_tracking_columns(spec) %}
-    {% do return(change_tables.openedge_columns(
-        spec, change_tables.openedge_tracking_relation(spec), change_tables._openedge_tracking_headers(),
-        ['change_sequence', 'operation', 'source_table_number'] + (['recid'] if spec.key_from == 'recid' else [])
-    )) %}
+    } %}
+    {% set required = ['change_sequence', 'operation', 'source_table_number'] + (['recid'] if spec.key_from == 'recid' else []) %}
+    {% do return(change_tables.openedge_columns(spec, change_tables.openedge_tracking_relation(spec), headers, required)) %}
 {% endmacro %}
 
 

@@ -451,29 +451,20 @@ numbered as (
 
 ),
 
-others as (
+unclaimed as (
 
     select
-        *,
+        {{ change_tables.openedge_tracking_id("coalesce(_ct_landed_table_number, 'null')") }} as _raw_id,
         case
             when _ct_landed_table_number is null
                 then 'table_unknown: _Source-Table-Number is null'
             when _ct_table_number is null
                 then concat('table_unknown: _Source-Table-Number is \'', _ct_landed_table_number, '\'')
             else concat('table_not_declared: number ', _ct_table_number)
-        end as _status_reason
+        end as _status_reason,
+        to_json(_ct_landed_row, {{ change_tables.json_options() }}) as raw_row
     from numbered
     where coalesce(_ct_table_number not in ({{ specs | map(attribute='source_table_number') | join(', ') }}), true)
-
-),
-
-unclaimed as (
-
-    select
-        {{ change_tables.openedge_tracking_id("coalesce(_ct_landed_table_number, 'null')") }} as _raw_id,
-        _status_reason,
-        to_json(_ct_landed_row, {{ change_tables.json_options() }}) as raw_row
-    from others
 
 )
 {%- endmacro %}

@@ -349,10 +349,10 @@ others as (
 
 ),
 
-judged as (
+unclaimed as (
 
     select
-        *,
+        _raw_id,
         case
             when _ct_reason is not null then _ct_reason
             when _ct_table is not null then concat('table_not_declared: ', _ct_table)
@@ -361,18 +361,9 @@ judged as (
                 then concat('table_not_declared: topic ', topic)
             {%- endif %}
             else 'table_unknown: neither headers nor metadata name the table of the message'
-        end as _status_reason
-    from others
-
-),
-
-unclaimed as (
-
-    select
-        _raw_id,
-        _status_reason,
+        end as _status_reason,
         to_json(_ct_landed_row, {{ change_tables.json_options() }}) as raw_row
-    from judged
+    from others
 
 )
 {%- endmacro %}
