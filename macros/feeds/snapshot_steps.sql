@@ -44,9 +44,7 @@ staged as (
 -#}
 {% macro snapshot_steps(spec, bound) %}
     {%- set relation = change_tables.source_relation(change_tables.find_source(spec.source_name, spec.snapshot)) -%}
-    {%- set landed = change_tables.landed_columns(
-        spec, relation, spec.column_names, "a snapshot has the table's declared columns"
-    ) -%}
+    {%- set landed = change_tables.landed_columns(spec, relation, spec.column_names, "a snapshot has the table's declared columns") -%}
     {%- set array_of_text = change_tables.format_of(spec.format).array_of_text -%}
     {%- set split = [] -%}
     {%- for column in spec.columns if array_of_text and modules.re.match('array', column.data_type | lower) -%}

@@ -54,7 +54,8 @@
 {#- The table of the model that a data test is put on. It has more rows than the model shows; `looks_at` says what a test looks at. -#}
 {% macro table_of_data_test(model, looks_at='what the log keeps') %}
     {% if model is string %}
-        {% do change_tables.refuse_data_test("takes no `where`, since it looks at " ~ looks_at ~ ", got " ~ change_tables.shown_value(config.get('where'))) %}
+        {% set got = change_tables.shown_value(config.get('where')) %}
+        {% do change_tables.refuse_data_test("takes no `where`, since it looks at " ~ looks_at ~ ", got " ~ got) %}
     {% endif %}
     {% do return(change_tables.state_relation(model)) %}
 {% endmacro %}

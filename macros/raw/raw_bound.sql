@@ -258,8 +258,9 @@ right join (select count(*) as _ct_all from {{ spec.relation }})
 -#}
 {% macro _refuse_two_records(spec, arrival, condition) %}
     {% set place = change_tables.column_list(arrival.group + arrival.columns) %}
+    {% set hash = change_tables.hash_of(change_tables.as_landed(arrival.record, {})) %}
     {% set rows = run_query(
-        "select concat_ws(':', " ~ place ~ ") as place from (select " ~ place ~ ", " ~ change_tables.hash_of(change_tables.as_landed(arrival.record, {})) ~ " as _ct_hash from "
+        "select concat_ws(':', " ~ place ~ ") as place from (select " ~ place ~ ", " ~ hash ~ " as _ct_hash from "
         ~ spec.relation ~ " where not (" ~ change_tables.lacks_position(arrival) ~ ") and " ~ condition
         ~ (" and " ~ arrival.only if arrival.only else "") ~ ")"
         ~ " group by " ~ place ~ " having min(_ct_hash) <> max(_ct_hash) order by place limit 3"

@@ -44,9 +44,7 @@
 {% macro _setting_mistakes(given, settings, columns) %}
     {% set found = [] %}
     {% for name in given.keys() if name not in settings %}
-        {% do found.append(
-            "`" ~ name ~ "` is no setting of format '" ~ given.format ~ "'; allowed: " ~ settings.keys() | join(', ')
-        ) %}
+        {% do found.append("`" ~ name ~ "` is no setting of format '" ~ given.format ~ "'; allowed: " ~ settings.keys() | join(', ')) %}
     {% endfor %}
     {% for name, setting in settings.items() %}
         {% set value = given.get(name, setting.default) %}
@@ -114,9 +112,7 @@
         {% if not column.data_type %}
             {% do found.append("`columns`: '" ~ column.name ~ "' must have a data_type") %}
         {% elif not change_tables.is_spark_type(column.data_type | lower | trim) %}
-            {% do found.append(
-                "`columns`: '" ~ column.name ~ "' must have a data_type that Spark knows, got '" ~ column.data_type ~ "'"
-            ) %}
+            {% do found.append("`columns`: '" ~ column.name ~ "' must have a data_type that Spark knows, got '" ~ column.data_type ~ "'") %}
         {% endif %}
     {% endfor %}
     {% do return(found) %}

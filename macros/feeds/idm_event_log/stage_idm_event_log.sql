@@ -222,9 +222,7 @@ staged_rows as (
 -#}
 {% macro _read_event_steps(spec, bound, others) -%}
 {%- set replica = change_tables.source_relation(change_tables.find_source(spec.source_name, spec.replica)) -%}
-{%- set landed = change_tables.landed_columns(
-    spec, replica, spec.column_names, "a replica has the table's declared columns"
-) -%}
+{%- set landed = change_tables.landed_columns(spec, replica, spec.column_names, "a replica has the table's declared columns") -%}
 {%- do change_tables.refuse_landed_types(spec, replica, landed) -%}
 {%- set misfits, forbidden = {}, {} -%}
 {%- for column in spec.columns if column.name in others -%}
@@ -232,8 +230,9 @@ staged_rows as (
     {%- do misfits.update({column.name: misfit}) if misfit != change_tables.misfit(spec, [], landed) -%}
     {%- set value = change_tables.quoted(column.name) -%}
     {%- do forbidden.update({column.name:
-        'case when ' ~ value ~ ' rlike ' ~ change_tables.xml_forbidden_characters() ~ " then concat('column ', " ~ change_tables.text_literal(column.name)
-        ~ ", ': character ', " ~ change_tables._place_of_forbidden_character(value) ~ ", ' is not allowed in XML') end"
+        'case when ' ~ value ~ ' rlike ' ~ change_tables.xml_forbidden_characters()
+        ~ " then concat('column ', " ~ change_tables.text_literal(column.name) ~ ", ': character ', "
+        ~ change_tables._place_of_forbidden_character(value) ~ ", ' is not allowed in XML') end"
     }) if modules.re.match('string|varchar|char', column.data_type | lower) -%}
 {%- endfor -%}
 {%- set order = '_ct_event_time, _ct_record_id' if spec.future_events else '_ct_record_id' -%}

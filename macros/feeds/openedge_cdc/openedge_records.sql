@@ -250,7 +250,8 @@ joined as (
         {%- if change_tables.openedge_is_extent(column, change) %}
         {{ change_tables._openedge_joined(column, 'after', change) }} as _ct_text_{{ loop.index }},
         {%- elif column.name in spec.key %}
-        {{ change_tables._openedge_key_value(column, 'after', change, " or _ct_before_state <> 'whole'") }} as {{ change_tables.quoted(column.name) }},
+        {%- set unless = " or _ct_before_state <> 'whole'" %}
+        {{ change_tables._openedge_key_value(column, 'after', change, unless) }} as {{ change_tables.quoted(column.name) }},
         {%- else %}
         {{ change_tables._openedge_joined(column, 'after', change) }} as {{ change_tables.quoted(column.name) }},
         {%- endif %}
@@ -371,7 +372,9 @@ records as (
 -#}
 {% macro _openedge_key_value(column, image, change, unless='') -%}
     {%- set names = change_tables.names_array([column.name | lower, change.declared[column.name].name | lower] | unique | list) -%}
-    coalesce({{ change_tables._openedge_joined(column, image, change) }}, if(coalesce(arrays_overlap(_ct_field_map, {{ names }}), false){{ unless }}, null, {{ change_tables._openedge_joined(column, 'before' if image == 'after' else 'after', change) }}))
+    {%- set is_named = 'coalesce(arrays_overlap(_ct_field_map, ' ~ names ~ '), false)' -%}
+    {%- set of_other = change_tables._openedge_joined(column, 'before' if image == 'after' else 'after', change) -%}
+    coalesce({{ change_tables._openedge_joined(column, image, change) }}, if({{ is_named ~ unless }}, null, {{ of_other }}))
 {%- endmacro %}
 
 

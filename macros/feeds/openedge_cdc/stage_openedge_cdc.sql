@@ -183,8 +183,10 @@ judged as (
             {%- endif %}
             {%- if change.landed %}
             {%- set known = change_tables.text_literals((change.landed + change.declared.keys() | map('lower') | list) | unique) %}
+            {%- set unknown = "filter(_ct_tracking['_ct_field_map'], field -> lower(field) not in (" ~ known ~ '))' %}
+            {%- set unknown = 'nullif(array_join(' ~ unknown ~ ", ', '), '')" %}
             when {{ is_accepted }} and _ct_kind <> 'delete'
-                then concat('unknown_field: the field map names ', nullif(array_join(filter(_ct_tracking['_ct_field_map'], field -> lower(field) not in ({{ known }})), ', '), ''), ', and neither the change table nor the sources file has a column of that name')
+                then concat('unknown_field: the field map names ', {{ unknown }}, ', and neither the change table nor the sources file has a column of that name')
             {%- endif %}
         end as _report,
         {{ change_tables.place_of_row(bound) }}
@@ -257,7 +259,8 @@ judged_tracking_rows as (
         _transaction_id,
         {{ 'case when ' ~ is_accepted ~ ' then ' ~ sequence ~ ' end' if has_changes else 'cast(null as string)' }} as _change_id,
         cast(null as array<string>) as _present_columns,
-        {{ 'case when ' ~ is_accepted ~ ' and _ct_operation_code <> 2 then _ct_field_map end' if has_changes else 'cast(null as array<string>)' }} as _changed_columns,
+        {%- set changed = 'case when ' ~ is_accepted ~ ' and _ct_operation_code <> 2 then _ct_field_map end' %}
+        {{ changed if has_changes else 'cast(null as array<string>)' }} as _changed_columns,
         cast(null as {{ change_tables.key_type(spec) }}) as _key_before,
         {{ change_tables.openedge_tracking_id(spec.source_table_number | int) }} as _raw_id,
         {{ 'case when not (' ~ is_accepted ~ ') then ' ~ raw_row ~ ' end' if has_changes else raw_row }} as _raw_row,

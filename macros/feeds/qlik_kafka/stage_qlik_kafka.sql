@@ -88,10 +88,9 @@ own as (
         _ct_landed_row
 {%- endset -%}
 {#- a message that cannot be read yet may be an event of an open transaction, whatever its table is -#}
-{%- set condition -%}
-    _ct_is_own{{ ' or _ct_is_open or _ct_may_belong' if bound.arrival }}{{ " or _ct_kind = 'schema_missing'" if bound.arrival and spec.hold_open_transactions }}
-{%- endset -%}
-{{ change_tables.unpacked_and_typed_steps(spec, 'own', further, change_tables.kafka_exact_text, condition) }},
+{%- set unread = ["_ct_kind = 'schema_missing'"] if spec.hold_open_transactions else [] -%}
+{%- set conditions = ['_ct_is_own'] + (['_ct_is_open', '_ct_may_belong'] + unread if bound.arrival else []) -%}
+{{ change_tables.unpacked_and_typed_steps(spec, 'own', further, change_tables.kafka_exact_text, conditions | join(' or ')) }},
 
 judged as (
 
@@ -244,7 +243,8 @@ staged_rows as (
 {#-
     A text out of a message. Spark's JSON reader makes a double of a number with a fraction or an exponent, which loses digits and
     zeros. So a number for a decimal is read again, digit by digit, from the message itself: in the place where the text is looked for
-    first, else in the other one. A long number is one of more digits than a double keeps. A number for a text is found in the message by its name and its value.
+    first, else in the other one. A long number is one of more digits than a double keeps. A number for a text is found in the message by
+    its name and its value.
 -#}
 {% macro kafka_exact_text(spec, column, text, is_before) -%}
     {%- set type = change_tables.canonical_type(column.data_type) -%}
