@@ -116,7 +116,7 @@
     {% do return({
         'tinyint': 'whole_number', 'smallint': 'whole_number', 'int': 'whole_number', 'bigint': 'whole_number', 'decimal': 'decimal',
         'date': 'date', 'timestamp': 'timestamp', 'timestamp_ntz': 'timestamp_ntz', 'string': 'text',
-    }.get(change_tables.type_tree(type).kind)) %}
+    }.get(modules.re.sub('^decimal.*', 'decimal', modules.re.sub('^(var)?char\\b.*', 'string', type)))) %}
 {% endmacro %}
 
 

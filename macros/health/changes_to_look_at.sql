@@ -1,3 +1,5 @@
+{#- What needs a look: raw rows that could not be used, and changes that were accepted all the same. -#}
+
 {#-
     The raw rows of many tables that could not be used, with their place and the reason.
 
