@@ -19,7 +19,8 @@
                      be written, for it is not what the log holds
     _ct_is_known     whether the log holds the change
     _ct_withdraws    whether the log is to give it up
-    _ct_overrules    whether what states were told is taken back: the change, its key, its operation or its key before
+    _ct_taken_back   where something that states were told is taken back (the change, its key, its operation or its key before): the keys
+                     that the logged change was about, by their hashes. Of a truncate one is null: it was about all
 
     with_log   whether logged changes are among the deliveries; else the last three are not there
 -#}
@@ -61,7 +62,7 @@ gathered_deliveries as (
         {%- if with_log %}
         max(case when _ct_is_logged then struct(
             {{ change_tables._said_hash(spec) }} as _ct_said_hash,
-            {{ change_tables.column_list(spec.key) }}, _change_op, _key_before, _report, _is_conflicting, _form, _batch_id
+            {{ change_tables.key_hash(spec.key) }} as _ct_key, _change_op, _key_before, _report, _is_conflicting, _form, _batch_id
         ) end) over same_change as _ct_logged,
         min(_ct_is_logged) over same_change as _ct_is_logged_alone,
         {%- endif %}
@@ -141,11 +142,18 @@ reduced_deliveries as (
         _ct_logged is not null and _ct_is_retracted as _ct_withdraws,
         {%- endif %}
         _ct_logged is not null as _ct_is_known,
-        _ct_logged is not null
-        and (
-            {{ '_ct_is_retracted or ' if withdraws }}not struct({{ change_tables.column_list(spec.key) }}, _change_op) <=> struct({{ change_tables._key_as_logged(spec) }}, _ct_logged['_change_op'])
-            or (_ct_logged['_key_before'] is not null and not _key_before <=> _ct_logged['_key_before'])
-        ) as _ct_overrules
+        case
+            when
+                _ct_logged is not null
+                and (
+                    {{ '_ct_is_retracted or ' if withdraws }}{{ change_tables.key_hash(spec.key) }} <> _ct_logged['_ct_key'] or _change_op <> _ct_logged['_change_op']
+                    or (_ct_logged['_key_before'] is not null and not _key_before <=> _ct_logged['_key_before'])
+                )
+                then array(
+                    if(_ct_logged['_change_op'] = 'truncate', null, _ct_logged['_ct_key']),
+                    if(_ct_logged['_key_before'] is null, _ct_logged['_ct_key'], xxhash64(_ct_logged['_key_before']))
+                )
+        end as _ct_taken_back
         {%- endif %}
     from compared_deliveries
 
@@ -231,14 +239,6 @@ and not (_ct_logged['_form'] < {{ spec.added.values() | max }} and _present_colu
     {% endfor %}
     {% do return(found) %}
 {% endmacro %}
-
-
-{#- The key that a change has in the log. -#}
-{% macro _key_as_logged(spec) -%}
-    {%- for name in spec.key -%}
-        {{ change_tables.field_of('_ct_logged', name) }}{{ ', ' if not loop.last }}
-    {%- endfor -%}
-{%- endmacro %}
 
 
 {#- A value, unless the log holds another record of a position that names one (see `names_records`): then the run stops. -#}

@@ -76,7 +76,7 @@ ANSWERS: Answers = {
     # what it comes to with what the log holds
     REDUCED: [
         {
-            "changes": 2, "known": 1, "overruled": 0, "withdrawn": 0, "lowest_seq": _seq(20), "highest_seq": _seq(22),
+            "changes": 2, "known": 1, "taken_back": 0, "withdrawn": 0, "lowest_seq": _seq(20), "highest_seq": _seq(22),
             "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "verdicts": None,
         }
     ],
@@ -84,11 +84,12 @@ ANSWERS: Answers = {
     "as changes,": [
         {
             "changes": 3, "lowest_seq": _seq(20), "highest_seq": _seq(22), "truncate_seq": None, "moves": 0,
-            "overruled": 0, "known": 0, "withdrawn": 0, "retractions": 0,
+            "taken_back": 0, "known": 0, "withdrawn": 0, "retractions": 0,
             "waiting": None, "verdicts": _verdicts(),
             "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000,
         }
     ],
+    "^select distinct explode": [{"_ct_key": -5}, {"_ct_key": 7}],
     # what it means for kept rows
     "as news,": [{"news": 0, "revised": 0, "rejected": 0, "waiting": 0, "waiting_since": None}],
     # what has settled, what waits, what is lost
@@ -149,13 +150,14 @@ MOVES = {"moves": True}
 FLOOR = {"floor": _seq(15), "loads": ["", _seq(15)]}
 BEFORE_FLOOR = {"floor": _seq(15)}
 FEWER = {"columns": {"order": "bigint", "it's": "string"}}
+TAKEN_BACK = {"taken_back": [[FIRST_BATCH, [3]], ["20260131T110000000000_00000009", [-5, 7]]]}
 ADDED = {"form": 1, "added": {"name with spaces": 1}}
 _IN_TIME = {
     LOOK: [{**ANSWERS[LOOK][0], "_ct_lowest_seq": _seq(30)}],
     "as changes,": [{**ANSWERS["as changes,"][0], "lowest_seq": _seq(30), "highest_seq": _seq(32)}],
 }
 _KNOWN = {
-    "as changes,": [{**ANSWERS["as changes,"][0], "known": 2, "overruled": 1, "moves": 1, "truncate_seq": _seq(21)}],
+    "as changes,": [{**ANSWERS["as changes,"][0], "known": 2, "taken_back": 1, "moves": 1, "truncate_seq": _seq(21)}],
 }
 
 
@@ -239,11 +241,11 @@ SHAPES: Mapping[str, Shape] = {
     "current__full__since_floor": state_since("current", "full", FLOOR),
     "current__full__since_moves": state_since("current", "full", MOVES),
     "current__full__since_late_moves": state_since("current", "full", MOVES | FLOOR, late=1),
+    "current__full__since_taken_back": state_since("current", "full", TAKEN_BACK),
     "current__partial__first": _state("current", "partial"),
     "current__partial__first_moves": _state("current", "partial", MOVES | FLOOR),
     "current__partial__since": state_since("current", "partial"),
     "current__partial__since_late": state_since("current", "partial", late=1),
-    "current__partial__since_not_late": state_since("current", "partial", FLOOR, late=0),
     "current__partial__since_floor": state_since("current", "partial", BEFORE_FLOOR),
     "current__partial__since_late_moves": state_since("current", "partial", MOVES, late=1),
     "current__partial__since_column_added": state_since("current", "partial", ADDED),

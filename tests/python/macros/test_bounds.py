@@ -438,11 +438,11 @@ def test_what_settles_adds_to_what_has_settled(shapes: Shapes, name: str) -> Non
 
 BEFORE: dict[str, Any] = {
     "log": "0", "batch": "1", "extends": "0", "floor": "300", "highest_seq": "500", "loads": ["300"], "moves": False,
-    "rebuild": "", "snapshot_seq": "300", "changes": 70, "held_changes": 60, "marks_rows": True,
+    "taken_back": [], "rebuild": "", "snapshot_seq": "300", "changes": 70, "held_changes": 60, "marks_rows": True,
 }  # fmt: skip
 FOUND = {
     "changes": 0, "known": 0, "withdrawn": 0, "lowest_seq": None, "highest_seq": None, "truncate_seq": "",
-    "moves": False, "overruled": False, "kept": {"rejected": 1, "waiting": 2}, "commits": {},
+    "moves": False, "taken_back": [], "kept": {"rejected": 1, "waiting": 2}, "commits": {},
 }  # fmt: skip
 NO_LOAD = {"snapshot": None}
 LOAD = {"snapshot": "qlik_load", "snapshot_seq": "300"}
@@ -490,10 +490,22 @@ MARKS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any], di
     "moves": (BEFORE, FOUND | {"changes": 1, "moves": True}, LOAD, {"moves": True}),
     "no moves after moves": (BEFORE | {"moves": True}, FOUND | {"changes": 1}, LOAD, {"moves": True}),
     "a change withdrawn": (
-        BEFORE, FOUND | {"changes": 1, "known": 1, "withdrawn": 1, "overruled": True}, LOAD,
-        {"batch": "2", "rebuild": "2", "changes": 71, "held_changes": 59},
+        BEFORE, FOUND | {"changes": 1, "known": 1, "withdrawn": 1, "taken_back": [7, 8]}, LOAD,
+        {"batch": "2", "rebuild": "", "taken_back": [["2", [7, 8]]], "changes": 71, "held_changes": 59},
     ),
-    "none withdrawn after one was": (BEFORE | {"rebuild": "1"}, FOUND | {"changes": 1}, LOAD, {"rebuild": "1"}),
+    "more keys of which something is taken back than a mark has room for, or all": (
+        BEFORE | {"taken_back": [["1", [5]]]}, FOUND | {"changes": 1, "taken_back": None}, LOAD,
+        {"rebuild": "2", "taken_back": []},
+    ),
+    "no room for what was taken back before": (
+        BEFORE | {"taken_back": [["0", [5]], ["1", [6, 7]]]},
+        FOUND | {"changes": 1, "taken_back": list(range(98))}, LOAD,
+        {"rebuild": "0", "taken_back": [["1", [6, 7]], ["2", list(range(98))]]},
+    ),
+    "nothing is taken back after something was": (
+        BEFORE | {"rebuild": "1", "taken_back": [["1", [5]]]}, FOUND | {"changes": 1}, LOAD,
+        {"rebuild": "1", "taken_back": [["1", [5]]]},
+    ),
 }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from .shapes import ADDED, EXCHANGED, FIRST_BATCH, FLOOR, MOVES, Shape, Shapes, 
 
 BATCH = "20260131T110000000000_00000009"
 LATER = "20260131T113000000000_00000010"
+TAKEN_BACK = [[FIRST_BATCH, [3]], [BATCH, [-5, 7]]]
 EXTENDED = {"batch": BATCH, "extends": FIRST_BATCH}
 FIRST = {"run": "first", "mark_before": None}
 ADDS = {"run": "since", "log_is_outdated": False}
@@ -34,9 +35,24 @@ OF_MARKS: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, dict[str, 
     "the same batch": ("current_feed__full", {}, {}, {"run": "nothing new"}),
     "a later batch": ("current_feed__full", {"batch": BATCH}, {}, ADDS | {"ends_older_keys": False, "looks": False}),
     "a log that was built anew": ("current_feed__full", {"log": BATCH, "batch": BATCH}, {}, FIRST),
-    "a change withdrawn since": ("current_feed__full", {"batch": BATCH, "rebuild": BATCH}, {}, FIRST),
-    "a change withdrawn before": (
+    "a log that was set back": ("current_feed__full", {"batch": BATCH, "rebuild": BATCH}, {}, FIRST),
+    "a log that was set back before": (
         "current_feed__full", {"batch": BATCH, "rebuild": BATCH}, {"batch": BATCH}, {"run": "nothing new"},
+    ),
+    "keys of which something was taken back since, and before": (
+        "current_feed__full",
+        {"batch": BATCH, "taken_back": TAKEN_BACK},
+        {},
+        ADDS | {"taken_back": [-5, 7], "folds": True, "looks": True},
+    ),
+    "keys of which something was taken back before": (
+        "current_feed__full",
+        {"batch": LATER, "extends": BATCH, "taken_back": TAKEN_BACK},
+        {"batch": BATCH},
+        ADDS | {"taken_back": [], "folds": False, "looks": False},
+    ),
+    "a first run over a log that has taken something back": (
+        "current_feed__full", {"batch": BATCH, "taken_back": TAKEN_BACK}, None, FIRST | {"taken_back": [], "folds": False},
     ),
     "a column that is new to the state": (
         "current_feed__full",
@@ -161,6 +177,22 @@ def test_keys_are_replayed_only_where_a_look_at_the_kept_events_finds_late_ones(
     assert ("where kept._ct_is_replayed or replayed_keys._ct_key is null" in merge) == (late > 0)
     assert ("stale_versions" in merge) == (late > 0 and kind == "history")
     assert "logged_changes" not in merge
+
+
+@pytest.mark.parametrize("model", ["current_feed__full", "current_feed__partial", "history_feed__full", "history_feed__partial"])
+@pytest.mark.parametrize("log", [{}, MOVES, FLOOR, MOVES | FLOOR], ids=["plain", "moves", "floor", "moves and floor"])
+def test_keys_of_which_something_was_taken_back_are_replayed_whatever_came_late(
+    shapes: Shapes, model: str, log: dict[str, Any]
+) -> None:
+    kind, _, entry = model.partition("_feed__")
+    run = shapes.run(state_since(kind, entry, log | {"taken_back": TAKEN_BACK}))
+    (replayed,) = (sql for sql in run.sent if sql.startswith("insert into"))
+    assert "from_json('[-5, 7]', 'array<bigint>')" in replayed
+    # a key that has no event left ends
+    assert f"from lake.{model}__state as folded" in replayed
+    (merge,) = (sql for sql in run.sent if sql.startswith("merge"))
+    assert "where kept._ct_is_replayed or replayed_keys._ct_key is null" in merge
+    assert "target._change_seq" not in merge
 
 
 def test_a_run_whose_events_all_come_in_time_keeps_none(shapes: Shapes) -> None:

@@ -25,8 +25,8 @@ WORKING = """
     _highest_rank _is_accepted _is_entered _is_floor _is_known _is_late _is_load _is_replayed _is_withdrawn _key
     _key_misfit _keys _keys_before _known_key_before _known_report _known_seq _known_transaction
     _landed_row _last_arrival _late_keys _late_keys_before _lineage _lives _next_beginning _next_in_span _next_seq
-    _overrules _pair _place _rank _reached_key _rejection _reports _row _row_before _rows _running_at
-    _takes_covered_row _waiting_since _was_entered
+    _pair _place _rank _reached_key _rejection _reports _row _row_before _rows _running_at
+    _taken_back _takes_covered_row _waiting_since _was_entered
 """
 """The names, without their prefix, that columns of steps have in every feed."""
 
