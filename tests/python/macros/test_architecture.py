@@ -81,6 +81,13 @@ def test_every_file_of_the_macros_begins_with_what_it_is_for() -> None:
     assert [str(file) for file in files if not file.read_text().startswith("{#-")] == []
 
 
+def test_a_macro_outside_of_staging_can_be_read_at_one_go() -> None:
+    macro = re.compile(r"{%-?\s*(macro|materialization) (\w+).*?{%-?\s*end\1\s*-?%}", re.DOTALL)
+    files = [file for file in (REPOSITORY / "macros").rglob("*.sql") if "feeds" not in file.parts]
+    lines = {found[2]: found[0].count("\n") + 1 for file in files for found in macro.finditer(file.read_text())}
+    assert {name: number for name, number in lines.items() if number > 90} == {}
+
+
 def test_the_page_names_files_and_macros_that_are_there() -> None:
     named = re.findall(r"`(\w+)` in `(macros/\S+\.sql)`", PAGE)
     assert {name for name, _ in named} >= set(MAKERS.values())

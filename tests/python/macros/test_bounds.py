@@ -440,7 +440,7 @@ BEFORE: dict[str, Any] = {
     "log": "0", "batch": "1", "extends": "0", "floor": "300", "highest_seq": "500", "loads": ["300"], "moves": False,
     "taken_back": [], "rebuild": "", "snapshot_seq": "300", "changes": 70, "held_changes": 60, "marks_rows": True,
 }  # fmt: skip
-FOUND = {
+FOUND: dict[str, Any] = {
     "changes": 0, "known": 0, "withdrawn": 0, "lowest_seq": None, "highest_seq": None, "truncate_seq": "",
     "moves": False, "taken_back": [], "kept": {"rejected": 1, "waiting": 2}, "commits": {},
 }  # fmt: skip

@@ -52,7 +52,10 @@ OF_MARKS: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, dict[str, 
         ADDS | {"taken_back": [], "folds": False, "looks": False},
     ),
     "a first run over a log that has taken something back": (
-        "current_feed__full", {"batch": BATCH, "taken_back": TAKEN_BACK}, None, FIRST | {"taken_back": [], "folds": False},
+        "current_feed__full",
+        {"batch": BATCH, "taken_back": TAKEN_BACK},
+        None,
+        FIRST | {"taken_back": [], "folds": False},
     ),
     "a column that is new to the state": (
         "current_feed__full",
@@ -179,7 +182,9 @@ def test_keys_are_replayed_only_where_a_look_at_the_kept_events_finds_late_ones(
     assert "logged_changes" not in merge
 
 
-@pytest.mark.parametrize("model", ["current_feed__full", "current_feed__partial", "history_feed__full", "history_feed__partial"])
+@pytest.mark.parametrize(
+    "model", ["current_feed__full", "current_feed__partial", "history_feed__full", "history_feed__partial"]
+)
 @pytest.mark.parametrize("log", [{}, MOVES, FLOOR, MOVES | FLOOR], ids=["plain", "moves", "floor", "moves and floor"])
 def test_keys_of_which_something_was_taken_back_are_replayed_whatever_came_late(
     shapes: Shapes, model: str, log: dict[str, Any]

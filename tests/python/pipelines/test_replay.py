@@ -56,7 +56,7 @@ def logs(draw: st.DrawFn, *, partial: bool) -> tuple[Log, Log]:
 
 
 def touched_keys(before: Log, after: Log, *, partial: bool) -> set[Key]:
-    """The keys that a run replays: those that its changes are about, and those that the changes were about before they were taken back.
+    """The keys that a run replays: those that its changes are about, or were before something was taken back.
 
     Where moves carry what partial images lack, also all that the moves of the log connect with these.
     """
