@@ -27,11 +27,11 @@ import yaml
 from dbt.adapters.spark.connections import PyhiveConnectionWrapper
 from dbt.cli.main import dbtRunner
 
+from change_tables.server.jars import jars_folder
+from change_tables.server.local_server import SHORT_LIVED, LocalServer, LocalServerError, local_server
 from demo.run import BATCHES, aligned, create_raw_tables, land
 from demo.workload import Workload
 from demo.writers import WRITERS
-from udfs.jars import jars_folder
-from udfs.local_server import SHORT_LIVED, LocalServer, LocalServerError, local_server
 
 from . import by_hand
 from .data import COLUMNS, TYPES, create_raw_table, insert_changes, insert_moves
