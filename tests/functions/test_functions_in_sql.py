@@ -36,8 +36,8 @@ class _Package:
         return getattr(self.macros, name)
 
 
-masks = _Package("staging/change_masks.sql")
-rows = _Package("fold/rows_of_events.sql")
+masks = _Package("feeds/change_masks.sql")
+rows = _Package("state/rows_of_events.sql")
 
 
 def _random_texts(random: Random) -> list[str]:
