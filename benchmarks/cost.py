@@ -553,7 +553,8 @@ def _sides(other: str | None, conf: dict[str, str], *, with_plans: bool) -> Iter
             if events is not None:
                 events.mkdir(parents=True)
                 logged = event_log(events)
-            server = stack.enter_context(local_server(folder / "server", conf | logged, checkout))
+            module = "" if (checkout / "change_tables").is_dir() else "udfs.thrift_server"  # of an earlier version
+            server = stack.enter_context(local_server(folder / "server", conf | logged, checkout, module=module))
             sides.append(Side(name, checkout, server, folder / "project", folder / "project", events))
         yield sides
 
