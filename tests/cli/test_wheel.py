@@ -6,7 +6,9 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import warnings
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -96,13 +98,19 @@ def _locked(names: tuple[str, ...], *, hashes: bool) -> str:
     return "\n".join(kept)
 
 
+def _built(target: str, source: Path, folder: Path) -> Path:
+    """A wheel (`wheel`) or source distribution (`sdist`), in this folder."""
+    build = [sys.executable, "-m", "hatchling", "build", "--target", target, "--directory", str(folder)]
+    subprocess.run(build, cwd=source, check=True, capture_output=True)
+    (built,) = folder.glob("*.*")
+    return built
+
+
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     """The wheel, built and installed with the versions of the lock."""
     folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
-    subprocess.run(build, cwd=REPOSITORY, check=True, capture_output=True)
-    (wheel,) = folder.glob("*.whl")
+    wheel = _built("wheel", REPOSITORY, folder)
     environment = folder / "environment"
     uv = [str(Path(sys.executable).parent / "uv"), "--quiet"]
     subprocess.run([*uv, "venv", "--python", str(_other_python()), str(environment)], check=True)
@@ -146,6 +154,17 @@ def test_nothing_but_one_package_is_at_the_top_of_site_packages(installed: Insta
     assert tops == {"change_tables", ".."}  # the other is the command in bin/
     for name in ("udfs", "demo", "benchmarks", "docs", "tests"):
         assert f"No module named '{name}'" in installed.run("python", "-c", f"import {name}", exit_code=1)
+
+
+def test_the_source_distribution_makes_the_same_wheel(tmp_path: Path) -> None:
+    with tarfile.open(_built("sdist", REPOSITORY, tmp_path / "sdist")) as archive:
+        archive.extractall(tmp_path / "source", filter="data")
+    (source,) = (tmp_path / "source").iterdir()
+    ours, theirs = (_built("wheel", of, tmp_path / name) for of, name in ((REPOSITORY, "ours"), (source, "theirs")))
+    with zipfile.ZipFile(ours) as our_files, zipfile.ZipFile(theirs) as their_files:
+        assert {name: our_files.read(name) for name in our_files.namelist()} == {
+            name: their_files.read(name) for name in their_files.namelist()
+        }
 
 
 def test_every_module_of_the_wheel_can_be_imported_and_run(installed: Installed) -> None:

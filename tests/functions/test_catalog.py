@@ -21,7 +21,6 @@ from pyspark.sql import Row, SparkSession
 from change_tables.udfs.catalog import CATALOG, Argument, Example, SqlFunction, sql_literal
 from change_tables.udfs.registration import VERSION_SETTING, _in_patient_worker, register_catalog
 from change_tables.version import __version__
-from docs import pages as docs
 from tests.functions.conftest import SETTINGS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -201,32 +200,3 @@ def test_every_session_says_the_version_of_the_functions(spark: SparkSession) ->
         assert session.table("functions_are_of").head() == Row(version=__version__)
         assert Row(key=VERSION_SETTING, value=__version__) in session.sql("set").collect()
     spark.sql("drop view functions_are_of")
-
-
-def test_the_pages_that_code_makes_are_up_to_date() -> None:
-    assert docs.main(["--check"]) == 0
-
-
-def test_check_says_which_pages_are_not_up_to_date(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert docs.main(["--check"], tmp_path) == 1
-    assert not any(tmp_path.iterdir())
-    assert docs.main([], tmp_path) == 0
-    assert docs.main(["--check"], tmp_path) == 0
-    page = tmp_path / "udfs.md"
-    page.write_text(page.read_text().replace("split", "cut"))
-    capsys.readouterr()
-    assert docs.main(["--check"], tmp_path) == 1
-    assert capsys.readouterr().err == "not up to date with the code: docs/udfs.md: run python -m docs.pages\n"
-
-
-def test_the_page_shows_every_function_and_examples_of_those_that_people_call() -> None:
-    page = docs.render_page()
-    for entry in CATALOG:
-        assert (f"## {entry.name}\n\n`{entry.signature}`\n" in page) is bool(docs.shown_examples(entry))
-        assert f"`{entry.signature}`" in page
-        for example in entry.examples:
-            shown = f"\n{entry.call(example)}\n    -- {docs.render_result(example.expected)}\n" in page
-            assert shown is (example in docs.shown_examples(entry))
-    assert {entry.name for entry in CATALOG if docs.shown_examples(entry)} == {
-        *("decode_change_mask", "split_change_seq", "parse_table_key", "split_extent", "avro_to_json"),
-    }
