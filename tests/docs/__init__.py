@@ -1,1 +1,1 @@
-"""The site, and the files for systemd and containers."""
+"""The pages and the site, the layout, and the files for systemd and containers."""
