@@ -7,10 +7,10 @@ SHELL := bash
 BIN := .venv/bin
 PROOF_SEED ?= $(shell date +%Y%m%d)
 # two processes, each with a server of its own: while one plans, which takes one core, the other has the second
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=20 --ignore=tests/python/macros
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=20 --ignore=tests/macros
 REAL ?=
 # need no server, and are part of `lint`
-MACROS := $(BIN)/python -m pytest -q --no-header -n 2 --dist loadfile tests/python/macros
+MACROS := $(BIN)/python -m pytest -q --no-header -n 2 --dist loadfile tests/macros
 READY := .venv/.ready
 PROFILES := .build/profiles/profiles.yml
 export DBT_PROFILES_DIR := $(CURDIR)/.build/profiles
@@ -24,16 +24,16 @@ demo: $(READY) jars $(PROFILES)  ## land three batches of change rows of one fee
 	@$(BIN)/python -m demo $(if $(FEED),--feed "$(FEED)")
 
 demo-kafka: $(READY) jars $(PROFILES)  ## the Kafka feed through a real broker: produce, land by Spark's Kafka source, build, compare
-	@$(BIN)/python -m demo.kafka
+	@$(BIN)/python -m tests.systems.kafka
 
 demo-postgres: $(READY) jars $(PROFILES)  ## the event log out of a real PostgreSQL: triggers write it, Spark lands it over JDBC, build, compare
-	@$(BIN)/python -m demo.postgres
+	@$(BIN)/python -m tests.systems.postgres
 
 closed-doors: $(READY) jars $(PROFILES)  ## the server with TLS and the LDAP of a real slapd: who must not come in, and dbt, which must
-	@$(BIN)/python -m demo.closed_doors
+	@$(BIN)/python -m tests.systems.closed_doors
 
 demo-stock-server: $(READY) jars $(PROFILES)  ## Qlik change tables on Spark's own Thrift server, without our functions: land, build, compare
-	@$(BIN)/python -m demo.stock_server
+	@$(BIN)/python -m tests.systems.stock_server
 
 test: lint  ## all checks, and all tests but the slow ones
 	@$(PYTEST) -m "not slow"
@@ -43,22 +43,22 @@ test-slow: $(READY) jars $(PROFILES)  ## the slow tests: runs that are killed, s
 
 test-all: lint  ## what CI runs: all checks and tests, and the real runs whose code has changed since they passed
 	@$(PYTEST)
-	@$(BIN)/python -m demo.real_runs --changed
+	@$(BIN)/python -m tests.systems.real_runs --changed
 
 test-real: $(READY) jars $(PROFILES)  ## runs against real systems, as tests: each passes, and says so, where what it runs cannot be had; REAL=… for some
-	@$(BIN)/python -m demo.real_runs $(REAL)
+	@$(BIN)/python -m tests.systems.real_runs $(REAL)
 
 test-long: lint  ## the proof with ten times the histories, other ones each day; PROOF_SEED=… for certain ones
 	@CHANGE_TABLES_PROOF_SCALE=10 CHANGE_TABLES_PROOF_SEED=$(PROOF_SEED) \
-	    $(BIN)/python -m pytest tests/python/pipelines/test_random_histories.py tests/python/pipelines/test_event_histories.py \
-	    tests/python/pipelines/test_random_feeds.py tests/python/pipelines/test_random_deliveries.py
+	    $(BIN)/python -m pytest tests/pipelines/test_random_histories.py tests/pipelines/test_event_histories.py \
+	    tests/pipelines/test_random_feeds.py tests/pipelines/test_random_deliveries.py
 
 lint: $(READY) jars $(PROFILES)  ## the checks that need no server, the macros and their SQL among them
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 	@$(BIN)/dbt --quiet --warn-error parse --no-partial-parse
-	@$(BIN)/python -m udfs.docs --check
+	@$(BIN)/python -m docs.pages --check
 	@$(MACROS)
 
 golden: $(READY)  ## write what the macros render now into the golden files, and list those that have changed; read what git says of them
@@ -69,7 +69,7 @@ format: $(READY)  ## format the Python code
 	@$(BIN)/ruff format
 
 server: $(READY) jars  ## a Thrift server on port 10000 until Ctrl-C, its tables in .build/server
-	@$(BIN)/python -m udfs.thrift_server --warehouse .build/server
+	@$(BIN)/python -m change_tables server --warehouse .build/server
 
 bench: $(READY) jars  ## the models beside SQL by hand: make bench, make bench BENCH='--changes 500000 --keys 50000'
 	@$(BIN)/python -m benchmarks $(BENCH)
@@ -81,20 +81,20 @@ scale: $(READY) jars  ## how cost grows: loads of 1 to 50 million changes, and a
 	@$(BIN)/python -m benchmarks.scale $(SCALE)
 
 counts: $(READY) jars  ## write anew what a run costs in statements, scans and steps, to which tests hold it
-	@CHANGE_TABLES_COUNTS=write $(BIN)/python -m pytest -q tests/python/pipelines/test_run_counts.py
+	@CHANGE_TABLES_COUNTS=write $(BIN)/python -m pytest -q tests/pipelines/test_run_counts.py
 
 docs: $(READY)  ## the pages that the code makes, and the site of docs/, in target/site/index.html
-	@$(BIN)/python -m udfs.docs
+	@$(BIN)/python -m docs.pages
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 report: $(READY) jars  ## what the runs of the demo's tables have found, and what to do next: target/report.html; REPORT=… for further options
-	@$(BIN)/python -m udfs.local_server --folder .build/demo -- $(BIN)/python -m commands report --html target/report.html $(REPORT)
+	@$(BIN)/python -m change_tables.server.local_server --folder .build/demo -- $(BIN)/python -m change_tables report --html target/report.html $(REPORT)
 
 dbt-docs: $(READY) jars $(PROFILES)  ## dbt's documentation of the demo, in target/static_index.html
-	@$(BIN)/python -m udfs.local_server --folder .build/demo -- $(BIN)/dbt docs generate --static
+	@$(BIN)/python -m change_tables.server.local_server --folder .build/demo -- $(BIN)/dbt docs generate --static
 
 jars: $(READY)  ## Delta's jars, into .build/jars
-	@$(BIN)/python -m udfs.jars --quiet
+	@$(BIN)/python -m change_tables jars --quiet
 
 lock: $(READY)  ## compile requirements.txt from pyproject.toml
 	@$(BIN)/uv pip compile --quiet --upgrade --no-strip-extras --generate-hashes --python-version 3.11 pyproject.toml --extra dbt --extra report --extra dev -o requirements.txt

@@ -20,7 +20,7 @@ from typing import Any
 
 import duckdb
 
-from udfs.local_server import local_server
+from change_tables.server.local_server import local_server
 
 from . import by_hand
 from .auto_cdc import AutoCdc, AutoCdcError

@@ -12,7 +12,7 @@ from typing import Any
 
 from dbt.cli.main import dbtRunner
 
-from udfs.local_server import LocalServer
+from change_tables.server.local_server import LocalServer
 
 from .auto_cdc import AutoCdc
 from .data import COLUMNS, create_raw_table, insert_changes

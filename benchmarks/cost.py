@@ -27,11 +27,11 @@ import yaml
 from dbt.adapters.spark.connections import PyhiveConnectionWrapper
 from dbt.cli.main import dbtRunner
 
+from change_tables.server.jars import jars_folder
+from change_tables.server.local_server import SHORT_LIVED, LocalServer, LocalServerError, local_server
 from demo.run import BATCHES, aligned, create_raw_tables, land
 from demo.workload import Workload
 from demo.writers import WRITERS
-from udfs.jars import jars_folder
-from udfs.local_server import SHORT_LIVED, LocalServer, LocalServerError, local_server
 
 from . import by_hand
 from .data import COLUMNS, TYPES, create_raw_table, insert_changes, insert_moves
@@ -553,7 +553,8 @@ def _sides(other: str | None, conf: dict[str, str], *, with_plans: bool) -> Iter
             if events is not None:
                 events.mkdir(parents=True)
                 logged = event_log(events)
-            server = stack.enter_context(local_server(folder / "server", conf | logged, checkout))
+            module = "" if (checkout / "change_tables").is_dir() else "udfs.thrift_server"  # of an earlier version
+            server = stack.enter_context(local_server(folder / "server", conf | logged, checkout, module=module))
             sides.append(Side(name, checkout, server, folder / "project", folder / "project", events))
         yield sides
 

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from udfs.local_server import LocalServer
+from change_tables.server.local_server import LocalServer
 
 
 def machine_of(server: LocalServer) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from udfs.local_server import LocalServer, LocalServerError, local_server
+from change_tables.server.local_server import LocalServer, LocalServerError, local_server
 
 from .bench import FOLDER, HERE, OURS, RAW, Bench, BenchmarkError, install, make_schemas
 from .machine import machine_of

@@ -11,8 +11,8 @@ from dbt.cli.main import dbtRunner, dbtRunnerResult
 from dbt.contracts.graph.manifest import Manifest
 from dbt_common.events.base_types import EventMsg
 
+from change_tables.server.local_server import LocalServer
 from demo.progress import Progress
-from udfs.local_server import LocalServer
 
 PROJECT = Path(__file__).resolve().parent.parent
 PROFILES = PROJECT / ".build" / "profiles"

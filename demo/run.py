@@ -20,6 +20,7 @@ from pathlib import Path
 
 from dbt_common.events.base_types import EventMsg
 
+from change_tables.server.local_server import LocalServer, LocalServerError, local_server
 from demo.database import TABLES, Table
 from demo.history import Contents, Row, Transaction
 from demo.landing import Connection, create_table, execute, fetch, insert_rows, quoted
@@ -29,7 +30,6 @@ from demo.project import PROFILES, PROJECT, DbtError, DbtProject
 from demo.workload import Workload
 from demo.writers import WRITERS
 from demo.writers.feed import FeedWriter, Verdict
-from udfs.local_server import LocalServer, LocalServerError, local_server
 
 FOLDER = PROJECT / ".build" / "demo"
 RAW_SCHEMA = "raw"
@@ -173,7 +173,7 @@ def _parsed(progress: Progress, folder: Path) -> DbtProject:
 
 
 def _empty(folder: Path) -> None:
-    """Deletes the folder and makes it anew, unless a server runs on it (see `udfs.thrift_server`)."""
+    """Deletes the folder and makes it anew, unless a server runs on it (see `change_tables.server.thrift_server`)."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "server.lock").open("a+") as lock:
         try:
@@ -335,7 +335,7 @@ def _how_to_query(folder: Path, system: str) -> str:
     client = f"c = hive.connect('127.0.0.1', 10000).cursor(); c.execute('{query}'); print(*c.fetchall(), sep='\\n')"
     return (
         "Every model equals the source database after every batch. To look at them, start a server on what was built\n"
-        f"  {python} -m udfs.thrift_server --warehouse {folder.relative_to(PROJECT)} --port 10000\n"
+        f"  {python} -m change_tables server --warehouse {folder.relative_to(PROJECT)} --port 10000\n"
         "and in another terminal ask it (any JDBC client does: jdbc:hive2://127.0.0.1:10000)\n"
         f'  {python} -c "from pyhive import hive; {client}"'
     )

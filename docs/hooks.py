@@ -70,7 +70,7 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
 def _mermaid(version: str) -> bytes:
     """The script out of Mermaid's jar, which is brought by the way of the other jars, once."""
     sys.path.insert(0, str(REPOSITORY))  # mkdocs runs elsewhere
-    from udfs.jars import resolve_jars
+    from change_tables.server.jars import resolve_jars
 
     folder = REPOSITORY / ".build" / "mermaid"
     without = ",".join(f"org.webjars.npm:{name}" for name in _NOT_IN_THE_SCRIPT.split())

@@ -12,8 +12,9 @@ from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.functions import arrow_udf
 
+from change_tables.version import __version__
+
 from .catalog import CATALOG, SqlFunction, sql_literal
-from .version import __version__
 
 VERSION_FUNCTION = "change_tables_version"
 """The SQL function without arguments that returns the version of the functions."""

@@ -10,9 +10,9 @@ from typing import Any
 
 import fastavro
 
+from change_tables.udfs.avro_messages import ENVELOPE_SCHEMA, MAGIC
 from demo.database import Table
 from demo.history import Row, Value
-from udfs.avro_messages import ENVELOPE_SCHEMA, MAGIC
 
 _TYPES: Mapping[str, Any] = {
     "bigint": "long",

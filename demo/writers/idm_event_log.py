@@ -16,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from change_tables.udfs.table_keys import format_table_key, parse_table_key
 from demo.database import TABLES, Column, SourceDatabase, Table, from_sqlite
 from demo.history import Change, Contents, Key, Row, Transaction
 from demo.landing import Landed
@@ -31,7 +32,6 @@ from demo.writers.event_triggers import (
     with_whole_key,
 )
 from demo.writers.feed import FeedWriter, RawTable, Verdict
-from udfs.table_keys import format_table_key, parse_table_key
 
 RAW_TABLE = RawTable(
     EVENT_LOG,

@@ -88,11 +88,7 @@ select
     {{ change_tables.column_list(change_tables.log_columns(spec)) }}
         {%- else %}
     {{ change_tables.column_list(change_tables.log_columns(spec)) }},
-    {{ (passed + retractions) | join(', ') }},
-    _ct_is_change
-            {%- if with_log %},
-    {{ change_tables.reduction_flags(spec) | join(', ') }}
-            {%- endif %}
+    {{ (passed + retractions + ['_ct_is_change'] + (change_tables.reduction_flags(spec) if with_log else [])) | join(', ') }}
         {%- endif %}
 from reduced_deliveries
         {%- if not reads_on %}

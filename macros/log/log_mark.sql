@@ -13,8 +13,9 @@
     highest_seq   the highest sequence: a batch above it has nothing that the log holds
     loads         the loads that ended keys
     moves         whether keys have moved
-    rebuild       the last run after which states must be built anew: a change was withdrawn, its key, operation or key before replaced,
-                  or the log was set back
+    taken_back    lists of a run and of the keys, by their hashes, of which it has taken back something that states were told: these replay
+                  the keys. The latest runs alone, so that there are no more keys than `most_keys_taken_back`
+    rebuild       the last run after which states must be built anew: the log was set back, or what it has taken back is not in `taken_back`
     snapshot_seq  the load that it has taken in
     arrival       the arrival by which it reads, and of which rows
     kept          how many raw rows are in quarantine as rejected, as waiting, and which run met the oldest one that waits
@@ -46,6 +47,7 @@
         {% set is_in_time = found.lowest_seq is none or found.lowest_seq > [before.highest_seq, before.floor] | max(case_sensitive=true) %}
         {% set extends = before.batch if is_in_time else none %}
     {% endif %}
+    {% set taken_back = change_tables._taken_back_since(before.taken_back, batch, found.taken_back) %}
     {% set commits = dict(before.commits or {}) %}
     {% for group, number in found.commits.items() %}
         {% do commits.update({group: [commits.get(group, ''), number] | max(case_sensitive=true)}) %}
@@ -62,7 +64,8 @@
         'highest_seq': [before.highest_seq, found.highest_seq or ''] | max(case_sensitive=true),
         'loads': before.loads + ([snapshot_seq] if snapshot_seq and snapshot_seq not in before.loads else []),
         'moves': before.moves or found.moves,
-        'rebuild': batch if found.overruled or is_set_back else before.rebuild,
+        'taken_back': taken_back.by_run,
+        'rebuild': [batch if is_set_back else before.rebuild, taken_back.forgotten] | max,
         'snapshot_seq': before.snapshot_seq if snapshot_seq is none else snapshot_seq,
         'arrival': change_tables.arrival_in_mark(run.arrival),
         'kept': found.kept,
@@ -77,6 +80,31 @@
         'form': spec.form,
         'added': spec.added,
     })) %}
+{% endmacro %}
+
+
+{#-
+    What a run has taken back, with what runs before it have. Returns {by_run, forgotten}: the lists of `taken_back`, and the last run whose
+    keys are not in them.
+-#}
+{% macro _taken_back_since(before, batch, keys) %}
+    {% if keys is none %}
+        {% do return({'by_run': [], 'forgotten': batch}) %}
+    {% endif %}
+    {% set by_run = before + ([[batch, keys]] if keys else []) %}
+    {% set forgotten = [''] %}
+    {% for _ in range(by_run | length) %}
+        {% if by_run | map('last') | map('length') | sum > change_tables.most_keys_taken_back() %}
+            {% do forgotten.append(by_run.pop(0)[0]) %}
+        {% endif %}
+    {% endfor %}
+    {% do return({'by_run': by_run, 'forgotten': forgotten | last}) %}
+{% endmacro %}
+
+
+{#- A mark is read by every run, and kept with the view as well (see `cached_mark`): it has no room for more. -#}
+{% macro most_keys_taken_back() %}
+    {% do return(100) %}
 {% endmacro %}
 
 

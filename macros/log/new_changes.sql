@@ -12,7 +12,8 @@
     moves         whether a key moved
     commits       where the format has `commits`: the highest of the changes, by group
     may_repeat    whether one of them is not above those of the log (see `leave_out_repeated`)
-    overruled     whether a change in the log is withdrawn, or its key, operation or key before replaced
+    taken_back    the keys that states must replay since something that they were told is taken back, by their hashes; none where they
+                  are too many to be named, or all
     kept_rows     how many rejected and waiting rows were met
     kept          how many raw rows are in quarantine as rejected and as waiting after the run, and since when (see `compare_with_quarantine`)
     keeps         whether the run has news of such rows to write
@@ -42,7 +43,7 @@
             {% do repeating.append(verdict) %}
         {% endif %}
     {% endfor %}
-    {% do return(dict(change_tables._found_of_changes(row), **{
+    {% do return(dict(change_tables._found_of_changes(rows, row), **{
         'commits': highest, 'may_repeat': repeating | length > 0,
         'retractions': row.get('retractions') | int(0),
         'landed_span': [row.get('lowest_landed', row['lowest_seq']), row.get('highest_landed', row['highest_seq'])],
@@ -58,15 +59,26 @@
 {% macro found_in_reduction(spec, reduced, found) %}
     {% set row = run_query(change_tables._summary_of_changes(spec, reduced)).rows[0] %}
     {% set facts = change_tables.facts_of_run(row, fromjson(row['verdicts'] or '[]')) %}
-    {% do return(dict(found, facts=dict(facts, rows=found.facts.rows, codes=found.facts.codes), **change_tables._found_of_changes(row))) %}
+    {% do return(dict(found, facts=dict(facts, rows=found.facts.rows, codes=found.facts.codes), **change_tables._found_of_changes(reduced, row))) %}
 {% endmacro %}
 
 
-{% macro _found_of_changes(row) %}
+{% macro _found_of_changes(rows, row) %}
     {% do return({
         'changes': row['changes'] | int(0), 'known': row.get('known') | int(0), 'withdrawn': row.get('withdrawn') | int(0),
-        'overruled': row.get('overruled') | int(0) > 0, 'lowest_seq': row['lowest_seq'], 'highest_seq': row['highest_seq'],
+        'taken_back': change_tables._keys_taken_back(rows) if row.get('taken_back') | int(0) > 0 else [],
+        'lowest_seq': row['lowest_seq'], 'highest_seq': row['highest_seq'],
     }) %}
+{% endmacro %}
+
+
+{#- The keys of `_ct_taken_back` (see `reduction_steps`), in their order. -#}
+{% macro _keys_taken_back(rows) %}
+    {% set most = change_tables.most_keys_taken_back() %}
+    {% set found = run_query(
+        'select distinct explode(_ct_taken_back) as _ct_key from ' ~ rows ~ ' where _ct_is_change order by _ct_key limit ' ~ (most + 1)
+    ).rows | map(attribute=0) | list %}
+    {% do return(found if none not in found and found | length <= most else none) %}
 {% endmacro %}
 
 
@@ -93,9 +105,13 @@
     'conflicts': 'count_if(_ct_is_change and _is_conflicting)',
 } -%}
 {%- if is_compared -%}
-    {%- for name, flag in {'known': 'is_known', 'overruled': 'overrules', 'withdrawn': 'withdraws'}.items() if withdraws or name != 'withdrawn' -%}
-        {%- do totals.update({name: ['sum', 'count_if(_ct_is_change and _ct_' ~ flag ~ ')']}) -%}
-    {%- endfor -%}
+    {%- do totals.update({
+        'known': ['sum', 'count_if(_ct_is_change and _ct_is_known)'],
+        'taken_back': ['sum', 'count(_ct_taken_back)' ~ of_changes],
+    }) -%}
+    {%- if withdraws -%}
+        {%- do totals.update({'withdrawn': ['sum', 'count_if(_ct_is_change and _ct_withdraws)']}) -%}
+    {%- endif -%}
 {%- elif reads_on and withdraws -%}
     {%- set landed = ' filter (where _ct_is_change or _ct_retracts)' -%}
     {%- do totals.update({
@@ -160,7 +176,7 @@ from summarized
 
 {#- What the reduction says of each change besides its columns: see `reduction_steps`. -#}
 {% macro reduction_flags(spec) %}
-    {% do return(['_ct_is_known', '_ct_overrules'] + (['_ct_withdraws'] if change_tables.withdraws_changes(spec) else [])) %}
+    {% do return(['_ct_is_known', '_ct_taken_back'] + (['_ct_withdraws'] if change_tables.withdraws_changes(spec) else [])) %}
 {% endmacro %}
 
 

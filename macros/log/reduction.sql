@@ -19,17 +19,37 @@
                      be written, for it is not what the log holds
     _ct_is_known     whether the log holds the change
     _ct_withdraws    whether the log is to give it up
-    _ct_overrules    whether what states were told is taken back: the change, its key, its operation or its key before
+    _ct_taken_back   where something that states were told is taken back (the change, its key, its operation or its key before): the keys
+                     that the logged change was about, by their hashes. Of a truncate one is null: it was about all
 
     with_log   whether logged changes are among the deliveries; else the last three are not there
 -#}
 {% macro reduction_steps(spec, with_log) -%}
+{{ change_tables._weighed_steps(spec, with_log) }},
+
+{{ change_tables._compared_steps(spec, with_log) }},
+
+reduced_deliveries as (
+
+    select
+        {%- if not with_log %}
+        *,
+        _ct_is_greatest{{ ' and not _ct_is_retracted' if change_tables.withdraws_changes(spec) }} as _ct_is_change
+        {%- else %}
+        {{ change_tables._against_log(spec) }}
+        {%- endif %}
+    from compared_deliveries
+
+)
+{%- endmacro %}
+
+
+{#- What the deliveries of a change differ by, ending in `weighed_deliveries`. -#}
+{% macro _weighed_steps(spec, with_log) -%}
 {%- set withdraws = change_tables.withdraws_changes(spec) -%}
 {%- set completeness = change_tables.completeness_columns(spec) -%}
 {%- set level = 'struct(' ~ completeness | join(', ') ~ ')' if completeness else '1' -%}
 {%- set has_forms = with_log and spec.form > 0 -%}
-{%- set natural = change_tables.natural_arrival(spec) if with_log else none -%}
-{%- set names_records = natural and change_tables.names_records(spec, natural) -%}
 {#- the greatest wins: by form, content and headers. Of equal ones, what is logged is as it is to be -#}
 {%- set rank -%}
 struct(
@@ -41,17 +61,6 @@ struct(
 {%- endset -%}
 {%- set differs = 'min(_row_hash) over same_change <> max(_row_hash) over same_change'
     ~ (' or min(_form) over same_change <> max(_form) over same_change' if has_forms) -%}
-{%- set conflicts -%}
-coalesce(
-            max(_is_conflicting) over same_change
-            or min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
-            or not min(_key_before) over same_change <=> max(_key_before) over same_change,
-            false
-        )
-{%- endset -%}
-{#- a report of rows that were read by other columns than those of today does not count -#}
-{%- set counts = '_ct_is_delivery and _form = ' ~ spec.form if has_forms else '_ct_is_delivery' -%}
-{%- set report = 'case when _form = ' ~ spec.form ~ ' then _report end' if has_forms else '_report' -%}
 -- each delivery with what there is of its change
 gathered_deliveries as (
 
@@ -61,7 +70,7 @@ gathered_deliveries as (
         {%- if with_log %}
         max(case when _ct_is_logged then struct(
             {{ change_tables._said_hash(spec) }} as _ct_said_hash,
-            {{ change_tables.column_list(spec.key) }}, _change_op, _key_before, _report, _is_conflicting, _form, _batch_id
+            {{ change_tables.key_hash(spec.key) }} as _ct_key, _change_op, _key_before, _report, _is_conflicting, _form, _batch_id
         ) end) over same_change as _ct_logged,
         min(_ct_is_logged) over same_change as _ct_is_logged_alone,
         {%- endif %}
@@ -83,7 +92,7 @@ weighed_deliveries as (
     select
         *,
         case when _ct_differs and _ct_is_delivery then {{ change_tables._content_hash(spec, has_forms) }} end as _ct_content_hash,
-        {%- if names_records %}
+        {%- if with_log and change_tables._records_of(spec) %}
         case when _ct_differs and _ct_is_delivery then {{ change_tables._record_hash(spec, has_forms) }} end as _ct_record_hash,
         {%- endif %}
         case when _ct_copies > 1 and _ct_is_delivery then {{ rank }} end as _ct_rank
@@ -93,8 +102,24 @@ weighed_deliveries as (
     where {{ of_these | join(' and ') }}
     {%- endif %}
 
-),
+)
+{%- endmacro %}
 
+
+{#- What they come to, ending in `compared_deliveries`. -#}
+{% macro _compared_steps(spec, with_log) -%}
+{%- set has_forms = with_log and spec.form > 0 -%}
+{%- set conflicts -%}
+coalesce(
+            max(_is_conflicting) over same_change
+            or min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
+            or not min(_key_before) over same_change <=> max(_key_before) over same_change,
+            false
+        )
+{%- endset -%}
+{#- a report of rows that were read by other columns than those of today does not count -#}
+{%- set counts = '_ct_is_delivery and _form = ' ~ spec.form if has_forms else '_ct_is_delivery' -%}
+{%- set report = 'case when _form = ' ~ spec.form ~ ' then _report end' if has_forms else '_report' -%}
 -- what they say together, and which of them is the greatest
 compared_deliveries as (
 
@@ -107,24 +132,22 @@ compared_deliveries as (
             {%- endif %}
             when count({{ report }}) over same_change = count_if({{ counts }}) over same_change then max({{ report }}) over same_change
         end as _report,
-        {{ change_tables._unless_other_record(spec, conflicts, natural) if names_records else conflicts }} as _is_conflicting,
-        {%- if withdraws %}
+        {{ change_tables._unless_other_record(spec, conflicts) if with_log else conflicts }} as _is_conflicting,
+        {%- if change_tables.withdraws_changes(spec) %}
         coalesce(_ct_retracted_at >= _ct_completeness, false) as _ct_is_retracted,
         {%- endif %}
         _ct_is_delivery and (_ct_copies = 1 or _ct_rank = max(_ct_rank) over same_change) as _ct_is_greatest
     from weighed_deliveries
     window same_change as (partition by _change_seq, _ct_identity)
 
-),
+)
+{%- endmacro %}
 
-reduced_deliveries as (
 
-    select
-        {%- if not with_log %}
-        *,
-        _ct_is_greatest{{ ' and not _ct_is_retracted' if withdraws }} as _ct_is_change
-        {%- else %}
-        * except (_batch_id),
+{#- The columns of `reduced_deliveries` with the log: what is to be written, for it is not what the log holds. -#}
+{% macro _against_log(spec) -%}
+{%- set withdraws = change_tables.withdraws_changes(spec) -%}
+* except (_batch_id),
         case
             when
                 {{ change_tables._says_nothing_new(spec) | indent(16) }}
@@ -141,15 +164,18 @@ reduced_deliveries as (
         _ct_logged is not null and _ct_is_retracted as _ct_withdraws,
         {%- endif %}
         _ct_logged is not null as _ct_is_known,
-        _ct_logged is not null
-        and (
-            {{ '_ct_is_retracted or ' if withdraws }}not struct({{ change_tables.column_list(spec.key) }}, _change_op) <=> struct({{ change_tables._key_as_logged(spec) }}, _ct_logged['_change_op'])
-            or (_ct_logged['_key_before'] is not null and not _key_before <=> _ct_logged['_key_before'])
-        ) as _ct_overrules
-        {%- endif %}
-    from compared_deliveries
-
-)
+        case
+            when
+                _ct_logged is not null
+                and (
+                    {{ '_ct_is_retracted or ' if withdraws }}{{ change_tables.key_hash(spec.key) }} <> _ct_logged['_ct_key'] or _change_op <> _ct_logged['_change_op']
+                    or (_ct_logged['_key_before'] is not null and not _key_before <=> _ct_logged['_key_before'])
+                )
+                then array(
+                    if(_ct_logged['_change_op'] = 'truncate', null, _ct_logged['_ct_key']),
+                    if(_ct_logged['_key_before'] is null, _ct_logged['_ct_key'], xxhash64(_ct_logged['_key_before']))
+                )
+        end as _ct_taken_back
 {%- endmacro %}
 
 
@@ -233,19 +259,22 @@ and not (_ct_logged['_form'] < {{ spec.added.values() | max }} and _present_colu
 {% endmacro %}
 
 
-{#- The key that a change has in the log. -#}
-{% macro _key_as_logged(spec) -%}
-    {%- for name in spec.key -%}
-        {{ change_tables.field_of('_ct_logged', name) }}{{ ', ' if not loop.last }}
-    {%- endfor -%}
-{%- endmacro %}
+{#- The arrival by whose positions each record has one of its own; none where there is none such. -#}
+{% macro _records_of(spec) %}
+    {% set natural = change_tables.natural_arrival(spec) %}
+    {% do return(natural if natural and change_tables.names_records(spec, natural) else none) %}
+{% endmacro %}
 
 
-{#- A value, unless the log holds another record of a position that names one (see `names_records`): then the run stops. -#}
-{% macro _unless_other_record(spec, value, arrival) -%}
-    {%- set before, after = change_tables.used_again(spec, "another record has landed than the log holds", (arrival.group + arrival.columns) | join(', ')) -%}
-    {%- set of_record = '(partition by _change_seq, _ct_identity, _raw_id)' -%}
-case
+{#- A value, unless the log holds another record of a position that names one: then the run stops. -#}
+{% macro _unless_other_record(spec, value) -%}
+    {%- set arrival = change_tables._records_of(spec) -%}
+    {%- if not arrival -%}
+        {{- value -}}
+    {%- else -%}
+        {%- set before, after = change_tables.used_again(spec, "another record has landed than the log holds", (arrival.group + arrival.columns) | join(', ')) -%}
+        {%- set of_record = '(partition by _change_seq, _ct_identity, _raw_id)' -%}
+        case
             when
                 not startswith(_change_id, 'snapshot:')
                 and min(_ct_record_hash) over {{ of_record }} <> max(_ct_record_hash) over {{ of_record }}
@@ -257,4 +286,5 @@ case
             else
                 {{ value | indent(8) }}
         end
+    {%- endif -%}
 {%- endmacro %}

@@ -39,7 +39,7 @@
 {% endmacro %}
 
 
-{#- The version of this package: that of `dbt_project.yml`, which macros cannot read, and of `udfs/version.py`. -#}
+{#- The version of this package: that of `dbt_project.yml`, which macros cannot read, and of `change_tables/version.py`. -#}
 {% macro version_of_package() %}
     {% do return('0.1.0') %}
 {% endmacro %}

@@ -33,7 +33,7 @@
             {{ change_tables.create_batch_table(kept, handed.statements.given) }}
         {%- endcall -%}
         {%- set late = run_query('select count(*) as late from ' ~ kept ~ ' where _ct_is_late').rows[0][0] | int -%}
-        {%- set run = dict(run, replays=late > 0) -%}
+        {%- set run = dict(run, replays=late > 0 or run.taken_back | length > 0) -%}
         {%- if run.replays -%}
             {%- call statement('replayed') -%}
                 insert into {{ kept }}

@@ -15,7 +15,7 @@
 {%- set statements = {} -%}
 {%- if run.looks -%}
     {%- set kept = change_tables.batch_relation(this, change_tables.batch_id()) -%}
-    {%- set replayed = change_tables.replayed_event_steps(spec, run, log) -%}
+    {%- set replayed = change_tables.replayed_event_steps(spec, run, log, state) -%}
     {%- set statements = {
         'given': given ~ '\n\nselect *, false as _ct_is_replayed from given_events',
         'replayed': 'with given_events as (\n\n    select * from ' ~ kept ~ '\n\n),\n\n' ~ replayed
@@ -111,6 +111,11 @@ started_events as (
 
     select
         *,
+        {%- if run.moves %}
+        {%- for name in spec.key %}
+        if(_ct_lineage is null, {{ change_tables.quoted(name) }}, null) as _ct_unmoved_{{ loop.index }},
+        {%- endfor %}
+        {%- endif %}
         not _is_deleted
         {%- if spec.orphans != 'insert' %}
         and (_ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert'))
@@ -210,14 +215,17 @@ overlaid_events as (
 {%- endmacro %}
 
 
-{#- What the events of one row share: its key, or where rows move from key to key, the row that they all changed. -#}
+{#-
+    What the events of one row share: its key, or where rows move from key to key, the row that they all changed. Columns, since Spark
+    sorts only once by these.
+-#}
 {% macro _same_row(spec, run) -%}
     {%- if not run.moves -%}
         {{ change_tables.column_list(spec.key) }}
     {%- else -%}
         _ct_lineage
         {%- for name in spec.key -%}
-            , if(_ct_lineage is null, {{ change_tables.quoted(name) }}, null)
+            , _ct_unmoved_{{ loop.index }}
         {%- endfor -%}
     {%- endif -%}
 {%- endmacro %}

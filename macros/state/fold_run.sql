@@ -11,7 +11,9 @@
     ends_older_keys   whether it has been since the last run
     exchanges         whether rows may have exchanged their keys in one transaction: full images need nothing else of moves
     in_time           whether all new events come after all that the state has folded
-    looks             whether events may have come late: the run keeps the given events in a table and looks (see `given_event_steps`)
+    taken_back        the keys, by their hashes, of which the log has taken back something that the state has folded: they are replayed
+    looks             whether events may have come late, or keys are to be replayed anyway: the run keeps the given events in a table and
+                      looks (see `given_event_steps`)
     is_to_be_counted  whether the rows of the state are to be counted, for it may be large by now
     log_is_outdated   whether the log was built with other columns than are declared by now
     form, added       the form of the log, and the forms in which columns were added to it (see `spec_in_form`)
@@ -31,10 +33,15 @@
     {% set counted = 0 if mark_before is none else mark_before.counted %}
     {% set is_to_be_counted = mark_before is not none and changes >= [change_tables.rows_of_large_table(), 2 * counted] | max %}
     {% set exchanges = exchanges and log_mark.moves %}
-    {% set folds = folds or exchanges %}
+    {% set taken_back = [] %}
+    {% for batch, keys in log_mark.taken_back if mark_before is not none and batch > mark_before.batch %}
+        {% do taken_back.extend(keys) %}
+    {% endfor %}
+    {#- what has come since may be older than what was taken back -#}
+    {% set folds = folds or exchanges or taken_back | length > 0 %}
     {% set in_time = mark_before is not none and log_mark.extends == mark_before.batch and log_mark.loads == mark_before.loads %}
     {#- of a transaction that goes on, a state has but the newest row of a key -#}
-    {% set looks = run == 'since' and folds and (log_mark.moves or not in_time) %}
+    {% set looks = run == 'since' and folds and (log_mark.moves or not in_time or taken_back | length > 0) %}
     {% do return({
         'run': run,
         'mark_before': mark_before,
@@ -49,6 +56,7 @@
         'has_floors': log_mark.floor > '',
         'ends_older_keys': mark_before is not none and log_mark.floor > mark_before.floor,
         'in_time': in_time,
+        'taken_back': taken_back,
         'looks': looks,
         'is_to_be_counted': is_to_be_counted,
         'log_is_outdated': log_mark.log > '' and (log_mark.key != spec.key or log_mark.columns != types),

@@ -132,7 +132,8 @@ known_events as (
 -#}
 {% macro _late_event_steps(spec, run, columns) -%}
 {%- set only_at_entered = spec.images == 'full' and not run.history -%}
-{%- set ended = ('_ct_is_entered and ' if only_at_entered else '') ~ ('greatest(_change_seq, _ct_end_seq)' if run.moves else '_change_seq')
+{%- set is_late = ('_ct_is_entered' if run.moves else 'false') if only_at_entered else 'true' -%}
+{%- set ended = (is_late ~ ' and ' if only_at_entered else '') ~ ('greatest(_change_seq, _ct_end_seq)' if run.moves else '_change_seq')
     ~ ' >= (select min(_change_seq) from new_floors)' -%}
 {%- set last_seq = 'greatest(_ct_known_seq, _ct_end_seq)' if run.moves else '_ct_known_seq' -%}
 {%- set of_key = 'over (partition by ' ~ change_tables.column_list(spec.key, 'met_events') ~ ')' -%}
@@ -164,7 +165,9 @@ given_events as (
                 {%- if only_at_entered %}
                 when _change_seq = _ct_known_seq then true
                 {%- endif %}
-                when _change_seq <= {{ last_seq }} then {{ '_ct_is_entered' if only_at_entered else 'true' }}
+                {%- if is_late != 'false' %}
+                when _change_seq <= {{ last_seq }} then {{ is_late }}
+                {%- endif %}
                 {%- if run.moves %}
                 when _transaction_id = _ct_known_transaction then _ct_is_entered
                 {%- endif %}
@@ -178,16 +181,27 @@ given_events as (
 
 
 {#-
-    All events of the keys that late ones among `given_events` reach, ending in `replayed_events`. Such a key is named by its hash: that
-    of a late event, and where partial images move, all that moves connect with these. Two keys of one hash are both replayed.
+    All events of the keys that are replayed, ending in `replayed_events`. Such a key is named by its hash: that of a late event among
+    `given_events`, or one of which something was taken back, and where partial images move, all that moves connect with these. Two keys
+    of one hash are both replayed.
+
+    A key of which something was taken back may have no event left. The state has it, so it begins with an end before all events.
 -#}
-{% macro replayed_event_steps(spec, run, log) -%}
+{% macro replayed_event_steps(spec, run, log, state) -%}
 {%- set follows_moves = run.moves and spec.images == 'partial' -%}
+{%- set of_end = {
+    '_change_op': "'delete'", '_change_seq': "''", '_change_id': "''", '_precedence': change_tables.precedence_of('truncate'),
+    '_is_deleted': 'true', '_ct_enters': 'false', '_form': run.form, '_ct_is_known': 'false',
+} -%}
 late_keys as (
 
     select distinct {{ change_tables.key_hash(spec.key) }} as _ct_key
     from given_events
     where _ct_is_late
+    {%- if run.taken_back %}
+    union distinct
+    select explode(from_json('{{ tojson(run.taken_back) }}', 'array<bigint>')) as _ct_key
+    {%- endif %}
 
 ),
 
@@ -241,6 +255,24 @@ replayed_events as (
     from logged_events
     left semi join replayed_keys
         on {{ change_tables.key_hash(spec.key, 'logged_events') }} = replayed_keys._ct_key
+    {%- if run.taken_back %}
+    union all
+    select
+        {%- for name in spec.column_names %}
+        {{ 'folded.' if name in spec.key else 'null as ' }}{{ change_tables.quoted(name) }},
+        {%- endfor %}
+        {%- for name in change_tables.event_columns(spec, run) %}
+        {{ of_end.get(name, 'null') }} as {{ name }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    from {{ state }} as folded
+    left semi join replayed_keys
+        on {{ change_tables.key_hash(spec.key, 'folded') }} = replayed_keys._ct_key
+    where
+        folded._mark is null
+        {%- if run.history %}
+        and folded._is_last
+        {%- endif %}
+    {%- endif %}
 
 )
 {%- endmacro %}

@@ -19,7 +19,7 @@
 {% macro mark_of_unbuilt_log() %}
     {% do return({
         'log': '', 'batch': '', 'extends': none, 'changes': 0, 'held_changes': 0, 'marks_rows': false, 'floor': '', 'highest_seq': '',
-        'loads': [], 'moves': false, 'rebuild': '', 'snapshot_seq': none, 'form': 0, 'added': {},
+        'loads': [], 'moves': false, 'taken_back': [], 'rebuild': '', 'snapshot_seq': none, 'form': 0, 'added': {},
     }) %}
 {% endmacro %}
 

@@ -1,0 +1,26 @@
+"""`change-tables jars`: fetches the jars that the server needs."""
+
+from __future__ import annotations
+
+import click
+
+from change_tables.server.jars import POSTGRESQL, JarsError, jars_folder, postgresql_folder, resolve_jars
+
+
+@click.command()
+@click.option("--quiet", is_flag=True, help="Say nothing where they are there already.")
+@click.option("--postgresql", is_flag=True, help="Fetch PostgreSQL's driver, too: for a metastore there.")
+@click.help_option(allow_from_autoenv=False)
+def jars(quiet: bool, postgresql: bool) -> None:
+    """Fetch Delta's jars, which the server needs; once for each version.
+
+    They go into the folder that CHANGE_TABLES_JARS names, else into the user's cache, or .build/jars of a checkout.
+    """
+    try:
+        done = resolve_jars()
+        if postgresql:
+            done |= resolve_jars(postgresql_folder(), POSTGRESQL)
+    except JarsError as error:
+        raise click.ClickException(str(error)) from None
+    if done or not quiet:
+        print(f"the jars are in {jars_folder()}")

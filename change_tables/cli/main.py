@@ -1,0 +1,119 @@
+"""The command line `change-tables`: which commands there are, and where their options come from.
+
+Each option is looked for on the command line, in the environment, and in a TOML file, in this order. A command is in a
+file of its own, which is read when the command is asked for.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+from change_tables.cli.command_line import run
+from change_tables.places import command_name
+from change_tables.version import __version__
+
+COMMANDS: Mapping[str, str] = {
+    "server": "change_tables.server.thrift_server",
+    "jars": "change_tables.cli.jars",
+    "doctor": "change_tables.cli.doctor",
+    "init": "change_tables.generator.commands",
+    "diff": "change_tables.generator.commands",
+    "report": "change_tables.report.command",
+}
+"""The module of each command. It has the command under the same name."""
+
+CONFIG = Path("change_tables.toml")
+"""The file with options that is read where it is there."""
+
+
+class _Commands(click.Group):
+    """The commands by name, each imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # the signature is click's
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  # the signature is click's
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(COMMANDS[cmd_name]), cmd_name)
+        return command
+
+
+@click.group(cls=_Commands, context_settings={"max_content_width": 100})
+@click.version_option(__version__, message="%(version)s", allow_from_autoenv=False)
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    help=f"TOML file with options, in sections by command; {CONFIG} of the working directory, where it is there.",
+)
+@click.help_option(allow_from_autoenv=False)
+@click.pass_context
+def change_tables(context: click.Context, config: Path | None) -> None:
+    """Raw change tables of replication products as current and history models on Spark: what is around the dbt package.
+
+    Each option of a command can be given as a variable, CHANGE_TABLES_<COMMAND>_<OPTION>, or in a TOML file.
+    """
+    if config or CONFIG.exists():
+        context.default_map = _options_in(config or CONFIG, context)
+
+
+def _options_in(file: Path, context: click.Context) -> dict[str, Any]:
+    """The options in a file, by command.
+
+    Raises:
+        click.ClickException: the file cannot be read, or has a command or an option that is not there.
+    """
+    try:
+        found = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise click.ClickException(f"cannot read {file}: {error.strerror}; correct --config") from None
+    except ValueError as error:  # no TOML, or no UTF-8
+        raise click.ClickException(f"{file} is not valid TOML: {error}") from None
+    for section, options in found.items():
+        command = change_tables.get_command(context, section)
+        if not command or not isinstance(options, dict):
+            sections = ", ".join(f"[{name}]" for name in change_tables.list_commands(context))
+            raise click.ClickException(f"{file}: '{section}' must be a section of a command: {sections}")
+        allowed = {
+            option.name: option for option in command.params if isinstance(option, click.Option) and option.expose_value
+        }
+        for name, value in options.items():
+            if name not in allowed:
+                raise click.ClickException(f"{file}: [{section}] has no option '{name}', only {', '.join(allowed)}")
+            if must_be := _mistake_in(value, allowed[name]):
+                raise click.ClickException(f"{file}: [{section}] {name} must be {must_be}, got {_in_toml(value)}")
+    return found
+
+
+def _mistake_in(value: Any, option: click.Option) -> str:
+    """What a value of a TOML file must be to be one of this option; empty if it is."""
+    if option.multiple:
+        right = isinstance(value, list) and all(isinstance(each, str) for each in value)
+        return "" if right else "a list of texts"
+    if option.is_flag:
+        return "" if isinstance(value, bool) else "true or false"
+    if isinstance(value, str):
+        return ""  # as on the command line: the option says what is wrong with it
+    if isinstance(option.type, click.types.IntParamType):
+        return "" if type(value) is int else "a whole number"
+    if isinstance(option.type, click.types.FloatParamType):
+        return "" if type(value) in (int, float) else "a number"
+    return "a text"
+
+
+def _in_toml(value: Any) -> str:
+    """A value as the file has it, or nearly so: dates are shown without quotes, and flags in lower case."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(value) if isinstance(value, str | list | dict) else str(value)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code."""
+    return run(change_tables, command_name(), arguments)

@@ -1,1 +1,0 @@
-"""The command line `change-tables`: its options, and `doctor`. `main.COMMANDS` says where each command is."""

@@ -1,0 +1,387 @@
+"""The pages of settings, columns, macros and reason codes, made of what the macros, their YAML and the seed say."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jinja2 import Environment
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+FORMATS = ("qlik_change_tables", "qlik_kafka", "goldengate_trail", "idm_event_log", "openedge_cdc")
+"""The formats, in the order in which pages name them."""
+
+_MACRO = re.compile(r"(\{%-?\s*macro\s+)(\w+)\(")
+_MATERIALIZATION = re.compile(r"\{%-?\s*materialization .*?endmaterialization\s*-?%\}", re.DOTALL)
+_SIGNATURE = re.compile(r"\{%-?\s*(macro|test)\s+(\w+)\((.*?)\)\s*-?%\}")
+_KINDS = {"text": "text", "number": "number", "flag": "`true`, `false`", "names": "list of names"}
+_STATUSES = {
+    "rejected": "The row cannot be used. It is in `rejected_changes`.",
+    "waiting": "The row needs another one, which has not landed. Later runs look at it again.",
+    "ignored": "The row is no change of the table's rows.",
+    "merged": "The row is a part of another row's change.",
+    "reported": "The change was used and needs a look. It is in `reported_changes`.",
+    "unpublished": "The event is in the log, and no XDS document is made of it.",
+}
+
+
+class _ReturnedError(Exception):
+    """What a macro returns, as dbt's `return` does it: it ends the macro."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.value = value
+
+
+class Macros:
+    """The macros of the package that return data, as functions, without dbt.
+
+    >>> Macros().staged_columns({"format": "qlik_kafka", "column_names": ["id"]})[:2]
+    ['id', '_change_op']
+    """
+
+    def __init__(self) -> None:
+        self._jinja = Environment(extensions=["jinja2.ext.do"], autoescape=False)
+        self._texts = {path: path.read_text(encoding="utf-8") for path in REPOSITORY.glob("macros/**/*.sql")}
+        self._found: dict[str, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        """The macro of that name; what is no macro is refused when it is called."""
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            if name not in self._found:
+                self._load(name)
+            try:
+                return str(self._found[name](*arguments, **named))
+            except _ReturnedError as returned:
+                return returned.value
+
+        return call
+
+    def _load(self, name: str) -> None:
+        (text,) = (text for text in self._texts.values() if re.search(rf"macro {name}\(", text))
+        # a name that begins with `_` is not seen from outside of a template
+        template = self._jinja.from_string(_MACRO.sub(r"\1dbt_\2(", _MATERIALIZATION.sub("", text)))
+        module = template.make_module({"change_tables": self, "return": _end, "adapter": _NoFurtherFormats()})
+        for found in _MACRO.finditer(text):
+            self._found[found[2]] = getattr(module, f"dbt_{found[2]}")
+
+
+def _end(value: Any) -> None:
+    raise _ReturnedError(value)
+
+
+class _NoFurtherFormats:
+    """The adapter of a project that has no formats of its own."""
+
+    def dispatch(self, *_: str) -> Any:
+        return dict
+
+
+@cache
+def macros() -> Macros:
+    """The macros of this checkout."""
+    return Macros()
+
+
+# settings
+
+
+def settings_page() -> str:
+    """All settings: the general ones, then those of each format."""
+    general = macros().general_settings()
+    general["format"]["values"] = FORMATS
+    formats = {name: macros().format_of(name) for name in FORMATS}
+    parts = [_SETTINGS_HEAD, _settings_table(general, {name: parts["settings"] for name, parts in formats.items()})]
+    for name, format_parts in formats.items():
+        own = {
+            setting: known
+            for setting, known in format_parts["settings"].items()
+            if setting not in general or "meaning" in known
+        }
+        parts += [f"## {name}", f"What lands, and what becomes of it: [the feed's page](feeds/{name}.md)."]
+        parts.append(_settings_table(own, {}))
+        if format_parts["column_settings"]:
+            parts.append("Of a declared column, under its own `config.meta`:")
+            parts.append(_settings_table(format_parts["column_settings"], {}))
+    return "\n\n".join([*parts, _SETTINGS_TAIL])
+
+
+def _settings_table(settings: Mapping[str, Any], of_formats: Mapping[str, Mapping[str, Any]]) -> str:
+    rows = []
+    for name, setting in settings.items():
+        if "meaning" not in setting:
+            raise ValueError(f"setting `{name}` has no `meaning`")
+        default = _default(setting)
+        # a format's own default, where it gives the setting no meaning of its own
+        others = [
+            (_default(own[name]), of) for of, own in of_formats.items() if name in own and "meaning" not in own[name]
+        ]
+        for other in dict.fromkeys(value for value, _ in others):
+            default += f"; {other} of {', '.join(f'`{of}`' for value, of in others if value == other)}"
+        rows.append((f"`{name}`", _allowed(setting), default, setting["meaning"]))
+    return _table(("setting", "allowed", "default", "meaning"), rows)
+
+
+def _allowed(setting: Mapping[str, Any]) -> str:
+    if "values" not in setting:
+        return _KINDS[setting["type"]]
+    values = ", ".join(f"`{value}`" for value in setting["values"])
+    return f"list of {values}" if setting["type"] == "names" else values
+
+
+def _default(setting: Mapping[str, Any]) -> str:
+    if setting.get("required"):
+        return "must be given"
+    default = setting["default"]
+    match default:
+        case None:
+            return "null"
+        case "":
+            return "`''`"
+        case bool():
+            return f"`{default}`".lower()
+        case list():
+            return f"`[{', '.join(default)}]`"
+    return f"`{default}`"
+
+
+_SETTINGS_HEAD = """<!-- Written by `python -m docs.pages` from what the macros check: change it in `macros/spec/table_spec.sql`, and that of one format at the end of `macros/feeds/<format>/stage_<format>.sql`. -->
+
+# Settings
+
+Settings are given under `config.meta.change_table` of an entry in a sources file:
+
+```yaml
+sources:
+  - name: shop
+    schema: raw
+    tables:
+      - name: orders
+        identifier: orders__ct
+        config:
+          meta:
+            change_table:
+              format: qlik_change_tables
+              key: [order_id]
+        columns:
+          - {name: order_id, data_type: bigint}
+          - {name: status, data_type: string}
+```
+
+Declare the source table's own columns, in its order, with Spark types; no header columns.
+
+A run checks all entries before it builds a model, and names all mistakes together:
+
+```
+change_tables: source 'shop.orders': `key` must name declared columns, got ['order_no']; declared: order_id, status, amount
+```
+
+## Of all formats"""
+
+_SETTINGS_TAIL = """## Of models and runs
+
+Model configuration is dbt's own and may be set in `dbt_project.yml`. `file_format` is `delta` by default: see
+[decision 11](decisions/0011-delta-is-the-default-file-format.md).
+
+Two variables change what one run does, as in `dbt build --vars '{change_tables_rescan: true}'`:
+
+| variable | what the run does |
+|---|---|
+| `change_tables_rescan` | compares the logs with every raw row: see [rescan](operations.md#rescan) |
+| `change_tables_allow_loss` | lets a full refresh lose changes: see [full refresh and loss](operations.md#full-refresh-and-loss) |
+
+Two are for `vars` in `dbt_project.yml`:
+
+| variable | default | what it says |
+|---|---|---|
+| `change_tables_runs` | `change_table_runs` | the name of the [table of runs](runs.md). `false`: there is none |
+| `change_tables_runs_schema` | the target's schema | the schema of that table |
+"""
+
+
+# columns
+
+
+def columns_page() -> str:
+    """The columns that models add to the table's own."""
+    types = {name: f"`{data_type}`" for name, data_type in macros().contract_column_types().items()}
+    types["_key_before"] = "struct of the key columns"
+    meanings = macros().contract_column_descriptions()
+    spec = {"format": FORMATS[0], "column_names": []}
+    models = {
+        "stg": macros().staged_columns(spec),
+        "dedup": macros().log_view_columns(spec),
+        "current": macros().state_view_columns(False),
+        "history": macros().state_view_columns(True),
+    }
+    shown = {name for names in models.values() for name in names}
+    if shown != set(meanings):
+        raise ValueError(f"columns without a description, or the reverse: {sorted(shown ^ set(meanings))}")
+    rows = [
+        (f"`{name}`", types[name], ", ".join(kind for kind, names in models.items() if name in names), meaning)
+        for name, meaning in meanings.items()
+    ]
+    parts = [_COLUMNS_HEAD, _table(("column", "type", "in", "meaning"), rows), _COLUMNS_OF_FORMATS]
+    for name in FORMATS:
+        own = macros().format_of(name)["columns"]
+        if own:
+            listed = [(f"`{each['name']}`", f"`{each['data_type']}`", each["description"]) for each in own]
+            parts += [f"### {name}", _table(("column", "type", "meaning"), listed)]
+    return "\n\n".join(parts) + "\n"
+
+
+_COLUMNS_HEAD = """<!-- Written by `python -m docs.pages` from `macros/spec/contract_columns.sql`, and the columns of one format from the end of `macros/feeds/<format>/stage_<format>.sql`; change it there. -->
+
+# Columns of the models
+
+Every model has the table's own columns first, then these. Spark has the same texts as [comments](operations.md#comments). The columns of
+other models are on [the page of macros](macros.md), those of documents on [their own](feeds/idm_xds.md)."""
+
+_COLUMNS_OF_FORMATS = """## Columns of one format
+
+`stg_` and `dedup_` models of these formats have further columns."""
+
+
+# macros
+
+
+def macros_page() -> str:
+    """The macros and generic tests that users call."""
+    entries = yaml.safe_load((REPOSITORY / "macros" / "_macros.yml").read_text(encoding="utf-8"))["macros"]
+    signatures = _signatures()
+    parts = {False: [_MACROS_HEAD], True: [_TESTS_HEAD]}
+    for entry in entries:
+        is_test = entry["name"].startswith("test_")
+        name = entry["name"].removeprefix("test_")
+        given = [argument["name"] for argument in entry["arguments"]]
+        if given != _names(signatures[entry["name"]]):
+            raise ValueError(f"macros/_macros.yml: `{name}` must have the arguments ({signatures[entry['name']]})")
+        listed = [argument for argument in entry["arguments"] if not (is_test and argument["name"] == "model")]
+        arguments = "\n".join(f"- `{each['name']}` (`{each['type']}`): {_line(each['description'])}" for each in listed)
+        see = entry.get("config", {}).get("meta", {}).get("see")
+        text = _line(entry["description"]) + (f" See {see}." if see else "")
+        if not is_test:
+            parts[False] += [f"### {name}\n\n`{name}({signatures[name]})`", text, arguments]
+        elif arguments:  # what a test proves is on the page of data tests
+            parts[True] += [f"### {name}", arguments]
+    missing = {test.stem for test in REPOSITORY.glob("tests/generic/*.sql")} - {
+        entry["name"].removeprefix("test_") for entry in entries
+    }
+    if missing:
+        raise ValueError(f"macros/_macros.yml lacks the generic tests {sorted(missing)}")
+    return "\n\n".join([*parts[False], *parts[True], _TESTS_TAIL])
+
+
+def _signatures() -> Mapping[str, str]:
+    """The text between the brackets of each macro, and of each generic test by the name that dbt gives it."""
+    found = {}
+    for path in (*REPOSITORY.glob("macros/**/*.sql"), *REPOSITORY.glob("tests/generic/*.sql")):
+        for kind, name, arguments in _SIGNATURE.findall(path.read_text(encoding="utf-8")):
+            found[f"test_{name}" if kind == "test" else name] = arguments
+    return found
+
+
+def _names(arguments: str) -> Sequence[str]:
+    """The names of a signature's arguments.
+
+    >>> _names("source_name, reads=[]")
+    ['source_name', 'reads']
+    """
+    return [argument.split("=")[0].strip() for argument in arguments.split(",")]
+
+
+_MACROS_HEAD = """<!-- Written by `python -m docs.pages` from `macros/_macros.yml`; change it there. -->
+
+# Macros and tests
+
+## Macros
+
+A model is one line, such as `{{ change_tables.current_state(ref('dedup_shop__orders')) }}`. The macro sets the materialization.
+The macros find the settings of a table through the refs, so a model that takes one `ref` must lead to one staging model."""
+
+_TESTS_HEAD = """## Generic tests
+
+[Data tests](data_tests.md) says what each proves, and what to do when it fails. These have arguments:"""
+
+_TESTS_TAIL = """### Where entries share a raw table
+
+On staging models they need one `raw_rows_accounted_for` together, on one of them:
+
+```yaml
+- change_tables.raw_rows_accounted_for:
+    arguments:
+      raw: source('shop', 'orders')
+      log: ref('dedup_shop__orders')
+      beside:
+        - {staging: ref('stg_shop__customers'), log: ref('dedup_shop__customers')}
+        - ref('unclaimed_shop')   # the model of unclaimed_rows: counted, and nothing else
+```
+"""
+
+
+# reason codes
+
+
+def reason_codes_page() -> str:
+    """The codes of the seed, by status."""
+    with (REPOSITORY / "seeds" / "reference" / "reason_codes.csv").open(encoding="utf-8", newline="") as seed:
+        codes = list(csv.DictReader(seed))
+    unknown = {code["status"] for code in codes} - set(_STATUSES)
+    if unknown:
+        raise ValueError(f"reason_codes.csv has statuses that this page does not explain: {sorted(unknown)}")
+    parts = [_CODES_HEAD]
+    for status, meaning in _STATUSES.items():
+        rows = [(f"`{code['code']}`", code["meaning"], code["remedy"]) for code in codes if code["status"] == status]
+        parts += [f"## {status}", meaning, _table(("code", "meaning", "what to do"), rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+_CODES_HEAD = """<!-- Written by `python -m docs.pages` from `seeds/reference/reason_codes.csv`; change it there. -->
+
+# Reason codes
+
+The code is the part before the colon in `_status_reason` and `_report`; after it are the place and the value. Models that list such rows
+have it as `code` or `reason_code`. `dbt build` also loads these codes as the table `reason_codes`."""
+
+
+# decisions
+
+
+def decisions_page() -> str:
+    """The list of the decisions, by their headings."""
+    lines = []
+    for path in sorted((REPOSITORY / "docs" / "decisions").glob("[0-9]*.md")):
+        heading = path.read_text(encoding="utf-8").split("\n", 1)[0].removeprefix("# ")
+        lines.append(f"- [{heading}]({path.name})")
+    return "\n".join([_DECISIONS_HEAD, *lines, ""])
+
+
+_DECISIONS_HEAD = """<!-- Written by `python -m docs.pages` from the headings of the pages. -->
+
+# Decisions
+
+Each says what was decided, why, and what follows from it.
+"""
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of Markdown.
+
+    >>> print(_table(("a", "b"), [("1", "2")]))
+    | a | b |
+    |---|---|
+    | 1 | 2 |
+    """
+    lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+    lines += [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
+    return "\n".join(lines)

@@ -1,0 +1,130 @@
+"""What all tests share: one server a process for those that need one, in a folder that goes with the tests."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from dbt_common.tests import enable_test_caching
+from hypothesis import settings
+
+from change_tables.server.local_server import LITTLE_DATA, LocalServer, local_server
+
+settings.register_profile("any_machine", deadline=None)  # on a busy machine any example can be slow
+settings.load_profile("any_machine")
+
+enable_test_caching()  # dbt keeps what it has parsed of macros: each project of a test has the same ones
+
+LONGEST_FIRST = [
+    "test_random_histories",
+    "test_random_feeds",
+    "test_interrupted_runs",
+    "test_openedge_cdc",
+    "test_goldengate_trail",
+    "test_idm_event_log",
+    "test_semantics",
+    "test_spec_changes",
+    "test_dbt_features",
+    "test_event_histories",
+    "test_xds_documents",
+    "test_qlik_kafka",
+    "test_qlik_change_tables",
+    "test_readers_on_a_server",
+    "test_change_table_runs",
+    "test_numbers_used_again",
+    "test_random_verdicts",
+    "test_run_counts",
+    "test_data_tests",
+    "test_wheel",
+    "test_four_mornings",
+    "test_consumer_project",
+    "test_thrift_server",
+    "test_server_log",
+    "test_report_on_a_server",
+    "test_doctor",
+]
+"""Modules that need a server, the longest first: so that two processes end at about the same time."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests in that order, module by module."""
+    place = {name: number for number, name in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: place.get(Path(item.path).stem, len(place)))
+
+
+NO_MODULE_AFTER = float(os.environ.get("CHANGE_TABLES_NO_MODULE_AFTER", "inf"))
+"""Seconds since 1970 after which no module of tests begins, so that CI ends and says what it did not come to."""
+_begun: set[Path] = set()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Leave out modules for which a run of limited time has none left."""
+    if item.path not in _begun and time.time() > NO_MODULE_AFTER:
+        pytest.skip("this run had no time left to begin the module: run it by itself")
+    _begun.add(item.path)
+
+
+_EACH = 20.0  # seconds
+
+
+class WhatRuns:
+    """Of tests in several processes: says which module begins, and every few seconds which tests run."""
+
+    def __init__(self, reporter: pytest.TerminalReporter, each: float = _EACH) -> None:
+        """Starts the clock."""
+        self._reporter = reporter
+        self._each = each
+        self._started = time.monotonic()
+        self._modules: set[str] = set()
+        self._running: dict[str, float] = {}
+        self._ended = threading.Event()
+
+    def pytest_sessionstart(self) -> None:
+        """Begins to say which tests run."""
+        threading.Thread(target=self._say_each, daemon=True).start()
+
+    def pytest_sessionfinish(self) -> None:
+        """Ends it."""
+        self._ended.set()
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """A test begins, set-up included."""
+        self._running[nodeid] = time.monotonic()
+        module = nodeid.partition("::")[0]
+        if module not in self._modules:
+            self._modules.add(module)
+            self._say(f"{module} begins")
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """A test has ended."""
+        self._running.pop(nodeid, None)
+
+    def _say_each(self) -> None:
+        while not self._ended.wait(self._each):
+            now = time.monotonic()
+            running = [f"{nodeid} ({now - since:.0f} s)" for nodeid, since in self._running.copy().items()]
+            self._say(f"running: {', '.join(running) or 'the collection of the tests'}")
+
+    def _say(self, text: str) -> None:
+        if self._reporter.config.get_terminal_writer().width_of_current_line:
+            self._reporter.write("\n")
+        self._reporter.write_line(f"{time.monotonic() - self._started:6.0f} s  {text}")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Say what runs, where tests run in other processes and this one prints."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter and config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(WhatRuns(reporter))
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
+    """A Thrift server, started at first use and stopped after the last test."""
+    with local_server(tmp_path_factory.mktemp("server"), LITTLE_DATA) as server:
+        yield server

@@ -1,0 +1,1 @@
+"""The source database and the writers of feeds."""

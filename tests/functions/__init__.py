@@ -1,0 +1,1 @@
+"""The SQL functions, by themselves and in Spark."""

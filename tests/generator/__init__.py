@@ -1,0 +1,1 @@
+"""`change-tables init` and `diff`."""

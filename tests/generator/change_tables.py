@@ -1,0 +1,85 @@
+"""A schema of change tables that no server has, and what the generator makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from change_tables.generator.found import LakeError
+from change_tables.generator.plan import Plan, Wish
+from change_tables.generator.project import make_plan
+from change_tables.generator.project_files import Project
+from change_tables.generator.qlik_change_tables import read
+
+HEADERS = {
+    "header__change_seq": "string",
+    "header__change_oper": "string",
+    "header__change_mask": "binary",
+    "header__stream_position": "string",
+    "header__operation": "string",
+    "header__transaction_id": "string",
+    "header__timestamp": "timestamp",
+}
+"""The header columns that change tables have by default."""
+
+
+Schema = Mapping[str, Mapping[str, str] | LakeError]
+"""Table -> its columns, or why it cannot be read."""
+
+
+class ChangeTables:
+    """Tables of one schema by their columns; an error instead of columns is raised."""
+
+    def __init__(self, tables: Schema) -> None:
+        """Take the columns of each table."""
+        self._tables = tables
+
+    def tables(self, schema: str) -> list[str]:
+        """All of them."""
+        assert schema == "raw"
+        return sorted(self._tables)
+
+    def columns(self, schema: str, table: str) -> list[tuple[str, str]]:
+        """Of one."""
+        assert schema == "raw"
+        found = self._tables[table]
+        if isinstance(found, LakeError):
+            raise found
+        return list(found.items())
+
+    def query(self, statement: str) -> list[tuple[Any, ...]]:
+        """Nothing is asked by a query."""
+        raise AssertionError(statement)
+
+
+def new_project(folder: Path) -> Path:
+    """A dbt project without models."""
+    (folder / "models").mkdir(parents=True)
+    (folder / "dbt_project.yml").write_text("name: consumer\nprofile: consumer\n")
+    return folder
+
+
+def plan_of(
+    project: Path,
+    tables: Mapping[str, Mapping[str, str] | LakeError],
+    options: Mapping[str, str] | None = None,
+    **wish: Any,
+) -> Plan:
+    """What `change-tables init` would do."""
+    lake = ChangeTables(tables)
+    given = {"format": "qlik_change_tables", "source": "shop", "raw_schema": "raw", "folder": project / "models/shop"}
+    return make_plan(Project(project), read(lake, "raw", options or {}), lake, Wish(**{**given, **wish}))
+
+
+def written(project: Path, tables: Schema, **given: Any) -> Plan:
+    """What `change-tables init` has done."""
+    plan = plan_of(project, tables, **given)
+    plan.write()
+    return plan
+
+
+def texts(project: Path) -> dict[str, str]:
+    """Every file of the project's models: path -> text."""
+    models = project / "models"
+    return {str(path.relative_to(models)): path.read_text() for path in sorted(models.rglob("*")) if path.is_file()}

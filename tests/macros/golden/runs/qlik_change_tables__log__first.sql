@@ -1,0 +1,198 @@
+show tblproperties lake_raw.qlik ('delta.minReaderVersion')
+;
+
+select cast(unix_micros(max(`landed at`)) as string) from lake_raw.qlik where `landed at` is not null
+;
+
+with landed as (
+
+    select
+        if(`landed at` is null, null, struct(`landed at`)) as _ct_arrival,
+        xxhash64(header__change_seq, header__change_oper, header__change_mask, header__stream_position, header__operation, header__transaction_id, header__timestamp, `order`, `it's`, `name with spaces`, amount, `landed at`, array(header__change_seq is null, header__change_oper is null, header__change_mask is null, header__stream_position is null, header__operation is null, header__transaction_id is null, header__timestamp is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null, `landed at` is null)) as _ct_hash,
+        header__change_seq as _ct_sequence
+    from lake_raw.qlik
+    where
+        (
+            `landed at` is null
+            or (`landed at` >= timestamp_micros(500))
+        )
+
+),
+
+places as (
+
+    select
+        _ct_arrival,
+        count(*) as _ct_rows,
+        concat_ws(':', count(*), sum(shiftright(_ct_hash, 32)), sum(_ct_hash & 4294967295)) as _ct_fingerprint,
+        min(_ct_sequence) as _ct_lowest_seq
+    from landed
+    group by _ct_arrival
+
+)
+
+select
+    cast(unix_micros(_ct_last.`landed at`) as string),
+    looked.* except (_ct_last),
+    _ct_all
+from (
+    select
+        max(_ct_arrival) as _ct_last,
+        count(_ct_arrival) as _ct_places,
+        sum(_ct_rows) as _ct_rows,
+        max(if(_ct_arrival is null, 0, _ct_rows)) as _ct_copies,
+        sum(if(_ct_arrival is null, _ct_rows, 0)) as _ct_unplaced,
+        sum(if(_ct_arrival is null, 0, _ct_rows)) - coalesce(max_by(_ct_rows, _ct_arrival), 0) as _ct_settling,
+        max_by(_ct_fingerprint, _ct_arrival) as _ct_fingerprint,
+        bool_or(false) as _ct_is_same,
+        min(if(false, null, _ct_lowest_seq)) as _ct_lowest_seq
+    from places
+) as looked
+right join (select count(*) as _ct_all from lake_raw.qlik)
+    on true
+;
+
+select 1 from lake_raw.qlik where header__change_oper = 'B' limit 1
+;
+
+select count_if(not (
+            `landed at` is null
+            or (`landed at` >= timestamp_micros(600))
+        )) as settled_rows, count(*) as all_rows from lake_raw.qlik
+;
+
+create or replace table lake.dedup_feed__qlik__state
+    using delta
+    tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'false', 'delta.enableTypeWidening' = 'true')
+    
+    as
+    select * from the_model
+;
+
+with summarized as (
+
+    select
+        case when _ct_is_change then substring_index(_report, ':', 1) end as report,
+        count_if(_ct_is_change and _is_conflicting) as conflicts,
+        case when _ct_quarantine_id is not null then _status end as status,
+        substring_index(_status_reason, ':', 1) as code,
+        count(*) as raw_rows,
+        count(_ct_quarantine_id) as kept_rows,
+        count_if(_ct_is_change) as changes,
+        min(_change_seq) filter (where _ct_is_change) as lowest_seq,
+        max(_change_seq) filter (where _ct_is_change) as highest_seq,
+        unix_micros(min(_changed_at) filter (where _ct_is_change)) as first_changed_at,
+        unix_micros(max(_changed_at) filter (where _ct_is_change)) as last_changed_at,
+        count(_key_before) filter (where _ct_is_change) as moves,
+        max(_change_seq) filter (where _ct_is_change and _change_op = 'truncate') as truncate_seq
+    from (
+        select *, _mark is null as _ct_is_change, _ct_row.*
+        from (
+            select *, from_json(substring(_mark, 13), '_ct_quarantine_id string, _status string, _status_reason string, _raw_row string') as _ct_row
+            from lake.dedup_feed__qlik__state
+        )
+    )
+    group by all
+
+)
+
+select
+    sum(changes) as changes,
+    min(lowest_seq) as lowest_seq,
+    max(highest_seq) as highest_seq,
+    min(first_changed_at) as first_changed_at,
+    max(last_changed_at) as last_changed_at,
+    sum(moves) as moves,
+    max(truncate_seq) as truncate_seq,
+    to_json(collect_list(struct(report, conflicts, status, code, raw_rows, kept_rows, changes))) as verdicts
+from summarized
+;
+
+create table if not exists lake.dedup_feed__qlik__quarantine
+    using delta
+    tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'false', 'delta.enableTypeWidening' = 'true')
+    
+    as
+    select
+    cast(null as string) as _row_id,
+    cast(null as string) as _batch_id,
+    cast(null as string) as _raw_id,
+    cast(null as string) as _status,
+    cast(null as string) as _status_reason,
+    cast(null as string) as _raw_row,
+    cast(null as bigint) as _equal_rows,
+    cast(null as timestamp) as _healed_at
+where false
+;
+
+insert into lake.dedup_feed__qlik__state (_mark)
+select '{"layout": 4, "log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "taken_back": [], "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": [], "position": [600], "is_whole": "2:3:4"}], "settled_rows": 7, "lookback": 0, "counts_all": true, "rows_below": 7, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "first", "raw_rows": 9, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark
+where
+    case
+        when (select count_if(_batch_id = '20260131T120000000000_00000000') = 3 and count(*) = 3 from lake.dedup_feed__qlik__state) then true
+        else raise_error('change_tables: another run has built this table at the same time; run again')
+    end
+;
+
+create or replace view lake.dedup_feed__qlik
+(
+    `order`,
+    `it's`,
+    `name with spaces`,
+    amount,
+    _change_op comment 'insert, update, upsert, delete, truncate, snapshot; null where the raw row is no change',
+    _change_seq comment 'sorts as text in the order of change; of snapshot rows snapshot_seq',
+    _changed_at comment 'when the source says it happened, approximate; never an order',
+    _transaction_id comment 'null where the feed has none',
+    _change_id comment 'identity of the change within its table: raw rows with one id are one change delivered again',
+    _present_columns comment 'columns whose value this change has; null = all that were declared when it was logged',
+    _changed_columns comment 'columns that the mask says were changed; null = it does not say',
+    _key_before comment 'the key before this change moved it; else null',
+    _raw_id comment 'where the raw row is: topic, partition and offset, the position in a trail, the record id of an event, or the place in OpenEdge\'s index; of Qlik change tables a hash of the raw row, so that equal rows have the same',
+    _batch_id comment 'the run that took the change in or last revised it; sorts by the start of the run',
+    _report comment 'null, or code: detail of an accepted change that needs a look',
+    _is_conflicting comment 'this change was delivered with different contents, of which the greater counts'
+)
+tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
+as
+select
+    `order`, -- bigint
+    `it's`, -- string
+    `name with spaces`, -- string
+    amount, -- decimal(12,2)
+    _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _changed_columns, _key_before, _raw_id, _batch_id, _report, _is_conflicting
+from lake.dedup_feed__qlik__state
+where _mark is null
+;
+
+create or replace view lake.dedup_feed__qlik__reports
+
+tblproperties ('change_tables.digest' = '…')
+as
+with reports as (
+
+    select
+        _change_id,
+        _change_seq,
+        substring_index(_report, ':', 1) as code,
+        trim(substring(_report, instr(_report, ':') + 1)) as detail
+    from lake.dedup_feed__qlik__state
+    where _mark is null and _report is not null
+    union all
+    select
+        _change_id,
+        _change_seq,
+        'conflicting_content' as code,
+        'delivered with different contents or before images; the greater ones count' as detail
+    from lake.dedup_feed__qlik__state
+    where _mark is null and _is_conflicting
+
+)
+
+select
+    _change_id,
+    _change_seq,
+    code,
+    detail
+from reports
+;

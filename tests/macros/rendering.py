@@ -1,0 +1,202 @@
+"""A dbt project that is parsed once, whose models run against a Spark without rows, which gives the answers of a test.
+
+All that renders is dbt's own: the manifest, Jinja, the context of a node, its relations, the materializations. Only
+the adapter is another one. It keeps what a run sends, in order. A question that has no answer fails.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from types import SimpleNamespace
+from typing import Any, TypeVar
+
+from dbt.adapters.base.meta import available
+from dbt.adapters.contracts.connection import AdapterResponse
+from dbt.adapters.factory import FACTORY
+from dbt.adapters.spark import SparkAdapter
+from dbt.adapters.spark.column import SparkColumn
+from dbt.clients.jinja import MacroGenerator, get_rendered
+from dbt.context.providers import generate_runtime_model_context
+from dbt.mp_context import get_mp_context
+from dbt_common.clients.agate_helper import table_from_data_flat
+
+from tests.pipelines.consumer import Consumer
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+Rows = Sequence[Mapping[str, Any]]
+Answers = Mapping[str, Rows]
+
+RUNS = [datetime(2026, 1, day, 12, 0, 0) for day in (31, 30, 29)]  # noqa: DTZ001  # as dbt writes it: of the run, and those before
+"""When a run starts, and when those before it did."""
+
+NOT_ASKED: Answers = {
+    r"^set spark\.change_tables\.version$": [{"key": "spark.change_tables.version", "value": "0.1.0"}],
+    r"^(set|reset) spark\.": [],
+    r"^show tables in \S+ like '\S+'$": [],
+}
+"""What every run may ask: the server is of this package, and has nothing."""
+
+_MARKS = re.compile(r"select (\d+) as place, _mark from (\S+) where startswith\(_mark, '\{'\)")
+_WRITTEN_MARK = re.compile(r"'(\{(?:[^'\\]|\\.)*\})' as _mark")
+
+
+@dataclass
+class Lake:
+    """What a run finds: the columns of raw tables (name -> type), the marks of state tables, and answers.
+
+    Answers are lists of rows, by pattern. The first pattern that is found in what is asked counts.
+    """
+
+    columns: Mapping[str, Mapping[str, str]]
+    marks: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    answers: Answers = field(default_factory=dict)
+    views: dict[str, str] = field(default_factory=dict)
+
+
+offered: Callable[[Method], Method] = available  # dbt does not type it
+
+
+class SparkWithoutRows(SparkAdapter):  # type: ignore[misc]  # dbt's classes are not typed here
+    """dbt-spark's adapter, of which nothing goes over a wire."""
+
+    lake: Lake
+    sent: list[str]
+
+    def execute(self, sql: str, auto_begin: bool = False, fetch: bool = False, limit: int | None = None) -> Any:  # noqa: ARG002  # the signature is dbt's
+        """Keep a statement, and answer it where rows are asked for."""
+        self.sent.append(sql.strip())
+        response = AdapterResponse(_message="OK")
+        if not fetch:
+            return response, table_from_data_flat([], [])
+        rows = self._answer(sql.strip())
+        return response, table_from_data_flat(rows, list(rows[0]) if rows else [])
+
+    def _answer(self, sql: str) -> Rows:
+        asked = _MARKS.findall(sql)
+        if asked:
+            return [
+                {"place": int(place), "_mark": json.dumps(mark)}
+                for place, table in asked
+                for mark in self.lake.marks.get(table, [])
+            ]
+        for pattern, rows in {**self.lake.answers, **NOT_ASKED}.items():
+            if re.search(pattern, sql, re.DOTALL):
+                return rows
+        raise AssertionError(f"no answer is given for:\n{sql}")
+
+    @offered
+    def get_columns_in_relation(self, relation: Any) -> list[Any]:
+        """The columns of a raw table; none of a table that is not there."""
+        columns = self.lake.columns.get(relation.render(), {})
+        return [SparkColumn(name, data_type) for name, data_type in columns.items()]
+
+    @offered
+    def get_relation(self, database: str | None, schema: str, identifier: str) -> Any:  # noqa: ARG002  # the signature is dbt's
+        """A state table with a mark, the quarantine beside it, or a view."""
+        relation = self.Relation.create(schema=schema, identifier=identifier)
+        if relation.render().replace("__quarantine", "__state") in self.lake.marks:
+            return relation.incorporate(type="table")
+        if relation.render() in self.lake.views:
+            return self.Relation.create(
+                schema=schema, identifier=identifier, type="view", information=self.lake.views[relation.render()]
+            )
+        return None
+
+    @offered
+    def cache_dropped(self, relation: Any) -> str:  # noqa: ARG002  # the signature is dbt's
+        """Forget what was remembered of a relation; the next look remembers it anew."""
+        return ""
+
+    @offered
+    def cache_added(self, relation: Any) -> str:
+        """Remember what a view has by now."""
+        if relation.is_view and relation.information is not None:
+            self.lake.views[relation.render()] = relation.information
+        return ""
+
+    @offered
+    def drop_relation(self, relation: Any) -> None:
+        """Keep that it was dropped."""
+        self.sent.append(f"drop {relation.type} if exists {relation}")
+
+
+@dataclass(frozen=True)
+class Run:
+    """The result of one run of a model: its rendered SQL, all that it sent, in order, and what it handed over."""
+
+    rendered: str
+    sent: Sequence[str]
+    handed: Mapping[str, Any]
+
+    @property
+    def run(self) -> dict[str, Any]:
+        """Which run it is, as the model itself hands it to its materialization."""
+        return dict(self.handed["run"])
+
+    @property
+    def mark(self) -> dict[str, Any]:
+        """The mark that the run wrote."""
+        found = [mark for sql in self.sent for mark in _WRITTEN_MARK.findall(sql)]
+        return dict(json.loads(found[-1].replace("\\'", "'").replace("\\\\", "\\")))
+
+
+class Project:
+    """A consumer's project, parsed."""
+
+    def __init__(self, consumer: Consumer) -> None:
+        self._manifest = consumer.dbt("parse").result
+        self._config = FACTORY.adapters["spark"].config
+        self._adapter = SparkWithoutRows(self._config, get_mp_context())
+        self.schema = consumer.schema
+
+    def context(self, model: str, lake: Lake, run: int = 0, **given: Any) -> dict[str, Any]:
+        """What the Jinja of a model sees when it runs.
+
+        `run` is 0 for now, 1 for the run before. Of `given`, `variables` and `flags` are those of the command line.
+        """
+        FACTORY.adapters["spark"] = self._adapter
+        self._adapter.lake, self._adapter.sent = replace(lake, views=dict(lake.views)), []
+        node = self._manifest.nodes[f"model.consumer.{model}"]
+        context: dict[str, Any] = generate_runtime_model_context(node, self._config, self._manifest)
+        variables = given.get("variables", {})
+        flags = {"EMPTY": False, "FULL_REFRESH": False} | given.get("flags", {})
+        context.update(
+            invocation_id=f"{run:08x}-0000",
+            run_started_at=RUNS[run],
+            flags=SimpleNamespace(**flags),
+            var=lambda name, default=None: variables.get(name, default),
+            write=lambda *_: "",
+            log=lambda *_, **__: "",
+        )
+        return context
+
+    def render(self, model: str, lake: Lake, **given: Any) -> Run:
+        """Render a model, with what it asks for that."""
+        node = self._manifest.nodes[f"model.consumer.{model}"]
+        node.compiled_code = get_rendered(node.raw_code, self.context(model, lake, **given), node)
+        handed = self._manifest.flat_graph.get("change_tables_handed", {}).get(node.unique_id, {})
+        return Run(node.compiled_code, self._adapter.sent, handed)
+
+    def run(self, model: str, lake: Lake, **given: Any) -> Run:
+        """Run a model as dbt does: render it, then its materialization."""
+        run = self.render(model, lake, **given)
+        node = self._manifest.nodes[f"model.consumer.{model}"]
+        context = self.context(model, lake, **given) | {"sql": run.rendered}
+        materialization = self._manifest.find_materialization_macro_by_name(
+            "consumer", node.get_materialization(), "spark"
+        )
+        MacroGenerator(materialization, context, stack=context["context_macro_stack"])()
+        return replace(run, sent=[*run.sent, *self._adapter.sent])
+
+    def sent(self) -> list[str]:
+        """All that was sent since the last call of a macro, in order."""
+        return self._adapter.sent
+
+    def macros(self, model: str, lake: Lake | None = None, **given: Any) -> Callable[..., Any]:
+        """Calls a macro of the package by its name, as a model would."""
+        context = self.context(model, lake or Lake({}), **given)
+        return lambda name, *arguments, **named: context["change_tables"][name](*arguments, **named)

@@ -1,0 +1,522 @@
+"""How far a raw table has settled, which raw rows a run of a log then reads, and what its mark keeps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from dbt_common.exceptions import CompilationError
+
+from .rendering import Answers
+from .shapes import ANSWERS, LOOK, Shape, Shapes
+
+OFFSETS: dict[str, Any] = {
+    "kind": "whole_number", "group": ["topic", "partition"], "columns": ["offset"], "record": ["key", "value"],
+}  # fmt: skip
+TRAIL: dict[str, Any] = {
+    "kind": "whole_number", "group": ["trail_name"], "columns": ["trail_seqno", "trail_rba"], "record": ["io_time"],
+}  # fmt: skip
+LANDED_AT: dict[str, Any] = {"group": [], "columns": ["landed at"], "kind": "timestamp", "type": "timestamp"}
+
+
+def _place(group: list[str | None], *position: int | str, is_whole: bool | str = True) -> dict[str, Any]:
+    return {"group": group, "position": list(position), "is_whole": is_whole}
+
+
+def _at(position: int | str, is_whole: bool | str = False) -> list[dict[str, Any]]:
+    """The place of a column: all rows are one group."""
+    return [_place([], position, is_whole=is_whole)]
+
+
+# ---- which rows a bound takes
+
+
+@pytest.mark.parametrize(
+    ("type_", "kind"),
+    [
+        ("tinyint", "whole_number"),
+        ("bigint", "whole_number"),
+        ("decimal(38,0)", "decimal"),
+        ("string", "text"),
+        ("varchar(5)", "text"),
+        ("char(5)", "text"),
+        ("date", "date"),
+        ("timestamp", "timestamp"),
+        ("timestamp_ntz", "timestamp_ntz"),
+        ("float", None),
+        ("double", None),
+        ("boolean", None),
+        ("binary", None),
+        ("struct<a:int>", None),
+    ],
+)
+def test_only_types_whose_values_have_one_text_are_arrivals(shapes: Shapes, type_: str, kind: str | None) -> None:
+    assert shapes.project.macros("dedup_feed__qlik")("_arrival_kind", type_) == kind
+
+
+@pytest.mark.parametrize(
+    ("kind", "type_", "value", "lookback", "expected"),
+    [
+        ("whole_number", "int", 7, 0, ">= 7"),
+        ("whole_number", "int", 7, 10, ">= -3"),
+        ("decimal", "decimal(5,2)", "1.50", 0, ">= cast('1.50' as decimal(5, 2))"),
+        (
+            "decimal",
+            "decimal(5,2)",
+            "1.50",
+            2,
+            ">= coalesce(try_subtract(cast('1.50' as decimal(5, 2)), 2), cast('-999.99' as decimal(5, 2)))",
+        ),
+        ("date", "date", 20, 0, ">= date_from_unix_date(20)"),
+        ("date", "date", 20, 1, ">= date_from_unix_date(19)"),
+        ("date", "date", 20, 0.5, ">= date_from_unix_date(19)"),
+        ("date", "date", -2147483648, 1, ">= date_from_unix_date(-2147483648)"),
+        ("timestamp", "timestamp", 86400000001, 0, ">= timestamp_micros(86400000001)"),
+        ("timestamp", "timestamp", 86400000001, 1, ">= timestamp_micros(1)"),
+        ("timestamp", "timestamp", 86400000001, 0.5, ">= timestamp_micros(43200000001)"),
+        ("timestamp", "timestamp", -9223372036854775807, 1, ">= timestamp_micros(-9223372036854775808)"),
+        ("timestamp_ntz", "timestamp_ntz", 5, 0, ">= timestampadd(microsecond, 5, timestamp_ntz '1970-01-01')"),
+        ("text", "string", "it's", 0, r">= 'it\'s'"),
+    ],
+)
+def test_a_bound_is_so_much_below_an_arrival_and_never_below_what_its_type_holds(
+    shapes: Shapes, kind: str, type_: str, value: int | str, lookback: float, expected: str
+) -> None:
+    arrival = {"group": [], "columns": ["a"], "kind": kind, "type": type_}
+    predicate = shapes.project.macros("dedup_feed__qlik")("positions_since", arrival, _at(value, "1:2:3"), lookback)
+    assert _in_one_line(predicate) == f"( a is null or (a {expected}) )"
+
+
+def _in_one_line(sql: str) -> str:
+    return " ".join(sql.split())
+
+
+@pytest.mark.parametrize(
+    ("arrival", "settled", "lookback", "expected"),
+    [
+        (OFFSETS, [], 0, "true"),
+        (
+            OFFSETS,
+            [_place(["t", "0"], 41)],
+            0,
+            "( `offset` is null or (topic <=> 't' and `partition` <=> '0' and `offset` > 41)"
+            " or not ( (topic <=> 't' and `partition` <=> '0') ) )",
+        ),
+        (
+            OFFSETS,
+            [_place(["t", "0"], 41, is_whole=False), _place([None, "1"], 7)],
+            0,
+            "( `offset` is null or (topic <=> 't' and `partition` <=> '0' and `offset` >= 41)"
+            " or (topic <=> null and `partition` <=> '1' and `offset` > 7)"
+            " or not ( (topic <=> 't' and `partition` <=> '0') or (topic <=> null and `partition` <=> '1') ) )",
+        ),
+        (
+            OFFSETS,
+            [_place(["t", "0"], 41)],
+            5,
+            "( `offset` is null or (topic <=> 't' and `partition` <=> '0' and `offset` >= 36)"
+            " or not ( (topic <=> 't' and `partition` <=> '0') ) )",
+        ),
+        (
+            TRAIL,
+            [_place(["it's"], 3, 4100)],
+            0,
+            "( trail_seqno is null or trail_rba is null"
+            r" or (trail_name <=> 'it\'s' and (trail_seqno > 3 or (trail_seqno = 3 and trail_rba > 4100)))"
+            r" or not ( (trail_name <=> 'it\'s') ) )",
+        ),
+        (
+            TRAIL,
+            [_place(["aa"], 3, 4100, is_whole=False)],
+            0,
+            "( trail_seqno is null or trail_rba is null"
+            " or (trail_name <=> 'aa' and (trail_seqno > 3 or (trail_seqno = 3 and trail_rba >= 4100)))"
+            " or not ( (trail_name <=> 'aa') ) )",
+        ),
+    ],
+)
+def test_rows_after_their_position_and_of_groups_that_are_not_known_are_read(
+    shapes: Shapes, arrival: dict[str, Any], settled: list[dict[str, Any]], lookback: int, expected: str
+) -> None:
+    predicate = shapes.project.macros("dedup_feed__kafka")("positions_since", arrival, settled, lookback)
+    assert _in_one_line(predicate) == expected
+
+
+def test_many_groups_are_a_list(shapes: Shapes) -> None:
+    macro = shapes.project.macros("dedup_feed__kafka")
+    settled = [_place([f"t{number}", "0"], number) for number in range(30)]
+    settled.append(_place(["t30", "0"], 31, is_whole=False))  # at 31 a row waits: after 30
+    assert macro("positions_since", OFFSETS, settled[:30], 0).count("`offset` >") == 30
+    listed = ", ".join(f"('t{number}', '0', {number})" for number in range(31))
+    assert _in_one_line(macro("positions_since", OFFSETS, settled, 0)) == (
+        f"(`offset` is null or not exists ( select 1 from values {listed}"
+        " as spans (_ct_group_1, _ct_group_2, _ct_since_1) where topic <=> _ct_group_1 and `partition` <=> _ct_group_2"
+        " and (_ct_since_1 is null or `offset` <= _ct_since_1) ))"
+    )
+
+
+# settled, edge, lookback -> the condition on the rows that a run reads
+SPANS: dict[str, tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]], int, str]] = {
+    "nothing has landed": (OFFSETS, [], [], 0, "( `offset` is null )"),
+    "all": (
+        OFFSETS, [], [_place(["t", "0"], 41), _place(["t", "1"], 7)], 0,
+        "( `offset` is null or (topic <=> 't' and `partition` <=> '0' and `offset` <= 41)"
+        " or (topic <=> 't' and `partition` <=> '1' and `offset` <= 7) )",
+    ),
+    "one of two groups, and a new one": (
+        OFFSETS, [_place(["t", "0"], 41), _place(["t", "1"], 7)],
+        [_place(["t", "0"], 45), _place(["t", "1"], 7), _place(["u", "0"], 1)], 0,
+        "( `offset` is null or (topic <=> 't' and `partition` <=> '0' and `offset` > 41 and `offset` <= 45)"
+        " or (topic <=> 'u' and `partition` <=> '0' and `offset` <= 1) )",
+    ),
+    "a row that waits": (
+        OFFSETS, [_place(["t", "0"], 41, is_whole=False)], [_place(["t", "0"], 41)], 0,
+        "( `offset` is null or (topic <=> 't' and `partition` <=> '0' and `offset` >= 41 and `offset` <= 41) )",
+    ),
+    "a lookback": (
+        OFFSETS, [_place(["t", "0"], 41)], [_place(["t", "0"], 41)], 5,
+        "( `offset` is null or (topic <=> 't' and `partition` <=> '0' and `offset` >= 36 and `offset` <= 41) )",
+    ),
+    "a column": (
+        LANDED_AT, _at(500, "1:2:3"), _at(600, "2:3:4"), 0,
+        "( `landed at` is null or (`landed at` >= timestamp_micros(500) and `landed at` <= timestamp_micros(600)) )",
+    ),
+    "a trail": (
+        TRAIL, [_place(["aa"], 3, 4100)], [_place(["aa"], 4, 100)], 0,
+        "( trail_seqno is null or trail_rba is null or (trail_name <=> 'aa'"
+        " and (trail_seqno > 3 or (trail_seqno = 3 and trail_rba > 4100))"
+        " and (trail_seqno < 4 or (trail_seqno = 4 and trail_rba <= 100))) )",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SPANS)
+def test_a_run_reads_the_groups_in_which_rows_have_landed_and_no_further(shapes: Shapes, case: str) -> None:
+    arrival, settled, edge, lookback, expected = SPANS[case]
+    macro = shapes.project.macros("dedup_feed__kafka")
+    spans = macro("spans_of_run", arrival, settled, edge, lookback)
+    assert _in_one_line(macro("positions_in", arrival, spans)) == expected
+
+
+# ---- the bound of a run
+
+# what a look finds where nothing has landed since a first run
+SAME: dict[str, Any] = {"edge": "500", "_ct_fingerprint": "1:2:3", "_ct_is_same": True}
+
+
+def _landed(since: str, until: int) -> str:
+    """The condition on rows that have landed between these."""
+    return f"( `landed at` is null or (`landed at` {since} and `landed at` <= timestamp_micros({until})) )"
+
+
+# the log's mark against that of a first run, what has landed, what the spec says -> the bound
+BOUNDS: dict[str, tuple[str, dict[str, Any] | None, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+    "a first run": (
+        "qlik", None, {}, {}, {"predicate": None, "snapshot": True, "is_late": False, "settled_before": None},
+    ),
+    "rows that arrived since": (
+        "qlik", {}, {}, {},
+        {
+            "predicate": _landed(">= timestamp_micros(500)", 600),
+            "snapshot": False, "is_read": False,
+        },
+    ),
+    "rows at the settled arrival that were read, all of them": (
+        "qlik", {}, {"_ct_is_same": True}, {},
+        {
+            "predicate": _landed("> timestamp_micros(500)", 600),
+        },
+    ),
+    "no others": ("qlik", {}, SAME, {}, {"predicate": "( `landed at` is null )", "is_read": True}),
+    "no others, but rows without an arrival": (
+        "qlik", {}, SAME | {"_ct_unplaced": 1}, {}, {"predicate": "( `landed at` is null )", "is_read": False},
+    ),
+    "more rows at the settled arrival": (
+        "qlik", {}, {"edge": "500"}, {},
+        {
+            "predicate": _landed(">= timestamp_micros(500)", 500),
+        },
+    ),
+    "a row that waits at the settled arrival": (
+        "qlik", {"settled": _at(500)}, {"edge": "500", "_ct_fingerprint": "1:2:3"}, {}, {"is_read": False},
+    ),
+    "nothing had landed before": (
+        "qlik", {"settled": []}, {}, {},
+        {"predicate": "( `landed at` is null or (`landed at` <= timestamp_micros(600)) )"},
+    ),
+    "sequences that the log does not reach": (
+        "qlik", {"highest_seq": "5"}, {"_ct_lowest_seq": "6"}, {}, {"is_late": False, "lowest_seq": "6"},
+    ),
+    "the highest sequence of the log": (
+        "qlik", {"highest_seq": "5"}, {"_ct_lowest_seq": "5"}, {}, {"is_late": True, "lowest_seq": "5"},
+    ),
+    "rows without a sequence": (
+        "qlik", {"highest_seq": "5"}, {"_ct_lowest_seq": None}, {}, {"is_late": False, "lowest_seq": None},
+    ),
+    "another arrival than before": (
+        "qlik", {"arrival": "whole_number:batch"}, {}, {}, {"predicate": None, "settled_before": None, "is_late": True},
+    ),
+    "no arrival": (
+        "qlik", {}, {}, {"arrival": "none"}, {"predicate": None, "arrival": None, "edge": None, "is_late": True},
+    ),
+    "a lookback": (
+        "qlik", {}, {}, {"lookback": 1},
+        {
+            "predicate": _landed(">= timestamp_micros(-86399999500)", 600),
+            "edge": _at(600), "is_late": True, "is_read": False,
+        },
+    ),
+    "a load that is newer": ("qlik", {}, {}, {"snapshot_seq": "7"}, {"snapshot": True}),
+    "a load where none was": ("qlik", {"snapshot_seq": None}, {}, {}, {"snapshot": True}),
+    "the load that is known": ("qlik", {"snapshot_seq": "7"}, {}, {"snapshot_seq": "7"}, {"snapshot": False}),
+    "no load any more": ("qlik", {"snapshot_seq": "7"}, {}, {"snapshot": None}, {"snapshot": False}),
+}  # fmt: skip
+
+
+def _bound(
+    shapes: Shapes, entry: str, mark: dict[str, Any] | None, answers: Answers, spec: dict[str, Any], **given: Any
+) -> dict[str, Any]:
+    log = f"dedup_feed__{entry}"
+    first = shapes.first_mark(log)
+    lake = shapes.lake(Shape(log, {}, answers))
+    call = shapes.project.macros(log, lake, **given)
+    bound: dict[str, Any] = call(
+        "raw_bound", call("table_spec", "feed", entry) | spec, None if mark is None else first | mark
+    )
+    return bound
+
+
+def _looked(**landed: Any) -> Answers:
+    return {LOOK: [{**ANSWERS[LOOK][0], **landed}]}
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_a_run_reads_from_where_the_runs_before_have_settled(shapes: Shapes, name: str) -> None:
+    entry, mark, landed, spec, expected = BOUNDS[name]
+    bound = _bound(shapes, entry, mark, _looked(**landed), spec)
+    bound |= {"predicate": bound["predicate"] and _in_one_line(bound["predicate"])}
+    assert {key: bound[key] for key in expected} == expected
+
+
+def test_a_text_arrival_with_numbers_of_different_lengths_stops_the_run(shapes: Shapes) -> None:
+    refused = (
+        r"`arrival` must sort as rows land; 'batch' is text and has numbers of different lengths, '9' and '10': let"
+    )
+    landed = _looked(edge="9", _ct_shortest="9", _ct_longest="10")
+    call = shapes.project.macros("dedup_feed__qlik_types", shapes.lake(Shape("dedup_feed__qlik_types", {}, landed)))
+    arrival = {"group": [], "columns": ["flag"], "kind": "text", "type": "string"}
+    spec = call("table_spec", "feed", "qlik_types") | {"arrival": "batch"}
+    for settled in (_at("9", "1:2:3"), []):
+        with pytest.raises(CompilationError, match=refused):
+            call("_look_at_raw", spec, arrival, settled, True)
+    assert call("_look_at_raw", spec, arrival, _at("part 9"), True)["edge"] == _at("9", "2:3:4")
+
+
+def test_a_rescan_reads_every_row_and_keeps_what_had_settled(shapes: Shapes) -> None:
+    bound = _bound(shapes, "qlik", {}, {}, {}, variables={"change_tables_rescan": True})
+    assert (bound["predicate"], bound["snapshot"], bound["settled_before"]) == (None, True, _at(500, "1:2:3"))
+
+
+@pytest.mark.parametrize("entry", ["qlik", "kafka"])
+def test_the_run_after_the_declared_columns_have_changed_reads_every_row(shapes: Shapes, entry: str) -> None:
+    columns = shapes.first_mark(f"dedup_feed__{entry}")["columns"]
+    fewer = dict(list(columns.items())[:-1])
+    narrower = columns | {"order": "int"}
+    for known, reads_all in (
+        (columns, False),
+        (fewer, True),
+        (narrower, True),
+        (dict(reversed(columns.items())), True),
+    ):
+        bound = _bound(shapes, entry, {"columns": known}, {}, {})
+        assert (bound["predicate"] is None) == reads_all
+
+
+def test_a_load_that_falls_back_stops_the_run(shapes: Shapes) -> None:
+    with pytest.raises(CompilationError, match="`snapshot_seq` must not fall below the one that"):
+        _bound(shapes, "qlik", {"snapshot_seq": "7"}, {}, {"snapshot_seq": "6"})
+
+
+def test_positions_of_groups_that_have_nothing_new_stay_as_they_were(shapes: Shapes) -> None:
+    settled = [_place(["orders", "0"], 30), _place(["orders", "2"], 5, is_whole=False)]
+    bound = _bound(shapes, "kafka", {"settled": settled}, {}, {})
+    assert bound["edge"] == [_place(["orders", "0"], 41), _place(["orders", "1"], 7), settled[1]]
+    assert "`offset` > 30" in bound["predicate"]
+    assert "'2'" not in bound["predicate"]
+    assert "`offset` <= 41" in bound["predicate"]
+    assert bound["until"] is None
+
+
+def test_an_entry_of_one_topic_looks_at_no_other(shapes: Shapes) -> None:
+    settled = [_place(["orders", "0"], 30)]
+    of_topic = {"arrival": "whole_number:topic,partition,offset:topic = 'orders'", "settled": settled}
+    landed = {"topic": "orders", "partition": "0", "offset": "41", "_ct_places": 11, "_ct_rows": 11, "_ct_copies": 1}
+    looked = {r"where\s+topic = 'orders' and \(.*as _ct_last": [landed | {"_ct_unplaced": 0, "_ct_settling": 11}]}
+    spec = {"topic": "orders", "hold_open_transactions": False}
+    bound = _bound(shapes, "kafka", of_topic, looked, spec)
+    assert (bound["edge"], bound["landed_rows"]) == ([_place(["orders", "0"], 41)], 11)
+    # how far another topic had settled says nothing of this one
+    assert _bound(shapes, "kafka", of_topic, {}, spec | {"topic": "others"})["settled_before"] is None
+
+
+# ---- what has settled, after a run
+
+NOW = _at(600, "2:3:4")
+EDGE = [_place(["t", "0"], 41), _place(["t", "1"], 7)]
+DECIMAL: dict[str, Any] = {"group": [], "columns": ["a"], "kind": "decimal", "type": "decimal(5,1)"}
+
+
+@pytest.mark.parametrize(
+    ("arrival", "edge", "before", "waiting", "expected"),
+    [
+        # nothing has landed
+        (LANDED_AT, [], [], [], []),
+        (OFFSETS, [], None, [], []),
+        # all that has landed
+        (LANDED_AT, NOW, _at(500, "1:2:3"), [], NOW),
+        (OFFSETS, EDGE, None, [], EDGE),
+        # a row waits at the last place, or below
+        (LANDED_AT, NOW, _at(500, "1:2:3"), [["600"]], _at(600)),
+        (LANDED_AT, NOW, _at(500, "1:2:3"), [["500"]], _at(500)),
+        (OFFSETS, EDGE, None, [["t", "1", "6"], ["t", "1", "7"]], [EDGE[0], _place(["t", "1"], 6, is_whole=False)]),
+        # what has landed after the look holds nothing back
+        (LANDED_AT, NOW, _at(500, "1:2:3"), [["601"]], NOW),
+        (DECIMAL, _at("99.5", "2:3:4"), _at("9.5", "1:2:3"), [["100.5"]], _at("99.5", "2:3:4")),
+        (DECIMAL, _at("99.5", "2:3:4"), _at("9.5", "1:2:3"), [["10.5"]], _at("10.5")),
+        # of a group that has not landed before this run looked, nothing has settled
+        (OFFSETS, EDGE, None, [["t", "9", "6"]], EDGE),
+    ],
+)
+def test_a_group_has_settled_up_to_what_had_landed_or_the_first_row_that_waits(
+    shapes: Shapes, arrival: dict[str, Any], edge: Any, before: Any, waiting: Any, expected: list[dict[str, Any]]
+) -> None:
+    run = {"run": "since", "arrival": arrival, "edge": edge, "settled_before": before}
+    assert shapes.project.macros("dedup_feed__kafka")("settled_by_run", {"lookback": 0}, run, waiting) == expected
+
+
+@pytest.mark.parametrize(
+    ("run", "first", "expected"),
+    [("since", "12", 30), ("since", "30", 30), ("since", "35", 35), ("everything", "12", 12)],
+)
+def test_a_row_that_lookback_reads_again_holds_nothing_back_that_has_settled(
+    shapes: Shapes, run: str, first: str, expected: int
+) -> None:
+    before = [_place(["t", "0"], 30)]
+    told = {"run": run, "arrival": OFFSETS, "edge": EDGE, "settled_before": before}
+    found = shapes.project.macros("dedup_feed__kafka")("settled_by_run", {"lookback": 5}, told, [["t", "0", first]])
+    assert found == [_place(["t", "0"], expected, is_whole=False), EDGE[1]]
+
+
+# the arrival, where it has settled before, has landed, and has settled now, the lookback before
+# -> how many have settled, and had landed below
+COUNTS: dict[str, tuple[dict[str, Any], Any, Any, Any, int, tuple[int, int | None]]] = {
+    "up to the edge": (OFFSETS, [_place(["t", "0"], 30)], EDGE, EDGE, 0, (104, 9)),
+    "as before": (OFFSETS, EDGE, EDGE, EDGE, 0, (100, 5)),
+    "in between": (OFFSETS, [_place(["t", "0"], 30)], EDGE, [_place(["t", "0"], 40), EDGE[1]], 0, (102, None)),
+    "a column up to the edge": (LANDED_AT, _at(500, "1:2:3"), NOW, NOW, 0, (104, 9)),
+    "a column up to the edge, where a row waits": (LANDED_AT, _at(500, "1:2:3"), NOW, _at(600), 0, (104, 9)),
+    "a column as before, where a row waits": (LANDED_AT, _at(500, "1:2:3"), NOW, _at(500), 0, (100, 5)),
+    "what another lookback has counted does not count": (LANDED_AT, _at(500), NOW, NOW, 7, (2, 9)),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_what_settles_adds_to_what_has_settled(shapes: Shapes, name: str) -> None:
+    arrival, before, edge, settled, lookback, expected = COUNTS[name]
+    run = {
+        "run": "since", "arrival": arrival, "edge": edge, "landed_rows": 4, "settled_before": before,
+        "mark_before": {"settled_rows": 100, "lookback": lookback}, "rows_below": 5, "rows_until": 9,
+    }  # fmt: skip
+    counted = {r"^select count(_if)?\(.*where not": [{"rows": 2}]}
+    call = shapes.project.macros("dedup_feed__qlik", shapes.lake(Shape("dedup_feed__qlik", {}, counted)))
+    found = call("with_settled_rows", call("table_spec", "feed", "qlik") | {"lookback": 0}, run, settled)
+    assert (found["rows"], found["rows_below"]) == expected
+    assert found["settled"] == settled
+
+
+# ---- the mark of a log
+
+BEFORE: dict[str, Any] = {
+    "log": "0", "batch": "1", "extends": "0", "floor": "300", "highest_seq": "500", "loads": ["300"], "moves": False,
+    "taken_back": [], "rebuild": "", "snapshot_seq": "300", "changes": 70, "held_changes": 60, "marks_rows": True,
+}  # fmt: skip
+FOUND: dict[str, Any] = {
+    "changes": 0, "known": 0, "withdrawn": 0, "lowest_seq": None, "highest_seq": None, "truncate_seq": "",
+    "moves": False, "taken_back": [], "kept": {"rejected": 1, "waiting": 2}, "commits": {},
+}  # fmt: skip
+NO_LOAD = {"snapshot": None}
+LOAD = {"snapshot": "qlik_load", "snapshot_seq": "300"}
+
+# the mark before, what was found, what the spec says -> what the mark says
+MARKS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+    "an empty first build": (
+        None, FOUND, NO_LOAD,
+        {
+            "layout": 4, "log": "2", "batch": "2", "extends": None, "floor": "", "highest_seq": "", "loads": [],
+            "snapshot_seq": None, "rebuild": "",
+        },
+    ),
+    "a first build with a load": (None, FOUND, LOAD, {"floor": "300", "loads": ["300"], "snapshot_seq": "300"}),
+    "a load that comes before every change": (
+        None, FOUND, LOAD | {"snapshot_seq": ""}, {"floor": "", "loads": [], "snapshot_seq": ""},
+    ),
+    "nothing found": (BEFORE, FOUND, LOAD, BEFORE),
+    "changes": (
+        BEFORE, FOUND | {"changes": 1, "lowest_seq": "501", "highest_seq": "600"}, LOAD,
+        BEFORE | {"batch": "2", "extends": "1", "highest_seq": "600", "changes": 71, "held_changes": 61},
+    ),
+    "late changes, of which the log holds one": (
+        BEFORE, FOUND | {"changes": 3, "known": 1, "lowest_seq": "400", "highest_seq": "400"}, LOAD,
+        BEFORE | {"batch": "2", "extends": None, "changes": 73, "held_changes": 62},
+    ),
+    "changes at the sequence that the log reaches": (
+        BEFORE, FOUND | {"changes": 2, "lowest_seq": "500", "highest_seq": "600"}, LOAD,
+        BEFORE | {"batch": "2", "extends": None, "highest_seq": "600", "changes": 72, "held_changes": 62},
+    ),
+    "changes after all that the log has, but before its floor": (
+        BEFORE | {"floor": "700"}, FOUND | {"changes": 1, "lowest_seq": "600", "highest_seq": "600"}, LOAD,
+        {"extends": None, "highest_seq": "600", "floor": "700"},
+    ),
+    "a truncate": (
+        BEFORE, FOUND | {"changes": 1, "highest_seq": "600", "truncate_seq": "600"}, LOAD,
+        {"floor": "600", "loads": ["300"]},
+    ),
+    "a late truncate": (BEFORE, FOUND | {"changes": 1, "truncate_seq": "200"}, LOAD, {"floor": "300"}),
+    "a load at a higher sequence, without a row": (
+        BEFORE, FOUND, LOAD | {"snapshot_seq": "700"},
+        {"batch": "2", "floor": "700", "loads": ["300", "700"], "snapshot_seq": "700"},
+    ),
+    "no load any more": (BEFORE, FOUND, NO_LOAD, BEFORE),
+    "moves": (BEFORE, FOUND | {"changes": 1, "moves": True}, LOAD, {"moves": True}),
+    "no moves after moves": (BEFORE | {"moves": True}, FOUND | {"changes": 1}, LOAD, {"moves": True}),
+    "a change withdrawn": (
+        BEFORE, FOUND | {"changes": 1, "known": 1, "withdrawn": 1, "taken_back": [7, 8]}, LOAD,
+        {"batch": "2", "rebuild": "", "taken_back": [["2", [7, 8]]], "changes": 71, "held_changes": 59},
+    ),
+    "more keys of which something is taken back than a mark has room for, or all": (
+        BEFORE | {"taken_back": [["1", [5]]]}, FOUND | {"changes": 1, "taken_back": None}, LOAD,
+        {"rebuild": "2", "taken_back": []},
+    ),
+    "no room for what was taken back before": (
+        BEFORE | {"taken_back": [["0", [5]], ["1", [6, 7]]]},
+        FOUND | {"changes": 1, "taken_back": list(range(98))}, LOAD,
+        {"rebuild": "0", "taken_back": [["1", [6, 7]], ["2", list(range(98))]]},
+    ),
+    "nothing is taken back after something was": (
+        BEFORE | {"rebuild": "1", "taken_back": [["1", [5]]]}, FOUND | {"changes": 1}, LOAD,
+        {"rebuild": "1", "taken_back": [["1", [5]]]},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MARKS)
+def test_a_mark_keeps_what_downstream_states_need(shapes: Shapes, name: str) -> None:
+    before, found, given, expected = MARKS[name]
+    call = shapes.project.macros("dedup_feed__qlik")
+    spec = call("table_spec", "feed", "qlik") | given | {"form": 1, "added": {"day": 1}}
+    run = {"mark_before": before, "arrival": LANDED_AT}
+    mark = call("log_mark", spec, run, "2", found, {"settled": NOW})
+    assert {key: mark[key] for key in expected} == expected
+    assert (mark["arrival"], mark["settled"]) == ("timestamp:landed at", NOW)
+    assert mark["kept"] == found["kept"]
+    assert (mark["key"], mark["form"], mark["added"]) == (spec["key"], 1, {"day": 1})

@@ -1,0 +1,59 @@
+"""The SQL of models, checked by sqlfluff: as few steps as have every line that models render to."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.pipelines.consumer import REPOSITORY
+
+from .shapes import SHAPES
+from .test_golden import GOLDEN, STEP
+
+VALUE = re.compile(r"'(?:[^'\\]|\\.)*'|\b\d+\b")
+"""Steps that differ in values alone are linted once."""
+
+
+def test_what_models_render_to_passes_sqlfluff(tmp_path: Path) -> None:
+    texts = {f"{name}.sql": GOLDEN.text(f"models/{name}") for name in SHAPES}
+    assert all(texts.values())
+    steps = {(name, step["name"]): step[0] for name, text in texts.items() for step in STEP.finditer(text)}
+    chosen = _with_every_line(steps)
+    for name, text in texts.items():
+        if any(name == file for file, _ in chosen):
+            (tmp_path / name).write_text(_with_short_steps(text, {step for file, step in chosen if file == name}))
+    sqlfluff = str(Path(sys.executable).with_name("sqlfluff"))
+    options = ["--processes", "2", "--disable-progress-bar", "--config", str(REPOSITORY / ".sqlfluff")]
+    linted = subprocess.run([sqlfluff, "lint", *options, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert linted.returncode == 0, linted.stdout + linted.stderr
+
+
+def _with_every_line(steps: dict[tuple[str, str], str]) -> set[tuple[str, str]]:
+    """Steps that have the lines of all; at each turn the one with most of those that are missing for its length."""
+    lines = {place: set(VALUE.sub("0", step).splitlines()) for place, step in steps.items()}
+    missing = set().union(*lines.values())
+    chosen = set()
+    while missing:
+        worth = {place: sum(map(len, lines[place] & missing)) / (len(steps[place]) + 200) for place in lines}
+        place = max(worth, key=lambda place: (worth[place], place))
+        missing -= lines.pop(place)
+        chosen.add(place)
+    return chosen
+
+
+def _with_short_steps(text: str, linted: set[str]) -> str:
+    """A model, of whose steps only some are as they are; the others only read the same steps."""
+    names = [step["name"] for step in STEP.finditer(text)]
+
+    def shortened(step: re.Match[str]) -> str:
+        if step["name"] in linted:
+            return step[0]
+        before = names[: names.index(step["name"])]
+        reads = [name for name in before if re.search(rf"\b{name}\b", step[0])]
+        # its columns are left unknown: they are not those of the steps that it reads
+        joins = "".join(f"\n    cross join {name}" for name in reads)
+        return f"{step['with'] or ''}{step['name']} as (\n\n    select raw_table.*\n    from raw_table{joins}\n\n)"
+
+    return STEP.sub(shortened, text)

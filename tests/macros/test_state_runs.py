@@ -1,0 +1,263 @@
+"""Which run of a state follows from the log's mark and its own, and what it does where events have come late."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from dbt_common.exceptions import CompilationError
+
+from .rendering import Run
+from .shapes import ADDED, EXCHANGED, FIRST_BATCH, FLOOR, MOVES, Shape, Shapes, state_since
+
+BATCH = "20260131T110000000000_00000009"
+LATER = "20260131T113000000000_00000010"
+TAKEN_BACK = [[FIRST_BATCH, [3]], [BATCH, [-5, 7]]]
+EXTENDED = {"batch": BATCH, "extends": FIRST_BATCH}
+FIRST = {"run": "first", "mark_before": None}
+ADDS = {"run": "since", "log_is_outdated": False}
+IN_TIME = {"in_time": True, "looks": True}
+PERHAPS_LATE = {"in_time": False, "looks": True}
+
+
+def _run(shapes: Shapes, shape: Shape, **given: Any) -> dict[str, Any]:
+    return shapes.project.render(shape.model, shapes.lake(shape), **given).run
+
+
+def _has(run: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert {name: run[name] for name in expected} == expected
+
+
+# what the log's mark and the state's say, against what a first run of each wrote -> what the run is
+OF_MARKS: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, dict[str, Any]]] = {
+    "a state that was never built": ("current_feed__full", {}, None, FIRST | {"looks": False}),
+    "the same batch": ("current_feed__full", {}, {}, {"run": "nothing new"}),
+    "a later batch": ("current_feed__full", {"batch": BATCH}, {}, ADDS | {"ends_older_keys": False, "looks": False}),
+    "a log that was built anew": ("current_feed__full", {"log": BATCH, "batch": BATCH}, {}, FIRST),
+    "a log that was set back": ("current_feed__full", {"batch": BATCH, "rebuild": BATCH}, {}, FIRST),
+    "a log that was set back before": (
+        "current_feed__full", {"batch": BATCH, "rebuild": BATCH}, {"batch": BATCH}, {"run": "nothing new"},
+    ),
+    "keys of which something was taken back since, and before": (
+        "current_feed__full",
+        {"batch": BATCH, "taken_back": TAKEN_BACK},
+        {},
+        ADDS | {"taken_back": [-5, 7], "folds": True, "looks": True},
+    ),
+    "keys of which something was taken back before": (
+        "current_feed__full",
+        {"batch": LATER, "extends": BATCH, "taken_back": TAKEN_BACK},
+        {"batch": BATCH},
+        ADDS | {"taken_back": [], "folds": False, "looks": False},
+    ),
+    "a first run over a log that has taken something back": (
+        "current_feed__full",
+        {"batch": BATCH, "taken_back": TAKEN_BACK},
+        None,
+        FIRST | {"taken_back": [], "folds": False},
+    ),
+    "a column that is new to the state": (
+        "current_feed__full",
+        {},
+        {"columns": {"order": "bigint", "it's": "string"}},
+        {"run": "since", "log_is_outdated": False},
+    ),
+    "a column that is new to the log": (
+        "current_feed__full",
+        {"columns": {"order": "bigint", "it's": "string"}},
+        None,
+        {"log_is_outdated": True},
+    ),
+    "a log of another key": ("current_feed__full", {"key": ["order"]}, None, {"log_is_outdated": True}),
+    "a truncate since": (
+        "current_feed__full",
+        {"batch": BATCH} | FLOOR,
+        {},
+        ADDS | {"ends_older_keys": True, "has_floors": True, "looks": False},
+    ),
+    "a truncate before": (
+        "current_feed__full",
+        {"batch": BATCH} | FLOOR,
+        FLOOR,
+        ADDS | {"ends_older_keys": False, "has_floors": True},
+    ),
+    "a first run over a log with truncates": (
+        "current_feed__full",
+        FLOOR,
+        None,
+        FIRST | {"ends_older_keys": False, "has_floors": True},
+    ),
+    "a history, changes in time, no look": ("history_feed__full", EXTENDED, {}, ADDS | {"looks": False}),
+    "partial images, changes in time, no look": ("current_feed__partial", EXTENDED, {}, ADDS | {"looks": False}),
+    "a history that has taken in the same batch": ("history_feed__full", EXTENDED, EXTENDED, {"run": "nothing new"}),
+    "a log that was set back to an older version": ("history_feed__full", {}, {"batch": BATCH}, FIRST),
+    "a first run over moves": ("current_feed__full", MOVES, None, FIRST | {"folds": False, "looks": False}),
+    "moves of full images, in time": ("current_feed__full", EXTENDED | MOVES, {}, ADDS | {"folds": True} | IN_TIME),
+    "moves of partial images, in time": ("current_feed__partial", EXTENDED | MOVES, {}, ADDS | IN_TIME),
+    "moves of a history, in time": ("history_feed__full", EXTENDED | MOVES, {}, ADDS | IN_TIME),
+    "moves of full images, perhaps late": ("current_feed__full", {"batch": BATCH} | MOVES, {}, ADDS | PERHAPS_LATE),
+    "full images without moves, perhaps late": (
+        "current_feed__full", {"batch": BATCH}, {}, ADDS | {"folds": False, "looks": False},
+    ),
+    "a column that was added": ("current_feed__partial", EXTENDED | ADDED, {}, ADDS | ADDED | {"looks": False}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_MARKS)
+def test_the_marks_decide_the_run(shapes: Shapes, name: str) -> None:
+    model, log, state, expected = OF_MARKS[name]
+    marks = {f"dedup_{model.split('_', 1)[1]}": log} | ({} if state is None else {model: state})
+    _has(_run(shapes, Shape(model, marks)), expected)
+
+
+def test_before_the_log_is_built_a_state_shows_what_a_first_run_would_be(shapes: Shapes) -> None:
+    run = _run(shapes, Shape("current_feed__full"))
+    _has(run, FIRST | {"log_is_outdated": False})
+    assert run["mark"]["log"] == ""
+
+
+def test_a_full_refresh_does_not_ask_for_the_mark_of_the_state(shapes: Shapes) -> None:
+    shape = state_since("current", "full")
+    run: Run = shapes.project.render(shape.model, shapes.lake(shape), flags={"FULL_REFRESH": True})
+    _has(run.run, FIRST)
+    assert [sql for sql in run.sent if "_mark" in sql] == [
+        "select 0 as place, _mark from lake.dedup_feed__full__state where startswith(_mark, '{')"
+    ]
+
+
+# the log's mark, the state's -> events may be late, since nothing says that all came in time
+PERHAPS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "late changes": ({"batch": BATCH, "extends": None}, {}),
+    "a state that lacks two batches": ({"batch": LATER, "extends": BATCH}, {}),
+    "a log that was restored, and has taken in again what the state has": (
+        {"batch": LATER, "extends": FIRST_BATCH}, {"batch": BATCH},
+    ),
+    "a load": (EXTENDED | {"loads": [""]}, {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PERHAPS)
+@pytest.mark.parametrize("model", ["history_feed__full", "current_feed__partial"])
+def test_a_run_is_in_time_only_where_the_log_says_so(shapes: Shapes, name: str, model: str) -> None:
+    log, state = PERHAPS[name]
+    _has(_run(shapes, Shape(model, {f"dedup_{model.split('_', 1)[1]}": log, model: state})), ADDS | PERHAPS_LATE)
+
+
+@pytest.mark.parametrize("is_exchanged", [False, True])
+@pytest.mark.parametrize("kind", ["current", "history"])
+def test_a_first_run_of_full_images_asks_whether_rows_have_exchanged_their_keys(
+    shapes: Shapes, kind: str, is_exchanged: bool
+) -> None:
+    answers = {EXCHANGED: [{"1": 1}] * is_exchanged}
+    run = shapes.run(Shape(f"{kind}_feed__full", {"dedup_feed__full": MOVES}, answers))
+    _has(run.run, FIRST | {"exchanges": is_exchanged, "folds": is_exchanged or kind == "history"})
+    assert ("events_with_rows" in run.rendered) == is_exchanged
+
+
+def _statements(run: Run) -> list[str]:
+    """What a run sends that is about the events it keeps, and what it writes, by the words that it begins with."""
+    return [sql.split("\n")[0] for sql in run.sent if re.search("__batch_[0-9]", sql) or sql.startswith("merge")]
+
+
+@pytest.mark.parametrize("model", ["history_feed__full", "current_feed__partial"])
+@pytest.mark.parametrize("log", [{}, MOVES, FLOOR, MOVES | FLOOR], ids=["plain", "moves", "floor", "moves and floor"])
+@pytest.mark.parametrize("late", [0, 2])
+def test_keys_are_replayed_only_where_a_look_at_the_kept_events_finds_late_ones(
+    shapes: Shapes, model: str, log: dict[str, Any], late: int
+) -> None:
+    kind, _, entry = model.partition("_feed__")
+    run = shapes.run(state_since(kind, entry, log, late=late))
+    kept = f"lake.{model}__batch_20260131t120000000000_00000000"
+    assert _statements(run) == [
+        f"create table {kept} using parquet as",
+        f"select count(*) as late from {kept} where _ct_is_late",
+        *([f"insert into {kept}"] if late else []),
+        f"merge into lake.{model}__state as target",
+        f"drop table if exists {kept}",
+    ]
+    (merge,) = (sql for sql in run.sent if sql.startswith("merge"))
+    assert ("where kept._ct_is_replayed or replayed_keys._ct_key is null" in merge) == (late > 0)
+    assert ("stale_versions" in merge) == (late > 0 and kind == "history")
+    assert "logged_changes" not in merge
+
+
+@pytest.mark.parametrize(
+    "model", ["current_feed__full", "current_feed__partial", "history_feed__full", "history_feed__partial"]
+)
+@pytest.mark.parametrize("log", [{}, MOVES, FLOOR, MOVES | FLOOR], ids=["plain", "moves", "floor", "moves and floor"])
+def test_keys_of_which_something_was_taken_back_are_replayed_whatever_came_late(
+    shapes: Shapes, model: str, log: dict[str, Any]
+) -> None:
+    kind, _, entry = model.partition("_feed__")
+    run = shapes.run(state_since(kind, entry, log | {"taken_back": TAKEN_BACK}))
+    (replayed,) = (sql for sql in run.sent if sql.startswith("insert into"))
+    assert "from_json('[-5, 7]', 'array<bigint>')" in replayed
+    # a key that has no event left ends
+    assert f"from lake.{model}__state as folded" in replayed
+    (merge,) = (sql for sql in run.sent if sql.startswith("merge"))
+    assert "where kept._ct_is_replayed or replayed_keys._ct_key is null" in merge
+    assert "target._change_seq" not in merge
+
+
+def test_a_run_whose_events_all_come_in_time_keeps_none(shapes: Shapes) -> None:
+    run = shapes.run(state_since("history", "partial", FLOOR | {"loads": []}))
+    assert _statements(run) == ["merge into lake.history_feed__partial__state as target"]
+
+
+# what the log's mark and the state's say -> what is said; the declared columns are what they are
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "no longer declared": (
+        {"columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "gone": "date"}},
+        "column 'gone' is no longer declared, was date",
+    ),
+    "spelt otherwise": (
+        {"columns": {"ORDER": "bigint", "it's": "string", "name with spaces": "string"}},
+        "column 'order' was spelt 'ORDER'",
+    ),
+    "narrowed": (
+        {"columns": {"order": "decimal(20,0)", "it's": "string", "name with spaces": "string"}},
+        "key column 'order' is bigint, was decimal(20,0)",
+    ),
+    "another kind": (
+        {"columns": {"order": "bigint", "it's": "string", "name with spaces": "int"}},
+        "column 'name with spaces' is string, was int",
+    ),
+    "another key": ({"key": ["order"]}, "`key` is order, it's, was order"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_change_that_no_table_can_follow_stops_the_model_and_names_the_way_out(shapes: Shapes, name: str) -> None:
+    mark, said = REFUSED[name]
+    shape = Shape("current_feed__full", {"dedup_feed__full": {"batch": BATCH}, "current_feed__full": mark})
+    with pytest.raises(CompilationError) as refused:
+        _run(shapes, shape)
+    assert (
+        "change_tables: model 'current_feed__full': source 'feed.full' has changed since the model was built: "
+        f"{said}; declare it as it was, or build the log and the models after it anew with --full-refresh"
+    ) in str(refused.value)
+    _has(_run(shapes, shape, flags={"FULL_REFRESH": True}), FIRST)
+
+
+def test_a_state_over_a_log_of_other_columns_writes_nothing(shapes: Shapes) -> None:
+    shape = Shape("current_feed__full", {"dedup_feed__full": {"key": ["order"]}})
+    with pytest.raises(CompilationError, match="has changed since the log that the model follows was built"):
+        shapes.run(shape)
+
+
+def test_what_a_model_hands_over_is_for_one_run_and_without_it_a_materialization_stops(shapes: Shapes) -> None:
+    macro = shapes.project.macros("current_feed__full")
+    _has(_run(shapes, Shape("current_feed__full")), FIRST)
+    assert macro("handed_over")["statements"] == {}
+    with pytest.raises(CompilationError) as refused:
+        macro("handed_over")
+    assert (
+        "change_tables: model 'current_feed__full': its materialization does what deduplicated_changes, current_state,"
+        " history or xds_documents finds to do; the model must call one of them"
+    ) in str(refused.value)
+
+
+def test_a_state_over_a_log_that_was_never_built_writes_nothing(shapes: Shapes) -> None:
+    with pytest.raises(CompilationError, match="has not been built to its end; build that first"):
+        shapes.run(Shape("current_feed__full"))

@@ -1,0 +1,1 @@
+"""`change-tables report`, and facts made up for it."""

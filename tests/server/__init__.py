@@ -1,0 +1,1 @@
+"""The Thrift server and what is around it."""
