@@ -62,7 +62,7 @@
     {% do change_tables._refuse_loss(spec, view, state, quarantine) %}
     {% do change_tables.take_cached_mark_back(view) %}
     {% call statement('main') %}
-        {{ change_tables.create_state_table(state, sql) }}
+        {{ change_tables.create_state_table(state, sql, found_by=['_mark', '_change_seq', '_batch_id', '_changed_at']) }}
     {% endcall %}
     {% set found = change_tables.probe_changes(spec, run, state) %}
     {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}

@@ -16,6 +16,7 @@
 
     {%- set predicate = '_mark is null and not _is_deleted' -%}
     {%- set partitioned_by = ['_is_last'] if run.history else [] -%}
+    {%- set found_by = ['_mark', '_change_seq'] + (['_valid_from', '_valid_to'] if run.history else []) -%}
     {%- set is_written = run.run in ['first', 'since'] -%}
     {%- set cached = change_tables.cached_mark(view) -%}
     {%- set rows = cached.rows if cached and cached.mark == run.mark_before else none -%}
@@ -48,7 +49,7 @@
     {%- elif run.run == 'first' -%}
         {%- do change_tables.refuse_unseen_table(state) -%}
         {%- call statement('main') -%}
-            {{ change_tables.create_state_table(state, change_tables._with_mark(spec, sql, run), partitioned_by=partitioned_by) }}
+            {{ change_tables.create_state_table(state, change_tables._with_mark(spec, sql, run), partitioned_by=partitioned_by, found_by=found_by) }}
         {%- endcall -%}
         {%- set rows = change_tables._rows_of_state(state) -%}
     {%- elif run.run == 'since' -%}

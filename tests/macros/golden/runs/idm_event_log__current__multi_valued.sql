@@ -3,7 +3,7 @@ select 0 as place, _mark from lake.dedup_feed__events_multi_valued__state where 
 
 create or replace table lake.current_feed__events_multi_valued__state
     using delta
-    tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'false', 'delta.enableTypeWidening' = 'true')
+    tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'false', 'delta.enableTypeWidening' = 'true', 'delta.dataSkippingStatsColumns' = '_mark,_change_seq')
     
     as
     with state_rows as (

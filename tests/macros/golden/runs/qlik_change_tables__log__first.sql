@@ -63,7 +63,7 @@ select count_if(not (
 
 create or replace table lake.dedup_feed__qlik__state
     using delta
-    tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'false', 'delta.enableTypeWidening' = 'true')
+    tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'false', 'delta.enableTypeWidening' = 'true', 'delta.dataSkippingStatsColumns' = '_mark,_change_seq,_batch_id,_changed_at')
     
     as
     select * from the_model
