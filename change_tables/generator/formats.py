@@ -96,7 +96,7 @@ ADDED_COLUMNS = frozenset(
         "_is_deleted",
         "_is_last",
         "_latest_at",
-        "_mark",
+        "_checkpoint",
         "_valid_from",
         "_valid_to",
         "_valid_from_seq",

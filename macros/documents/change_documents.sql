@@ -5,8 +5,8 @@
     {%- set run = change_tables.handed_over().run -%}
 
     {%- do change_tables.refuse_foreign_table(view) -%}
-    {%- for taken_in in run.mark.logs.values() -%}
-        {%- do change_tables.refuse_unfinished_log({'mark': taken_in}) -%}
+    {%- for taken_in in run.checkpoint.logs.values() -%}
+        {%- do change_tables.refuse_unfinished_log({'checkpoint': taken_in}) -%}
     {%- endfor -%}
     {%- for entry in run.outdated -%}
         {%- do change_tables.refuse_log_of_other_columns(entry, {'log_is_outdated': true}) -%}
@@ -14,20 +14,20 @@
 
     {{ run_hooks(pre_hooks) }}
 
-    {%- set mark = run.mark_before -%}
+    {%- set checkpoint = run.checkpoint_before -%}
     {%- set is_shown = true -%}
-    {%- set is_written = run.run == 'first' or (run.run == 'since' and run.mark_before.batch < run.mark.batch) -%}
+    {%- set is_written = run.run == 'first' or (run.run == 'since' and run.checkpoint_before.batch < run.checkpoint.batch) -%}
     {%- if is_written -%}
         {%- do change_tables.prepare_session() -%}
-        {%- do change_tables.take_cached_mark_back(view) -%}
-        {%- set mark = run.mark -%}
+        {%- do change_tables.remove_cached_checkpoint(view) -%}
+        {%- set checkpoint = run.checkpoint -%}
     {%- endif -%}
     {%- if run.run == 'empty' -%}
         {%- set is_shown = change_tables.make_empty_table(view, state, sql) -%}
     {%- elif run.run == 'first' -%}
         {%- do change_tables._refuse_what_has_been_built_since(state) -%}
         {%- call statement('main') -%}
-            {{ change_tables.create_state_table(state, change_tables._documents_with_mark(sql, run.mark), marks_rows=true) }}
+            {{ change_tables.create_state_table(state, change_tables._documents_with_checkpoint(sql, run.checkpoint), uses_deletion_vectors=true) }}
         {%- endcall -%}
     {%- elif is_written -%}
         {%- call statement('main') -%}
@@ -41,7 +41,7 @@
     {%- endif -%}
 
     {%- if is_shown -%}
-        {%- do change_tables.ensure_state_view(view, state, change_tables._document_spec(), ['_batch_id', '_position'], '_mark is null', mark, 1, is_written) -%}
+        {%- do change_tables.ensure_state_view(view, state, change_tables._document_spec(), ['_batch_id', '_position'], '_checkpoint is null', checkpoint, 1, is_written) -%}
     {%- endif -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.run == 'first')) -%}
 
@@ -57,7 +57,7 @@
 -#}
 {% macro _refuse_what_has_been_built_since(state) %}
     {% if not change_tables.is_rebuild() and change_tables.is_in_schema(state) %}
-        {% if run_query('select 1 from ' ~ state ~ ' where _mark is not null limit 1').rows %}
+        {% if run_query('select 1 from ' ~ state ~ ' where _checkpoint is not null limit 1').rows %}
             {% do exceptions.raise_compiler_error(
                 "change_tables: another run has built " ~ state ~ " at the same time; nothing was changed, run again"
             ) %}
@@ -66,8 +66,8 @@
 {% endmacro %}
 
 
-{#- What a run writes: its documents and the mark. -#}
-{% macro _documents_with_mark(sql, mark) -%}
+{#- What a run writes: its documents and the checkpoint. -#}
+{% macro _documents_with_checkpoint(sql, checkpoint) -%}
 {%- set columns = change_tables._document_columns() -%}
 with document_rows as (
 
@@ -76,31 +76,31 @@ with document_rows as (
 )
 
 select
-    _mark,
+    _checkpoint,
     {{ change_tables.column_list(columns) }}
 from document_rows
 union all
 select
-    {{ change_tables.text_literal(tojson(mark)) }} as _mark,
+    {{ change_tables.text_literal(tojson(checkpoint)) }} as _checkpoint,
     {% for name in columns %}null as {{ name }}{{ ', ' if not loop.last }}{% endfor %}
 {%- endmacro %}
 
 
 {#-
-    Adds documents with the mark, in one statement, where the table is still what this run looked at. Only the mark matches a row that
-    is there: it has no position, and every document has one.
+    Adds documents with the checkpoint, in one statement, where the table is still what this run looked at. Only the checkpoint matches a
+    row that is there: it has no position, and every document has one.
 -#}
 {% macro add_documents(state, sql, run) -%}
 {%- set columns = change_tables._document_columns() -%}
 merge into {{ state }} as target
 using (
-    {{ change_tables._documents_with_mark(sql, run.mark) }}
+    {{ change_tables._documents_with_checkpoint(sql, run.checkpoint) }}
 ) as source
-    on source._position <=> target._position and target._mark is not null
+    on source._position <=> target._position and target._checkpoint is not null
 when matched then update set
-    _mark = {{ change_tables.guarded_mark(run.mark_before) }}
-when not matched then insert (_mark, {{ change_tables.column_list(columns) }})
-    values ({{ change_tables.mark_of_new_row('source._mark is not null') }}, {{ change_tables.column_list(columns, 'source') }})
+    _checkpoint = {{ change_tables.guarded_checkpoint(run.checkpoint_before) }}
+when not matched then insert (_checkpoint, {{ change_tables.column_list(columns) }})
+    values ({{ change_tables.checkpoint_of_new_row('source._checkpoint is not null') }}, {{ change_tables.column_list(columns, 'source') }})
 {%- endmacro %}
 
 
@@ -128,13 +128,13 @@ when not matched then insert (_mark, {{ change_tables.column_list(columns) }})
 {% macro document_columns() %}
     {% set shown = change_tables._document_spec().columns %}
     {% do return(dict(
-        [('_mark', 'string')] + zip(shown | map(attribute='name'), shown | map(attribute='data_type')) | list,
+        [('_checkpoint', 'string')] + zip(shown | map(attribute='name'), shown | map(attribute='data_type')) | list,
         _batch_id='string', _position='int', _first_record_id='bigint', _last_record_id='bigint'
     )) %}
 {% endmacro %}
 
 
-{#- The columns of the table after `_mark`. By the least and greatest record id a run skips documents that it need not compare with. -#}
+{#- The columns of the table after `_checkpoint`. By the least and greatest record id a run skips documents that it need not compare with. -#}
 {% macro _document_columns() %}
     {% do return((change_tables.document_columns() | list)[1:]) %}
 {% endmacro %}

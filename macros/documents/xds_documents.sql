@@ -50,7 +50,7 @@ documents as (
 )
 
 select
-    cast(null as string) as _mark,
+    cast(null as string) as _checkpoint,
     record_ids,
     class_name,
     association,
@@ -75,24 +75,24 @@ select 1 as placeholder
 
 
 {#-
-    What a run of a channel has to do, from the marks of its logs and its own:
+    What a run of a channel has to do, from the checkpoints of its logs and its own:
 
-    run            first (publish all), since (publish what is new), nothing new
-    mark_before    the mark that it adds to; none for a first run
-    mark           the mark that it leaves: the run, and for each table which log was taken in up to which of its runs
-    since          for each table the run of its log from which on all is new
-    added          for each table the forms of its log from which on columns were added: see spec_in_form
-    record_ids     the least and the greatest record id of the new events, where an earlier run can have published some
-    outdated       entries whose log was built with other columns than are declared by now
+    run                 first (publish all), since (publish what is new), nothing new
+    checkpoint_before   the checkpoint that it adds to; none for a first run
+    checkpoint          the checkpoint that it leaves: the run, and for each table which log was taken in up to which of its runs
+    since               for each table the run of its log from which on all is new
+    added               for each table the forms of its log from which on columns were added: see spec_in_form
+    record_ids          the least and the greatest record id of the new events, where an earlier run can have published some
+    outdated            entries whose log was built with other columns than are declared by now
 -#}
 {% macro _publishing_run(specs, dedups, logs) %}
-    {% set marks = change_tables.read_marks(dedups if change_tables.is_rebuild() else dedups + [this], from_tables=change_tables.is_rebuild()) | map(attribute='mark') | list %}
-    {% set mark_before = none if change_tables.is_rebuild() else marks[-1] %}
+    {% set checkpoints = change_tables.read_checkpoints(dedups if change_tables.is_rebuild() else dedups + [this], from_tables=change_tables.is_rebuild()) | map(attribute='checkpoint') | list %}
+    {% set checkpoint_before = none if change_tables.is_rebuild() else checkpoints[-1] %}
     {% set taken_in, since, added, has_news, outdated = {}, {}, {}, [], [] %}
     {% for spec in specs %}
         {% set name = spec.settings.table_name %}
-        {% set log = marks[loop.index0] or change_tables.mark_of_unbuilt_log() %}
-        {% set before = mark_before.logs.get(name) if mark_before else none %}
+        {% set log = checkpoints[loop.index0] or change_tables.checkpoint_of_unbuilt_log() %}
+        {% set before = checkpoint_before.logs.get(name) if checkpoint_before else none %}
         {% do taken_in.update({name: {'log': log.log, 'batch': log.batch}}) %}
         {% do added.update({name: log.added}) %}
         {#- in a log that was built anew all can be new, apart from what was published -#}
@@ -103,15 +103,15 @@ select 1 as placeholder
         {% endif %}
     {% endfor %}
     {% set run = {
-        'run': 'first' if mark_before is none else ('since' if has_news | max else 'nothing new'),
-        'mark_before': mark_before,
-        'mark': {'layout': change_tables.layout(), 'batch': change_tables.batch_id(), 'logs': taken_in},
+        'run': 'first' if checkpoint_before is none else ('since' if has_news | max else 'nothing new'),
+        'checkpoint_before': checkpoint_before,
+        'checkpoint': {'layout': change_tables.layout(), 'batch': change_tables.batch_id(), 'logs': taken_in},
         'since': since,
         'added': added,
         'record_ids': none,
         'outdated': outdated,
     } %}
-    {% do return(run) if run.run != 'since' or marks | select('none') | list %}
+    {% do return(run) if run.run != 'since' or checkpoints | select('none') | list %}
     {#- by these bounds Delta can skip documents of other record ids: where events come in order, all of them -#}
     {% set queries = [] %}
     {% for spec in specs %}
@@ -127,16 +127,16 @@ select 1 as placeholder
 {#- Which rows of a log are events that are new to a run. Rows of a snapshot are no events. -#}
 {% macro _is_new_event(spec, run) -%}
     {%- set name = spec.settings.table_name -%}
-        _mark is null
+        _checkpoint is null
         and _event_type is not null
         and _batch_id > '{{ run.since[name] }}'
-        and _batch_id <= '{{ run.mark.logs[name].batch }}'
+        and _batch_id <= '{{ run.checkpoint.logs[name].batch }}'
 {%- endmacro %}
 
 
 {#- The events of all tables that a run publishes, in one shape. The last step is `new_events`. -#}
 {% macro _published_event_steps(specs, logs, state, run) -%}
-{{ 'events' if run.mark_before else 'new_events' }} as (
+{{ 'events' if run.checkpoint_before else 'new_events' }} as (
 {% for spec in specs %}
     select
         {{ change_tables.text_literal(spec.settings.table_name) }} as class_name,
@@ -157,7 +157,7 @@ select 1 as placeholder
 {%- endfor %}
 
 )
-{%- if run.mark_before %},
+{%- if run.checkpoint_before %},
 
 -- what was published is not published again, even where the log knows more of it by now
 published_records as (
@@ -167,7 +167,7 @@ published_records as (
         explode(record_ids) as _ct_record_id
     from {{ state }}
     where
-        _mark is null
+        _checkpoint is null
         {%- if run.record_ids %}
         and _last_record_id >= {{ run.record_ids[0] }}
         and _first_record_id <= {{ run.record_ids[1] }}

@@ -1,6 +1,6 @@
 {#-
     The query of the test `raw_rows_accounted_for` on a log: one row where the raw table has another number of settled rows than the
-    log's mark has, or the log another number of changes. Where the feed has no arrival, all raw rows count, and rows that have landed
+    log's checkpoint has, or the log another number of changes. Where the feed has no arrival, all raw rows count, and rows that have landed
     since are no mistake.
 -#}
 {% macro settled_rows_accounted_for(log, may_be_purged) -%}
@@ -13,10 +13,10 @@ where false
     {%- endif -%}
     {%- set spec = change_tables.spec_of_data_test('deduplicated_changes') -%}
     {%- set state = change_tables.table_of_data_test(log) -%}
-    {%- set mark = (change_tables.read_marks([log], from_tables=true) | first).mark or {} -%}
+    {%- set checkpoint = (change_tables.read_checkpoints([log], from_tables=true) | first).checkpoint or {} -%}
     {%- set arrival = change_tables.arrival_of(spec) -%}
-    {%- set counted = mark.settled_rows if mark and mark.arrival == change_tables.arrival_in_mark(arrival) else none -%}
-    {%- set condition = change_tables.has_settled(arrival, mark.settled, mark.lookback) if arrival else 'true' -%}
+    {%- set counted = checkpoint.settled_rows if checkpoint and checkpoint.arrival == change_tables.arrival_in_checkpoint(arrival) else none -%}
+    {%- set condition = change_tables.has_settled(arrival, checkpoint.settled, checkpoint.lookback) if arrival else 'true' -%}
     {%- set raw = spec.relation if change_tables.has_landed(spec.relation) else '(select 1 where false)' -%}
     {%- set number = 'count_if(' ~ condition ~ ')' -%}
     {#- a record that lands again has its old position. To count positions costs more: only where there are not as many rows -#}
@@ -38,15 +38,15 @@ with raw_rows as (
 
 ),
 
--- with the mark of the same version of the table: a run may write meanwhile
+-- with the checkpoint of the same version of the table: a run may write meanwhile
 changes as (
 
     select
-        count_if(_mark is null) as changes,
+        count_if(_checkpoint is null) as changes,
         cast(
-            get_json_object(max_by(_mark, get_json_object(_mark, '$.batch')) filter (where {{ change_tables.is_mark() }}), '$.held_changes') as bigint
+            get_json_object(max_by(_checkpoint, get_json_object(_checkpoint, '$.batch')) filter (where {{ change_tables.is_checkpoint() }}), '$.held_changes') as bigint
         ) as held_changes
-    from {{ state if load_cached_relation(state) is not none else '(select cast(null as string) as _mark where false)' }}
+    from {{ state if load_cached_relation(state) is not none else '(select cast(null as string) as _checkpoint where false)' }}
 
 )
 

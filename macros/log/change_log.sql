@@ -4,24 +4,24 @@
     {%- set state = change_tables.state_relation(this) -%}
     {%- set spec = change_tables.table_spec_of_model(model) -%}
     {%- set run = change_tables.handed_over().run -%}
-    {%- set spec = change_tables.spec_in_form(spec, run.mark_before) -%}
+    {%- set spec = change_tables.spec_in_form(spec, run.checkpoint_before) -%}
 
     {%- do change_tables.refuse_foreign_table(view) -%}
     {%- do change_tables.refuse_other_contract(spec, change_tables.log_view_columns(spec)) -%}
 
     {{ run_hooks(pre_hooks) }}
 
-    {%- if change_tables.is_set_back(view, run.mark_before) -%}
+    {%- if change_tables.is_set_back(view, run.checkpoint_before) -%}
         {%- do log(this ~ ': its table was set back to an older version; it reads on from there, and the models after it are built anew', info=true) -%}
     {%- endif -%}
     {%- set is_shown = true -%}
-    {%- set log_after = {'mark': run.mark_before, 'marks': run.marks, 'facts': none} -%}
+    {%- set log_after = {'checkpoint': run.checkpoint_before, 'checkpoints': run.checkpoints, 'facts': none} -%}
     {%- if run.run == 'empty' -%}
         {%- set is_shown = change_tables.make_empty_table(view, state, sql, anew=true) -%}
         {%- do change_tables.ensure_quarantine(change_tables.quarantine_relation(this)) -%}
     {%- elif run.run == 'first' -%}
         {%- set log_after = change_tables._build_log(spec, view, run, sql) -%}
-    {%- elif run.run == 'nothing new' or run.mark_before.batch >= change_tables.batch_id() -%}
+    {%- elif run.run == 'nothing new' or run.checkpoint_before.batch >= change_tables.batch_id() -%}
         {%- if run.run != 'nothing new' -%}
             {%- do log(this ~ ' was written by a run that began later; it has taken in what this run would', info=true) -%}
         {%- endif -%}
@@ -30,14 +30,14 @@
         {%- set log_after = change_tables._add_to_log(spec, view, run, sql) -%}
     {%- endif -%}
 
-    {%- do change_tables.say_facts(spec, run, log_after.mark, log_after.facts) -%}
+    {%- do change_tables.say_facts(spec, run, log_after.checkpoint, log_after.facts) -%}
 
     {%- if is_shown -%}
         {%- do change_tables.ensure_state_view(
-            view, state, spec, change_tables.log_view_columns(spec), '_mark is null', log_after.mark, log_after.marks, log_after.facts is not none
+            view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null', log_after.checkpoint, log_after.checkpoints, log_after.facts is not none
         ) -%}
         {%- do change_tables.ensure_view(
-            change_tables.reports_relation(this), change_tables.reports_of_log(spec, state, log_after.mark or change_tables.mark_of_unbuilt_log())
+            change_tables.reports_relation(this), change_tables.reports_of_log(spec, state, log_after.checkpoint or change_tables.checkpoint_of_unbuilt_log())
         ) -%}
     {%- endif -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.run == 'first')) -%}
@@ -60,13 +60,13 @@
     {% set settled_at = change_tables.with_settled_rows(spec, run, change_tables.look_how_far_it_settled(spec, run)) %}
     {% do change_tables.refuse_unseen_table(state) %}
     {% do change_tables._refuse_loss(spec, view, state, quarantine) %}
-    {% do change_tables.take_cached_mark_back(view) %}
+    {% do change_tables.remove_cached_checkpoint(view) %}
     {% call statement('main') %}
-        {{ change_tables.create_state_table(state, sql, found_by=['_mark', '_change_seq', '_batch_id', '_changed_at']) }}
+        {{ change_tables.create_state_table(state, sql, found_by=['_checkpoint', '_change_seq', '_batch_id', '_changed_at']) }}
     {% endcall %}
     {% set found = change_tables.probe_changes(spec, run, state) %}
     {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}
-    {% set mark = change_tables.log_mark(spec, run, change_tables.batch_id(), found, settled_at) %}
+    {% set checkpoint = change_tables.log_checkpoint(spec, run, change_tables.batch_id(), found, settled_at) %}
     {#- what is there is replaced by the run alone whose rows the log has: another one can be building it -#}
     {% if found.kept_rows > 0 or load_cached_relation(quarantine) is not none %}
         {% call statement('quarantine') %}
@@ -76,23 +76,23 @@
         {% do change_tables.ensure_quarantine(quarantine) %}
     {% endif %}
     {% if found.kept_rows > 0 %}
-        {% set mark = change_tables._marking_rows_where_large(state, run, mark) %}
+        {% set checkpoint = change_tables._use_deletion_vectors_if_large(state, run, checkpoint) %}
         {% call statement('moved') %}
-            delete from {{ state }} where _mark is not null and _batch_id = '{{ change_tables.batch_id() }}'
+            delete from {{ state }} where _checkpoint is not null and _batch_id = '{{ change_tables.batch_id() }}'
         {% endcall %}
     {% endif %}
     {% set facts = change_tables.facts_of_log(spec, run, found, settled_at) %}
-    {% set mark = dict(mark, facts=facts) %}
-    {% call statement('mark') %}
-        {{ change_tables.first_mark(state, mark, found.changes) }}
+    {% set checkpoint = dict(checkpoint, facts=facts) %}
+    {% call statement('checkpoint') %}
+        {{ change_tables.first_checkpoint(state, checkpoint, found.changes) }}
     {% endcall %}
-    {% do return({'mark': mark, 'marks': 1, 'facts': facts}) %}
+    {% do return({'checkpoint': checkpoint, 'checkpoints': 1, 'facts': facts}) %}
 {% endmacro %}
 
 
 {#-
-    Adds to a log what a run finds. Returns the log's latest mark, how many marks its table has, and what the run says of itself (see
-    `facts_of_run`): none where it has written nothing.
+    Adds to a log what a run finds. Returns the log's latest checkpoint, how many checkpoints its table has, and what the run says of itself
+    (see `facts_of_run`): none where it has written nothing.
 
     sql   the query for the batch
 -#}
@@ -104,10 +104,10 @@
     {% if run.run == 'everything' %}
         {% set settled_at = change_tables.with_settled_rows(spec, run, change_tables.look_how_far_it_settled(spec, run)) %}
     {% endif %}
-    {% if change_tables.columns_have_changed(spec, run.mark_before) %}
-        {% do change_tables.take_cached_mark_back(view) %}
+    {% if change_tables.columns_have_changed(spec, run.checkpoint_before) %}
+        {% do change_tables.remove_cached_checkpoint(view) %}
         {% do change_tables.follow_spec(spec, state, nested=['_key_before']) %}
-        {% do change_tables.ensure_state_view(view, state, spec, change_tables.log_view_columns(spec), '_mark is null') %}
+        {% do change_tables.ensure_state_view(view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null') %}
     {% endif %}
     {% do change_tables.ensure_quarantine(quarantine) %}
     {% set batch, found = change_tables._write_batch(spec, state, run, sql) %}
@@ -118,15 +118,15 @@
     {% set reduced, found = change_tables._write_reduced(spec, state, run, batch, found) if not is_unforeseen else (batch, found) %}
     {% do change_tables.refuse_other_records(spec, state, batch, reduced, run, found) %}
     {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}
-    {% set log_after = {'mark': run.mark_before, 'marks': run.marks, 'facts': none} %}
+    {% set log_after = {'checkpoint': run.checkpoint_before, 'checkpoints': run.checkpoints, 'facts': none} %}
     {% if is_unforeseen %}
         {% do log(this ~ ': rows of changes that it may hold have landed while this run was looking; the next run takes them in', info=true) %}
     {% else %}
         {% set found = change_tables.compare_with_quarantine(quarantine, batch, run, found) %}
-        {% set mark = change_tables.log_mark(spec, run, change_tables.batch_id(), found, settled_at) %}
-        {% if found.keeps or not change_tables.has_same_news(run, mark) %}
+        {% set checkpoint = change_tables.log_checkpoint(spec, run, change_tables.batch_id(), found, settled_at) %}
+        {% if found.keeps or not change_tables.has_same_news(run, checkpoint) %}
             {% set facts = change_tables.facts_of_log(spec, run, found, settled_at) %}
-            {% set log_after = change_tables._write_log(spec, view, run, batch, reduced, found, dict(mark, facts=facts)) %}
+            {% set log_after = change_tables._write_log(spec, view, run, batch, reduced, found, dict(checkpoint, facts=facts)) %}
         {% endif %}
     {% endif %}
     {% if log_after.facts is none %}
@@ -164,7 +164,7 @@
     that, or the batch, and what was found in it.
 -#}
 {% macro _write_reduced(spec, state, run, batch, found) %}
-    {% if run.run != 'since' or found.changes + found.retractions == 0 or found.landed_span[0] > run.mark_before.highest_seq %}
+    {% if run.run != 'since' or found.changes + found.retractions == 0 or found.landed_span[0] > run.checkpoint_before.highest_seq %}
         {% do return((batch, found)) %}
     {% endif %}
     {% set reduced = change_tables.batch_relation(this, change_tables.batch_id() ~ 'l') %}
@@ -175,45 +175,48 @@
 {% endmacro %}
 
 
-{#- Writes what a run has found: the rows in quarantine, then the log with its mark. To insert touches no file that is there. -#}
-{% macro _write_log(spec, view, run, batch, reduced, found, mark) %}
+{#- Writes what a run has found: the rows in quarantine, then the log with its checkpoint. To insert touches no file that is there. -#}
+{% macro _write_log(spec, view, run, batch, reduced, found, checkpoint) %}
     {% set state = change_tables.state_relation(this) %}
-    {% set adds_only = found.changes > 0 and found.known == 0 and run.marks < change_tables.most_marks() %}
-    {% set mark = mark if adds_only else change_tables._marking_rows_where_large(state, run, mark) %}
+    {% set adds_only = found.changes > 0 and found.known == 0 and run.checkpoints < change_tables.most_checkpoints() %}
+    {% set checkpoint = checkpoint if adds_only else change_tables._use_deletion_vectors_if_large(state, run, checkpoint) %}
     {% if found.keeps %}
         {% call statement('quarantined') %}
             {{ change_tables.merge_into_quarantine(state, change_tables.quarantine_relation(this), batch, run) }}
         {% endcall %}
     {% endif %}
-    {% do change_tables.take_cached_mark_back(view) %}
+    {% do change_tables.remove_cached_checkpoint(view) %}
     {% call statement('main') %}
         {% if adds_only %}
-        {{ change_tables.insert_changes(spec, state, reduced, run, mark) }}
+        {{ change_tables.insert_changes(spec, state, reduced, run, checkpoint) }}
         {% else %}
-        {{ change_tables.merge_changes(spec, state, reduced, run, mark, found) }}
+        {{ change_tables.merge_changes(spec, state, reduced, run, checkpoint, found) }}
         {% endif %}
     {% endcall %}
     {% do change_tables.drop_stale_batches(this, change_tables.batch_id()) %}
-    {% do return({'mark': mark, 'marks': run.marks + 1 if adds_only else 1, 'facts': mark.facts}) %}
+    {% do return({'checkpoint': checkpoint, 'checkpoints': run.checkpoints + 1 if adds_only else 1, 'facts': checkpoint.facts}) %}
 {% endmacro %}
 
 
-{#- The mark of a run that changes rows of the log: of a large one, it has them marked from now on (see `mark_rows_of_large_table`). -#}
-{% macro _marking_rows_where_large(state, run, mark) %}
-    {% if mark.changes < change_tables.rows_of_large_table() or (run.mark_before or {}).marks_rows %}
-        {% do return(mark) %}
+{#-
+    The checkpoint of a run that changes rows of the log: a large one uses deletion vectors from now on (see
+    `use_deletion_vectors_if_large`).
+-#}
+{% macro _use_deletion_vectors_if_large(state, run, checkpoint) %}
+    {% if checkpoint.changes < change_tables.rows_of_large_table() or (run.checkpoint_before or {}).uses_deletion_vectors %}
+        {% do return(checkpoint) %}
     {% endif %}
-    {% do change_tables.mark_rows_of_large_table(state, mark.changes) %}
-    {% do return(dict(mark, marks_rows=true)) %}
+    {% do change_tables.use_deletion_vectors_if_large(state, checkpoint.changes) %}
+    {% do return(dict(checkpoint, uses_deletion_vectors=true)) %}
 {% endmacro %}
 
 
 {#-
     The first move of a table with partial images changes the view of reports: it looks for updates without a base along the moves.
-    A first build that is stopped here has no mark yet, and counts as never built.
+    A first build that is stopped here has no checkpoint yet, and counts as never built.
 -#}
 {% macro _refuse_moves_that_reports_cannot_follow(spec, run, found) %}
-    {% if found.moves and not (run.mark_before or {}).moves and spec.images == 'partial' and spec.orphans == 'report' %}
+    {% if found.moves and not (run.checkpoint_before or {}).moves and spec.images == 'partial' and spec.orphans == 'report' %}
         {% do change_tables.refuse_moves_without_functions(spec) %}
     {% endif %}
 {% endmacro %}
@@ -227,12 +230,12 @@
     {% set reads = change_tables.format_of(spec.format).reads %}
     {% set known = [] %}
     {% if load_cached_relation(state) is not none %}
-        {% do known.append('select true as _ct_is_change, _change_id as _ct_id, _raw_id, ' ~ (reads or 'false') ~ ' as _ct_is_read from ' ~ state ~ ' where _mark is null') %}
+        {% do known.append('select true as _ct_is_change, _change_id as _ct_id, _raw_id, ' ~ (reads or 'false') ~ ' as _ct_is_read from ' ~ state ~ ' where _checkpoint is null') %}
     {% endif %}
     {% if load_cached_relation(quarantine) is not none %}
         {% do known.append('select false, _row_id, _raw_id, false from ' ~ quarantine ~ ' where ' ~ change_tables.is_open('rejected')) %}
     {% endif %}
-    {% set has_rows = load_cached_relation(state) is not none and run_query('select 1 from ' ~ state ~ ' where _mark is null or not ' ~ change_tables.is_mark() ~ ' limit 1').rows %}
+    {% set has_rows = load_cached_relation(state) is not none and run_query('select 1 from ' ~ state ~ ' where _checkpoint is null or not ' ~ change_tables.is_checkpoint() ~ ' limit 1').rows %}
     {% if not has_rows and not change_tables.is_rebuild() and change_tables.batch_once_cached(view) and not var('change_tables_allow_loss', false) %}
         {% do exceptions.raise_compiler_error(
             "change_tables: model '" ~ model.name ~ "': " ~ state ~ " was built, and was emptied or dropped since by something other than a run: restore it,"

@@ -6,28 +6,28 @@
 
     It hands to its materialization what the run has to do: what `raw_bound` says of it, and
 
-    run           first, everything, since, nothing new (see `_log_run`); `empty` is made by `empty_run`
-    mark_before   the mark that it adds to; none for a first run
-    marks         how many marks the log has: a run that only inserts leaves those before
-    rereads       whether it can read rows again that are in quarantine
+    run                 first, everything, since, nothing new (see `_log_run`); `empty` is made by `empty_run`
+    checkpoint_before   the checkpoint that it adds to; none for a first run
+    checkpoints         how many checkpoints the log has: a run that only inserts leaves those before
+    rereads             whether it can read rows again that are in quarantine
 -#}
 {% macro deduplicated_changes(stg) %}
     {{- config(materialized='change_log') -}}
     {%- do change_tables.refer_to_seeds() -%}
     {%- if execute and change_tables.is_empty_run() -%}
         {%- set spec = change_tables.table_spec_of_model(model) -%}
-{{ change_tables.empty_run(change_tables.columns_of_table(spec, ['_mark'] + change_tables.log_columns(spec))) }}
+{{ change_tables.empty_run(change_tables.columns_of_table(spec, ['_checkpoint'] + change_tables.log_columns(spec))) }}
     {%- elif execute -%}
         {%- set spec = change_tables.table_spec_of_model(model) -%}
         {%- set state = change_tables.state_relation(this) -%}
-        {%- set found = change_tables.read_marks([] if change_tables.is_rebuild() else [this]) | first | default({}, true) -%}
-        {%- set mark = found.mark or none -%}
-        {%- do change_tables.refuse_changed_columns(spec, mark, state) -%}
-        {%- set spec = change_tables.spec_in_form(spec, mark) -%}
-        {%- set bound = change_tables.raw_bound(spec, mark) -%}
+        {%- set found = change_tables.read_checkpoints([] if change_tables.is_rebuild() else [this]) | first | default({}, true) -%}
+        {%- set checkpoint = found.checkpoint or none -%}
+        {%- do change_tables.refuse_changed_columns(spec, checkpoint, state) -%}
+        {%- set spec = change_tables.spec_in_form(spec, checkpoint) -%}
+        {%- set bound = change_tables.raw_bound(spec, checkpoint) -%}
         {%- set run = dict(
-            bound, run=change_tables._log_run(mark, bound), mark_before=mark, marks=found.number or 0,
-            rereads=change_tables.rereads_kept_rows(spec, mark, bound.is_late)
+            bound, run=change_tables._log_run(checkpoint, bound), checkpoint_before=checkpoint, checkpoints=found.number or 0,
+            rereads=change_tables.rereads_kept_rows(spec, checkpoint, bound.is_late)
         ) -%}
         {#- then every raw row is taken: it says how far the raw table has settled, and counts in what the run says of itself -#}
         {%- set reads_on = run.run in ['since', 'nothing new'] -%}
@@ -84,7 +84,7 @@ deliveries as (
 
 select
         {%- if run.run == 'first' %}
-    {{ change_tables.quarantined_as_mark() | indent(4) }} as _mark,
+    {{ change_tables.quarantined_as_checkpoint() | indent(4) }} as _checkpoint,
     {{ change_tables.column_list(change_tables.log_columns(spec)) }}
         {%- else %}
     {{ change_tables.column_list(change_tables.log_columns(spec)) }},
@@ -102,10 +102,10 @@ select 1 as placeholder
 
 {#-
     What a run of the log does: first (build whole), everything (compare all raw rows with it), since (add what has landed since
-    the runs before), nothing new. Only where no raw row has landed since, and nothing else is to be written in the mark.
+    the runs before), nothing new. Only where no raw row has landed since, and nothing else is to be written in the checkpoint.
 -#}
-{% macro _log_run(mark, bound) %}
-    {% if mark is none %}
+{% macro _log_run(checkpoint, bound) %}
+    {% if checkpoint is none %}
         {% do return('first') %}
     {% elif bound.predicate is none %}
         {% do return('everything') %}

@@ -7,7 +7,7 @@
 {% endmacro %}
 
 
-{#- The columns of a log after `_mark`: those that a change keeps, then those that its content brings. -#}
+{#- The columns of a log after `_checkpoint`: those that a change keeps, then those that its content brings. -#}
 {% macro log_columns(spec) %}
     {% do return(
         [

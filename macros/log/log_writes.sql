@@ -1,53 +1,53 @@
 {#-
-    How many marks a log has at most. A run that only adds puts its mark beside those before; the next merge removes
-    these. An insert costs far less than a merge, but to read many marks costs, too.
+    How many checkpoints a log has at most. A run that only adds puts its checkpoint beside those before; the next merge removes
+    these. An insert costs far less than a merge, but to read many checkpoints costs, too.
 -#}
-{% macro most_marks() %}
+{% macro most_checkpoints() %}
     {% do return(30) %}
 {% endmacro %}
 
 
-{#- Adds changes of which the log knows none, with the mark, where the log is still what this run looked at. -#}
-{% macro insert_changes(spec, state, reduced, run, mark) -%}
-insert into {{ state }} (_mark, {{ change_tables.column_list(change_tables.log_columns(spec)) }})
+{#- Adds changes of which the log knows none, with the checkpoint, where the log is still what this run looked at. -#}
+{% macro insert_changes(spec, state, reduced, run, checkpoint) -%}
+insert into {{ state }} (_checkpoint, {{ change_tables.column_list(change_tables.log_columns(spec)) }})
 select * from (
-    {{ change_tables._changes_with_mark(spec, reduced, mark) | indent(4) }}
+    {{ change_tables._changes_with_checkpoint(spec, reduced, checkpoint) | indent(4) }}
 )
 where {{ change_tables.log_is_as_before(state, run) | indent(4) }}
 {%- endmacro %}
 
 
 {#-
-    Writes what the deliveries of a run have come to, in one statement with the mark (see `reduction_steps`). A change has no `_mark`, and
-    all marks match each other.
+    Writes what the deliveries of a run have come to, in one statement with the checkpoint (see `reduction_steps`). A change has no
+    `_checkpoint`, and all checkpoints match each other.
 -#}
-{% macro merge_changes(spec, state, reduced, run, mark, found) -%}
+{% macro merge_changes(spec, state, reduced, run, checkpoint, found) -%}
 {%- set columns = change_tables.log_columns(spec) -%}
 {%- set withdraws = change_tables.withdraws_changes(spec) -%}
 merge into {{ state }} as target
 using (
-    {{ change_tables._changes_with_mark(spec, reduced, mark, withdraws) | indent(4) }}
+    {{ change_tables._changes_with_checkpoint(spec, reduced, checkpoint, withdraws) | indent(4) }}
 ) as source
     on
         source._change_id <=> target._change_id
         and source._change_seq <=> target._change_seq
-        and (source._mark is null) = (target._mark is null)
+        and (source._checkpoint is null) = (target._checkpoint is null)
         {%- if found.lowest_seq is not none %}
-        and (target._mark is not null or target._change_seq between {{ change_tables.text_literal(found.lowest_seq) }} and {{ change_tables.text_literal(found.highest_seq) }})
+        and (target._checkpoint is not null or target._change_seq between {{ change_tables.text_literal(found.lowest_seq) }} and {{ change_tables.text_literal(found.highest_seq) }})
         {%- else %}
-        and target._mark is not null
+        and target._checkpoint is not null
         {%- endif %}
-{%- if run.marks > 1 %}
+{%- if run.checkpoints > 1 %}
 when
-    matched and source._mark is not null
+    matched and source._checkpoint is not null
     and case
-        when get_json_object(target._mark, '$.batch') < '{{ run.mark_before.batch }}' then true
-        when target._mark <> {{ change_tables.text_literal(tojson(run.mark_before)) }} then {{ change_tables.refuse_meeting() }}
+        when get_json_object(target._checkpoint, '$.batch') < '{{ run.checkpoint_before.batch }}' then true
+        when target._checkpoint <> {{ change_tables.text_literal(tojson(run.checkpoint_before)) }} then {{ change_tables.refuse_meeting() }}
     end
     then delete
 {%- endif %}
-when matched and source._mark is not null then update set
-    _mark = {{ change_tables.guarded_mark(run.mark_before) }}
+when matched and source._checkpoint is not null then update set
+    _checkpoint = {{ change_tables.guarded_checkpoint(run.checkpoint_before) }}
 {%- if withdraws %}
 when matched and source._ct_withdraws then delete
 {%- endif %}
@@ -55,22 +55,22 @@ when matched then update set
     {%- for name in columns %}
     {{ change_tables.quoted(name) }} = source.{{ change_tables.quoted(name) }}{{ ',' if not loop.last }}
     {%- endfor %}
-when not matched then insert (_mark, {{ change_tables.column_list(columns) }})
-    values ({{ change_tables.mark_of_new_row('source._mark is not null') }}, {{ change_tables.column_list(columns, 'source') }})
+when not matched then insert (_checkpoint, {{ change_tables.column_list(columns) }})
+    values ({{ change_tables.checkpoint_of_new_row('source._checkpoint is not null') }}, {{ change_tables.column_list(columns, 'source') }})
 {%- endmacro %}
 
 
-{#- What a run writes: what its changes have come to, and the mark. -#}
-{% macro _changes_with_mark(spec, reduced, mark, withdraws=false) -%}
+{#- What a run writes: what its changes have come to, and the checkpoint. -#}
+{% macro _changes_with_checkpoint(spec, reduced, checkpoint, withdraws=false) -%}
 {%- set columns = change_tables.log_columns(spec) -%}
 select
-    cast(null as string) as _mark,
+    cast(null as string) as _checkpoint,
     {{ '_ct_withdraws, ' if withdraws }}{{ change_tables.column_list(columns) }}
 from {{ reduced }}
 where _ct_is_change
 union all
 select
-    {{ change_tables.text_literal(tojson(mark)) }} as _mark,
+    {{ change_tables.text_literal(tojson(checkpoint)) }} as _checkpoint,
     {{ 'false as _ct_withdraws, ' if withdraws }}{% for name in columns %}null as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}{% endfor %}
 {%- endmacro %}
 
@@ -79,8 +79,8 @@ select
 {% macro log_is_as_before(state, run) -%}
 case
     when
-        (select max_by(_mark, get_json_object(_mark, '$.batch')) from {{ state }} where {{ change_tables.is_mark() }})
-        = {{ change_tables.text_literal(tojson(run.mark_before)) }}
+        (select max_by(_checkpoint, get_json_object(_checkpoint, '$.batch')) from {{ state }} where {{ change_tables.is_checkpoint() }})
+        = {{ change_tables.text_literal(tojson(run.checkpoint_before)) }}
         then true
     else {{ change_tables.refuse_meeting() }}
 end

@@ -32,7 +32,7 @@
         {% do kept.update({'waiting_since': change_tables.batch_id()}) %}
     {% endif %}
     {#- the order of commits is that of their texts: a commit above all that the log has is not among them, whatever it means -#}
-    {% set commits_before = (run.mark_before or {}).commits %}
+    {% set commits_before = (run.checkpoint_before or {}).commits %}
     {% set highest = {} %}
     {% set repeating = [] %}
     {% for verdict in verdicts if verdict.get('highest_commit') %}
@@ -241,7 +241,7 @@ where _ct_is_change
 
         select distinct transactions.*
         from transactions
-        inner join (select {{ transaction }}, _change_seq from {{ log }} where _mark is null) as known
+        inner join (select {{ transaction }}, _change_seq from {{ log }} where _checkpoint is null) as known
             on transactions._ct_group = known._ct_group
             {%- for column in commits.name %}
             and transactions.{{ column }} = known.{{ column }}
@@ -269,7 +269,7 @@ where _ct_is_change
     rows that landed before may be part of the same changes.
 -#}
 {% macro has_late_rows_unforeseen(run, found) %}
-    {% do return(run.run == 'since' and not run.is_late and found.lowest_seq is not none and found.lowest_seq <= run.mark_before.highest_seq) %}
+    {% do return(run.run == 'since' and not run.is_late and found.lowest_seq is not none and found.lowest_seq <= run.checkpoint_before.highest_seq) %}
 {% endmacro %}
 
 
@@ -284,7 +284,7 @@ where _ct_is_change
     {% if natural and change_tables.names_records(spec, natural) and not reads_on %}
         {% set rows = run_query(
             "select source._raw_id from (select * from " ~ new_changes ~ " where _ct_is_change) as source inner join " ~ log ~ " as target"
-            ~ " on source._raw_id = target._raw_id and target._mark is null where not startswith(source._change_id, 'snapshot:')"
+            ~ " on source._raw_id = target._raw_id and target._checkpoint is null where not startswith(source._change_id, 'snapshot:')"
             ~ " and source._change_id <> target._change_id order by source._raw_id limit 3"
         ).rows %}
         {% if rows %}

@@ -4,7 +4,7 @@
     null and the order of columns do not count in it, so a raw table can get a column. So to write what a run has met twice changes
     nothing, and it needs no common commit with the log: it comes before that.
 
-    The log's mark has in `kept` how many raw rows are quarantined as rejected and as waiting, healed ones not counted, and in
+    The log's checkpoint has in `kept` how many raw rows are quarantined as rejected and as waiting, healed ones not counted, and in
     `waiting_since` the run that met the oldest one that waits. A run that meets none, and can heal none, asks nothing and writes nothing
     of them.
 -#}
@@ -69,10 +69,10 @@ end
 
 
 {#-
-    The first run of a log reads raw once: the rows to be quarantined come with the changes, as texts in `_mark`, and are moved before
-    there is a mark.
+    The first run of a log reads raw once: the rows to be quarantined come with the changes, as texts in `_checkpoint`, and are moved before
+    there is a checkpoint.
 -#}
-{% macro quarantined_as_mark() -%}
+{% macro quarantined_as_checkpoint() -%}
 case
     when _ct_quarantine_id is not null
         then concat('quarantined:', to_json(struct(_ct_quarantine_id, _status, _status_reason, _raw_row)))
@@ -83,9 +83,9 @@ end
 {#- The table of such a run, with the texts as columns. With `alone`, the statement stops where another run has made the table since. -#}
 {% macro rows_of_first_run(state, alone=false) -%}
 (
-        select *, _mark is null as _ct_is_change, _ct_row.*
+        select *, _checkpoint is null as _ct_is_change, _ct_row.*
         from (
-            select *, from_json(substring(_mark, 13), '_ct_quarantine_id string, _status string, _status_reason string, _raw_row string') as _ct_row
+            select *, from_json(substring(_checkpoint, 13), '_ct_quarantine_id string, _status string, _status_reason string, _raw_row string') as _ct_row
             from {{ state }}
             {%- if alone %}
             where
@@ -159,8 +159,8 @@ group by _ct_quarantine_id
     Whether quarantined rows can be among those that a run reads on, and have another status now. A waiting row is read again until
     it settles. A rejected one only by `lookback`, or as part of a change of which more has landed.
 -#}
-{% macro rereads_kept_rows(spec, mark, is_late) %}
-    {% set kept = mark.kept if mark else change_tables.nothing_kept() %}
+{% macro rereads_kept_rows(spec, checkpoint, is_late) %}
+    {% set kept = checkpoint.kept if checkpoint else change_tables.nothing_kept() %}
     {% set judges_together = change_tables.format_of(spec.format).landed_sequence is not none or change_tables.withdraws_changes(spec) %}
     {% do return(kept.waiting > 0 or (kept.rejected > 0 and (spec.lookback != 0 or (is_late and judges_together)))) %}
 {% endmacro %}
@@ -168,7 +168,7 @@ group by _ct_quarantine_id
 
 {#- What was found, with what it means for the rows in quarantine. Asked only where there can be news. -#}
 {% macro compare_with_quarantine(quarantine, batch, run, found) %}
-    {% set kept_before = run.mark_before.kept %}
+    {% set kept_before = run.checkpoint_before.kept %}
     {% set holds = kept_before.rejected + kept_before.waiting > 0 %}
     {% if found.kept_rows == 0 and not (holds and (run.run == 'everything' or run.rereads or run.snapshot)) %}
         {% do return(dict(found, kept=kept_before, keeps=false)) %}

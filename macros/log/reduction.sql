@@ -205,7 +205,7 @@ left semi join {{ landed }} as landed
     on logged._change_id = landed._change_id and logged._change_seq = landed._change_seq
 {%- endif %}
 where
-    logged._mark is null
+    logged._checkpoint is null
     {%- if span %}
     and logged._change_seq between {{ change_tables.text_literal(span[0]) }} and {{ change_tables.text_literal(span[1]) }}
     {%- endif %}

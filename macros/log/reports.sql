@@ -3,11 +3,11 @@
     updates that wait for their base, and rows that others covered. Each log has one, since a metastore need not
     take the text of one view over many tables.
 
-    mark   the log's; the view is made anew where its text is another one than the view's
+    checkpoint   the log's; the view is made anew where its text is another one than the view's
 -#}
-{% macro reports_of_log(spec, log, mark) -%}
+{% macro reports_of_log(spec, log, checkpoint) -%}
 {%- set keys = change_tables.keys_of(spec) -%}
-{%- set run = change_tables.fold_run(keys, dict(mark, batch='', added={}), folds=true) -%}
+{%- set run = change_tables.fold_run(keys, dict(checkpoint, batch='', added={}), folds=true) -%}
 {%- set of_format = change_tables.format_of(spec.format).reports -%}
 {%- set reports_orphans = spec.images == 'partial' and spec.orphans == 'report' -%}
 with {{ '' }}
@@ -35,7 +35,7 @@ reports as (
         substring_index(_report, ':', 1) as code,
         trim(substring(_report, instr(_report, ':') + 1)) as detail
     from {{ log }}
-    where _mark is null and _report is not null
+    where _checkpoint is null and _report is not null
     union all
     select
         _change_id,
@@ -43,7 +43,7 @@ reports as (
         'conflicting_content' as code,
         'delivered with different contents or before images; the greater ones count' as detail
     from {{ log }}
-    where _mark is null and _is_conflicting
+    where _checkpoint is null and _is_conflicting
     {%- if reports_orphans %}
     union all
     select

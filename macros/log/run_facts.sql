@@ -1,5 +1,5 @@
 {#-
-    What a run of a log says of itself. It is in the mark, so it comes with the rows in one commit, and in dbt's result of the model,
+    What a run of a log says of itself. It is in the checkpoint, so it comes with the rows in one commit, and in dbt's result of the model,
     from where `record_runs` takes it to the table of runs. One row of that table has:
 
     batch         the run; it begins with the time at which dbt began
@@ -34,7 +34,7 @@
 {% endmacro %}
 
 
-{#- The facts as the mark has them. -#}
+{#- The facts as the checkpoint has them. -#}
 {% macro facts_of_log(spec, run, found, settled_at) %}
     {% set reads_on = run.run == 'since' %}
     {% set raw_rows = found.facts.rows.values() | sum if reads_on else settled_at.all_rows %}
@@ -50,14 +50,14 @@
 
 
 {#-
-    Whether a mark says no more than the one before. What the run did does not count, nor how many rows are below what has settled. Nor,
-    without an arrival, does another number of raw rows, but for a rescan: to purge raw, or to land a row again, is no news.
+    Whether a checkpoint says no more than the one before. What the run did does not count, nor how many rows are below what has settled.
+    Nor, without an arrival, does another number of raw rows, but for a rescan: to purge raw, or to land a row again, is no news.
 -#}
-{% macro has_same_news(run, mark) %}
-    {% set before = run.mark_before %}
+{% macro has_same_news(run, checkpoint) %}
+    {% set before = run.checkpoint_before %}
     {% set counts = run.arrival or var('change_tables_rescan', false) %}
     {% do return(dict(
-        mark, facts=before.facts, settled_rows=mark.settled_rows if counts else before.settled_rows,
+        checkpoint, facts=before.facts, settled_rows=checkpoint.settled_rows if counts else before.settled_rows,
         rows_below=before.rows_below, counts_all=before.counts_all
     ) == before) %}
 {% endmacro %}
@@ -67,10 +67,10 @@
     Says in dbt's result of the model what its run took in: a text for the reader, and in `code`, as JSON, the rows for the table of
     runs. That of the run before is among them: it may have died before it came there.
 -#}
-{% macro say_facts(spec, run, mark, facts) %}
+{% macro say_facts(spec, run, checkpoint, facts) %}
     {% set passed_over = change_tables.rows_passed_over(spec, run) %}
     {% set runs = [] %}
-    {% for known in [run.mark_before, mark if facts else none] if known %}
+    {% for known in [run.checkpoint_before, checkpoint if facts else none] if known %}
         {% do runs.append(change_tables._row_of_run(spec, known)) %}
     {% endfor %}
     {% set said = [] %}
@@ -89,9 +89,9 @@
 {% endmacro %}
 
 
-{#- A row of the table of runs, by the mark of a log. -#}
-{% macro _row_of_run(spec, mark) %}
-    {% set facts = mark.facts %}
+{#- A row of the table of runs, by the checkpoint of a log. -#}
+{% macro _row_of_run(spec, checkpoint) %}
+    {% set facts = checkpoint.facts %}
     {% do return({
         'log': this.schema ~ '.' ~ this.identifier, 'source_name': spec.source_name, 'table_name': spec.table_name,
         'batch_id': facts.batch, 'started_at': change_tables.time_of_batch(facts.batch), 'run_kind': facts.kind,
@@ -102,9 +102,9 @@
         'codes': facts.codes, 'new_changes': facts.new, 'revised_changes': facts.revised, 'reports': facts.reports,
         'first_seq': facts.first_seq, 'last_seq': facts.last_seq,
         'first_changed_at': facts.first_changed_at, 'last_changed_at': facts.last_changed_at,
-        'kept_rejected': mark.kept.rejected, 'kept_waiting': mark.kept.waiting,
-        'waiting_since': change_tables.time_of_batch(mark.kept.waiting_since) if mark.kept.waiting_since else none,
-        'settled': change_tables.shown_arrival(mark), 'settled_rows': mark.settled_rows,
+        'kept_rejected': checkpoint.kept.rejected, 'kept_waiting': checkpoint.kept.waiting,
+        'waiting_since': change_tables.time_of_batch(checkpoint.kept.waiting_since) if checkpoint.kept.waiting_since else none,
+        'settled': change_tables.shown_arrival(checkpoint), 'settled_rows': checkpoint.settled_rows,
         'package_version': facts.versions[0], 'dbt_version': facts.versions[1],
     }) %}
 {% endmacro %}
@@ -117,11 +117,11 @@
 
 
 {#- Up to where the raw table has settled, for a reader: a date or time, a number or text; of groups as JSON. -#}
-{% macro shown_arrival(mark) %}
-    {% if not mark.settled or mark.settled[0].group %}
-        {% do return(tojson(mark.settled) if mark.settled else none) %}
+{% macro shown_arrival(checkpoint) %}
+    {% if not checkpoint.settled or checkpoint.settled[0].group %}
+        {% do return(tojson(checkpoint.settled) if checkpoint.settled else none) %}
     {% endif %}
-    {% set kind, settled = mark.arrival.split(':')[0], mark.settled[0].position[0] %}
+    {% set kind, settled = checkpoint.arrival.split(':')[0], checkpoint.settled[0].position[0] %}
     {% set days = settled if kind == 'date' else settled // 86400000000 if kind in ['timestamp', 'timestamp_ntz'] else none %}
     {#- Python has the years 1 to 9999 -#}
     {% if days is none or not -719162 <= days <= 2932896 %}

@@ -55,7 +55,7 @@
 
 
 {#-
-    What the mark says of it: {settled, rows, rows_below, all_rows}.
+    What the checkpoint says of it: {settled, rows, rows_below, all_rows}.
 
     rows        how many raw rows have settled, so that none of them is read again. Of positions of one record, how many of these: a record
                 that lands again has its old one. Not those that `lookback` reads again, however late they land. Where there is
@@ -72,8 +72,8 @@
     {% set found = {'settled': settled, 'rows_below': run.rows_until if is_edge else none, 'all_rows': none} %}
     {% if run.run == 'since' %}
         {#- what was counted by another lookback does not count -#}
-        {% set counts_on = run.mark_before.lookback == spec.lookback %}
-        {% set before = run.mark_before.settled_rows if counts_on else 0 %}
+        {% set counts_on = run.checkpoint_before.lookback == spec.lookback %}
+        {% set before = run.checkpoint_before.settled_rows if counts_on else 0 %}
         {% set below_before = change_tables.has_settled(run.arrival, run.settled_before, spec.lookback) %}
         {% if counts_on and below == below_before %}
             {% do return(dict(found, rows=before, rows_below=run.rows_below)) %}
@@ -96,14 +96,14 @@
     so many fewer are found.
 -#}
 {% macro rows_passed_over(spec, run) %}
-    {% set before = run.mark_before.rows_below if run.run in ['since', 'nothing new'] else none %}
+    {% set before = run.checkpoint_before.rows_below if run.run in ['since', 'nothing new'] else none %}
     {% if before is none or run.rows_below is none or run.rows_below <= before %}
         {% do return(0) %}
     {% endif %}
     {% set number = run.rows_below - before %}
     {% do log(
         "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': " ~ number ~ " rows, of this table or of others that share it, have landed in "
-        ~ spec.relation ~ " where it was read for good, up to " ~ change_tables.shown_arrival(run.mark_before) ~ ", since the last run that wrote. No run reads"
+        ~ spec.relation ~ " where it was read for good, up to " ~ change_tables.shown_arrival(run.checkpoint_before) ~ ", since the last run that wrote. No run reads"
         ~ " them. Rows that landed again do no harm; for others build with --vars '{change_tables_rescan: true}', and have rows land in the order of their arrival",
         info=true
     ) %}

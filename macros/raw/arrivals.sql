@@ -78,8 +78,8 @@
 {%- endmacro %}
 
 
-{#- An arrival as the mark has it: how it compares, which columns it has, and of which rows it is. -#}
-{% macro arrival_in_mark(arrival) %}
+{#- An arrival as the checkpoint has it: how it compares, which columns it has, and of which rows it is. -#}
+{% macro arrival_in_checkpoint(arrival) %}
     {% do return(arrival.kind ~ ':' ~ (arrival.group + arrival.columns) | join(',') ~ (':' ~ arrival.reads if arrival.reads else '') if arrival else none) %}
 {% endmacro %}
 
@@ -121,7 +121,7 @@
 
 
 {#-
-    An arrival as a text that keeps all of it, for the mark. Dates are days and times are microseconds since 1970: no time zone
+    An arrival as a text that keeps all of it, for the checkpoint. Dates are days and times are microseconds since 1970: no time zone
     changes these, and every value can be read back.
 -#}
 {% macro arrival_as_text(expression, arrival) -%}
@@ -134,7 +134,7 @@
 {%- endmacro %}
 
 
-{#- A value of a position as the mark has it, as SQL. -#}
+{#- A value of a position as the checkpoint has it, as SQL. -#}
 {% macro arrival_literal(arrival, value) %}
     {% do return({
         'whole_number': value,

@@ -21,11 +21,11 @@
     rows_below      where it does, how many rows had landed below what has settled; else none
     rows_until      the same of the edge
 -#}
-{% macro raw_bound(spec, mark) %}
+{% macro raw_bound(spec, checkpoint) %}
     {% set arrival = change_tables.arrival_of(spec) %}
     {#- what raw has in a column that was added, or in a type that is wider now, is in rows that were read before -#}
-    {% set rescan = var('change_tables_rescan', false) or change_tables.columns_have_changed(spec, mark) %}
-    {% set loaded = none if mark is none else mark.snapshot_seq %}
+    {% set rescan = var('change_tables_rescan', false) or change_tables.columns_have_changed(spec, checkpoint) %}
+    {% set loaded = none if checkpoint is none else checkpoint.snapshot_seq %}
     {% set wanted = spec.snapshot_seq if spec.snapshot else none %}
     {% if loaded is not none and wanted is not none and wanted < loaded %}
         {% do change_tables.refuse_entry(spec,
@@ -34,19 +34,19 @@
         ) %}
     {% endif %}
     {#- how far it has settled by another arrival says nothing of this one: everything is read again -#}
-    {% set settled_before = mark.settled if mark and mark.arrival == change_tables.arrival_in_mark(arrival) else none %}
+    {% set settled_before = checkpoint.settled if checkpoint and checkpoint.arrival == change_tables.arrival_in_checkpoint(arrival) else none %}
     {% set settled = none if rescan else settled_before %}
     {% set reads_on = settled is not none %}
-    {% set counts_all = change_tables._tells_its_rows(spec, arrival, none if var('change_tables_rescan', false) else mark) %}
+    {% set counts_all = change_tables._tells_its_rows(spec, arrival, none if var('change_tables_rescan', false) else checkpoint) %}
     {% set landed = change_tables._look_at_raw(spec, arrival, settled, counts_all) if arrival else {} %}
     {% set edge = landed.get('edge') %}
     {% set condition = change_tables.positions_in(arrival, change_tables.spans_of_run(
         arrival, settled or [], edge, spec.lookback, landed.is_same
     )) if arrival else none %}
-    {% set highest_seq = mark.highest_seq if mark else none %}
+    {% set highest_seq = checkpoint.highest_seq if checkpoint else none %}
     {% set knows_lowest_seq = reads_on and spec.lookback == 0 and change_tables.format_of(spec.format).landed_sequence %}
     {% set lowest_seq = landed.lowest_seq if knows_lowest_seq else none %}
-    {% set snapshot = mark is none or rescan or (wanted is not none and (loaded is none or wanted > loaded)) %}
+    {% set snapshot = checkpoint is none or rescan or (wanted is not none and (loaded is none or wanted > loaded)) %}
     {% set has_landed = not reads_on or spec.lookback != 0 or edge != settled or landed.unplaced %}
     {% set others = spec.items() | selectattr(0, 'in', change_tables.format_of(spec.format).other_tables) | selectattr(1) | list %}
     {% set bound = {
@@ -56,11 +56,11 @@
         'edge': edge,
         'until': none if reads_on else condition,
         'highest_seq': highest_seq,
-        'is_late': (lowest_seq is not none and lowest_seq <= highest_seq) if knows_lowest_seq else mark is not none,
+        'is_late': (lowest_seq is not none and lowest_seq <= highest_seq) if knows_lowest_seq else checkpoint is not none,
         'lowest_seq': lowest_seq,
         'is_read': not (has_landed or snapshot or others),
         'settled_before': settled_before,
-        'log': change_tables.state_relation(this) if mark is not none else none,
+        'log': change_tables.state_relation(this) if checkpoint is not none else none,
         'read_at': run_started_at.strftime('%Y%m%d%H%M%S%f'),
         'landed_rows': landed.get('rows'),
         'counts_all': counts_all,
@@ -80,13 +80,13 @@
 {#-
     Whether it costs no scan to count all rows of the raw table, and what is below the edge is not read again: then a run can say how
     many rows have landed there since the run before. Delta answers `count(*)` from its log. Whether the table is one is asked by
-    the first run and by a rescan, and kept in the mark. Not where the rows of other tables count as well.
+    the first run and by a rescan, and kept in the checkpoint. Not where the rows of other tables count as well.
 -#}
-{% macro _tells_its_rows(spec, arrival, mark) %}
+{% macro _tells_its_rows(spec, arrival, checkpoint) %}
     {% if not arrival or arrival.reads or spec.lookback != 0 or not change_tables._landed_arrival(spec, arrival) %}
         {% do return(none) %}
-    {% elif mark and mark.counts_all is boolean %}
-        {% do return(mark.counts_all) %}
+    {% elif checkpoint and checkpoint.counts_all is boolean %}
+        {% do return(checkpoint.counts_all) %}
     {% endif %}
     {% set property = run_query("show tblproperties " ~ spec.relation ~ " ('delta.minReaderVersion')").rows %}
     {% do return(property | length == 1 and property[0][1] | string | int(0) > 0) %}

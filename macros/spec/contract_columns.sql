@@ -25,7 +25,7 @@
         '_is_deleted': ['boolean'],
         '_is_last': ['boolean'],
         '_latest_at': ['timestamp'],
-        '_mark': ['string'],
+        '_checkpoint': ['string'],
         '_valid_from': ['timestamp', 'when the version began, UTC; null = since ever'],
         '_valid_to': ['timestamp', 'when the version ended, UTC, that instant not included; null = it has not'],
         '_valid_from_seq': ['string', 'the sequence at which the version began'],

@@ -14,17 +14,17 @@
 
     {{ run_hooks(pre_hooks) }}
 
-    {%- set predicate = '_mark is null and not _is_deleted' -%}
+    {%- set predicate = '_checkpoint is null and not _is_deleted' -%}
     {%- set partitioned_by = ['_is_last'] if run.history else [] -%}
-    {%- set found_by = ['_mark', '_change_seq'] + (['_valid_from', '_valid_to'] if run.history else []) -%}
+    {%- set found_by = ['_checkpoint', '_change_seq'] + (['_valid_from', '_valid_to'] if run.history else []) -%}
     {%- set is_written = run.run in ['first', 'since'] -%}
-    {%- set cached = change_tables.cached_mark(view) -%}
-    {%- set rows = cached.rows if cached and cached.mark == run.mark_before else none -%}
+    {%- set cached = change_tables.cached_checkpoint(view) -%}
+    {%- set rows = cached.rows if cached and cached.checkpoint == run.checkpoint_before else none -%}
     {%- if is_written -%}
         {%- do change_tables.prepare_session() -%}
-        {%- do change_tables.take_cached_mark_back(view) -%}
+        {%- do change_tables.remove_cached_checkpoint(view) -%}
     {%- endif -%}
-    {%- if change_tables.columns_have_changed(spec, run.mark_before) -%}
+    {%- if change_tables.columns_have_changed(spec, run.checkpoint_before) -%}
         {%- do change_tables.follow_spec(spec, state) -%}
         {%- do change_tables.ensure_state_view(view, state, spec, shown, predicate) -%}
     {%- endif -%}
@@ -49,12 +49,12 @@
     {%- elif run.run == 'first' -%}
         {%- do change_tables.refuse_unseen_table(state) -%}
         {%- call statement('main') -%}
-            {{ change_tables.create_state_table(state, change_tables._with_mark(spec, sql, run), partitioned_by=partitioned_by, found_by=found_by) }}
+            {{ change_tables.create_state_table(state, change_tables._with_checkpoint(spec, sql, run), partitioned_by=partitioned_by, found_by=found_by) }}
         {%- endcall -%}
         {%- set rows = change_tables._rows_of_state(state) -%}
     {%- elif run.run == 'since' -%}
         {%- if run.is_to_be_counted -%}
-            {%- do change_tables.mark_rows_of_large_table(state) -%}
+            {%- do change_tables.use_deletion_vectors_if_large(state) -%}
         {%- endif -%}
         {%- call statement('main', fetch_result=True) -%}
             {{ change_tables.merge_state(spec, state, sql, run, kept) }}
@@ -69,7 +69,7 @@
     {%- endif -%}
 
     {%- if is_shown -%}
-        {%- do change_tables.ensure_state_view(view, state, spec, shown, predicate, run.mark if is_written else run.mark_before, 1, is_written, rows) -%}
+        {%- do change_tables.ensure_state_view(view, state, spec, shown, predicate, run.checkpoint if is_written else run.checkpoint_before, 1, is_written, rows) -%}
     {%- endif -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.run == 'first')) -%}
 
@@ -80,8 +80,8 @@
 
 
 {#-
-    How many rows a state has after a merge, its mark aside: what the merge says is added to what there was. So rows that something else
-    has added or removed are never counted as those of a run. Counted is where nothing says how many there were; none where the merge
+    How many rows a state has after a merge, its checkpoint aside: what the merge says is added to what there was. So rows that something
+    else has added or removed are never counted as those of a run. Counted is where nothing says how many there were; none where the merge
     says nothing, as of a table in another format.
 -#}
 {% macro _rows_after_merge(state, rows_before, merged) %}
@@ -100,9 +100,9 @@
 {% endmacro %}
 
 
-{#- A log without a mark is not there, or does not say what it has: no state can follow it. -#}
+{#- A log without a checkpoint is not there, or does not say what it has: no state can follow it. -#}
 {% macro refuse_unfinished_log(run) %}
-    {% if run.mark.log == '' %}
+    {% if run.checkpoint.log == '' %}
         {% do exceptions.raise_compiler_error(
             "change_tables: model '" ~ model.name ~ "': the log that it follows has not been built to its end; build that first"
         ) %}
@@ -122,10 +122,10 @@
 
 
 {#-
-    The rows that a run writes, with the mark among them. Of the keys that a history has replayed, these are also the versions that
+    The rows that a run writes, with the checkpoint among them. Of the keys that a history has replayed, these are also the versions that
     it has: they are withdrawn where no version takes their place.
 -#}
-{% macro _with_mark(spec, sql, run, state=none, kept=none) -%}
+{% macro _with_checkpoint(spec, sql, run, state=none, kept=none) -%}
 {%- set withdraws = run.history and run.replays -%}
 {%- set columns = (['_ct_is_withdrawn'] if run.history and run.run == 'since' else []) + change_tables.state_columns(spec, run.history) -%}
 with state_rows as (
@@ -154,14 +154,14 @@ ranked_rows as (
         from {{ state }} as stale_versions
         left semi join ({{ change_tables.replayed_keys(kept, spec) }}) as replayed_keys
             on {{ change_tables.key_hash(spec.key, 'stale_versions') }} = replayed_keys._ct_key
-        where stale_versions._mark is null
+        where stale_versions._checkpoint is null
     )
 
 )
 {%- endif %}
 
 select
-    cast(null as string) as _mark,
+    cast(null as string) as _checkpoint,
     {{ change_tables.column_list(columns) }}
 from {{ 'ranked_rows' if withdraws else 'state_rows' }}
 {%- if withdraws %}
@@ -169,13 +169,13 @@ where _ct_rank = 1
 {%- endif %}
 union all
 select
-    {{ change_tables.text_literal(tojson(run.mark)) }} as _mark,
+    {{ change_tables.text_literal(tojson(run.checkpoint)) }} as _checkpoint,
     {% for name in columns %}{{ 'true' if name == '_is_last' else 'null' }} as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}{% endfor %}
 {%- endmacro %}
 
 
 {#-
-    Writes what a run has made of its events, in one statement with the mark. What was folded replaces what the state has of its
+    Writes what a run has made of its events, in one statement with the checkpoint. What was folded replaces what the state has of its
     keys. Where nothing is folded, an event that is older than what the state has of its key changes nothing; the same event again
     replaces itself, so that its revision counts. Where a history has no key to replay, only the last version of a key can change:
     the row becomes the key's new last version, those that have ended are inserted, and the files of ended versions are not read.
@@ -184,7 +184,7 @@ select
 {%- set columns = change_tables.state_columns(spec, run.history) -%}
 merge into {{ state }} as target
 using (
-    {{ change_tables._with_mark(spec, sql, run, state, kept) }}
+    {{ change_tables._with_checkpoint(spec, sql, run, state, kept) }}
 ) as source
     on
         {{ change_tables.same_key(spec.key, 'source', 'target') }}
@@ -193,9 +193,9 @@ using (
         {%- elif run.history %}
         and source._is_last and target._is_last
         {%- endif %}
-        and (source._mark is null) = (target._mark is null)
-when matched and source._mark is not null then update set
-    _mark = {{ change_tables.guarded_mark(run.mark_before) }}
+        and (source._checkpoint is null) = (target._checkpoint is null)
+when matched and source._checkpoint is not null then update set
+    _checkpoint = {{ change_tables.guarded_checkpoint(run.checkpoint_before) }}
 {%- if run.history %}
 when matched and source._ct_is_withdrawn then delete
 {%- endif %}
@@ -209,12 +209,12 @@ when
     {%- for name in columns %}
     {{ change_tables.quoted(name) }} = source.{{ change_tables.quoted(name) }}{{ ',' if not loop.last }}
     {%- endfor %}
-when not matched then insert (_mark, {{ change_tables.column_list(columns) }})
-    values ({{ change_tables.mark_of_new_row('source._mark is not null') }}, {{ change_tables.column_list(columns, 'source') }})
+when not matched then insert (_checkpoint, {{ change_tables.column_list(columns) }})
+    values ({{ change_tables.checkpoint_of_new_row('source._checkpoint is not null') }}, {{ change_tables.column_list(columns, 'source') }})
 {%- endmacro %}
 
 
-{#- The columns of a state table after `_mark`. -#}
+{#- The columns of a state table after `_checkpoint`. -#}
 {% macro state_columns(spec, history=false) %}
     {% do return(
         [

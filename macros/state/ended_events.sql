@@ -5,10 +5,10 @@ truncates as (
     select _change_seq, _changed_at, _transaction_id, _change_id
     from {{ log }}
     where
-        _mark is null
+        _checkpoint is null
         and _change_op = 'truncate'
-        {{- change_tables.until_mark(run) }}
-    {%- for load in run.mark.loads %}
+        {{- change_tables.until_checkpoint(run) }}
+    {%- for load in run.checkpoint.loads %}
     union all
     select
         {{ change_tables.text_literal(load) }} as _change_seq,

@@ -52,13 +52,13 @@
     select *
     from {{ log }}
     where
-        _mark is null
+        _checkpoint is null
         and _change_op <> 'truncate'
         {{- change_tables.touches_row(spec) }}
         {%- if run.run == 'since' and not prefix %}
-        and _batch_id > '{{ run.mark_before.batch }}'
+        and _batch_id > '{{ run.checkpoint_before.batch }}'
         {%- endif %}
-        {{- change_tables.until_mark(run) }}
+        {{- change_tables.until_checkpoint(run) }}
 
 ),
 
@@ -85,10 +85,10 @@
 {%- endmacro %}
 
 
-{#- The bound that keeps a run to what its mark says; what is read whenever it is looked at has none. -#}
-{% macro until_mark(run) -%}
-    {%- if run.mark.batch %}
-        and _batch_id <= '{{ run.mark.batch }}'
+{#- The bound that keeps a run to what its checkpoint says; what is read whenever it is looked at has none. -#}
+{% macro until_checkpoint(run) -%}
+    {%- if run.checkpoint.batch %}
+        and _batch_id <= '{{ run.checkpoint.batch }}'
     {%- endif -%}
 {%- endmacro %}
 

@@ -46,7 +46,7 @@
 {%- set may_have_new_floors = run.looks and run.has_floors and not run.in_time -%}
 {%- set ended = [] -%}
 {%- if run.ends_older_keys -%}
-    {%- do ended.append('(not last_events._is_deleted and last_events._change_seq < ' ~ change_tables.text_literal(run.mark.floor) ~ ')') -%}
+    {%- do ended.append('(not last_events._is_deleted and last_events._change_seq < ' ~ change_tables.text_literal(run.checkpoint.floor) ~ ')') -%}
 {%- endif -%}
 {%- if may_have_new_floors -%}
     {%- do ended.append('last_events._change_seq >= (select min(_change_seq) from new_floors)') -%}
@@ -64,11 +64,11 @@ new_floors as (
     select _change_seq
     from {{ log }}
     where
-        _mark is null
+        _checkpoint is null
         and _change_op = 'truncate'
-        and _batch_id > '{{ run.mark_before.batch }}'
-        {{- change_tables.until_mark(run) }}
-    {%- for load in run.mark.loads[run.mark_before.loads | length:] %}
+        and _batch_id > '{{ run.checkpoint_before.batch }}'
+        {{- change_tables.until_checkpoint(run) }}
+    {%- for load in run.checkpoint.loads[run.checkpoint_before.loads | length:] %}
     union all
     select {{ change_tables.text_literal(load) }} as _change_seq
     {%- endfor %}
@@ -86,9 +86,9 @@ moved_keys as (
     from {{ log }}
         {{ change_tables.entries_and_ends(spec) }}
     where
-        _mark is null
+        _checkpoint is null
         and (_key_before is not null or _change_op = 'delete')
-        and _batch_id <= '{{ run.mark_before.batch }}'
+        and _batch_id <= '{{ run.checkpoint_before.batch }}'
     group by _ct_key
 
 ),
@@ -108,7 +108,7 @@ known_events as (
     left {{ 'join' if ended else 'semi join' }} known_keys
         on {{ change_tables.same_key(spec.key, 'last_events', 'known_keys') }}
     where
-        last_events._mark is null
+        last_events._checkpoint is null
         {%- if run.history %}
         and last_events._is_last
         {%- endif %}
@@ -220,9 +220,9 @@ collected_moves as (
             xxhash64(_key_before) as _ct_key_before
         from {{ log }}
         where
-            _mark is null
+            _checkpoint is null
             and _key_before is not null
-            {{- change_tables.until_mark(run) | indent }}
+            {{- change_tables.until_checkpoint(run) | indent }}
     ) as moves
     left join late_keys
         on moves._ct_key = late_keys._ct_key
@@ -268,7 +268,7 @@ replayed_events as (
     left semi join replayed_keys
         on {{ change_tables.key_hash(spec.key, 'folded') }} = replayed_keys._ct_key
     where
-        folded._mark is null
+        folded._checkpoint is null
         {%- if run.history %}
         and folded._is_last
         {%- endif %}

@@ -12,7 +12,7 @@
     {{- config(materialized='change_state') -}}
     {%- if execute and change_tables.is_empty_run() -%}
         {%- set spec = change_tables.table_spec_of_model(model) -%}
-        {%- set columns = ['_mark'] + change_tables.state_columns(spec, history=true) -%}
+        {%- set columns = ['_checkpoint'] + change_tables.state_columns(spec, history=true) -%}
 {{ change_tables.empty_run(change_tables.columns_of_table(spec, columns), history=true) }}
     {%- elif execute -%}
         {%- set spec = change_tables.table_spec_of_model(model) -%}

@@ -20,10 +20,10 @@ select 1 as is_exchanged
 from {{ log }}
     {{ change_tables.entries_and_ends(spec) }}
 where
-    _mark is null
+    _checkpoint is null
     and (_key_before is not null or _change_op = 'delete')
     and _transaction_id is not null
-    {{- change_tables.until_mark(run) }}
+    {{- change_tables.until_checkpoint(run) }}
 group by _ct_key, _transaction_id
 having bool_or(_ct_enters) and bool_or(not _ct_enters)
 limit 1

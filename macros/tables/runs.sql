@@ -33,7 +33,7 @@
 
 {#-
     A run with --empty, which people use to see that a project builds: it makes what is missing, with its columns and without
-    rows, and leaves what is there as it is, also with --full-refresh. A table that it makes has no mark, so the next plain
+    rows, and leaves what is there as it is, also with --full-refresh. A table that it makes has no checkpoint, so the next plain
     run builds it as if it were not there.
 
     dbt empties every ref() and source() by rendering it as a query of no rows. A view that names one would stay empty until
@@ -46,7 +46,7 @@
 
 {#- What an incremental model renders in an empty run. -#}
 {% macro empty_run(columns, history=false) -%}
-{%- do change_tables.hand_over({'run': 'empty', 'mark_before': none, 'mark': {'logs': {}}, 'outdated': [], 'history': history}) -%}
+{%- do change_tables.hand_over({'run': 'empty', 'checkpoint_before': none, 'checkpoint': {'logs': {}}, 'outdated': [], 'history': history}) -%}
 {{ change_tables.no_rows(columns) }}
 {%- endmacro %}
 
@@ -64,7 +64,7 @@ where false
 {#-
     Makes the table of a model where neither the table nor the view over it is there. Returns whether it did.
 
-    anew   also where the table has no row, not even a mark, so that it gets the columns that are declared by now
+    anew   also where the table has no row, not even a checkpoint, so that it gets the columns that are declared by now
 -#}
 {% macro make_empty_table(view, state, sql, anew=false, partitioned_by=[]) %}
     {% set is_there = load_cached_relation(state) is not none %}

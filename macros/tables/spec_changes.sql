@@ -5,11 +5,11 @@
     - A type that only widens is widened.
     - Every other change is refused.
 
-    The form of a log is the number of such changes so far. Each row has the form in which it was logged (`_form`), and the mark has
+    The form of a log is the number of such changes so far. Each row has the form in which it was logged (`_form`), and the checkpoint has
     the form in which a column was added (`added`). A change of an earlier form was logged without that column.
 -#}
 
-{#- The declared columns and their types, as a mark has them: in order. -#}
+{#- The declared columns and their types, as a checkpoint has them: in order. -#}
 {% macro column_types(spec) %}
     {% set types = {} %}
     {% for column in spec.columns %}
@@ -29,9 +29,9 @@
 {% endmacro %}
 
 
-{#- Whether the declared columns, their types or their order differ from those of a mark. -#}
-{% macro columns_have_changed(spec, mark) %}
-    {% do return(mark is not none and mark.columns.items() | list != change_tables.column_types(spec).items() | list) %}
+{#- Whether the declared columns, their types or their order differ from those of a checkpoint. -#}
+{% macro columns_have_changed(spec, checkpoint) %}
+    {% do return(checkpoint is not none and checkpoint.columns.items() | list != change_tables.column_types(spec).items() | list) %}
 {% endmacro %}
 
 
@@ -41,32 +41,32 @@
     form    the form in which the run logs its changes
     added   the forms in which columns were added: name -> form
 -#}
-{% macro spec_in_form(spec, mark) %}
-    {% if not change_tables.columns_have_changed(spec, mark) %}
-        {% do return(dict(spec, form=mark.form if mark else 0, added=mark.added if mark else {})) %}
+{% macro spec_in_form(spec, checkpoint) %}
+    {% if not change_tables.columns_have_changed(spec, checkpoint) %}
+        {% do return(dict(spec, form=checkpoint.form if checkpoint else 0, added=checkpoint.added if checkpoint else {})) %}
     {% endif %}
-    {% set added = mark.added.copy() %}
-    {% for name in spec.column_names if name not in mark.columns %}
-        {% do added.update({name: mark.form + 1}) %}
+    {% set added = checkpoint.added.copy() %}
+    {% for name in spec.column_names if name not in checkpoint.columns %}
+        {% do added.update({name: checkpoint.form + 1}) %}
     {% endfor %}
-    {% do return(dict(spec, form=mark.form + 1, added=added)) %}
+    {% do return(dict(spec, form=checkpoint.form + 1, added=added)) %}
 {% endmacro %}
 
 
 {#- Stops a model whose table cannot follow the spec, with every reason at once. -#}
-{% macro refuse_changed_columns(spec, mark, state) %}
+{% macro refuse_changed_columns(spec, checkpoint, state) %}
     {% set found = [] %}
-    {% if change_tables.columns_have_changed(spec, mark) %}
-        {% do found.extend(change_tables._changes_that_do_not_follow(spec, mark, state)) %}
+    {% if change_tables.columns_have_changed(spec, checkpoint) %}
+        {% do found.extend(change_tables._changes_that_do_not_follow(spec, checkpoint, state)) %}
     {% endif %}
-    {% if mark is not none and mark.key != spec.key %}
-        {% do found.append("`key` is " ~ spec.key | join(', ') ~ ", was " ~ mark.key | join(', ')) %}
+    {% if checkpoint is not none and checkpoint.key != spec.key %}
+        {% do found.append("`key` is " ~ spec.key | join(', ') ~ ", was " ~ checkpoint.key | join(', ')) %}
     {% endif %}
-    {% for name, value in change_tables.settings_of_order(spec).items() if mark is not none and name in (mark.order or {}) and mark.order[name] != value %}
+    {% for name, value in change_tables.settings_of_order(spec).items() if checkpoint is not none and name in (checkpoint.order or {}) and checkpoint.order[name] != value %}
         {% set keeps_sequences = change_tables.format_of(spec.format).keeps_sequences %}
-        {% if not (keeps_sequences and keeps_sequences(spec, mark.order, state)) %}
+        {% if not (keeps_sequences and keeps_sequences(spec, checkpoint.order, state)) %}
             {% do found.append(
-                "`" ~ name ~ "`, by which changes are ordered, is " ~ change_tables.shown_value(value) ~ ", was " ~ change_tables.shown_value(mark.order[name])
+                "`" ~ name ~ "`, by which changes are ordered, is " ~ change_tables.shown_value(value) ~ ", was " ~ change_tables.shown_value(checkpoint.order[name])
             ) %}
         {% endif %}
     {% endfor %}
@@ -79,21 +79,21 @@
 {% endmacro %}
 
 
-{% macro _changes_that_do_not_follow(spec, mark, state) %}
+{% macro _changes_that_do_not_follow(spec, checkpoint, state) %}
     {% set found = [] %}
     {% set declared = change_tables.column_types(spec) %}
     {% set spelt = {} %}
     {% for name in declared %}
         {% do spelt.update({name | lower: name}) %}
     {% endfor %}
-    {% for name in mark.columns if name not in declared %}
+    {% for name in checkpoint.columns if name not in declared %}
         {% if name | lower in spelt %}
             {% do found.append("column '" ~ spelt[name | lower] ~ "' was spelt '" ~ name ~ "'") %}
         {% else %}
-            {% do found.append("column '" ~ name ~ "' is no longer declared, was " ~ mark.columns[name]) %}
+            {% do found.append("column '" ~ name ~ "' is no longer declared, was " ~ checkpoint.columns[name]) %}
         {% endif %}
     {% endfor %}
-    {% set known = change_tables._known_types(spec, mark, state) %}
+    {% set known = change_tables._known_types(spec, checkpoint, state) %}
     {% for name, type in declared.items() if name in known %}
         {% set reason = change_tables._cannot_become(known[name], type, name in spec.key) %}
         {% if reason is not none %}
@@ -102,7 +102,7 @@
             ) %}
         {% endif %}
     {% endfor %}
-    {% set order_before = mark.columns | select('in', spec.column_names) | list %}
+    {% set order_before = checkpoint.columns | select('in', spec.column_names) | list %}
     {% set order = spec.column_names | select('in', order_before) | list %}
     {% if order != order_before and change_tables.part_of_format(spec, 'counts_columns') %}
         {% do found.append(
@@ -114,12 +114,12 @@
 
 
 {#-
-    The types that the declared columns had: those of the mark. A column that the mark does not have can be in the table, where a run
-    died after it had added it: then its type there.
+    The types that the declared columns had: those of the checkpoint. A column that the checkpoint does not have can be in the table, where
+    a run died after it had added it: then its type there.
 -#}
-{% macro _known_types(spec, mark, state) %}
-    {% set known = mark.columns.copy() %}
-    {% if spec.column_names | reject('in', mark.columns) | list %}
+{% macro _known_types(spec, checkpoint, state) %}
+    {% set known = checkpoint.columns.copy() %}
+    {% if spec.column_names | reject('in', checkpoint.columns) | list %}
         {% set held = change_tables._held_types(state) %}
         {% for column in spec.columns if column.name not in known and column.name | lower in held %}
             {% set stored = change_tables.canonical_type(change_tables.stored_type(column.data_type)) %}
@@ -185,7 +185,7 @@
 
 {#-
     Adds and widens columns of a model's table, as its spec says. What is to be done is seen by the table, so the work of a run that
-    died half way is completed. The mark stays as it is: the run writes it with its rows.
+    died half way is completed. The checkpoint stays as it is: the run writes it with its rows.
 
     nested   columns of the table that are a struct of the key columns
 -#}

@@ -1,7 +1,7 @@
 {#-
     An incremental model `<name>` is a view over the table `<name>__state`. The table has the model's rows, what else must be
-    remembered (keys that ended), and one row with a mark: a JSON object that says what the table has taken in.
-    Rows and mark are written by one statement, so that a run which dies leaves both as they were.
+    remembered (keys that ended), and one row with a checkpoint: a JSON object that says what the table has taken in.
+    Rows and checkpoint are written by one statement, so that a run which dies leaves both as they were.
 -#}
 {% macro state_relation(relation) %}
     {% do return(change_tables._relation_beside(relation, '__state', 'table')) %}
@@ -37,7 +37,7 @@
 
 {#-
     Drops the batches that runs have left which died, once this run has written. An older run that is still alive does no harm: its
-    write will fail, because the mark that it looked at is replaced.
+    write will fail, because the checkpoint that it looked at is replaced.
 -#}
 {% macro drop_stale_batches(relation, batch) %}
     {% set prefix = relation.identifier | lower ~ '__batch_' %}
@@ -51,17 +51,18 @@
 
 
 {#-
-    over             also where the table is there
-    partitioned_by   the columns by whose values rows are kept in separate files
-    marks_rows       whether updates mark rows, instead of writing their files anew (see `mark_rows_of_large_table`)
-    found_by         the columns by which statements find rows: of these alone each file has statistics. Of all columns they are a third of
-                     what it costs to write, and rows of a file have nothing in common by which the others could be used
+    over                    also where the table is there
+    partitioned_by          the columns by whose values rows are kept in separate files
+    uses_deletion_vectors   whether an update deletes rows by vectors, instead of writing their files again (see
+                            `use_deletion_vectors_if_large`)
+    found_by                the columns by which statements find rows: of these alone each file has statistics. Of all columns they are a
+                            third of what it costs to write, and rows of a file have nothing in common by which the others could be used
 -#}
-{% macro create_state_table(state, sql, over=true, partitioned_by=[], marks_rows=false, found_by=[]) -%}
+{% macro create_state_table(state, sql, over=true, partitioned_by=[], uses_deletion_vectors=false, found_by=[]) -%}
     {%- set file_format = change_tables.state_file_format() -%}
     create {{ 'or replace table' if over else 'table if not exists' }} {{ state }}
     using {{ file_format }}
-    tblproperties ({{ change_tables.property_list(change_tables._state_table_properties(file_format, marks_rows, found_by)) }})
+    tblproperties ({{ change_tables.property_list(change_tables._state_table_properties(file_format, uses_deletion_vectors, found_by)) }})
     {%- if partitioned_by %}
     partitioned by ({{ change_tables.column_list(partitioned_by) }})
     {%- endif %}
@@ -93,11 +94,11 @@
 
 
 {#- What a state table asks of its file format: any column name, and cheap updates. The one place where file formats differ. -#}
-{% macro _state_table_properties(file_format, marks_rows, found_by) %}
+{% macro _state_table_properties(file_format, uses_deletion_vectors, found_by) %}
     {% do return({
         'delta': dict({
             'delta.columnMapping.mode': 'name',
-            'delta.enableDeletionVectors': 'true' if marks_rows else 'false',
+            'delta.enableDeletionVectors': 'true' if uses_deletion_vectors else 'false',
             'delta.enableTypeWidening': 'true',
         }, **({'delta.dataSkippingStatsColumns': found_by | join(',')} if found_by else {})),
         'iceberg': {
@@ -108,23 +109,23 @@
 {% endmacro %}
 
 
-{#- From so many rows on it costs more to write the files of a few rows anew than to mark these rows: see docs/performance.md. -#}
+{#- From so many rows on it costs more to write the files of a few rows again than to delete these by vectors: see docs/performance.md. -#}
 {% macro rows_of_large_table() %}
     {% do return(250000) %}
 {% endmacro %}
 
 
 {#-
-    Makes updates of a large table mark rows from now on (deletion vectors). A small table is read and merged into in half the time
-    without. No table goes back: rows that are marked cost every reader.
+    Gives a large table deletion vectors from now on: an update then does not write the files of its rows again. A small table is read and
+    merged into in half the time without. No table goes back: vectors cost every reader.
 
     rows   how many rows the table has; none: to be counted
 -#}
-{% macro mark_rows_of_large_table(state, rows=none) %}
+{% macro use_deletion_vectors_if_large(state, rows=none) %}
     {% if change_tables.state_file_format() == 'delta' %}
         {% set rows = rows if rows is not none else run_query('select count(*) from ' ~ state).rows[0][0] | int %}
         {% if rows >= change_tables.rows_of_large_table() %}
-            {% call statement('marks_rows') %}
+            {% call statement('deletion_vectors') %}
                 alter table {{ state }} set tblproperties ('delta.enableDeletionVectors' = 'true')
             {% endcall %}
         {% endif %}
@@ -179,15 +180,15 @@
     The view that readers see: the table's own columns and `further_columns`. Its text has their types as comments. So it is made anew
     where types have changed, also after a run that changed the table and died before it made the view.
 
-    mark, number   the latest mark of the table, and how many it has; none where it has none
-    is_written     whether this run has written them: then the view gets the mark, too (see read_marks). Else a cached mark that
-                   differs is removed
-    rows           how many rows the run has left in a state, where that is known
+    checkpoint, number   the latest checkpoint of the table, and how many it has; none where it has none
+    is_written           whether this run has written them: then the view gets the checkpoint, too (see read_checkpoints). Else a cached
+                         checkpoint that differs is removed
+    rows                 how many rows the run has left in a state, where that is known
 -#}
-{% macro ensure_state_view(view, state, spec, further_columns, predicate, mark=none, number=1, is_written=false, rows=none) %}
-    {% set properties = change_tables.mark_as_properties(mark, number, rows) if is_written else {} %}
-    {% if not is_written and change_tables.properties_of_view(load_cached_relation(view)).get('change_tables.mark') %}
-        {% do properties.update({'change_tables.mark': ''}) if (change_tables.cached_mark(view) or {}).mark != mark %}
+{% macro ensure_state_view(view, state, spec, further_columns, predicate, checkpoint=none, number=1, is_written=false, rows=none) %}
+    {% set properties = change_tables.checkpoint_as_properties(checkpoint, number, rows) if is_written else {} %}
+    {% if not is_written and change_tables.properties_of_view(load_cached_relation(view)).get('change_tables.checkpoint') %}
+        {% do properties.update({'change_tables.checkpoint': ''}) if (change_tables.cached_checkpoint(view) or {}).checkpoint != checkpoint %}
     {% endif %}
     {% set query %}
 select

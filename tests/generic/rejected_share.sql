@@ -20,7 +20,7 @@
 with met as (
 
     select
-        (select count(*) from {{ log }} where _mark is null and {{ of_hours }}) as changes,
+        (select count(*) from {{ log }} where _checkpoint is null and {{ of_hours }}) as changes,
         (select coalesce(sum(_equal_rows), 0) from {{ quarantine }} where {{ change_tables.is_open('rejected') }} and {{ of_hours }}) as rejected_rows
 
 )

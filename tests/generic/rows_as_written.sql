@@ -6,14 +6,14 @@
 {%- if change_tables.data_test_looks() -%}
     {%- set spec = change_tables.spec_of_data_test(['deduplicated_changes', 'current_state', 'history']) -%}
     {%- set state = change_tables.table_of_data_test(model, 'the whole table') -%}
-    {%- set cached = change_tables.cached_mark(model) or {} -%}
--- rows and mark of one version of the table: a run may write meanwhile
+    {%- set cached = change_tables.cached_checkpoint(model) or {} -%}
+-- rows and checkpoint of one version of the table: a run may write meanwhile
 with written as (
 
     select
-        count_if(_mark is null) as table_rows,
-        max_by(_mark, get_json_object(_mark, '$.batch')) filter (where {{ change_tables.is_mark() }}) as mark
-    from {{ state if load_cached_relation(state) is not none else '(select cast(null as string) as _mark where false)' }}
+        count_if(_checkpoint is null) as table_rows,
+        max_by(_checkpoint, get_json_object(_checkpoint, '$.batch')) filter (where {{ change_tables.is_checkpoint() }}) as checkpoint
+    from {{ state if load_cached_relation(state) is not none else '(select cast(null as string) as _checkpoint where false)' }}
 
 ),
 
@@ -21,16 +21,16 @@ compared as (
 
     select
         table_rows,
-        mark,
+        checkpoint,
         coalesce(
-            cast(get_json_object(mark, '$.held_changes') as bigint),
+            cast(get_json_object(checkpoint, '$.held_changes') as bigint),
             {%- if cached and cached.rows is not none %}
-            case when mark = {{ change_tables.text_literal(tojson(cached.mark)) }} then {{ cached.rows }} end,
+            case when checkpoint = {{ change_tables.text_literal(tojson(cached.checkpoint)) }} then {{ cached.rows }} end,
             {%- endif %}
             cast(null as bigint)
         ) as written_rows,
-        get_json_object(mark, '$.held_changes') is not null as is_log,
-        get_json_object(mark, '$.batch') < {{ change_tables.text_literal(change_tables.batch_once_cached(model)) }} as is_set_back
+        get_json_object(checkpoint, '$.held_changes') is not null as is_log,
+        get_json_object(checkpoint, '$.batch') < {{ change_tables.text_literal(change_tables.batch_once_cached(model)) }} as is_set_back
     from written
 
 )
@@ -41,8 +41,8 @@ select
     written_rows,
     table_rows,
     case
-        when mark is null
-            then 'its table has no mark of a run: it was emptied or replaced by hand, or its first build is not at its end: build it with --vars {change_tables_rescan: true}'
+        when checkpoint is null
+            then 'its table has no checkpoint of a run: it was emptied or replaced by hand, or its first build is not at its end: build it with --vars {change_tables_rescan: true}'
         when is_set_back
             then 'its table was set back to an older version: build it, and the models after it, with --vars {change_tables_rescan: true}'
         when table_rows > written_rows
@@ -52,7 +52,7 @@ select
         else 'rows are gone that its runs have written: build it anew with --full-refresh'
     end as what_to_do
 from compared
-where mark is null or is_set_back or table_rows <> written_rows
+where checkpoint is null or is_set_back or table_rows <> written_rows
 {%- else -%}
 select 1 as nothing_to_look_at
 where false

@@ -40,19 +40,19 @@ NOT_ASKED: Answers = {
 }
 """What every run may ask: the server is of this package, and has nothing."""
 
-_MARKS = re.compile(r"select (\d+) as place, _mark from (\S+) where startswith\(_mark, '\{'\)")
-_WRITTEN_MARK = re.compile(r"'(\{(?:[^'\\]|\\.)*\})' as _mark")
+_CHECKPOINTS = re.compile(r"select (\d+) as place, _checkpoint from (\S+) where startswith\(_checkpoint, '\{'\)")
+_WRITTEN_CHECKPOINT = re.compile(r"'(\{(?:[^'\\]|\\.)*\})' as _checkpoint")
 
 
 @dataclass
 class Lake:
-    """What a run finds: the columns of raw tables (name -> type), the marks of state tables, and answers.
+    """What a run finds: the columns of raw tables (name -> type), the checkpoints of state tables, and answers.
 
     Answers are lists of rows, by pattern. The first pattern that is found in what is asked counts.
     """
 
     columns: Mapping[str, Mapping[str, str]]
-    marks: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    checkpoints: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     answers: Answers = field(default_factory=dict)
     views: dict[str, str] = field(default_factory=dict)
 
@@ -76,12 +76,12 @@ class SparkWithoutRows(SparkAdapter):  # type: ignore[misc]  # dbt's classes are
         return response, table_from_data_flat(rows, list(rows[0]) if rows else [])
 
     def _answer(self, sql: str) -> Rows:
-        asked = _MARKS.findall(sql)
+        asked = _CHECKPOINTS.findall(sql)
         if asked:
             return [
-                {"place": int(place), "_mark": json.dumps(mark)}
+                {"place": int(place), "_checkpoint": json.dumps(checkpoint)}
                 for place, table in asked
-                for mark in self.lake.marks.get(table, [])
+                for checkpoint in self.lake.checkpoints.get(table, [])
             ]
         for pattern, rows in {**self.lake.answers, **NOT_ASKED}.items():
             if re.search(pattern, sql, re.DOTALL):
@@ -96,9 +96,9 @@ class SparkWithoutRows(SparkAdapter):  # type: ignore[misc]  # dbt's classes are
 
     @offered
     def get_relation(self, database: str | None, schema: str, identifier: str) -> Any:  # noqa: ARG002  # the signature is dbt's
-        """A state table with a mark, the quarantine beside it, or a view."""
+        """A state table with a checkpoint, the quarantine beside it, or a view."""
         relation = self.Relation.create(schema=schema, identifier=identifier)
-        if relation.render().replace("__quarantine", "__state") in self.lake.marks:
+        if relation.render().replace("__quarantine", "__state") in self.lake.checkpoints:
             return relation.incorporate(type="table")
         if relation.render() in self.lake.views:
             return self.Relation.create(
@@ -138,9 +138,9 @@ class Run:
         return dict(self.handed["run"])
 
     @property
-    def mark(self) -> dict[str, Any]:
-        """The mark that the run wrote."""
-        found = [mark for sql in self.sent for mark in _WRITTEN_MARK.findall(sql)]
+    def checkpoint(self) -> dict[str, Any]:
+        """The checkpoint that the run wrote."""
+        found = [checkpoint for sql in self.sent for checkpoint in _WRITTEN_CHECKPOINT.findall(sql)]
         return dict(json.loads(found[-1].replace("\\'", "'").replace("\\\\", "\\")))
 
 

@@ -13,20 +13,20 @@ from .rendering import Answers, Lake, Project, Rows, Run
 
 SCHEMA = "lake"
 FIRST_BATCH = "20260130T120000000000_00000001"
-"""That of the marks that a first run leaves."""
-Marks = dict[str, dict[str, Any]]
+"""That of the checkpoints that a first run leaves."""
+Checkpoints = dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A run of a model. `marks` has the models that are built, and how their marks differ from a first run's."""
+    """A run of a model. `checkpoints` has the models that are built, and how theirs differ from a first run's."""
 
     model: str
-    marks: Marks = field(default_factory=dict)
+    checkpoints: Checkpoints = field(default_factory=dict)
     answers: Answers = field(default_factory=dict)
     variables: Mapping[str, Any] = field(default_factory=dict)
     flags: Mapping[str, Any] = field(default_factory=dict)
-    older_marks: int = 0
+    older_checkpoints: int = 0
 
 
 def _seq(number: int) -> str:
@@ -104,7 +104,7 @@ ANSWERS: Answers = {
     r"^alter table \S+ add columns ": [],
     # what of it the log knows
     r"^with .* as lost_rows from \S+ as known left anti join": [{"lost_changes": 0, "lost_rows": 0}],
-    r"^select count\(\*\) from \S+__state where _mark is null$": [{"rows": 3}],
+    r"^select count\(\*\) from \S+__state where _checkpoint is null$": [{"rows": 3}],
     r"order by (place|source\._raw_id) limit 3$": [],
     r"^select coalesce\(min\(record_id\)": [{"first": 10, "last": 19}],
     # a first run of full images whose keys have moved: no transaction has both entered and ended one
@@ -129,12 +129,12 @@ def _log(name: str) -> str:
     return f"dedup_feed__{name}"
 
 
-def _since(name: str, **mark: Any) -> Marks:
-    return {_log(name): mark}
+def _since(name: str, **checkpoint: Any) -> Checkpoints:
+    return {_log(name): checkpoint}
 
 
 def _state(kind: str, name: str, log: dict[str, Any] | None = None, *, is_exchanged: bool = False) -> Shape:
-    """A first run of a state over a log whose mark is as `log` has it."""
+    """A first run of a state over a log whose checkpoint is as `log` has it."""
     return Shape(f"{kind}_feed__{name}", {_log(name): log or {}}, {EXCHANGED: [{"1": 1}] * is_exchanged})
 
 
@@ -174,7 +174,9 @@ SHAPES: Mapping[str, Shape] = {
     "qlik_change_tables__log__first_all_types": Shape(_log("qlik_types")),
     "qlik_change_tables__log__since": Shape(_log("qlik"), _since("qlik")),
     "qlik_change_tables__log__since_in_time": Shape(_log("qlik"), _since("qlik"), _IN_TIME),
-    "qlik_change_tables__log__since_many_marks": Shape(_log("qlik"), _since("qlik"), _IN_TIME, older_marks=30),
+    "qlik_change_tables__log__since_many_checkpoints": Shape(
+        _log("qlik"), _since("qlik"), _IN_TIME, older_checkpoints=30
+    ),
     "qlik_change_tables__log__since_keeps": Shape(_log("qlik"), _since("qlik"), _keeps(_IN_TIME, 2)),
     "qlik_change_tables__log__since_heals": Shape(
         _log("qlik"), _since("qlik", kept={"rejected": 1, "waiting": 1}), _keeps(_IN_TIME, 1)
@@ -291,7 +293,7 @@ class Shapes:
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        self.first_mark = cache(self._first_mark_of)
+        self.first_checkpoint = cache(self._first_checkpoint_of)
 
     def run(self, shape: Shape, run: int = 0) -> Run:
         """Run a shape; `run` counts back from now."""
@@ -301,14 +303,16 @@ class Shapes:
         """What the run of a shape finds."""
         columns = {f"{SCHEMA}_raw.{entry.raw_table}": landed for entry, landed in LANDED if landed is not None}
         columns |= {f"{SCHEMA}_raw.{name}": landed for name, landed in FURTHER.items()}
-        marks = {}
-        for model, told in shape.marks.items():
-            first = self.first_mark(model)
-            marks[f"{SCHEMA}.{model}__state"] = [first | {"batch": "2025"}] * shape.older_marks + [first | told]
+        checkpoints = {}
+        for model, told in shape.checkpoints.items():
+            first = self.first_checkpoint(model)
+            checkpoints[f"{SCHEMA}.{model}__state"] = [first | {"batch": "2025"}] * shape.older_checkpoints + [
+                first | told
+            ]
         other = {asked: rows for asked, rows in ANSWERS.items() if asked not in shape.answers}
-        return Lake(columns, marks, {**shape.answers, **other})
+        return Lake(columns, checkpoints, {**shape.answers, **other})
 
-    def _first_mark_of(self, model: str) -> dict[str, Any]:
+    def _first_checkpoint_of(self, model: str) -> dict[str, Any]:
         logs = {"documents": ("events", "events_multi_valued")}.get(model, (model.split("__", 1)[-1],))
         first = Shape(model, {} if model.startswith("dedup_") else {_log(log): {} for log in logs}, FOUND_BEFORE)
-        return self.run(first, run=1).mark
+        return self.run(first, run=1).checkpoint

@@ -27,7 +27,7 @@ MAKERS = {
     "run of a log": "deduplicated_changes",
     "run of a state": "fold_run",
     "statements": "folded_query",
-    "mark of a log": "log_mark",
+    "checkpoint of a log": "log_checkpoint",
     "found": "probe_changes",
 }
 
@@ -50,8 +50,8 @@ def _keys_of(shapes: Shapes, name: str) -> Iterable[str]:
             return shapes.run(SHAPES["current__full__first"]).run.keys()
         case "statements":
             return set(shapes.run(SHAPES["current__partial__since_late"]).handed["statements"])
-        case "mark of a log":
-            return shapes.run(Shape(LOG)).mark.keys()
+        case "checkpoint of a log":
+            return shapes.run(Shape(LOG)).checkpoint.keys()
         case "found":
             return set(macro("probe_changes", entry, {"run": "first"}, "a_batch"))
     raise AssertionError(name)
@@ -69,10 +69,10 @@ def test_the_comment_of_a_macro_has_the_keys_of_its_dict_and_its_parameters(shap
     assert keys - set(_keys_of(shapes, name)) <= {*re.findall(r"\w+", parameters), "caller"}
 
 
-def test_the_comment_of_a_run_of_a_state_has_the_keys_of_its_mark(shapes: Shapes) -> None:
+def test_the_comment_of_a_run_of_a_state_has_the_keys_of_its_checkpoint(shapes: Shapes) -> None:
     ((comment,),) = [re.findall(r"{#-(.*?)-#}\n{% macro fold_run", _macros()["fold_run"].read_text(), re.DOTALL)]
-    (explained,) = re.findall(r"^ {4}mark  +(.*?)^ {4}\w", comment, re.MULTILINE | re.DOTALL)
-    assert set(re.findall(r"`(\w+)`", explained)) == set(shapes.run(SHAPES["current__full__first"]).mark)
+    (explained,) = re.findall(r"^ {4}checkpoint  +(.*?)^ {4}\w", comment, re.MULTILINE | re.DOTALL)
+    assert set(re.findall(r"`(\w+)`", explained)) == set(shapes.run(SHAPES["current__full__first"]).checkpoint)
 
 
 def test_every_file_of_the_macros_begins_with_what_it_is_for() -> None:
@@ -162,7 +162,9 @@ def test_what_a_model_hands_to_its_materialization_is_written_and_read_in_one_fi
 
 
 def test_what_macros_hand_to_each_other_is_not_changed_later() -> None:
-    changes = re.compile(r"\b(?:spec|bound|run|mark|log_mark|mark_before)(?:\.\w+)*\.(?:update|append)\(")
+    changes = re.compile(
+        r"\b(?:spec|bound|run|checkpoint|log_checkpoint|checkpoint_before)(?:\.\w+)*\.(?:update|append)\("
+    )
     changed = {
         f"{path.stem}: {found}"
         for path in (REPOSITORY / "macros").rglob("*.sql")

@@ -1,4 +1,4 @@
-"""How far a raw table has settled, which raw rows a run of a log then reads, and what its mark keeps."""
+"""How far a raw table has settled, which raw rows a run of a log then reads, and what its checkpoint keeps."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def _landed(since: str, until: int) -> str:
     return f"( `landed at` is null or (`landed at` {since} and `landed at` <= timestamp_micros({until})) )"
 
 
-# the log's mark against that of a first run, what has landed, what the spec says -> the bound
+# the log's checkpoint against that of a first run, what has landed, what the spec says -> the bound
 BOUNDS: dict[str, tuple[str, dict[str, Any] | None, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "a first run": (
         "qlik", None, {}, {}, {"predicate": None, "snapshot": True, "is_late": False, "settled_before": None},
@@ -274,14 +274,14 @@ BOUNDS: dict[str, tuple[str, dict[str, Any] | None, dict[str, Any], dict[str, An
 
 
 def _bound(
-    shapes: Shapes, entry: str, mark: dict[str, Any] | None, answers: Answers, spec: dict[str, Any], **given: Any
+    shapes: Shapes, entry: str, checkpoint: dict[str, Any] | None, answers: Answers, spec: dict[str, Any], **given: Any
 ) -> dict[str, Any]:
     log = f"dedup_feed__{entry}"
-    first = shapes.first_mark(log)
+    first = shapes.first_checkpoint(log)
     lake = shapes.lake(Shape(log, {}, answers))
     call = shapes.project.macros(log, lake, **given)
     bound: dict[str, Any] = call(
-        "raw_bound", call("table_spec", "feed", entry) | spec, None if mark is None else first | mark
+        "raw_bound", call("table_spec", "feed", entry) | spec, None if checkpoint is None else first | checkpoint
     )
     return bound
 
@@ -292,8 +292,8 @@ def _looked(**landed: Any) -> Answers:
 
 @pytest.mark.parametrize("name", BOUNDS)
 def test_a_run_reads_from_where_the_runs_before_have_settled(shapes: Shapes, name: str) -> None:
-    entry, mark, landed, spec, expected = BOUNDS[name]
-    bound = _bound(shapes, entry, mark, _looked(**landed), spec)
+    entry, checkpoint, landed, spec, expected = BOUNDS[name]
+    bound = _bound(shapes, entry, checkpoint, _looked(**landed), spec)
     bound |= {"predicate": bound["predicate"] and _in_one_line(bound["predicate"])}
     assert {key: bound[key] for key in expected} == expected
 
@@ -319,7 +319,7 @@ def test_a_rescan_reads_every_row_and_keeps_what_had_settled(shapes: Shapes) -> 
 
 @pytest.mark.parametrize("entry", ["qlik", "kafka"])
 def test_the_run_after_the_declared_columns_have_changed_reads_every_row(shapes: Shapes, entry: str) -> None:
-    columns = shapes.first_mark(f"dedup_feed__{entry}")["columns"]
+    columns = shapes.first_checkpoint(f"dedup_feed__{entry}")["columns"]
     fewer = dict(list(columns.items())[:-1])
     narrower = columns | {"order": "int"}
     for known, reads_all in (
@@ -425,7 +425,7 @@ def test_what_settles_adds_to_what_has_settled(shapes: Shapes, name: str) -> Non
     arrival, before, edge, settled, lookback, expected = COUNTS[name]
     run = {
         "run": "since", "arrival": arrival, "edge": edge, "landed_rows": 4, "settled_before": before,
-        "mark_before": {"settled_rows": 100, "lookback": lookback}, "rows_below": 5, "rows_until": 9,
+        "checkpoint_before": {"settled_rows": 100, "lookback": lookback}, "rows_below": 5, "rows_until": 9,
     }  # fmt: skip
     counted = {r"^select count(_if)?\(.*where not": [{"rows": 2}]}
     call = shapes.project.macros("dedup_feed__qlik", shapes.lake(Shape("dedup_feed__qlik", {}, counted)))
@@ -434,11 +434,12 @@ def test_what_settles_adds_to_what_has_settled(shapes: Shapes, name: str) -> Non
     assert found["settled"] == settled
 
 
-# ---- the mark of a log
+# ---- the checkpoint of a log
 
 BEFORE: dict[str, Any] = {
     "log": "0", "batch": "1", "extends": "0", "floor": "300", "highest_seq": "500", "loads": ["300"], "moves": False,
-    "taken_back": [], "rebuild": "", "snapshot_seq": "300", "changes": 70, "held_changes": 60, "marks_rows": True,
+    "taken_back": [], "rebuild": "", "snapshot_seq": "300", "changes": 70, "held_changes": 60,
+    "uses_deletion_vectors": True,
 }  # fmt: skip
 FOUND: dict[str, Any] = {
     "changes": 0, "known": 0, "withdrawn": 0, "lowest_seq": None, "highest_seq": None, "truncate_seq": "",
@@ -447,8 +448,8 @@ FOUND: dict[str, Any] = {
 NO_LOAD = {"snapshot": None}
 LOAD = {"snapshot": "qlik_load", "snapshot_seq": "300"}
 
-# the mark before, what was found, what the spec says -> what the mark says
-MARKS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+# the checkpoint before, what was found, what the spec says -> what the checkpoint says
+CHECKPOINTS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "an empty first build": (
         None, FOUND, NO_LOAD,
         {
@@ -493,7 +494,7 @@ MARKS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any], di
         BEFORE, FOUND | {"changes": 1, "known": 1, "withdrawn": 1, "taken_back": [7, 8]}, LOAD,
         {"batch": "2", "rebuild": "", "taken_back": [["2", [7, 8]]], "changes": 71, "held_changes": 59},
     ),
-    "more keys of which something is taken back than a mark has room for, or all": (
+    "more keys of which something is taken back than a checkpoint has room for, or all": (
         BEFORE | {"taken_back": [["1", [5]]]}, FOUND | {"changes": 1, "taken_back": None}, LOAD,
         {"rebuild": "2", "taken_back": []},
     ),
@@ -509,14 +510,14 @@ MARKS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any], di
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", MARKS)
-def test_a_mark_keeps_what_downstream_states_need(shapes: Shapes, name: str) -> None:
-    before, found, given, expected = MARKS[name]
+@pytest.mark.parametrize("name", CHECKPOINTS)
+def test_a_checkpoint_keeps_what_downstream_states_need(shapes: Shapes, name: str) -> None:
+    before, found, given, expected = CHECKPOINTS[name]
     call = shapes.project.macros("dedup_feed__qlik")
     spec = call("table_spec", "feed", "qlik") | given | {"form": 1, "added": {"day": 1}}
-    run = {"mark_before": before, "arrival": LANDED_AT}
-    mark = call("log_mark", spec, run, "2", found, {"settled": NOW})
-    assert {key: mark[key] for key in expected} == expected
-    assert (mark["arrival"], mark["settled"]) == ("timestamp:landed at", NOW)
-    assert mark["kept"] == found["kept"]
-    assert (mark["key"], mark["form"], mark["added"]) == (spec["key"], 1, {"day": 1})
+    run = {"checkpoint_before": before, "arrival": LANDED_AT}
+    checkpoint = call("log_checkpoint", spec, run, "2", found, {"settled": NOW})
+    assert {key: checkpoint[key] for key in expected} == expected
+    assert (checkpoint["arrival"], checkpoint["settled"]) == ("timestamp:landed at", NOW)
+    assert checkpoint["kept"] == found["kept"]
+    assert (checkpoint["key"], checkpoint["form"], checkpoint["added"]) == (spec["key"], 1, {"day": 1})

@@ -1,9 +1,9 @@
 """What runs send to Spark, compared with golden texts: those of each shape of run.
 
 `golden/models` has the SQL that a model renders to. `golden/runs` has all that its run sends, in order; `the_model`
-is written for that SQL, or for a step of it; digests and marks of views are left out. `golden_texts.py` says how they
-are kept. If a text differs from what is rendered now, its test fails and shows the difference. `make golden` writes
-all files anew, and says which ones are not as they were.
+is written for that SQL, or for a step of it; digests and checkpoints of views are left out. `golden_texts.py` says how
+they are kept. If a text differs from what is rendered now, its test fails and shows the difference. `make golden`
+writes all files anew, and says which ones are not as they were.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""When a table begins to mark rows (deletion vectors) instead of writing its files anew."""
+"""When a table begins to use deletion vectors instead of writing its files again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .rendering import Rows
 from .shapes import ANSWERS, LOOK, REDUCED, SCHEMA, Shape, Shapes, state_since
 
 LOG, STATE = "dedup_feed__qlik", "current_feed__full"
-MARKS_ROWS = "alter table {}.{}__state set tblproperties ('delta.enableDeletionVectors' = 'true')"
+USE_DELETION_VECTORS = "alter table {}.{}__state set tblproperties ('delta.enableDeletionVectors' = 'true')"
 LARGE = 250_000
 
 
@@ -33,38 +33,42 @@ def _sent(shapes: Shapes, shape: Shape) -> list[str]:
 
 
 @pytest.mark.parametrize("model", [LOG, STATE, "history_feed__full"])
-def test_a_new_table_writes_files_anew(shapes: Shapes, model: str) -> None:
-    marks: dict[str, dict[str, Any]] = {} if model == LOG else {"dedup_feed__full": {"changes": 10 * LARGE}}
-    made = next(sql for sql in shapes.run(Shape(model, marks)).sent if sql.startswith("create or replace table"))
+def test_a_new_table_has_no_deletion_vectors(shapes: Shapes, model: str) -> None:
+    checkpoints: dict[str, dict[str, Any]] = {} if model == LOG else {"dedup_feed__full": {"changes": 10 * LARGE}}
+    made = next(sql for sql in shapes.run(Shape(model, checkpoints)).sent if sql.startswith("create or replace table"))
     assert "'delta.enableDeletionVectors' = 'false'" in made
 
 
-def test_documents_mark_rows_for_their_first_file_has_the_mark(shapes: Shapes) -> None:
+def test_documents_use_deletion_vectors_since_their_first_file_has_the_checkpoint(shapes: Shapes) -> None:
     logs = {f"dedup_feed__{name}": dict[str, Any]() for name in ("events", "events_multi_valued")}
     (made,) = [sql for sql in shapes.run(Shape("documents", logs)).sent if sql.startswith("create or replace table")]
     assert "'delta.enableDeletionVectors' = 'true'" in made
 
 
-# the log's mark, the lowest sequence of the batch -> whether the log comes to mark rows
+# the log's checkpoint, the lowest sequence of the batch -> whether the log comes to use deletion vectors
 LOGS: dict[str, tuple[dict[str, Any], int, bool]] = {
     "a small one that is merged into": ({"changes": LARGE - 3}, 5, False),
     "one that becomes large by this batch": ({"changes": LARGE - 2}, 5, True),
-    "a large one that is merged into": ({"changes": 10 * LARGE, "marks_rows": False}, 5, True),
-    "one that marks rows already": ({"changes": 10 * LARGE, "marks_rows": True}, 5, False),
+    "a large one that is merged into": ({"changes": 10 * LARGE, "uses_deletion_vectors": False}, 5, True),
+    "one that uses them already": ({"changes": 10 * LARGE, "uses_deletion_vectors": True}, 5, False),
     "a large one that is only added to": ({"changes": 10 * LARGE}, 30, False),
 }
 
 
 @pytest.mark.parametrize("name", LOGS)
-def test_a_large_log_marks_rows_from_its_first_merge_on(shapes: Shapes, name: str) -> None:
-    mark, lowest, comes_to_mark = LOGS[name]
-    sent = _sent(shapes, Shape(LOG, {LOG: mark}, _in_time(lowest)))
-    assert [sql for sql in sent if sql.startswith("alter")] == [MARKS_ROWS.format(SCHEMA, LOG)] * comes_to_mark
+def test_a_large_log_uses_deletion_vectors_from_its_first_merge_on(shapes: Shapes, name: str) -> None:
+    checkpoint, lowest, comes_to_use_them = LOGS[name]
+    sent = _sent(shapes, Shape(LOG, {LOG: checkpoint}, _in_time(lowest)))
+    assert [sql for sql in sent if sql.startswith("alter")] == [
+        USE_DELETION_VECTORS.format(SCHEMA, LOG)
+    ] * comes_to_use_them
     assert sent[-1].startswith("insert" if lowest == 30 else "merge")
-    assert ('"marks_rows": true' in sent[-1]) == (comes_to_mark or mark.get("marks_rows", False))
+    assert ('"uses_deletion_vectors": true' in sent[-1]) == (
+        comes_to_use_them or checkpoint.get("uses_deletion_vectors", False)
+    )
 
 
-# changes of the log, at how many the state was counted, its rows (None: not asked) -> marks rows, counted
+# changes of the log, at how many the state was counted, its rows (None: not asked) -> comes to use them, counted
 STATES: dict[str, tuple[int, int, int | None, bool, int]] = {
     "a small log": (LARGE - 1, 0, None, False, 0),
     "a large log, a small state": (LARGE, 0, LARGE - 1, False, LARGE),
@@ -79,14 +83,16 @@ STATES: dict[str, tuple[int, int, int | None, bool, int]] = {
 def test_a_state_is_counted_when_its_log_is_large_and_when_it_is_twice_as_large(
     shapes: Shapes, name: str, kind: str
 ) -> None:
-    changes, counted, rows, comes_to_mark, then_counted = STATES[name]
+    changes, counted, rows, comes_to_use_them, then_counted = STATES[name]
     model = f"{kind}_feed__full"
     shape = state_since(kind, "full", {"changes": changes})
-    marks = shape.marks | {model: {"counted": counted}}
+    checkpoints = shape.checkpoints | {model: {"counted": counted}}
     asked = rf"^select count\(\*\) from {SCHEMA}\.{model}__state$"
-    sent = _sent(shapes, Shape(model, marks, {} if rows is None else {asked: [{"rows": rows}]}))
+    sent = _sent(shapes, Shape(model, checkpoints, {} if rows is None else {asked: [{"rows": rows}]}))
     assert [bool(re.search(asked, sql)) for sql in sent].count(True) == (rows is not None)
-    assert [sql for sql in sent if sql.startswith("alter")] == [MARKS_ROWS.format(SCHEMA, model)] * comes_to_mark
+    assert [sql for sql in sent if sql.startswith("alter")] == [
+        USE_DELETION_VECTORS.format(SCHEMA, model)
+    ] * comes_to_use_them
     assert sent[-1].startswith("merge")
     assert f'"counted": {then_counted}' in sent[-1]
 
@@ -95,5 +101,5 @@ def test_a_state_that_is_built_anew_is_counted_by_the_next_run(shapes: Shapes) -
     log = {"batch": "20260131T110000000000_00000009", "changes": LARGE, "log": "another"}
     run = shapes.run(Shape(STATE, {"dedup_feed__full": log, STATE: {"counted": LARGE}}))
     assert run.run["run"] == "first"
-    assert run.mark["counted"] == 0
+    assert run.checkpoint["counted"] == 0
     assert not [sql for sql in run.sent if sql.startswith("select count(*) from")]

@@ -1,4 +1,4 @@
-"""Which run of a state follows from the log's mark and its own, and what it does where events have come late."""
+"""Which run of a state follows from the log's checkpoint and its own, and what it does where events have come late."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BATCH = "20260131T110000000000_00000009"
 LATER = "20260131T113000000000_00000010"
 TAKEN_BACK = [[FIRST_BATCH, [3]], [BATCH, [-5, 7]]]
 EXTENDED = {"batch": BATCH, "extends": FIRST_BATCH}
-FIRST = {"run": "first", "mark_before": None}
+FIRST = {"run": "first", "checkpoint_before": None}
 ADDS = {"run": "since", "log_is_outdated": False}
 IN_TIME = {"in_time": True, "looks": True}
 PERHAPS_LATE = {"in_time": False, "looks": True}
@@ -29,8 +29,8 @@ def _has(run: dict[str, Any], expected: dict[str, Any]) -> None:
     assert {name: run[name] for name in expected} == expected
 
 
-# what the log's mark and the state's say, against what a first run of each wrote -> what the run is
-OF_MARKS: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, dict[str, Any]]] = {
+# what the log's checkpoint and the state's say, against what a first run of each wrote -> what the run is
+OF_CHECKPOINTS: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, dict[str, Any]]] = {
     "a state that was never built": ("current_feed__full", {}, None, FIRST | {"looks": False}),
     "the same batch": ("current_feed__full", {}, {}, {"run": "nothing new"}),
     "a later batch": ("current_feed__full", {"batch": BATCH}, {}, ADDS | {"ends_older_keys": False, "looks": False}),
@@ -104,29 +104,29 @@ OF_MARKS: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, dict[str, 
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", OF_MARKS)
-def test_the_marks_decide_the_run(shapes: Shapes, name: str) -> None:
-    model, log, state, expected = OF_MARKS[name]
-    marks = {f"dedup_{model.split('_', 1)[1]}": log} | ({} if state is None else {model: state})
-    _has(_run(shapes, Shape(model, marks)), expected)
+@pytest.mark.parametrize("name", OF_CHECKPOINTS)
+def test_the_checkpoints_decide_the_run(shapes: Shapes, name: str) -> None:
+    model, log, state, expected = OF_CHECKPOINTS[name]
+    checkpoints = {f"dedup_{model.split('_', 1)[1]}": log} | ({} if state is None else {model: state})
+    _has(_run(shapes, Shape(model, checkpoints)), expected)
 
 
 def test_before_the_log_is_built_a_state_shows_what_a_first_run_would_be(shapes: Shapes) -> None:
     run = _run(shapes, Shape("current_feed__full"))
     _has(run, FIRST | {"log_is_outdated": False})
-    assert run["mark"]["log"] == ""
+    assert run["checkpoint"]["log"] == ""
 
 
-def test_a_full_refresh_does_not_ask_for_the_mark_of_the_state(shapes: Shapes) -> None:
+def test_a_full_refresh_does_not_ask_for_the_checkpoint_of_the_state(shapes: Shapes) -> None:
     shape = state_since("current", "full")
     run: Run = shapes.project.render(shape.model, shapes.lake(shape), flags={"FULL_REFRESH": True})
     _has(run.run, FIRST)
-    assert [sql for sql in run.sent if "_mark" in sql] == [
-        "select 0 as place, _mark from lake.dedup_feed__full__state where startswith(_mark, '{')"
+    assert [sql for sql in run.sent if "_checkpoint" in sql] == [
+        "select 0 as place, _checkpoint from lake.dedup_feed__full__state where startswith(_checkpoint, '{')"
     ]
 
 
-# the log's mark, the state's -> events may be late, since nothing says that all came in time
+# the log's checkpoint, the state's -> events may be late, since nothing says that all came in time
 PERHAPS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "late changes": ({"batch": BATCH, "extends": None}, {}),
     "a state that lacks two batches": ({"batch": LATER, "extends": BATCH}, {}),
@@ -205,7 +205,7 @@ def test_a_run_whose_events_all_come_in_time_keeps_none(shapes: Shapes) -> None:
     assert _statements(run) == ["merge into lake.history_feed__partial__state as target"]
 
 
-# what the log's mark and the state's say -> what is said; the declared columns are what they are
+# what the log's checkpoint and the state's say -> what is said; the declared columns are what they are
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no longer declared": (
         {"columns": {"order": "bigint", "it's": "string", "name with spaces": "string", "gone": "date"}},
@@ -229,8 +229,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_change_that_no_table_can_follow_stops_the_model_and_names_the_way_out(shapes: Shapes, name: str) -> None:
-    mark, said = REFUSED[name]
-    shape = Shape("current_feed__full", {"dedup_feed__full": {"batch": BATCH}, "current_feed__full": mark})
+    checkpoint, said = REFUSED[name]
+    shape = Shape("current_feed__full", {"dedup_feed__full": {"batch": BATCH}, "current_feed__full": checkpoint})
     with pytest.raises(CompilationError) as refused:
         _run(shapes, shape)
     assert (

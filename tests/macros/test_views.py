@@ -1,4 +1,4 @@
-"""Which views a run makes anew, which marks it believes, and what a run without news sends."""
+"""Which views a run makes anew, which checkpoints it believes, and what a run without news sends."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def _again(shapes: Shapes, shape: Shape, views: dict[str, str], **given: Any) ->
 def _after_first(shapes: Shapes, *models: str) -> dict[str, str]:
     """The views that first runs of models leave."""
     shown: dict[str, str] = {}
-    marks = {model: dict[str, Any]() for model in models if model.startswith("dedup_")}
+    checkpoints = {model: dict[str, Any]() for model in models if model.startswith("dedup_")}
     for model in models:
-        found = {} if model.startswith("dedup_") else marks
+        found = {} if model.startswith("dedup_") else checkpoints
         shown |= _shown(shapes.run(Shape(model, found, FOUND_BEFORE), run=1))
     return shown
 
@@ -112,28 +112,28 @@ def test_a_view_of_another_text_is_made_anew(shapes: Shapes, shown: str) -> None
 
 
 def _without_part(text: str) -> str:
-    return re.sub(r", change_tables\.mark\.0=[0-9a-f]+", "", text)
+    return re.sub(r", change_tables\.checkpoint\.0=[0-9a-f]+", "", text)
 
 
 def _with_part_of_another(text: str) -> str:
-    return re.sub(r"(change_tables\.mark\.0=)..", r"\g<1>00", text)
+    return re.sub(r"(change_tables\.checkpoint\.0=)..", r"\g<1>00", text)
 
 
-def _taken_back(text: str) -> str:
-    return re.sub(r"(change_tables\.mark)=[0-9a-f:]+", r"\1=", text)
+def _removed(text: str) -> str:
+    return re.sub(r"(change_tables\.checkpoint)=[0-9a-f:]+", r"\1=", text)
 
 
-@pytest.mark.parametrize("broken", [_without_part, _with_part_of_another, _taken_back])
-def test_a_mark_that_is_not_whole_is_read_from_the_table(shapes: Shapes, broken: Any) -> None:
+@pytest.mark.parametrize("broken", [_without_part, _with_part_of_another, _removed])
+def test_a_checkpoint_that_is_not_whole_is_read_from_the_table(shapes: Shapes, broken: Any) -> None:
     views = {view: broken(text) for view, text in _after_first(shapes, LOG).items()}
     asked = _asked(_again(shapes, Shape(LOG, {LOG: {}}, NOTHING_NEW), views))
-    assert asked[0] == f"select 0 as place, _mark from {SCHEMA}.{LOG}__state where startswith(_mark, '{{')"
+    assert asked[0] == f"select 0 as place, _checkpoint from {SCHEMA}.{LOG}__state where startswith(_checkpoint, '{{')"
     # the view gets it again by the next run that writes; until then it has no wrong one
-    taken_back = f"alter view {SCHEMA}.{LOG} set tblproperties ('change_tables.mark' = '')"
-    assert asked[2:] == ([] if broken is _taken_back else [taken_back])
+    removed = f"alter view {SCHEMA}.{LOG} set tblproperties ('change_tables.checkpoint' = '')"
+    assert asked[2:] == ([] if broken is _removed else [removed])
 
 
-def test_a_rescan_reads_the_marks_of_the_tables(shapes: Shapes) -> None:
+def test_a_rescan_reads_the_checkpoints_of_the_tables(shapes: Shapes) -> None:
     model, log = "current_feed__full", "dedup_feed__full"
     run = _again(
         shapes,
@@ -142,12 +142,12 @@ def test_a_rescan_reads_the_marks_of_the_tables(shapes: Shapes) -> None:
         variables={"change_tables_rescan": True},
     )
     assert _asked(run) == [
-        f"select 0 as place, _mark from {SCHEMA}.{log}__state where startswith(_mark, '{{')"
-        f" union all select 1 as place, _mark from {SCHEMA}.{model}__state where startswith(_mark, '{{')"
+        f"select 0 as place, _checkpoint from {SCHEMA}.{log}__state where startswith(_checkpoint, '{{')"
+        f" union all select 1 as place, _checkpoint from {SCHEMA}.{model}__state where startswith(_checkpoint, '{{')"
     ]
 
 
-def test_one_mark_that_is_not_cached_has_all_read_from_tables(shapes: Shapes) -> None:
+def test_one_checkpoint_that_is_not_cached_has_all_read_from_tables(shapes: Shapes) -> None:
     model, log = "current_feed__full", "dedup_feed__full"
     views = _after_first(shapes, log, model)
     for without in (log, model):
@@ -157,7 +157,7 @@ def test_one_mark_that_is_not_cached_has_all_read_from_tables(shapes: Shapes) ->
         assert "select 1 as place" in asked[0]
 
 
-def test_a_state_is_built_anew_only_by_marks_of_tables(shapes: Shapes) -> None:
+def test_a_state_is_built_anew_only_by_checkpoints_of_tables(shapes: Shapes) -> None:
     model, log = "current_feed__full", "dedup_feed__full"
     views = _after_first(shapes, log, model)
     views[f"{SCHEMA}.{log}"] = _shown(shapes.run(Shape(log)))[f"{SCHEMA}.{log}"]  # a log that was built later
@@ -174,25 +174,25 @@ def test_a_run_that_reads_everything_and_finds_nothing_leaves_the_view_alone(sha
     assert [sql for sql in run.sent if re.match("alter|insert|merge|create or replace", sql)] == []
 
 
-def test_a_rescan_takes_a_mark_back_that_is_not_the_tables(shapes: Shapes) -> None:
+def test_a_rescan_removes_a_cached_checkpoint_that_is_not_the_tables(shapes: Shapes) -> None:
     shape = Shape(LOG, {LOG: {"batch": LATER}}, FINDS_NOTHING)
     run = _again(shapes, shape, _after_first(shapes, LOG), variables={"change_tables_rescan": True})
     changed = [sql for sql in run.sent if re.match("alter|insert|merge|create or replace", sql)]
-    assert changed == [f"alter view {SCHEMA}.{LOG} set tblproperties ('change_tables.mark' = '')"]
+    assert changed == [f"alter view {SCHEMA}.{LOG} set tblproperties ('change_tables.checkpoint' = '')"]
 
 
-def test_a_mark_is_taken_back_also_where_dbt_saw_none(shapes: Shapes) -> None:
-    views = {view: _taken_back(text) for view, text in _after_first(shapes, LOG).items()}
+def test_a_cached_checkpoint_is_removed_also_where_dbt_saw_none(shapes: Shapes) -> None:
+    views = {view: _removed(text) for view, text in _after_first(shapes, LOG).items()}
     sent = _again(shapes, Shape(LOG, {LOG: {}}), views).sent
-    taken_back = sent.index(f"alter view {SCHEMA}.{LOG} set tblproperties ('change_tables.mark' = '')")
-    assert taken_back < next(number for number, sql in enumerate(sent) if re.match("insert into|merge into", sql))
+    removed = sent.index(f"alter view {SCHEMA}.{LOG} set tblproperties ('change_tables.checkpoint' = '')")
+    assert removed < next(number for number, sql in enumerate(sent) if re.match("insert into|merge into", sql))
 
 
 def test_a_full_refresh_of_a_state_goes_by_the_table_of_its_log(shapes: Shapes) -> None:
     model, log = "current_feed__full", "dedup_feed__full"
-    marks: dict[str, dict[str, Any]] = {log: {"batch": LATER}, model: {}}
-    run = _again(shapes, Shape(model, marks), _after_first(shapes, log, model), flags={"FULL_REFRESH": True})
-    assert (run.run["run"], run.run["mark"]["batch"]) == ("first", LATER)
+    checkpoints: dict[str, dict[str, Any]] = {log: {"batch": LATER}, model: {}}
+    run = _again(shapes, Shape(model, checkpoints), _after_first(shapes, log, model), flags={"FULL_REFRESH": True})
+    assert (run.run["run"], run.run["checkpoint"]["batch"]) == ("first", LATER)
 
 
 def _listed(views: dict[str, str], text: str) -> dict[str, str]:
@@ -213,26 +213,26 @@ def test_a_view_that_was_given_another_text_by_hand_is_made_anew(shapes: Shapes,
 
 
 def test_a_log_that_was_set_back_has_its_states_built_anew(shapes: Shapes) -> None:
-    views = {view: _taken_back(text) for view, text in _after_first(shapes, LOG).items()}
+    views = {view: _removed(text) for view, text in _after_first(shapes, LOG).items()}
     older = "20260101T110000000000_00000009"
-    assert _again(shapes, Shape(LOG, {LOG: {"batch": older}}), views).mark["rebuild"] > FIRST_BATCH
-    assert _again(shapes, Shape(LOG, {LOG: {}}), views).mark["rebuild"] == ""
+    assert _again(shapes, Shape(LOG, {LOG: {"batch": older}}), views).checkpoint["rebuild"] > FIRST_BATCH
+    assert _again(shapes, Shape(LOG, {LOG: {}}), views).checkpoint["rebuild"] == ""
 
 
 def test_a_log_that_was_emptied_is_not_built_anew_from_what_raw_still_has(shapes: Shapes) -> None:
     views = _after_first(shapes, LOG)
-    shape = Shape(LOG, answers={f"as place, _mark from {SCHEMA}.{LOG}__state": []})
+    shape = Shape(LOG, answers={f"as place, _checkpoint from {SCHEMA}.{LOG}__state": []})
     with pytest.raises(CompilationError, match=r"was built, and was emptied or dropped since .* restore it"):
         _again(shapes, shape, views)
     assert _again(shapes, shape, views, flags={"FULL_REFRESH": True}).run["run"] == "first"
 
 
-def test_an_empty_run_leaves_cached_marks_alone(shapes: Shapes) -> None:
+def test_an_empty_run_leaves_cached_checkpoints_alone(shapes: Shapes) -> None:
     for model in (LOG, "current_feed__full"):
         log = model.replace("current", "dedup")
         views = _after_first(shapes, *{log: 0, model: 0})
-        marks: dict[str, dict[str, Any]] = {log: {}, model: {}}
-        run = _again(shapes, Shape(model, marks, {"^select 1 from": [{"1": 1}]}), views, flags={"EMPTY": True})
+        checkpoints: dict[str, dict[str, Any]] = {log: {}, model: {}}
+        run = _again(shapes, Shape(model, checkpoints, {"^select 1 from": [{"1": 1}]}), views, flags={"EMPTY": True})
         assert [sql for sql in run.sent if sql.startswith("alter")] == []
 
 
@@ -270,34 +270,34 @@ def test_a_view_that_was_dropped_is_made_by_the_next_run_and_any_by_a_full_refre
 
 
 @pytest.mark.parametrize("model", [LOG, "current_feed__full", "history_feed__full"])
-def test_a_cached_mark_is_taken_back_before_a_table_is_written_and_set_after(shapes: Shapes, model: str) -> None:
+def test_a_cached_checkpoint_is_removed_before_a_table_is_written_and_set_after(shapes: Shapes, model: str) -> None:
     log = model if model == LOG else "dedup_feed__full"
-    marks: dict[str, dict[str, Any]] = (
+    checkpoints: dict[str, dict[str, Any]] = (
         {log: {}} if model == LOG else {log: {"batch": LATER, "extends": FIRST_BATCH}, model: {}}
     )
     views = _after_first(shapes, log) if model == LOG else _after_first(shapes, log, model)
     if model != LOG:
-        # the log has run since, and has left its mark
+        # the log has run since, and has left its checkpoint
         views.pop(f"{SCHEMA}.{log}")
-    sent = _again(shapes, Shape(model, marks), views).sent
-    told = [number for number, sql in enumerate(sent) if "'change_tables.mark'" in sql]
+    sent = _again(shapes, Shape(model, checkpoints), views).sent
+    told = [number for number, sql in enumerate(sent) if "'change_tables.checkpoint'" in sql]
     written = next(number for number, sql in enumerate(sent) if re.match("insert into|merge into", sql))
-    assert sent[told[0]] == f"alter view {SCHEMA}.{model} set tblproperties ('change_tables.mark' = '')"
+    assert sent[told[0]] == f"alter view {SCHEMA}.{model} set tblproperties ('change_tables.checkpoint' = '')"
     assert told[0] < written < told[-1]
-    assert "'change_tables.mark.0' = '7b22" in sent[told[-1]]
+    assert "'change_tables.checkpoint.0' = '7b22" in sent[told[-1]]
 
 
 # ---- layouts
 
 ALONE = "and this version of the package reads layout 4 alone"
 ANEW = "build the log and the models after it anew with --full-refresh"
-# the layout in a mark (None: it has none) -> what a run says of it
+# the layout in a checkpoint (None: it has none) -> what a run says of it
 OTHER_LAYOUTS = {
     None: f"layout none, {ALONE}: {ANEW}",
     2: f"layout 2, {ALONE}: {ANEW}",
     99: f"layout 99, {ALONE}: install the later version that wrote it, or {ANEW}",
 }
-# a model, and those that have a mark
+# a model, and those that have a checkpoint
 MARKED = {
     LOG: [LOG],
     "current_feed__full": ["dedup_feed__full", "current_feed__full"],
@@ -307,13 +307,13 @@ MARKED = {
 
 
 def _of_layout(shapes: Shapes, model: str, other: str, layout: int | None) -> Lake:
-    """What a run of a model finds where one table has a mark of this layout, and the rest are of the present one."""
+    """What a run of a model finds where one table has a checkpoint of this layout, and the rest of the present one."""
     lake = shapes.lake(Shape(model, {each: {} for each in MARKED[model]}))
-    (first,) = lake.marks[f"{SCHEMA}.{other}__state"]
-    mark = {name: value for name, value in first.items() if name != "layout"} | (
+    (first,) = lake.checkpoints[f"{SCHEMA}.{other}__state"]
+    checkpoint = {name: value for name, value in first.items() if name != "layout"} | (
         {} if layout is None else {"layout": layout}
     )
-    return replace(lake, marks={**lake.marks, f"{SCHEMA}.{other}__state": [mark]})
+    return replace(lake, checkpoints={**lake.checkpoints, f"{SCHEMA}.{other}__state": [checkpoint]})
 
 
 @pytest.mark.parametrize("is_rescan", [False, True])
@@ -329,10 +329,10 @@ def test_a_table_of_another_layout_is_refused_in_one_line(
     assert said in str(refused.value).splitlines()[1].strip()
 
 
-def test_a_cached_mark_of_another_layout_is_refused_as_well(shapes: Shapes) -> None:
+def test_a_cached_checkpoint_of_another_layout_is_refused_as_well(shapes: Shapes) -> None:
     lake = _of_layout(shapes, LOG, LOG, 2)
-    (mark,) = lake.marks[f"{SCHEMA}.{LOG}__state"]
-    properties = shapes.project.macros(LOG)("mark_as_properties", mark, 1, None)
+    (checkpoint,) = lake.checkpoints[f"{SCHEMA}.{LOG}__state"]
+    properties = shapes.project.macros(LOG)("checkpoint_as_properties", checkpoint, 1, None)
     told = ", ".join(f"{name}={text}" for name, text in properties.items())
     lake = replace(lake, views={f"{SCHEMA}.{LOG}": f"Type: VIEW\nTable Properties: [{told}]\n"})
     with pytest.raises(CompilationError, match=OTHER_LAYOUTS[2]):
@@ -346,4 +346,4 @@ def test_a_full_refresh_replaces_a_table_of_another_layout(shapes: Shapes, model
     run = shapes.project.run(model, _of_layout(shapes, model, model, layout), flags={"FULL_REFRESH": True})
     assert run.run["run"] == "first"
     assert any(sql.startswith(f"create or replace table {SCHEMA}.{model}__state") for sql in run.sent)
-    assert run.mark["layout"] == 4
+    assert run.checkpoint["layout"] == 4

@@ -20,8 +20,8 @@ _PATIENCE = 600.0  # seconds for a statement to be reached
 _AN_HOUR = 3_600_000  # milliseconds, longer than any test waits
 _NODE = re.compile(r'"node_id": "[^".]+\.[^".]+\.([^".]+)')
 _TOLD = [
-    re.compile(r"('\{.*\}') as _mark"),
-    re.compile(r"(cast\(null as string\)) as _mark"),
+    re.compile(r"('\{.*\}') as _checkpoint"),
+    re.compile(r"(cast\(null as string\)) as _checkpoint"),
     re.compile(r"(true|false) as _ct_is_replayed"),
     re.compile(r"(_change_op), (?=[^()]*\nfrom reduced_deliveries|[^()]*,\n[^()]*\nfrom reduced_deliveries)"),
 ]
@@ -43,7 +43,7 @@ def intercepted(*rules: Rule) -> Iterator[None]:
 
 
 def hanging(statement: str, milliseconds: int = _AN_HOUR) -> Rule:
-    """The statements that contain this text hang while Spark runs them: where they write the mark, else a row.
+    """The statements that contain this text hang while Spark runs them: where they write the checkpoint, else a row.
 
     `wait_until_hanging` returns when they do.
     """

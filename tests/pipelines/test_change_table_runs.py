@@ -83,11 +83,11 @@ class Feeds:
             f"select {columns} from {RUNS} where log = '{SCHEMA}.dedup_feed__{log}' order by batch_id"
         )
 
-    def mark(self, log: str) -> dict[str, Any]:
-        """The last mark of a log."""
+    def checkpoint(self, log: str) -> dict[str, Any]:
+        """The last checkpoint of a log."""
         ((text,),) = self.raw.query(
-            "select max_by(_mark, get_json_object(_mark, '$.facts.batch'))"
-            f" from {SCHEMA}.dedup_feed__{log}__state where startswith(_mark, '{{')"
+            "select max_by(_checkpoint, get_json_object(_checkpoint, '$.facts.batch'))"
+            f" from {SCHEMA}.dedup_feed__{log}__state where startswith(_checkpoint, '{{')"
         )
         return dict(json.loads(text))
 
@@ -214,17 +214,17 @@ def test_a_later_run_says_what_has_landed_by_its_verdicts(feeds: Feeds) -> None:
 
 def test_rows_settle_once_what_they_wait_for_has_landed(feeds: Feeds) -> None:
     # at 3 a row waits, so rows at 3 have not settled; what was skipped and what was read again counts once
-    assert feeds.mark("orders")["settled_rows"] == 7
+    assert feeds.checkpoint("orders")["settled_rows"] == 7
     feeds.land([_change(60, "I", 6, "f", 10)], 4)
     feeds.build()
-    assert feeds.mark("orders")["settled_rows"] == 7
+    assert feeds.checkpoint("orders")["settled_rows"] == 7
     feeds.land([_change(50, "U", 1, "after", 9), _change(70, "I", 7, "g", 11)], 5)
     feeds.build()
     feeds.land([_change(80, "I", 8, "h", 12)], 6)
     feeds.build()
     for name, rows in (("orders", 15), ("read_back", 13)):
-        mark = feeds.mark(name)
-        assert (mark["settled"][0]["position"], mark["settled_rows"]) == ([6], rows)
+        checkpoint = feeds.checkpoint(name)
+        assert (checkpoint["settled"][0]["position"], checkpoint["settled_rows"]) == ([6], rows)
         assert feeds.runs(name, "kept_waiting, waiting_since")[-1] == (0, None)
     assert feeds.failing() == {}
 
@@ -374,7 +374,7 @@ def test_tables_that_were_changed_by_hand_are_seen_and_made_right(feeds: Feeds) 
     held.raw.query(f"truncate table {history}")
     said = held.failing()
     assert set(said) == {"written_current", "written_history"}
-    assert all("its table has no mark of a run" in each for each in said.values())
+    assert all("its table has no checkpoint of a run" in each for each in said.values())
     held.build(*RESCAN)
     held.are_right(3)
     # rows deleted, rows inserted
@@ -388,7 +388,7 @@ def test_tables_that_were_changed_by_hand_are_seen_and_made_right(feeds: Feeds) 
     # emptied, and a run that has news: it writes nothing, and the next one builds anew
     held.land(40, 4)
     held.raw.query(f"truncate table {current}")
-    assert "this table has lost the mark of its runs" in held.build(must_succeed=False)
+    assert "this table has lost the checkpoint of its runs" in held.build(must_succeed=False)
     held.build()
     held.are_right(4)
     # set back: a backup of tables that is older than the metastore
@@ -425,14 +425,14 @@ def test_tables_that_were_changed_by_hand_are_seen_and_made_right(feeds: Feeds) 
     held.build()
     held.are_right(6)
     # of another layout: refused, until a full refresh replaces it
-    other = """regexp_replace(_mark, '"layout": [0-9]+', '"layout": 2')"""
-    held.raw.query(f"update {log} set _mark = {other} where startswith(_mark, '{{')")
+    other = """regexp_replace(_checkpoint, '"layout": [0-9]+', '"layout": 2')"""
+    held.raw.query(f"update {log} set _checkpoint = {other} where startswith(_checkpoint, '{{')")
     assert "has layout 2, and this version of the package reads layout" in held.build(*RESCAN, must_succeed=False)
     held.build("--full-refresh")
     held.are_right(6)
     # an emptied log is not built from what raw has left
     held.raw.query(f"truncate table {log}")
-    assert "its table has no mark of a run" in held.failing()["written_dedup"]
+    assert "its table has no checkpoint of a run" in held.failing()["written_dedup"]
     assert "restore it, or build the log anew" in held.build(*RESCAN, must_succeed=False)
     held.build("--full-refresh")
     held.are_right(6)

@@ -320,9 +320,9 @@ def test_rows_that_land_while_their_log_is_built_are_left_to_the_next_run(lake: 
 def test_of_two_runs_at_once_the_second_to_write_a_table_fails_and_leaves_it_as_the_first_made_it(lake: Lake) -> None:
     lake.reach(2)
     lake.land(3)
-    # a table without its mark counts as never built: both runs make this one whole
-    lake.raw.query(f"delete from {SCHEMA}.dedup_feed__busy__state where _mark is not null")
-    lake.raw.query(f"alter view {SCHEMA}.dedup_feed__busy set tblproperties ('change_tables.mark' = '')")
+    # a table without its checkpoint counts as never built: both runs make this one whole
+    lake.raw.query(f"delete from {SCHEMA}.dedup_feed__busy__state where _checkpoint is not null")
+    lake.raw.query(f"alter view {SCHEMA}.dedup_feed__busy set tblproperties ('change_tables.checkpoint' = '')")
     busy = lake.busy()
     meeting = threading.Barrier(3, action=lake.run_elsewhere)
     second_to_write = {
@@ -368,22 +368,24 @@ def test_of_two_statements_at_once_that_add_to_a_log_the_second_to_commit_fails(
 
 
 @pytest.mark.parametrize("model", ["dedup_feed__full", "current_feed__full", "history_feed__partial"])
-def test_every_commit_to_a_table_is_a_whole_state_and_has_its_mark_but_for_a_new_log(lake: Lake, model: str) -> None:
+def test_every_commit_to_a_table_is_a_whole_state_and_has_its_checkpoint_but_for_a_new_log(
+    lake: Lake, model: str
+) -> None:
     lake.reach(2)
     whole_states = [expected(model, batch) for batch in range(1, BATCHES + 1)]
-    shown = "_mark is null" if model.startswith("dedup") else "_mark is null and not _is_deleted"
+    shown = "_checkpoint is null" if model.startswith("dedup") else "_checkpoint is null and not _is_deleted"
     found: list[int] = []
-    has_marks = False
+    has_checkpoints = False
     for version in range(lake.raw.version(f"{SCHEMA}.{model}__state") + 1):
         table = f"{model}__state version as of {version}"
-        marks = lake.raw.query(
-            f"select get_json_object(_mark, '$.batch') from {SCHEMA}.{table} where startswith(_mark, '{{')"
+        checkpoints = lake.raw.query(
+            f"select get_json_object(_checkpoint, '$.batch') from {SCHEMA}.{table} where startswith(_checkpoint, '{{')"
         )
-        assert len(marks) == len(set(marks))
-        assert len(marks) == 1 or model.startswith("dedup")
+        assert len(checkpoints) == len(set(checkpoints))
+        assert len(checkpoints) == 1 or model.startswith("dedup")
         # the rows of a new log come first, those to be quarantined among them
-        assert marks or not has_marks
-        has_marks = bool(marks)
+        assert checkpoints or not has_checkpoints
+        has_checkpoints = bool(checkpoints)
         found.append(whole_states.index(lake.rows(model, f"{table} where {shown}")))
     assert found == sorted(found)
     assert set(found) >= {0, 1}

@@ -85,10 +85,10 @@ class Kept:
         return {tuple(row[1:]) for row in rows}
 
     def counted(self, name: str) -> dict[str, int]:
-        """How many raw rows the log's mark says are kept."""
+        """How many raw rows the log's checkpoint says are kept."""
         ((text,),) = self.raw.query(
-            "select max_by(_mark, get_json_object(_mark, '$.batch'))"
-            f" from {SCHEMA}.dedup_feed__{name}__state where startswith(_mark, '{{')"
+            "select max_by(_checkpoint, get_json_object(_checkpoint, '$.batch'))"
+            f" from {SCHEMA}.dedup_feed__{name}__state where startswith(_checkpoint, '{{')"
         )
         kept = json.loads(text)["kept"]
         return {status: kept[status] for status in ("rejected", "waiting")}

@@ -56,15 +56,15 @@ def _assert_verdicts(raw: Raw, name: str) -> None:
     kept = raw.query(KEPT.format(SCHEMA, name))
     assert set(kept) == set(raw.query(STAGED.format(SCHEMA, name)))
     ((text,),) = raw.query(
-        "select max_by(_mark, get_json_object(_mark, '$.facts.batch'))"
-        f" from {SCHEMA}.dedup_feed__{name}__state where startswith(_mark, '{{')"
+        "select max_by(_checkpoint, get_json_object(_checkpoint, '$.facts.batch'))"
+        f" from {SCHEMA}.dedup_feed__{name}__state where startswith(_checkpoint, '{{')"
     )
-    mark = json.loads(text)
+    checkpoint = json.loads(text)
     for status in ("rejected", "waiting"):
-        assert mark["kept"][status] == sum(rows for of, _, rows in kept if of == status)
-    below = "true" if name == "compared" else f"landed < {mark['settled'][0]['position'][0]}"
-    assert [(mark["held_changes"],)] == raw.query(f"select count(*) from {SCHEMA}.dedup_feed__{name}")
-    assert [(mark["settled_rows"],)] == raw.query(f"select count(*) from {SCHEMA}_raw.{name} where {below}")
+        assert checkpoint["kept"][status] == sum(rows for of, _, rows in kept if of == status)
+    below = "true" if name == "compared" else f"landed < {checkpoint['settled'][0]['position'][0]}"
+    assert [(checkpoint["held_changes"],)] == raw.query(f"select count(*) from {SCHEMA}.dedup_feed__{name}")
+    assert [(checkpoint["settled_rows"],)] == raw.query(f"select count(*) from {SCHEMA}_raw.{name} where {below}")
 
 
 def test_a_log_keeps_what_staging_rejects_and_has_waiting_after_every_run(project: Consumer, raw: Raw) -> None:

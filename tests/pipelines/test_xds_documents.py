@@ -235,23 +235,24 @@ def test_a_run_that_began_before_another_one_has_published_leaves_it_to_the_next
     channels.land("log", [event(95, DELETE, "idu=1")])
     channels.take_in("usr")
     state = f"{SCHEMA}.xds__state"
-    (mark,) = channels.raw.query(f"select _mark from {state} where _mark is not null")[0]
-    later = json.dumps(json.loads(str(mark)) | {"batch": "29990101T000000000000_00000000"})
-    channels.raw.query(f"update {state} set _mark = {sql_literal(later)} where _mark is not null")
-    channels.raw.query(f"alter view {SCHEMA}.xds set tblproperties ('change_tables.mark' = '')")
+    (checkpoint,) = channels.raw.query(f"select _checkpoint from {state} where _checkpoint is not null")[0]
+    later = json.dumps(json.loads(str(checkpoint)) | {"batch": "29990101T000000000000_00000000"})
+    channels.raw.query(f"update {state} set _checkpoint = {sql_literal(later)} where _checkpoint is not null")
+    channels.raw.query(f"alter view {SCHEMA}.xds set tblproperties ('change_tables.checkpoint' = '')")
     channels.publish("xds")
     assert channels.shown()[-1][0] != [95]
-    channels.raw.query(f"update {state} set _mark = {sql_literal(mark)} where _mark is not null")
-    channels.raw.query(f"alter view {SCHEMA}.xds set tblproperties ('change_tables.mark' = '')")
+    channels.raw.query(f"update {state} set _checkpoint = {sql_literal(checkpoint)} where _checkpoint is not null")
+    channels.raw.query(f"alter view {SCHEMA}.xds set tblproperties ('change_tables.checkpoint' = '')")
     channels.publish("xds")
     assert channels.shown()[-1][0] == [95]
 
 
-def test_each_commit_is_whole_and_has_its_mark(channels: Channels) -> None:
+def test_each_commit_is_whole_and_has_its_checkpoint(channels: Channels) -> None:
     state = f"{SCHEMA}.xds_random__state"
     for version in range(channels.raw.version(state) + 1):
         rows = channels.raw.query(
-            f"select count(_mark), count(distinct _batch_id), max(get_json_object(_mark, '$.batch')) = max(_batch_id)"
+            f"select count(_checkpoint), count(distinct _batch_id),"
+            f" max(get_json_object(_checkpoint, '$.batch')) = max(_batch_id)"
             f" from {state} version as of {version}"
         )
         assert rows in ([(1, version + 1, True)], [(1, 1, True)])

@@ -151,7 +151,7 @@ staged_rows as (
     {% do return(false) if trails[:trails_before | length] != trails_before %}
     {% set added = trails[[trails_before | length, 1] | max:] %}
     {% do return(not added or not run_query(
-        "select 1 from " ~ log ~ " where _mark is null and split_part(_raw_id, '/', 1) in (" ~ change_tables.text_literals(added) ~ ") limit 1"
+        "select 1 from " ~ log ~ " where _checkpoint is null and split_part(_raw_id, '/', 1) in (" ~ change_tables.text_literals(added) ~ ") limit 1"
     ).rows) %}
 {% endmacro %}
 
@@ -178,7 +178,7 @@ from (
             min(try_cast(_csn as decimal(38, 0))) as _ct_lowest,
             max(try_cast(_csn as decimal(38, 0))) as _ct_highest
         from {{ log }}
-        where _mark is null and _csn is not null
+        where _checkpoint is null and _csn is not null
         group by all
     )
 )

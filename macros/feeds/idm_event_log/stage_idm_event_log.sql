@@ -242,7 +242,7 @@ known_events as (
 
     select _change_id
     from {{ bound.log }}
-    where _mark is null and {{ change_tables.idm_event_log_format().reads }}
+    where _checkpoint is null and {{ change_tables.idm_event_log_format().reads }}
 
 ),
 

@@ -31,7 +31,7 @@ with new_events as (
         ) as _ct_attributes
     from lake.dedup_feed__events__state
     where
-        _mark is null
+        _checkpoint is null
         and _event_type is not null
         and _batch_id > ''
         and _batch_id <= '20260130T120000000000_00000001'
@@ -67,7 +67,7 @@ with new_events as (
         ) as _ct_attributes
     from lake.dedup_feed__events_multi_valued__state
     where
-        _mark is null
+        _checkpoint is null
         and _event_type is not null
         and _batch_id > ''
         and _batch_id <= '20260130T120000000000_00000001'
@@ -226,7 +226,7 @@ documents as (
 )
 
 select
-    cast(null as string) as _mark,
+    cast(null as string) as _checkpoint,
     record_ids,
     class_name,
     association,

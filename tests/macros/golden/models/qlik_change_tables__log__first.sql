@@ -336,7 +336,7 @@ select
     case
         when _ct_quarantine_id is not null
             then concat('quarantined:', to_json(struct(_ct_quarantine_id, _status, _status_reason, _raw_row)))
-    end as _mark,
+    end as _checkpoint,
     _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, `order`, `it's`, `name with spaces`, amount
 from reduced_deliveries
 where _ct_is_change or _ct_quarantine_id is not null

@@ -1,9 +1,9 @@
-select 0 as place, _mark from lake.dedup_feed__events_multi_valued__state where startswith(_mark, '{')
+select 0 as place, _checkpoint from lake.dedup_feed__events_multi_valued__state where startswith(_checkpoint, '{')
 ;
 
 create or replace table lake.current_feed__events_multi_valued__state
     using delta
-    tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'false', 'delta.enableTypeWidening' = 'true', 'delta.dataSkippingStatsColumns' = '_mark,_change_seq')
+    tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'false', 'delta.enableTypeWidening' = 'true', 'delta.dataSkippingStatsColumns' = '_checkpoint,_change_seq')
     
     as
     with state_rows as (
@@ -13,12 +13,12 @@ select * from the_model
 )
 
 select
-    cast(null as string) as _mark,
+    cast(null as string) as _checkpoint,
     _change_seq, _change_op, _change_id, _precedence, _is_deleted, _changed_at, _transaction_id, `order`, `it's`, `name with spaces`, amount
 from state_rows
 union all
 select
-    '{"layout": 4, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "counted": 0}' as _mark,
+    '{"layout": 4, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001", "floor": "", "loads": [], "key": ["order", "it\'s"], "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "counted": 0}' as _checkpoint,
     null as _change_seq, null as _change_op, null as _change_id, null as _precedence, null as _is_deleted, null as _changed_at, null as _transaction_id, null as `order`, null as `it's`, null as `name with spaces`, null as amount
 ;
 
@@ -36,7 +36,7 @@ create or replace view lake.current_feed__events_multi_valued
     _changed_at comment 'when the source says it happened, approximate; never an order',
     _transaction_id comment 'null where the feed has none'
 )
-tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
+tblproperties ('change_tables.digest' = '…', 'change_tables.checkpoint' = '…', 'change_tables.checkpoint.0' = '…')
 as
 select
     `order`, -- bigint
@@ -45,5 +45,5 @@ select
     amount, -- decimal(12,2)
     _change_op, _change_seq, _changed_at, _transaction_id
 from lake.current_feed__events_multi_valued__state
-where _mark is null and not _is_deleted
+where _checkpoint is null and not _is_deleted
 ;

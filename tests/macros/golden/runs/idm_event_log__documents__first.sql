@@ -1,4 +1,4 @@
-select 0 as place, _mark from lake.dedup_feed__events__state where startswith(_mark, '{') union all select 1 as place, _mark from lake.dedup_feed__events_multi_valued__state where startswith(_mark, '{')
+select 0 as place, _checkpoint from lake.dedup_feed__events__state where startswith(_checkpoint, '{') union all select 1 as place, _checkpoint from lake.dedup_feed__events_multi_valued__state where startswith(_checkpoint, '{')
 ;
 
 create or replace table lake.documents__state
@@ -13,12 +13,12 @@ select * from the_model
 )
 
 select
-    _mark,
+    _checkpoint,
     record_ids, class_name, association, document, reason, _batch_id, _position, _first_record_id, _last_record_id
 from document_rows
 union all
 select
-    '{"layout": 4, "batch": "20260131T120000000000_00000000", "logs": {"usr": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001"}, "multi": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001"}}}' as _mark,
+    '{"layout": 4, "batch": "20260131T120000000000_00000000", "logs": {"usr": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001"}, "multi": {"log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001"}}}' as _checkpoint,
     null as record_ids, null as class_name, null as association, null as document, null as reason, null as _batch_id, null as _position, null as _first_record_id, null as _last_record_id
 ;
 
@@ -32,7 +32,7 @@ create or replace view lake.documents
     _batch_id comment 'the run that published',
     _position comment 'the place in that run; gaps mean nothing'
 )
-tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
+tblproperties ('change_tables.digest' = '…', 'change_tables.checkpoint' = '…', 'change_tables.checkpoint.0' = '…')
 as
 select
     record_ids, -- array<bigint>
@@ -42,5 +42,5 @@ select
     reason, -- string
     _batch_id, _position
 from lake.documents__state
-where _mark is null
+where _checkpoint is null
 ;

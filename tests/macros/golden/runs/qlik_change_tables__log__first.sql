@@ -63,7 +63,7 @@ select count_if(not (
 
 create or replace table lake.dedup_feed__qlik__state
     using delta
-    tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'false', 'delta.enableTypeWidening' = 'true', 'delta.dataSkippingStatsColumns' = '_mark,_change_seq,_batch_id,_changed_at')
+    tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'false', 'delta.enableTypeWidening' = 'true', 'delta.dataSkippingStatsColumns' = '_checkpoint,_change_seq,_batch_id,_changed_at')
     
     as
     select * from the_model
@@ -86,9 +86,9 @@ with summarized as (
         count(_key_before) filter (where _ct_is_change) as moves,
         max(_change_seq) filter (where _ct_is_change and _change_op = 'truncate') as truncate_seq
     from (
-        select *, _mark is null as _ct_is_change, _ct_row.*
+        select *, _checkpoint is null as _ct_is_change, _ct_row.*
         from (
-            select *, from_json(substring(_mark, 13), '_ct_quarantine_id string, _status string, _status_reason string, _raw_row string') as _ct_row
+            select *, from_json(substring(_checkpoint, 13), '_ct_quarantine_id string, _status string, _status_reason string, _raw_row string') as _ct_row
             from lake.dedup_feed__qlik__state
         )
     )
@@ -125,8 +125,8 @@ create table if not exists lake.dedup_feed__qlik__quarantine
 where false
 ;
 
-insert into lake.dedup_feed__qlik__state (_mark)
-select '{"layout": 4, "log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 3, "held_changes": 3, "marks_rows": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "taken_back": [], "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": [], "position": [600], "is_whole": "2:3:4"}], "settled_rows": 7, "lookback": 0, "counts_all": true, "rows_below": 7, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "first", "raw_rows": 9, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _mark
+insert into lake.dedup_feed__qlik__state (_checkpoint)
+select '{"layout": 4, "log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 3, "held_changes": 3, "uses_deletion_vectors": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "taken_back": [], "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": [], "position": [600], "is_whole": "2:3:4"}], "settled_rows": 7, "lookback": 0, "counts_all": true, "rows_below": 7, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "first", "raw_rows": 9, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _checkpoint
 where
     case
         when (select count_if(_batch_id = '20260131T120000000000_00000000') = 3 and count(*) = 3 from lake.dedup_feed__qlik__state) then true
@@ -153,7 +153,7 @@ create or replace view lake.dedup_feed__qlik
     _report comment 'null, or code: detail of an accepted change that needs a look',
     _is_conflicting comment 'this change was delivered with different contents, of which the greater counts'
 )
-tblproperties ('change_tables.digest' = '…', 'change_tables.mark' = '…', 'change_tables.mark.0' = '…')
+tblproperties ('change_tables.digest' = '…', 'change_tables.checkpoint' = '…', 'change_tables.checkpoint.0' = '…')
 as
 select
     `order`, -- bigint
@@ -162,7 +162,7 @@ select
     amount, -- decimal(12,2)
     _change_op, _change_seq, _changed_at, _transaction_id, _change_id, _present_columns, _changed_columns, _key_before, _raw_id, _batch_id, _report, _is_conflicting
 from lake.dedup_feed__qlik__state
-where _mark is null
+where _checkpoint is null
 ;
 
 create or replace view lake.dedup_feed__qlik__reports
@@ -177,7 +177,7 @@ with reports as (
         substring_index(_report, ':', 1) as code,
         trim(substring(_report, instr(_report, ':') + 1)) as detail
     from lake.dedup_feed__qlik__state
-    where _mark is null and _report is not null
+    where _checkpoint is null and _report is not null
     union all
     select
         _change_id,
@@ -185,7 +185,7 @@ with reports as (
         'conflicting_content' as code,
         'delivered with different contents or before images; the greater ones count' as detail
     from lake.dedup_feed__qlik__state
-    where _mark is null and _is_conflicting
+    where _checkpoint is null and _is_conflicting
 
 )
 

@@ -1,0 +1,125 @@
+{#-
+    The checkpoint of a log: what it has taken in. Where the format has `commits`, also the highest of each group.
+
+    layout                 that of the tables (see `layout`)
+    log                    which log it is: the run that built it
+    batch                  the last run that changed what states must know
+    extends                the batch before, if all that `batch` took in comes after all that was there: a state of that batch has no late
+                           events, unless rows move. Else none
+    changes                how many changes it has taken in or revised
+    held_changes           how many it holds; a rescan counts them
+    uses_deletion_vectors  whether the table has deletion vectors (see `use_deletion_vectors_if_large`)
+    floor                  the sequence before which every key has ended, by a truncate or a load
+    highest_seq            the highest sequence: a batch above it has nothing that the log holds
+    loads                  the loads that ended keys
+    moves                  whether keys have moved
+    taken_back             lists of a run and of the keys, by their hashes, of which it has taken back something that states were told:
+                           these replay the keys. The latest runs alone, so that there are no more keys than `most_keys_taken_back`
+    rebuild                the last run after which states must be built anew: the log was set back, or what it has taken back is not in
+                           `taken_back`
+    snapshot_seq           the load that it has taken in
+    arrival                the arrival by which it reads, and of which rows
+    kept                   how many raw rows are in quarantine as rejected, as waiting, and which run met the oldest one that waits
+    settled                how far the raw table has settled, as places (see `settled_by_run`)
+    settled_rows           how many raw rows, or records with a position, have settled
+    lookback               the `lookback` by which they were counted
+    counts_all             see `raw_bound`
+    rows_below             how many rows had landed below what has settled when the run looked: more of them in the next run were passed
+                           over
+    key, columns           the declared key, and the declared columns and their types
+    order                  the settings that decide how sequences are made
+    form, added            how many times columns have changed, and in which form a column was added (see `spec_in_form`)
+    facts                  what its run read and wrote (see `facts_of_run`)
+-#}
+{% macro log_checkpoint(spec, run, batch, found, settled_at) %}
+    {% set checkpoint_before = run.checkpoint_before %}
+    {% set before = checkpoint_before or dict(change_tables.checkpoint_of_unbuilt_log(), log=batch) %}
+    {% set held = before.held_changes %}
+    {% if checkpoint_before and var('change_tables_rescan', false) %}
+        {% set counted = run_query('select count(*) from ' ~ change_tables.state_relation(this) ~ ' where _checkpoint is null').rows[0][0] | int %}
+        {#- a rescan puts back what is gone, and takes nothing out: that there are too many is still to be seen -#}
+        {% set held = [held, counted] | min %}
+    {% endif %}
+    {% set snapshot_seq = spec.snapshot_seq if spec.snapshot else none %}
+    {#- states can have changes that it had -#}
+    {% set is_set_back = change_tables.is_set_back(this, checkpoint_before) %}
+    {% set writes = checkpoint_before is none or found.changes > 0 or is_set_back or (snapshot_seq is not none and snapshot_seq != checkpoint_before.snapshot_seq) %}
+    {% set extends = before.extends %}
+    {% if checkpoint_before and writes %}
+        {% set is_in_time = found.lowest_seq is none or found.lowest_seq > [before.highest_seq, before.floor] | max(case_sensitive=true) %}
+        {% set extends = before.batch if is_in_time else none %}
+    {% endif %}
+    {% set taken_back = change_tables._taken_back_since(before.taken_back, batch, found.taken_back) %}
+    {% set commits = dict(before.commits or {}) %}
+    {% for group, number in found.commits.items() %}
+        {% do commits.update({group: [commits.get(group, ''), number] | max(case_sensitive=true)}) %}
+    {% endfor %}
+    {% do return(dict({'commits': commits} if commits else {}, **{
+        'layout': change_tables.layout(),
+        'log': before.log,
+        'batch': batch if writes else before.batch,
+        'extends': extends,
+        'changes': before.changes + found.changes,
+        'held_changes': held + found.changes - found.known - found.withdrawn,
+        'uses_deletion_vectors': before.uses_deletion_vectors,
+        'floor': [before.floor, found.truncate_seq, snapshot_seq or ''] | max(case_sensitive=true),
+        'highest_seq': [before.highest_seq, found.highest_seq or ''] | max(case_sensitive=true),
+        'loads': before.loads + ([snapshot_seq] if snapshot_seq and snapshot_seq not in before.loads else []),
+        'moves': before.moves or found.moves,
+        'taken_back': taken_back.by_run,
+        'rebuild': [batch if is_set_back else before.rebuild, taken_back.forgotten] | max,
+        'snapshot_seq': before.snapshot_seq if snapshot_seq is none else snapshot_seq,
+        'arrival': change_tables.arrival_in_checkpoint(run.arrival),
+        'kept': found.kept,
+        'settled': settled_at.settled,
+        'settled_rows': settled_at.rows,
+        'lookback': spec.lookback,
+        'counts_all': run.counts_all,
+        'rows_below': settled_at.rows_below,
+        'key': spec.key,
+        'order': change_tables.settings_of_order(spec),
+        'columns': change_tables.column_types(spec),
+        'form': spec.form,
+        'added': spec.added,
+    })) %}
+{% endmacro %}
+
+
+{#-
+    What a run has taken back, with what runs before it have. Returns {by_run, forgotten}: the lists of `taken_back`, and the last run whose
+    keys are not in them.
+-#}
+{% macro _taken_back_since(before, batch, keys) %}
+    {% if keys is none %}
+        {% do return({'by_run': [], 'forgotten': batch}) %}
+    {% endif %}
+    {% set by_run = before + ([[batch, keys]] if keys else []) %}
+    {% set forgotten = [''] %}
+    {% for _ in range(by_run | length) %}
+        {% if by_run | map('last') | map('length') | sum > change_tables.most_keys_taken_back() %}
+            {% do forgotten.append(by_run.pop(0)[0]) %}
+        {% endif %}
+    {% endfor %}
+    {% do return({'by_run': by_run, 'forgotten': forgotten | last}) %}
+{% endmacro %}
+
+
+{#- A checkpoint is read by every run, and kept with the view as well (see `cached_checkpoint`): it has no room for more. -#}
+{% macro most_keys_taken_back() %}
+    {% do return(100) %}
+{% endmacro %}
+
+
+{#-
+    The checkpoint of a first build comes after its rows, since it says what is counted in them. It is written only where the table is
+    still the one that this run made. Until it is there, the table counts as never built.
+-#}
+{% macro first_checkpoint(state, checkpoint, rows) -%}
+insert into {{ state }} (_checkpoint)
+select {{ change_tables.text_literal(tojson(checkpoint)) }} as _checkpoint
+where
+    case
+        when (select count_if(_batch_id = '{{ checkpoint.batch }}') = {{ rows }} and count(*) = {{ rows }} from {{ state }}) then true
+        else {{ change_tables.refuse_other_build() }}
+    end
+{%- endmacro %}
