@@ -16,15 +16,15 @@
 
     {%- set checkpoint = run.checkpoint_before -%}
     {%- set is_shown = true -%}
-    {%- set is_written = run.run == 'first' or (run.run == 'since' and run.checkpoint_before.batch < run.checkpoint.batch) -%}
+    {%- set is_written = run.kind == 'first' or (run.kind == 'since' and run.checkpoint_before.batch < run.checkpoint.batch) -%}
     {%- if is_written -%}
         {%- do change_tables.prepare_session() -%}
         {%- do change_tables.remove_cached_checkpoint(view) -%}
         {%- set checkpoint = run.checkpoint -%}
     {%- endif -%}
-    {%- if run.run == 'empty' -%}
+    {%- if run.kind == 'empty' -%}
         {%- set is_shown = change_tables.make_empty_table(view, state, sql) -%}
-    {%- elif run.run == 'first' -%}
+    {%- elif run.kind == 'first' -%}
         {%- do change_tables._refuse_what_has_been_built_since(state) -%}
         {%- call statement('main') -%}
             {{ change_tables.create_state_table(state, change_tables._documents_with_checkpoint(sql, run.checkpoint), uses_deletion_vectors=true) }}
@@ -34,7 +34,7 @@
             {{ change_tables.add_documents(state, sql, run) }}
         {%- endcall -%}
     {%- else -%}
-        {%- if run.run == 'since' -%}
+        {%- if run.kind == 'since' -%}
             {%- do log(this ~ ' was written by a run that began later; what it has not published, the next run publishes', info=true) -%}
         {%- endif -%}
         {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
@@ -43,7 +43,7 @@
     {%- if is_shown -%}
         {%- do change_tables.ensure_state_view(view, state, change_tables._document_spec(), ['_batch_id', '_position'], '_checkpoint is null', checkpoint, 1, is_written) -%}
     {%- endif -%}
-    {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.run == 'first')) -%}
+    {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.kind == 'first')) -%}
 
     {{ run_hooks(post_hooks) }}
 

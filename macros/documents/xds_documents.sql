@@ -77,7 +77,7 @@ select 1 as placeholder
 {#-
     What a run of a channel has to do, from the checkpoints of its logs and its own:
 
-    run                 first (publish all), since (publish what is new), nothing new
+    kind                first (publish all), since (publish what is new), nothing new
     checkpoint_before   the checkpoint that it adds to; none for a first run
     checkpoint          the checkpoint that it leaves: the run, and for each table which log was taken in up to which of its runs
     since               for each table the run of its log from which on all is new
@@ -103,7 +103,7 @@ select 1 as placeholder
         {% endif %}
     {% endfor %}
     {% set run = {
-        'run': 'first' if checkpoint_before is none else ('since' if has_news | max else 'nothing new'),
+        'kind': 'first' if checkpoint_before is none else ('since' if has_news | max else 'nothing new'),
         'checkpoint_before': checkpoint_before,
         'checkpoint': {'layout': change_tables.layout(), 'batch': change_tables.batch_id(), 'logs': taken_in},
         'since': since,
@@ -111,7 +111,7 @@ select 1 as placeholder
         'record_ids': none,
         'outdated': outdated,
     } %}
-    {% do return(run) if run.run != 'since' or checkpoints | select('none') | list %}
+    {% do return(run) if run.kind != 'since' or checkpoints | select('none') | list %}
     {#- by these bounds Delta can skip documents of other record ids: where events come in order, all of them -#}
     {% set queries = [] %}
     {% for spec in specs %}

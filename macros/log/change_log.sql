@@ -16,13 +16,13 @@
     {%- endif -%}
     {%- set is_shown = true -%}
     {%- set log_after = {'checkpoint': run.checkpoint_before, 'checkpoints': run.checkpoints, 'facts': none} -%}
-    {%- if run.run == 'empty' -%}
+    {%- if run.kind == 'empty' -%}
         {%- set is_shown = change_tables.make_empty_table(view, state, sql, anew=true) -%}
         {%- do change_tables.ensure_quarantine(change_tables.quarantine_relation(this)) -%}
-    {%- elif run.run == 'first' -%}
+    {%- elif run.kind == 'first' -%}
         {%- set log_after = change_tables._build_log(spec, view, run, sql) -%}
-    {%- elif run.run == 'nothing new' or run.checkpoint_before.batch >= change_tables.batch_id() -%}
-        {%- if run.run != 'nothing new' -%}
+    {%- elif run.kind == 'nothing new' or run.checkpoint_before.batch >= change_tables.batch_id() -%}
+        {%- if run.kind != 'nothing new' -%}
             {%- do log(this ~ ' was written by a run that began later; it has taken in what this run would', info=true) -%}
         {%- endif -%}
         {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
@@ -40,7 +40,7 @@
             change_tables.reports_relation(this), change_tables.reports_of_log(spec, state, log_after.checkpoint or change_tables.checkpoint_of_unbuilt_log())
         ) -%}
     {%- endif -%}
-    {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.run == 'first')) -%}
+    {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.kind == 'first')) -%}
 
     {{ run_hooks(post_hooks) }}
 
@@ -101,7 +101,7 @@
     {% set quarantine = change_tables.quarantine_relation(this) %}
     {% do change_tables.prepare_session() %}
     {% set settled_at = none %}
-    {% if run.run == 'everything' %}
+    {% if run.kind == 'everything' %}
         {% set settled_at = change_tables.with_settled_rows(spec, run, change_tables.look_how_far_it_settled(spec, run)) %}
     {% endif %}
     {% if change_tables.columns_have_changed(spec, run.checkpoint_before) %}
@@ -111,7 +111,7 @@
     {% endif %}
     {% do change_tables.ensure_quarantine(quarantine) %}
     {% set batch, found = change_tables._write_batch(spec, state, run, sql) %}
-    {% if run.run == 'since' %}
+    {% if run.kind == 'since' %}
         {% set settled_at = change_tables.with_settled_rows(spec, run, change_tables.settled_by_run(spec, run, found.waiting)) %}
     {% endif %}
     {% set is_unforeseen = change_tables.has_late_rows_unforeseen(run, found) %}
@@ -147,7 +147,7 @@
         {{ change_tables.create_batch_table(batch, sql) }}
     {% endcall %}
     {% set found = change_tables.probe_changes(spec, run, batch) %}
-    {% if run.run != 'since' or not found.may_repeat %}
+    {% if run.kind != 'since' or not found.may_repeat %}
         {% do return((batch, found)) %}
     {% endif %}
     {% set judged = change_tables.batch_relation(this, change_tables.batch_id() ~ 'r') %}
@@ -164,7 +164,7 @@
     that, or the batch, and what was found in it.
 -#}
 {% macro _write_reduced(spec, state, run, batch, found) %}
-    {% if run.run != 'since' or found.changes + found.retractions == 0 or found.landed_span[0] > run.checkpoint_before.highest_seq %}
+    {% if run.kind != 'since' or found.changes + found.retractions == 0 or found.landed_span[0] > run.checkpoint_before.highest_seq %}
         {% do return((batch, found)) %}
     {% endif %}
     {% set reduced = change_tables.batch_relation(this, change_tables.batch_id() ~ 'l') %}

@@ -6,7 +6,7 @@
 
     It hands to its materialization what the run has to do: what `raw_bound` says of it, and
 
-    run                 first, everything, since, nothing new (see `_log_run`); `empty` is made by `empty_run`
+    kind                first, everything, since, nothing new (see `_kind_of_log_run`); `empty` is made by `empty_run`
     checkpoint_before   the checkpoint that it adds to; none for a first run
     checkpoints         how many checkpoints the log has: a run that only inserts leaves those before
     rereads             whether it can read rows again that are in quarantine
@@ -26,12 +26,12 @@
         {%- set spec = change_tables.spec_in_form(spec, checkpoint) -%}
         {%- set bound = change_tables.raw_bound(spec, checkpoint) -%}
         {%- set run = dict(
-            bound, run=change_tables._log_run(checkpoint, bound), checkpoint_before=checkpoint, checkpoints=found.number or 0,
+            bound, kind=change_tables._kind_of_log_run(checkpoint, bound), checkpoint_before=checkpoint, checkpoints=found.number or 0,
             rereads=change_tables.rereads_kept_rows(spec, checkpoint, bound.is_late)
         ) -%}
         {#- then every raw row is taken: it says how far the raw table has settled, and counts in what the run says of itself -#}
-        {%- set reads_on = run.run in ['since', 'nothing new'] -%}
-        {%- set with_log = run.run == 'everything' -%}
+        {%- set reads_on = run.kind in ['since', 'nothing new'] -%}
+        {%- set with_log = run.kind == 'everything' -%}
         {%- set withdraws = change_tables.withdraws_changes(spec) -%}
         {%- set made = {
             '_change_id': "case when _status in ('accepted', 'rejected') then _change_id end" if withdraws else '_change_id',
@@ -83,7 +83,7 @@ deliveries as (
 {{ change_tables.reduction_steps(spec, with_log) }}
 
 select
-        {%- if run.run == 'first' %}
+        {%- if run.kind == 'first' %}
     {{ change_tables.quarantined_as_checkpoint() | indent(4) }} as _checkpoint,
     {{ change_tables.column_list(change_tables.log_columns(spec)) }}
         {%- else %}
@@ -104,7 +104,7 @@ select 1 as placeholder
     What a run of the log does: first (build whole), everything (compare all raw rows with it), since (add what has landed since
     the runs before), nothing new. Only where no raw row has landed since, and nothing else is to be written in the checkpoint.
 -#}
-{% macro _log_run(checkpoint, bound) %}
+{% macro _kind_of_log_run(checkpoint, bound) %}
     {% if checkpoint is none %}
         {% do return('first') %}
     {% elif bound.predicate is none %}

@@ -21,7 +21,7 @@
     facts         what the run says of itself, as far as the batch shows it
 -#}
 {% macro probe_changes(spec, run, changes) %}
-    {% set rows = change_tables.rows_of_first_run(changes) if run.run == 'first' else changes %}
+    {% set rows = change_tables.rows_of_first_run(changes) if run.kind == 'first' else changes %}
     {% set row = run_query(change_tables._summary_of_changes(spec, rows, run)).rows[0] %}
     {% set verdicts = fromjson(row['verdicts'] or '[]') %}
     {% set kept = change_tables.nothing_kept() %}
@@ -49,7 +49,7 @@
         'landed_span': [row.get('lowest_landed', row['lowest_seq']), row.get('highest_landed', row['highest_seq'])],
         'truncate_seq': row['truncate_seq'] or '', 'moves': row['moves'] | int(0) > 0,
         'kept_rows': verdicts | sum(attribute='kept_rows'), 'kept': kept, 'keeps': false,
-        'waiting': fromjson(row['waiting'] or '[]') if run.run == 'since' else [],
+        'waiting': fromjson(row['waiting'] or '[]') if run.kind == 'since' else [],
         'facts': change_tables.facts_of_run(row, verdicts),
     })) %}
 {% endmacro %}
@@ -89,8 +89,8 @@
 -#}
 {% macro _summary_of_changes(spec, rows, run=none) -%}
 {%- set withdraws = change_tables.withdraws_changes(spec) -%}
-{%- set is_compared = not run or run.run == 'everything' -%}
-{%- set reads_on = run and run.run == 'since' -%}
+{%- set is_compared = not run or run.kind == 'everything' -%}
+{%- set reads_on = run and run.kind == 'since' -%}
 {%- set commits = change_tables.commits_of_format(spec) if run else none -%}
 {%- set of_changes = ' filter (where _ct_is_change)' -%}
 {%- set totals = {
@@ -269,7 +269,7 @@ where _ct_is_change
     rows that landed before may be part of the same changes.
 -#}
 {% macro has_late_rows_unforeseen(run, found) %}
-    {% do return(run.run == 'since' and not run.is_late and found.lowest_seq is not none and found.lowest_seq <= run.checkpoint_before.highest_seq) %}
+    {% do return(run.kind == 'since' and not run.is_late and found.lowest_seq is not none and found.lowest_seq <= run.checkpoint_before.highest_seq) %}
 {% endmacro %}
 
 
@@ -280,7 +280,7 @@ where _ct_is_change
 -#}
 {% macro refuse_other_records(spec, log, new_changes, reduced, run, found) %}
     {% set natural = change_tables.natural_arrival(spec) %}
-    {% set reads_on = run.run == 'since' and spec.arrival == 'auto' and spec.lookback == 0 %}
+    {% set reads_on = run.kind == 'since' and spec.arrival == 'auto' and spec.lookback == 0 %}
     {% if natural and change_tables.names_records(spec, natural) and not reads_on %}
         {% set rows = run_query(
             "select source._raw_id from (select * from " ~ new_changes ~ " where _ct_is_change) as source inner join " ~ log ~ " as target"

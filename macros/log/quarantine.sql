@@ -170,7 +170,7 @@ group by _ct_quarantine_id
 {% macro compare_with_quarantine(quarantine, batch, run, found) %}
     {% set kept_before = run.checkpoint_before.kept %}
     {% set holds = kept_before.rejected + kept_before.waiting > 0 %}
-    {% if found.kept_rows == 0 and not (holds and (run.run == 'everything' or run.rereads or run.snapshot)) %}
+    {% if found.kept_rows == 0 and not (holds and (run.kind == 'everything' or run.rereads or run.snapshot)) %}
         {% do return(dict(found, kept=kept_before, keeps=false)) %}
     {% endif %}
     {% set row = run_query(
@@ -211,7 +211,7 @@ when not matched then insert ({{ change_tables.quarantine_columns() | join(', ')
 {% macro quarantine_after_run(quarantine, batch, run) -%}
     {%- set is_of_load = "startswith(quarantined._row_id, 'load:')" -%}
     {%- set is_seen = 'others._raw_id is not null' -%}
-    {%- if run.run == 'everything' -%}
+    {%- if run.kind == 'everything' -%}
         {%- set is_seen = 'true' if run.snapshot else 'not ' ~ is_of_load -%}
     {%- elif run.snapshot -%}
         {%- set is_seen = '(others._raw_id is not null or ' ~ is_of_load ~ ')' -%}
@@ -242,7 +242,7 @@ when not matched then insert ({{ change_tables.quarantine_columns() | join(', ')
             quarantined.*,
             quarantined._healed_at is null and {{ is_seen }} as _ct_is_healed
         from {{ quarantine }} as quarantined
-        {%- if run.run != 'everything' %}
+        {%- if run.kind != 'everything' %}
         left join (select distinct _raw_id from {{ batch }} where _ct_quarantine_id is null) as others
             on quarantined._raw_id = others._raw_id
         {%- endif %}

@@ -36,14 +36,14 @@
 
 {#- The facts as the checkpoint has them. -#}
 {% macro facts_of_log(spec, run, found, settled_at) %}
-    {% set reads_on = run.run == 'since' %}
+    {% set reads_on = run.kind == 'since' %}
     {% set raw_rows = found.facts.rows.values() | sum if reads_on else settled_at.all_rows %}
     {#- a raw table of many tables: how many of its rows are the entry's is not counted -#}
     {% if not reads_on and change_tables.format_of(spec.format).unclaimed_steps %}
         {% set raw_rows = none %}
     {% endif %}
     {% do return(dict(
-        found.facts, batch=change_tables.batch_id(), kind=run.run, raw_rows=raw_rows, new=found.changes - found.known, revised=found.known,
+        found.facts, batch=change_tables.batch_id(), kind=run.kind, raw_rows=raw_rows, new=found.changes - found.known, revised=found.known,
         first_seq=found.lowest_seq, last_seq=found.highest_seq, versions=[change_tables.version_of_package(), dbt_version]
     )) %}
 {% endmacro %}

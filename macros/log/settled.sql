@@ -35,7 +35,7 @@
         {% do places.append(change_tables.place_of(run.arrival, texts, false)) %}
     {% endfor %}
     {% set first_waiting = change_tables.places_by_group(places) %}
-    {% set before = change_tables.places_by_group(run.settled_before if run.run == 'since') %}
+    {% set before = change_tables.places_by_group(run.settled_before if run.kind == 'since') %}
     {% set settled = [] %}
     {% for place in run.edge %}
         {% set first = first_waiting.get(tojson(place.group)) %}
@@ -70,7 +70,7 @@
     {% set below = change_tables.has_settled(run.arrival, settled, spec.lookback) if run.arrival else 'true' %}
     {% set is_edge = run.arrival and spec.lookback == 0 and below == change_tables.has_settled(run.arrival, run.edge, 0) %}
     {% set found = {'settled': settled, 'rows_below': run.rows_until if is_edge else none, 'all_rows': none} %}
-    {% if run.run == 'since' %}
+    {% if run.kind == 'since' %}
         {#- what was counted by another lookback does not count -#}
         {% set counts_on = run.checkpoint_before.lookback == spec.lookback %}
         {% set before = run.checkpoint_before.settled_rows if counts_on else 0 %}
@@ -96,7 +96,7 @@
     so many fewer are found.
 -#}
 {% macro rows_passed_over(spec, run) %}
-    {% set before = run.checkpoint_before.rows_below if run.run in ['since', 'nothing new'] else none %}
+    {% set before = run.checkpoint_before.rows_below if run.kind in ['since', 'nothing new'] else none %}
     {% if before is none or run.rows_below is none or run.rows_below <= before %}
         {% do return(0) %}
     {% endif %}

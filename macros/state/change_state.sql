@@ -17,7 +17,7 @@
     {%- set predicate = '_checkpoint is null and not _is_deleted' -%}
     {%- set partitioned_by = ['_is_last'] if run.history else [] -%}
     {%- set found_by = ['_checkpoint', '_change_seq'] + (['_valid_from', '_valid_to'] if run.history else []) -%}
-    {%- set is_written = run.run in ['first', 'since'] -%}
+    {%- set is_written = run.kind in ['first', 'since'] -%}
     {%- set cached = change_tables.cached_checkpoint(view) -%}
     {%- set rows = cached.rows if cached and cached.checkpoint == run.checkpoint_before else none -%}
     {%- if is_written -%}
@@ -44,15 +44,15 @@
         {%- set sql = handed.statements.with_replays if run.replays else handed.statements.without_replays -%}
     {%- endif -%}
     {%- set is_shown = true -%}
-    {%- if run.run == 'empty' -%}
+    {%- if run.kind == 'empty' -%}
         {%- set is_shown = change_tables.make_empty_table(view, state, sql, anew=true, partitioned_by=partitioned_by) -%}
-    {%- elif run.run == 'first' -%}
+    {%- elif run.kind == 'first' -%}
         {%- do change_tables.refuse_unseen_table(state) -%}
         {%- call statement('main') -%}
             {{ change_tables.create_state_table(state, change_tables._with_checkpoint(spec, sql, run), partitioned_by=partitioned_by, found_by=found_by) }}
         {%- endcall -%}
         {%- set rows = change_tables._rows_of_state(state) -%}
-    {%- elif run.run == 'since' -%}
+    {%- elif run.kind == 'since' -%}
         {%- if run.is_to_be_counted -%}
             {%- do change_tables.use_deletion_vectors_if_large(state) -%}
         {%- endif -%}
@@ -71,7 +71,7 @@
     {%- if is_shown -%}
         {%- do change_tables.ensure_state_view(view, state, spec, shown, predicate, run.checkpoint if is_written else run.checkpoint_before, 1, is_written, rows) -%}
     {%- endif -%}
-    {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.run == 'first')) -%}
+    {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.kind == 'first')) -%}
 
     {{ run_hooks(post_hooks) }}
 
@@ -127,7 +127,7 @@
 -#}
 {% macro _with_checkpoint(spec, sql, run, state=none, kept=none) -%}
 {%- set withdraws = run.history and run.replays -%}
-{%- set columns = (['_ct_is_withdrawn'] if run.history and run.run == 'since' else []) + change_tables.state_columns(spec, run.history) -%}
+{%- set columns = (['_ct_is_withdrawn'] if run.history and run.kind == 'since' else []) + change_tables.state_columns(spec, run.history) -%}
 with state_rows as (
 
 {{ sql }}

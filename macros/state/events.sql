@@ -55,7 +55,7 @@
         _checkpoint is null
         and _change_op <> 'truncate'
         {{- change_tables.touches_row(spec) }}
-        {%- if run.run == 'since' and not prefix %}
+        {%- if run.kind == 'since' and not prefix %}
         and _batch_id > '{{ run.checkpoint_before.batch }}'
         {%- endif %}
         {{- change_tables.until_checkpoint(run) }}

@@ -1,7 +1,7 @@
 {#-
     What a run of a model over a log has to do:
 
-    run                first (build whole), since (add what is new), nothing new; `empty` is made by `empty_run`
+    kind               first (build whole), since (add what is new), nothing new; `empty` is made by `empty_run`
     checkpoint_before  the checkpoint that it adds to; none for a first run
     checkpoint         the checkpoint that it leaves: `layout`, `key` and `columns` as a log's has them, `log`, `batch`, `floor` and `loads`
                        of the log's, and `counted`: how many changes that had when the rows of the state were last counted
@@ -27,7 +27,7 @@
 -#}
 {% macro fold_run(spec, log_checkpoint, folds, history=false, checkpoint_before=none, is_new=true, exchanges=true) %}
     {% set types = change_tables.column_types(spec) %}
-    {% set run = 'first' if checkpoint_before is none else ('since' if is_new else 'nothing new') %}
+    {% set kind = 'first' if checkpoint_before is none else ('since' if is_new else 'nothing new') %}
     {#- a state has no more rows than its log: they are counted when that is large, and again when it is twice as large -#}
     {% set changes = log_checkpoint.changes %}
     {% set counted = 0 if checkpoint_before is none else checkpoint_before.counted %}
@@ -41,9 +41,9 @@
     {% set folds = folds or exchanges or taken_back | length > 0 %}
     {% set in_time = checkpoint_before is not none and log_checkpoint.extends == checkpoint_before.batch and log_checkpoint.loads == checkpoint_before.loads %}
     {#- of a transaction that goes on, a state has but the newest row of a key -#}
-    {% set looks = run == 'since' and folds and (log_checkpoint.moves or not in_time or taken_back | length > 0) %}
+    {% set looks = kind == 'since' and folds and (log_checkpoint.moves or not in_time or taken_back | length > 0) %}
     {% do return({
-        'run': run,
+        'kind': kind,
         'checkpoint_before': checkpoint_before,
         'checkpoint': {
             'layout': change_tables.layout(), 'log': log_checkpoint.log, 'batch': log_checkpoint.batch, 'floor': log_checkpoint.floor, 'loads': log_checkpoint.loads,

@@ -10,7 +10,7 @@
 {%- set columns = change_tables._columns_of_events(spec, run) -%}
 {{ change_tables.event_steps(spec, run, log) }},
 
-{% if run.run == 'since' -%}
+{% if run.kind == 'since' -%}
 {{ change_tables._known_event_steps(spec, run, log, state) }},
 
 {% endif -%}
@@ -18,7 +18,7 @@
 
     select {{ columns }}
     from events
-    {%- if run.run == 'since' %}
+    {%- if run.kind == 'since' %}
     union all
     select {{ columns }}
     from known_events

@@ -11,20 +11,20 @@
     {% do change_tables.refuse_changed_columns(spec, checkpoint_before, state) %}
     {% set is_new = follows and (checkpoint.batch < log_checkpoint.batch or change_tables.columns_have_changed(spec, checkpoint)) %}
     {% set run = change_tables.fold_run(spec, log_checkpoint, folds, history, checkpoint_before, is_new) %}
-    {% if run.run == 'first' and run.exchanges and spec.images == 'full' and not run.log_is_outdated %}
+    {% if run.kind == 'first' and run.exchanges and spec.images == 'full' and not run.log_is_outdated %}
         {% set exchanges = change_tables.has_exchanges(spec, run, change_tables.state_relation(dedup)) %}
         {% set run = change_tables.fold_run(spec, log_checkpoint, folds, history, exchanges=exchanges) %}
     {% endif %}
-    {% if run.moves and run.run != 'nothing new' and spec.images == 'partial' and not run.log_is_outdated %}
+    {% if run.moves and run.kind != 'nothing new' and spec.images == 'partial' and not run.log_is_outdated %}
         {% do change_tables.refuse_moves_without_functions(spec) %}
     {% endif %}
     {#- what is there is not replaced by what dbt saw when it began -#}
-    {% if run.run == 'first' and checkpoint is not none and checkpoints[1].is_cached %}
+    {% if run.kind == 'first' and checkpoint is not none and checkpoints[1].is_cached %}
         {% do return(change_tables.state_run(spec, dedup, folds, history, from_tables=true)) %}
     {% endif %}
-    {% if run.run == 'first' and checkpoint is not none and checkpoint.log == log_checkpoint.log and checkpoint.batch > log_checkpoint.batch %}
+    {% if run.kind == 'first' and checkpoint is not none and checkpoint.log == log_checkpoint.log and checkpoint.batch > log_checkpoint.batch %}
         {% do log(this ~ ': its log was set back to an older version; it is built anew', info=true) %}
-    {% elif run.run == 'first' and checkpoint is none and not change_tables.is_rebuild() and change_tables.batch_once_cached(this) %}
+    {% elif run.kind == 'first' and checkpoint is none and not change_tables.is_rebuild() and change_tables.batch_once_cached(this) %}
         {% do log(this ~ ': its table was emptied, replaced or dropped by something other than a run; it is built anew', info=true) %}
     {% endif %}
     {% do return(run) %}

@@ -46,7 +46,7 @@
 
 {#- What an incremental model renders in an empty run. -#}
 {% macro empty_run(columns, history=false) -%}
-{%- do change_tables.hand_over({'run': 'empty', 'checkpoint_before': none, 'checkpoint': {'logs': {}}, 'outdated': [], 'history': history}) -%}
+{%- do change_tables.hand_over({'kind': 'empty', 'checkpoint_before': none, 'checkpoint': {'logs': {}}, 'outdated': [], 'history': history}) -%}
 {{ change_tables.no_rows(columns) }}
 {%- endmacro %}
 

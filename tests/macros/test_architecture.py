@@ -53,7 +53,7 @@ def _keys_of(shapes: Shapes, name: str) -> Iterable[str]:
         case "checkpoint of a log":
             return shapes.run(Shape(LOG)).checkpoint.keys()
         case "found":
-            return set(macro("probe_changes", entry, {"run": "first"}, "a_batch"))
+            return set(macro("probe_changes", entry, {"kind": "first"}, "a_batch"))
     raise AssertionError(name)
 
 

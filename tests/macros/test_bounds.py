@@ -390,19 +390,19 @@ DECIMAL: dict[str, Any] = {"group": [], "columns": ["a"], "kind": "decimal", "ty
 def test_a_group_has_settled_up_to_what_had_landed_or_the_first_row_that_waits(
     shapes: Shapes, arrival: dict[str, Any], edge: Any, before: Any, waiting: Any, expected: list[dict[str, Any]]
 ) -> None:
-    run = {"run": "since", "arrival": arrival, "edge": edge, "settled_before": before}
+    run = {"kind": "since", "arrival": arrival, "edge": edge, "settled_before": before}
     assert shapes.project.macros("dedup_feed__kafka")("settled_by_run", {"lookback": 0}, run, waiting) == expected
 
 
 @pytest.mark.parametrize(
-    ("run", "first", "expected"),
+    ("kind", "first", "expected"),
     [("since", "12", 30), ("since", "30", 30), ("since", "35", 35), ("everything", "12", 12)],
 )
 def test_a_row_that_lookback_reads_again_holds_nothing_back_that_has_settled(
-    shapes: Shapes, run: str, first: str, expected: int
+    shapes: Shapes, kind: str, first: str, expected: int
 ) -> None:
     before = [_place(["t", "0"], 30)]
-    told = {"run": run, "arrival": OFFSETS, "edge": EDGE, "settled_before": before}
+    told = {"kind": kind, "arrival": OFFSETS, "edge": EDGE, "settled_before": before}
     found = shapes.project.macros("dedup_feed__kafka")("settled_by_run", {"lookback": 5}, told, [["t", "0", first]])
     assert found == [_place(["t", "0"], expected, is_whole=False), EDGE[1]]
 
@@ -424,7 +424,7 @@ COUNTS: dict[str, tuple[dict[str, Any], Any, Any, Any, int, tuple[int, int | Non
 def test_what_settles_adds_to_what_has_settled(shapes: Shapes, name: str) -> None:
     arrival, before, edge, settled, lookback, expected = COUNTS[name]
     run = {
-        "run": "since", "arrival": arrival, "edge": edge, "landed_rows": 4, "settled_before": before,
+        "kind": "since", "arrival": arrival, "edge": edge, "landed_rows": 4, "settled_before": before,
         "checkpoint_before": {"settled_rows": 100, "lookback": lookback}, "rows_below": 5, "rows_until": 9,
     }  # fmt: skip
     counted = {r"^select count(_if)?\(.*where not": [{"rows": 2}]}

@@ -100,6 +100,6 @@ def test_a_state_is_counted_when_its_log_is_large_and_when_it_is_twice_as_large(
 def test_a_state_that_is_built_anew_is_counted_by_the_next_run(shapes: Shapes) -> None:
     log = {"batch": "20260131T110000000000_00000009", "changes": LARGE, "log": "another"}
     run = shapes.run(Shape(STATE, {"dedup_feed__full": log, STATE: {"counted": LARGE}}))
-    assert run.run["run"] == "first"
+    assert run.run["kind"] == "first"
     assert run.checkpoint["counted"] == 0
     assert not [sql for sql in run.sent if sql.startswith("select count(*) from")]

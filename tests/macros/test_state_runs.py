@@ -15,8 +15,8 @@ BATCH = "20260131T110000000000_00000009"
 LATER = "20260131T113000000000_00000010"
 TAKEN_BACK = [[FIRST_BATCH, [3]], [BATCH, [-5, 7]]]
 EXTENDED = {"batch": BATCH, "extends": FIRST_BATCH}
-FIRST = {"run": "first", "checkpoint_before": None}
-ADDS = {"run": "since", "log_is_outdated": False}
+FIRST = {"kind": "first", "checkpoint_before": None}
+ADDS = {"kind": "since", "log_is_outdated": False}
 IN_TIME = {"in_time": True, "looks": True}
 PERHAPS_LATE = {"in_time": False, "looks": True}
 
@@ -32,12 +32,12 @@ def _has(run: dict[str, Any], expected: dict[str, Any]) -> None:
 # what the log's checkpoint and the state's say, against what a first run of each wrote -> what the run is
 OF_CHECKPOINTS: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, dict[str, Any]]] = {
     "a state that was never built": ("current_feed__full", {}, None, FIRST | {"looks": False}),
-    "the same batch": ("current_feed__full", {}, {}, {"run": "nothing new"}),
+    "the same batch": ("current_feed__full", {}, {}, {"kind": "nothing new"}),
     "a later batch": ("current_feed__full", {"batch": BATCH}, {}, ADDS | {"ends_older_keys": False, "looks": False}),
     "a log that was built anew": ("current_feed__full", {"log": BATCH, "batch": BATCH}, {}, FIRST),
     "a log that was set back": ("current_feed__full", {"batch": BATCH, "rebuild": BATCH}, {}, FIRST),
     "a log that was set back before": (
-        "current_feed__full", {"batch": BATCH, "rebuild": BATCH}, {"batch": BATCH}, {"run": "nothing new"},
+        "current_feed__full", {"batch": BATCH, "rebuild": BATCH}, {"batch": BATCH}, {"kind": "nothing new"},
     ),
     "keys of which something was taken back since, and before": (
         "current_feed__full",
@@ -61,7 +61,7 @@ OF_CHECKPOINTS: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, dict
         "current_feed__full",
         {},
         {"columns": {"order": "bigint", "it's": "string"}},
-        {"run": "since", "log_is_outdated": False},
+        {"kind": "since", "log_is_outdated": False},
     ),
     "a column that is new to the log": (
         "current_feed__full",
@@ -90,7 +90,7 @@ OF_CHECKPOINTS: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, dict
     ),
     "a history, changes in time, no look": ("history_feed__full", EXTENDED, {}, ADDS | {"looks": False}),
     "partial images, changes in time, no look": ("current_feed__partial", EXTENDED, {}, ADDS | {"looks": False}),
-    "a history that has taken in the same batch": ("history_feed__full", EXTENDED, EXTENDED, {"run": "nothing new"}),
+    "a history that has taken in the same batch": ("history_feed__full", EXTENDED, EXTENDED, {"kind": "nothing new"}),
     "a log that was set back to an older version": ("history_feed__full", {}, {"batch": BATCH}, FIRST),
     "a first run over moves": ("current_feed__full", MOVES, None, FIRST | {"folds": False, "looks": False}),
     "moves of full images, in time": ("current_feed__full", EXTENDED | MOVES, {}, ADDS | {"folds": True} | IN_TIME),

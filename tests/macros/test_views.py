@@ -164,13 +164,13 @@ def test_a_state_is_built_anew_only_by_checkpoints_of_tables(shapes: Shapes) -> 
     run = _again(shapes, Shape(model, {log: {}, model: {}}), views)
     # the tables say otherwise: both are as they were
     assert "select 1 as place" in _asked(run)[0]
-    assert run.run["run"] == "nothing new"
+    assert run.run["kind"] == "nothing new"
 
 
 def test_a_run_that_reads_everything_and_finds_nothing_leaves_the_view_alone(shapes: Shapes) -> None:
     log = "dedup_feed__qlik_plain"
     run = _again(shapes, Shape(log, {log: {}}, FINDS_NOTHING), _after_first(shapes, log))
-    assert run.run["run"] == "everything"
+    assert run.run["kind"] == "everything"
     assert [sql for sql in run.sent if re.match("alter|insert|merge|create or replace", sql)] == []
 
 
@@ -192,7 +192,7 @@ def test_a_full_refresh_of_a_state_goes_by_the_table_of_its_log(shapes: Shapes) 
     model, log = "current_feed__full", "dedup_feed__full"
     checkpoints: dict[str, dict[str, Any]] = {log: {"batch": LATER}, model: {}}
     run = _again(shapes, Shape(model, checkpoints), _after_first(shapes, log, model), flags={"FULL_REFRESH": True})
-    assert (run.run["run"], run.run["checkpoint"]["batch"]) == ("first", LATER)
+    assert (run.run["kind"], run.run["checkpoint"]["batch"]) == ("first", LATER)
 
 
 def _listed(views: dict[str, str], text: str) -> dict[str, str]:
@@ -224,7 +224,7 @@ def test_a_log_that_was_emptied_is_not_built_anew_from_what_raw_still_has(shapes
     shape = Shape(LOG, answers={f"as place, _checkpoint from {SCHEMA}.{LOG}__state": []})
     with pytest.raises(CompilationError, match=r"was built, and was emptied or dropped since .* restore it"):
         _again(shapes, shape, views)
-    assert _again(shapes, shape, views, flags={"FULL_REFRESH": True}).run["run"] == "first"
+    assert _again(shapes, shape, views, flags={"FULL_REFRESH": True}).run["kind"] == "first"
 
 
 def test_an_empty_run_leaves_cached_checkpoints_alone(shapes: Shapes) -> None:
@@ -344,6 +344,6 @@ def test_a_cached_checkpoint_of_another_layout_is_refused_as_well(shapes: Shapes
 @pytest.mark.parametrize("model", MARKED)
 def test_a_full_refresh_replaces_a_table_of_another_layout(shapes: Shapes, model: str, layout: int | None) -> None:
     run = shapes.project.run(model, _of_layout(shapes, model, model, layout), flags={"FULL_REFRESH": True})
-    assert run.run["run"] == "first"
+    assert run.run["kind"] == "first"
     assert any(sql.startswith(f"create or replace table {SCHEMA}.{model}__state") for sql in run.sent)
     assert run.checkpoint["layout"] == 4
