@@ -424,7 +424,7 @@ class QlikKafkaWriter(FeedWriter):
         no_object = Verdict("rejected", "message_malformed")
         yield Message(TOPIC_TABLES["orders"], "shop.orders", b"atMSG\x04DT and no more", (), None, no_object)
         if last and (example := examples.get("orders")) is not None:
-            # it would hold back what later runs settle
+            # it would block the watermark of later runs
             unread = self._message(
                 TOPIC_TABLES["orders"],
                 "INSERT",

@@ -27,11 +27,11 @@ staged as (
 {#-
     A number by which rows differ that are the same in all else. It also keeps Spark from computing a row twice: a column that has
     another value at each evaluation stops conditions on staged rows from being pushed below it. After it come the arrival and, where
-    the format says it, what holds back, where the bound has an arrival.
+    the format says it, what blocks the watermark, where the bound has an arrival.
 -#}
-{% macro place_of_row(bound, arrival='_ct_arrival', holds_back=none) -%}
+{% macro place_of_row(bound, arrival='_ct_arrival', blocks=none) -%}
     monotonically_increasing_id() as _ct_place
-    {%- for column in [arrival, holds_back] if bound.arrival and column %},
+    {%- for column in [arrival, blocks] if bound.arrival and column %},
         {{ column }}
     {%- endfor -%}
 {%- endmacro %}
@@ -129,7 +129,7 @@ staged_snapshot as (
         {%- endfor %}
         cast(null as string) as _report,
         {{ change_tables.place_of_row(
-            bound, 'null as _ct_arrival', 'false as _ct_holds_back' if change_tables.says_what_holds_back(spec)
+            bound, 'null as _ct_arrival', 'false as _ct_blocks_watermark' if change_tables.says_what_blocks_watermark(spec)
         ) }}
     from judged_load
 

@@ -62,7 +62,7 @@ select 1 as placeholder
 
     bound   which raw rows are read: see `raw_bound`. By default all of them, and the snapshot
 
-    Where the bound has an arrival, rows of other entries can be among them, which only say how far the raw table has settled. They
+    Where the bound has an arrival, rows of other entries can be among them, which only move the watermark. They
     have no `_status`.
 -#}
 {% macro staging_steps(spec, bound={'predicate': none, 'snapshot': true, 'arrival': none}) -%}

@@ -29,7 +29,7 @@
         'kept_rejected': ['bigint', 'raw rows that the log keeps as rejected after the run'],
         'kept_waiting': ['bigint', 'raw rows that it keeps as waiting'],
         'waiting_since': ['timestamp', 'when the run began that met the oldest of these'],
-        'settled': ['string', 'the arrival up to which raw was read for good; of positions, as JSON'],
+        'settled': ['string', 'the watermark: the arrival up to which raw was read for good; of positions, as JSON'],
         'settled_rows': ['bigint', 'raw rows below it; without an arrival, all of them'],
         'seconds': ['double', 'what the model took; null where dbt died before it had run all models'],
         'package_version': ['string', 'of change_tables'],

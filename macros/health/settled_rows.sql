@@ -1,7 +1,7 @@
 {#-
-    The query of the test `raw_rows_accounted_for` on a log: one row where the raw table has another number of settled rows than the
-    log's checkpoint has, or the log another number of changes. Where the feed has no arrival, all raw rows count, and rows that have landed
-    since are no mistake.
+    The query of the test `raw_rows_accounted_for` on a log: one row where the raw table has another number of rows below the watermark than
+    the log's checkpoint has, or the log another number of changes. Where the feed has no arrival, all raw rows count, and rows that have
+    landed since are no mistake.
 -#}
 {% macro settled_rows_accounted_for(log, may_be_purged) -%}
 {%- if not change_tables.data_test_looks() -%}
@@ -15,8 +15,8 @@ where false
     {%- set state = change_tables.table_of_data_test(log) -%}
     {%- set checkpoint = (change_tables.read_checkpoints([log], from_tables=true) | first).checkpoint or {} -%}
     {%- set arrival = change_tables.arrival_of(spec) -%}
-    {%- set counted = checkpoint.settled_rows if checkpoint and checkpoint.arrival == change_tables.arrival_in_checkpoint(arrival) else none -%}
-    {%- set condition = change_tables.has_settled(arrival, checkpoint.settled, checkpoint.lookback) if arrival else 'true' -%}
+    {%- set counted = checkpoint.watermark_rows if checkpoint and checkpoint.arrival == change_tables.arrival_in_checkpoint(arrival) else none -%}
+    {%- set condition = change_tables.is_below_watermark(arrival, checkpoint.watermark, checkpoint.lookback) if arrival else 'true' -%}
     {%- set raw = spec.relation if change_tables.has_landed(spec.relation) else '(select 1 where false)' -%}
     {%- set number = 'count_if(' ~ condition ~ ')' -%}
     {#- a record that lands again has its old position. To count positions costs more: only where there are not as many rows -#}
@@ -24,7 +24,7 @@ where false
         {%- if run_query('select ' ~ number ~ ' from ' ~ raw).rows[0][0] | int == counted -%}
             {%- set number, raw = counted, none -%}
         {%- else -%}
-            {%- set number = change_tables.count_settled(arrival, condition, arrival.record) -%}
+            {%- set number = change_tables.count_below_watermark(arrival, condition, arrival.record) -%}
         {%- endif -%}
     {%- endif -%}
 with raw_rows as (
@@ -59,7 +59,7 @@ select
     changes,
     case
         when settled_rows is null
-            then 'the log does not say how many rows have settled by this arrival: build it'
+            then 'the log does not say how many rows are below the watermark of this arrival: build it'
         when changes < held_changes
             then 'changes are gone from the log that its runs have put there: build with --vars {change_tables_rescan: true}, which puts back what raw still has'
         when changes > held_changes

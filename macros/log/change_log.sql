@@ -57,7 +57,7 @@
     {% set state = change_tables.state_relation(this) %}
     {% set quarantine = change_tables.quarantine_relation(this) %}
     {% do change_tables.prepare_session() %}
-    {% set settled_at = change_tables.with_settled_rows(spec, run, change_tables.look_how_far_it_settled(spec, run)) %}
+    {% set reached = change_tables.with_watermark_rows(spec, run, change_tables.look_for_watermark(spec, run)) %}
     {% do change_tables.refuse_unseen_table(state) %}
     {% do change_tables._refuse_loss(spec, view, state, quarantine) %}
     {% do change_tables.remove_cached_checkpoint(view) %}
@@ -66,7 +66,7 @@
     {% endcall %}
     {% set found = change_tables.probe_changes(spec, run, state) %}
     {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}
-    {% set checkpoint = change_tables.log_checkpoint(spec, run, change_tables.batch_id(), found, settled_at) %}
+    {% set checkpoint = change_tables.log_checkpoint(spec, run, change_tables.batch_id(), found, reached) %}
     {#- what is there is replaced by the run alone whose rows the log has: another one can be building it -#}
     {% if found.kept_rows > 0 or load_cached_relation(quarantine) is not none %}
         {% call statement('quarantine') %}
@@ -81,7 +81,7 @@
             delete from {{ state }} where _checkpoint is not null and _batch_id = '{{ change_tables.batch_id() }}'
         {% endcall %}
     {% endif %}
-    {% set facts = change_tables.facts_of_log(spec, run, found, settled_at) %}
+    {% set facts = change_tables.facts_of_log(spec, run, found, reached) %}
     {% set checkpoint = dict(checkpoint, facts=facts) %}
     {% call statement('checkpoint') %}
         {{ change_tables.first_checkpoint(state, checkpoint, found.changes) }}
@@ -100,9 +100,9 @@
     {% set state = change_tables.state_relation(this) %}
     {% set quarantine = change_tables.quarantine_relation(this) %}
     {% do change_tables.prepare_session() %}
-    {% set settled_at = none %}
+    {% set reached = none %}
     {% if run.kind == 'everything' %}
-        {% set settled_at = change_tables.with_settled_rows(spec, run, change_tables.look_how_far_it_settled(spec, run)) %}
+        {% set reached = change_tables.with_watermark_rows(spec, run, change_tables.look_for_watermark(spec, run)) %}
     {% endif %}
     {% if change_tables.columns_have_changed(spec, run.checkpoint_before) %}
         {% do change_tables.remove_cached_checkpoint(view) %}
@@ -112,7 +112,7 @@
     {% do change_tables.ensure_quarantine(quarantine) %}
     {% set batch, found = change_tables._write_batch(spec, state, run, sql) %}
     {% if run.kind == 'since' %}
-        {% set settled_at = change_tables.with_settled_rows(spec, run, change_tables.settled_by_run(spec, run, found.waiting)) %}
+        {% set reached = change_tables.with_watermark_rows(spec, run, change_tables.watermark_after_run(spec, run, found.waiting)) %}
     {% endif %}
     {% set is_unforeseen = change_tables.has_late_rows_unforeseen(run, found) %}
     {% set reduced, found = change_tables._write_reduced(spec, state, run, batch, found) if not is_unforeseen else (batch, found) %}
@@ -123,9 +123,9 @@
         {% do log(this ~ ': rows of changes that it may hold have landed while this run was looking; the next run takes them in', info=true) %}
     {% else %}
         {% set found = change_tables.compare_with_quarantine(quarantine, batch, run, found) %}
-        {% set checkpoint = change_tables.log_checkpoint(spec, run, change_tables.batch_id(), found, settled_at) %}
+        {% set checkpoint = change_tables.log_checkpoint(spec, run, change_tables.batch_id(), found, reached) %}
         {% if found.keeps or not change_tables.has_same_news(run, checkpoint) %}
-            {% set facts = change_tables.facts_of_log(spec, run, found, settled_at) %}
+            {% set facts = change_tables.facts_of_log(spec, run, found, reached) %}
             {% set log_after = change_tables._write_log(spec, view, run, batch, reduced, found, dict(checkpoint, facts=facts)) %}
         {% endif %}
     {% endif %}

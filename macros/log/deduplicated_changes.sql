@@ -29,7 +29,7 @@
             bound, kind=change_tables._kind_of_log_run(checkpoint, bound), checkpoint_before=checkpoint, checkpoints=found.number or 0,
             rereads=change_tables.rereads_kept_rows(spec, checkpoint, bound.is_late)
         ) -%}
-        {#- then every raw row is taken: it says how far the raw table has settled, and counts in what the run says of itself -#}
+        {#- then every raw row is taken: it can block the watermark, and counts in what the run says of itself -#}
         {%- set reads_on = run.kind in ['since', 'nothing new'] -%}
         {%- set with_log = run.kind == 'everything' -%}
         {%- set withdraws = change_tables.withdraws_changes(spec) -%}
@@ -67,7 +67,7 @@ deliveries as (
         _status_reason,
         case when {{ change_tables.is_to_be_kept(spec, bound) }} then _raw_row end as _raw_row
         {%- if reads_on %},
-        case when {{ change_tables.holds_back(spec) }} then _ct_arrival end as _ct_waiting_since
+        case when {{ change_tables.blocks_watermark(spec) }} then _ct_arrival end as _ct_waiting_since
         {%- endif %}
     from staged
     {%- if not reads_on %}

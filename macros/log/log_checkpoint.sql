@@ -20,18 +20,18 @@
     snapshot_seq           the load that it has taken in
     arrival                the arrival by which it reads, and of which rows
     kept                   how many raw rows are in quarantine as rejected, as waiting, and which run met the oldest one that waits
-    settled                how far the raw table has settled, as places (see `settled_by_run`)
-    settled_rows           how many raw rows, or records with a position, have settled
+    watermark              how far raw rows have been read for good, as places (see `watermark_after_run`)
+    watermark_rows         how many raw rows, or records with a position, are below it
     lookback               the `lookback` by which they were counted
     counts_all             see `raw_bound`
-    rows_below             how many rows had landed below what has settled when the run looked: more of them in the next run were passed
+    rows_below             how many rows had landed below the watermark when the run looked: more of them in the next run were passed
                            over
     key, columns           the declared key, and the declared columns and their types
     order                  the settings that decide how sequences are made
     form, added            how many times columns have changed, and in which form a column was added (see `spec_in_form`)
     facts                  what its run read and wrote (see `facts_of_run`)
 -#}
-{% macro log_checkpoint(spec, run, batch, found, settled_at) %}
+{% macro log_checkpoint(spec, run, batch, found, reached) %}
     {% set checkpoint_before = run.checkpoint_before %}
     {% set before = checkpoint_before or dict(change_tables.checkpoint_of_unbuilt_log(), log=batch) %}
     {% set held = before.held_changes %}
@@ -71,11 +71,11 @@
         'snapshot_seq': before.snapshot_seq if snapshot_seq is none else snapshot_seq,
         'arrival': change_tables.arrival_in_checkpoint(run.arrival),
         'kept': found.kept,
-        'settled': settled_at.settled,
-        'settled_rows': settled_at.rows,
+        'watermark': reached.watermark,
+        'watermark_rows': reached.rows,
         'lookback': spec.lookback,
         'counts_all': run.counts_all,
-        'rows_below': settled_at.rows_below,
+        'rows_below': reached.rows_below,
         'key': spec.key,
         'order': change_tables.settings_of_order(spec),
         'columns': change_tables.column_types(spec),

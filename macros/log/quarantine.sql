@@ -157,7 +157,7 @@ group by _ct_quarantine_id
 
 {#-
     Whether quarantined rows can be among those that a run reads on, and have another status now. A waiting row is read again until
-    it settles. A rejected one only by `lookback`, or as part of a change of which more has landed.
+    it is below the watermark. A rejected one only by `lookback`, or as part of a change of which more has landed.
 -#}
 {% macro rereads_kept_rows(spec, checkpoint, is_late) %}
     {% set kept = checkpoint.kept if checkpoint else change_tables.nothing_kept() %}

@@ -35,9 +35,9 @@
 
 
 {#- The facts as the checkpoint has them. -#}
-{% macro facts_of_log(spec, run, found, settled_at) %}
+{% macro facts_of_log(spec, run, found, reached) %}
     {% set reads_on = run.kind == 'since' %}
-    {% set raw_rows = found.facts.rows.values() | sum if reads_on else settled_at.all_rows %}
+    {% set raw_rows = found.facts.rows.values() | sum if reads_on else reached.all_rows %}
     {#- a raw table of many tables: how many of its rows are the entry's is not counted -#}
     {% if not reads_on and change_tables.format_of(spec.format).unclaimed_steps %}
         {% set raw_rows = none %}
@@ -50,14 +50,14 @@
 
 
 {#-
-    Whether a checkpoint says no more than the one before. What the run did does not count, nor how many rows are below what has settled.
+    Whether a checkpoint says no more than the one before. What the run did does not count, nor how many rows are below the watermark.
     Nor, without an arrival, does another number of raw rows, but for a rescan: to purge raw, or to land a row again, is no news.
 -#}
 {% macro has_same_news(run, checkpoint) %}
     {% set before = run.checkpoint_before %}
     {% set counts = run.arrival or var('change_tables_rescan', false) %}
     {% do return(dict(
-        checkpoint, facts=before.facts, settled_rows=checkpoint.settled_rows if counts else before.settled_rows,
+        checkpoint, facts=before.facts, watermark_rows=checkpoint.watermark_rows if counts else before.watermark_rows,
         rows_below=before.rows_below, counts_all=before.counts_all
     ) == before) %}
 {% endmacro %}
@@ -104,7 +104,7 @@
         'first_changed_at': facts.first_changed_at, 'last_changed_at': facts.last_changed_at,
         'kept_rejected': checkpoint.kept.rejected, 'kept_waiting': checkpoint.kept.waiting,
         'waiting_since': change_tables.time_of_batch(checkpoint.kept.waiting_since) if checkpoint.kept.waiting_since else none,
-        'settled': change_tables.shown_arrival(checkpoint), 'settled_rows': checkpoint.settled_rows,
+        'settled': change_tables.shown_arrival(checkpoint), 'settled_rows': checkpoint.watermark_rows,
         'package_version': facts.versions[0], 'dbt_version': facts.versions[1],
     }) %}
 {% endmacro %}
@@ -116,18 +116,18 @@
 {% endmacro %}
 
 
-{#- Up to where the raw table has settled, for a reader: a date or time, a number or text; of groups as JSON. -#}
+{#- The watermark, for a reader: a date or time, a number or text; of groups as JSON. -#}
 {% macro shown_arrival(checkpoint) %}
-    {% if not checkpoint.settled or checkpoint.settled[0].group %}
-        {% do return(tojson(checkpoint.settled) if checkpoint.settled else none) %}
+    {% if not checkpoint.watermark or checkpoint.watermark[0].group %}
+        {% do return(tojson(checkpoint.watermark) if checkpoint.watermark else none) %}
     {% endif %}
-    {% set kind, settled = checkpoint.arrival.split(':')[0], checkpoint.settled[0].position[0] %}
-    {% set days = settled if kind == 'date' else settled // 86400000000 if kind in ['timestamp', 'timestamp_ntz'] else none %}
+    {% set kind, last = checkpoint.arrival.split(':')[0], checkpoint.watermark[0].position[0] %}
+    {% set days = last if kind == 'date' else last // 86400000000 if kind in ['timestamp', 'timestamp_ntz'] else none %}
     {#- Python has the years 1 to 9999 -#}
     {% if days is none or not -719162 <= days <= 2932896 %}
-        {% do return(settled | string) %}
+        {% do return(last | string) %}
     {% endif %}
-    {% set since = modules.datetime.timedelta(days=days, microseconds=0 if kind == 'date' else settled % 86400000000) %}
+    {% set since = modules.datetime.timedelta(days=days, microseconds=0 if kind == 'date' else last % 86400000000) %}
     {% set time = modules.datetime.datetime(1970, 1, 1) + since %}
     {% do return(time.date().isoformat() if kind == 'date' else time.isoformat(sep=' ') ~ ('+00:00' if kind == 'timestamp' else '')) %}
 {% endmacro %}

@@ -1,12 +1,13 @@
 {#-
     An arrival says that a raw row landed after another. It is a dict:
 
-    group     columns: the rows of each of their values settle for themselves. A column that a user names has none: all rows are one group
+    group     columns: the rows of each of their values have a watermark of their own. A column that a user names has none: all rows are one
+              group
     columns   those of the position in the group, the highest in rank first. It never decreases as rows land
     kind      how these are written and compared: see `_arrival_kind`
     type      of a column that a user names, its type
-    record    where a position has one record: the columns in which two rows at one must not differ. Of a column that a user names
-              none: any number of rows are at one, and more can land there
+    record    where a position has one record: the columns in which two rows at one must not differ. Of a column that a user names none: any
+              number of rows are at one, and more can land there
     only      SQL for the rows that this is asked of, where there are others
     reads     SQL for the only rows that the entry reads, where there are others
 -#}
@@ -65,16 +66,16 @@
 {% endmacro %}
 
 
-{#- Whether staging has the column `_ct_holds_back`: where the format has an arrival of its own. -#}
-{% macro says_what_holds_back(spec) %}
+{#- Whether staging has the column `_ct_blocks_watermark`: where the format has an arrival of its own. -#}
+{% macro says_what_blocks_watermark(spec) %}
     {% do return(change_tables.natural_arrival(spec) is not none) %}
 {% endmacro %}
 
 
-{#- Whether a row that was read holds back: later runs must read it again, so the raw table settles no further. -#}
-{% macro holds_back(spec) -%}
-    {{- change_tables.part_of_format(spec, 'holds_back')
-        or ('_ct_holds_back' if change_tables.says_what_holds_back(spec) else "_status = 'waiting'") -}}
+{#- Whether a row that was read blocks the watermark: later runs must read it again. -#}
+{% macro blocks_watermark(spec) -%}
+    {{- change_tables.part_of_format(spec, 'blocks_watermark')
+        or ('_ct_blocks_watermark' if change_tables.says_what_blocks_watermark(spec) else "_status = 'waiting'") -}}
 {%- endmacro %}
 
 

@@ -39,13 +39,13 @@
 
 
 {#-
-    What a run reads that goes on where `settled` ends, and up to `edge`, of each group in which rows have landed. `is_same`: those at
-    a settled place are as they were, by its fingerprint.
+    What a run reads that goes on from the watermark, and up to the high water, of each group in which rows have landed. `is_same`: those at
+    the watermark are as they were, by its fingerprint.
 -#}
-{% macro spans_of_run(arrival, settled, edge, lookback, is_same=false) %}
-    {% set known = change_tables.places_by_group(settled) %}
+{% macro spans_of_run(arrival, watermark, high_water, lookback, is_same=false) %}
+    {% set known = change_tables.places_by_group(watermark) %}
     {% set spans = [] %}
-    {% for place in edge %}
+    {% for place in high_water %}
         {% set before = known.get(tojson(place.group)) %}
         {% if lookback or place != before %}
             {% set is_whole = before and (is_same or before.is_whole is true) %}
@@ -84,14 +84,14 @@
     Rows from the place of their group on, rows of groups that are not known, and rows without a position. Those at the place itself are
     among them unless one record is there, which was read.
 -#}
-{% macro positions_since(arrival, settled, lookback) -%}
+{% macro positions_since(arrival, watermark, lookback) -%}
     {%- set spans = [] -%}
-    {%- for place in settled -%}
+    {%- for place in watermark -%}
         {%- do spans.append(change_tables._span(arrival, place, lookback, place.is_whole is true)) -%}
     {%- endfor -%}
-    {%- if not settled -%}
+    {%- if not watermark -%}
         true
-    {%- elif settled | length > change_tables.most_groups_as_conditions() -%}
+    {%- elif watermark | length > change_tables.most_groups_as_conditions() -%}
         ({{ change_tables.lacks_position(arrival) }} or not {{ change_tables._is_listed(arrival, spans, is_below=true) }})
     {%- else -%}
         (
@@ -111,9 +111,9 @@
 {%- endmacro %}
 
 
-{#- Whether a raw row has settled, and no run reads it again: SQL over the raw table. -#}
-{% macro has_settled(arrival, settled, lookback) %}
-    {% do return('not ' ~ change_tables.positions_since(arrival, settled, lookback) if settled else 'false') %}
+{#- Whether a raw row is below the watermark, and no run reads it again: SQL over the raw table. -#}
+{% macro is_below_watermark(arrival, watermark, lookback) %}
+    {% do return('not ' ~ change_tables.positions_since(arrival, watermark, lookback) if watermark else 'false') %}
 {% endmacro %}
 
 

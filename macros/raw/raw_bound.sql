@@ -1,25 +1,25 @@
 {#-
-    Which raw rows a run of the log reads, by what the runs before have settled:
+    Which raw rows a run of the log reads, by the watermark that the runs before have left:
 
-    predicate       SQL over the raw table; none = every row
-    snapshot        whether the table's snapshot is read
-    arrival         the arrival of the entry; none where the feed has none
-    edge            how far the raw table had landed before it was read, as places (see `place_of`): the last one of each group. Of a
-                    group without new rows, up to where it has settled
-    until           where all rows are read, SQL for those up to the edge; else none
-    highest_seq     the highest sequence of the log; none where there is no log
-    is_late         whether rows that are read can have a sequence up to `highest_seq`: then rows that landed before can be of the
-                    same change
-    lowest_seq      the lowest sequence of such rows where that is known, else none
-    is_read         whether there is nothing to do: no row has landed that the run would read, and it reads no other table
-    settled_before  how far the raw table had settled by the runs before, as places; none where they had another arrival
-    log             the table of the log; none where there is none
-    read_at         the time of the run, as digits
-    landed_rows     how many raw rows settle if the run settles up to the edge; of positions of one record, how many of these. None
-                    where they were not counted
-    counts_all      whether `_tells_its_rows`
-    rows_below      where it does, how many rows had landed below what has settled; else none
-    rows_until      the same of the edge
+    predicate         SQL over the raw table; none = every row
+    snapshot          whether the table's snapshot is read
+    arrival           the arrival of the entry; none where the feed has none
+    high_water        how far the raw table had landed before it was read, as places (see `place_of`): the last one of each group. Of a
+                      group without new rows, its watermark
+    until             where all rows are read, SQL for those up to the high water; else none
+    highest_seq       the highest sequence of the log; none where there is no log
+    is_late           whether rows that are read can have a sequence up to `highest_seq`: then rows that landed before can be of the same
+                      change
+    lowest_seq        the lowest sequence of such rows where that is known, else none
+    is_read           whether there is nothing to do: no row has landed that the run would read, and it reads no other table
+    watermark_before  the watermark that the runs before have left, as places; none where they had another arrival
+    log               the table of the log; none where there is none
+    read_at           the time of the run, as digits
+    landed_rows       how many raw rows get below the watermark if nothing blocks it; of positions of one record, how many of these. None
+                      where they were not counted
+    counts_all        whether `_tells_its_rows`
+    rows_below        where it does, how many rows had landed below the watermark; else none
+    rows_until        the same of the high water
 -#}
 {% macro raw_bound(spec, checkpoint) %}
     {% set arrival = change_tables.arrival_of(spec) %}
@@ -33,33 +33,33 @@
             ~ "'; build it anew with --full-refresh"
         ) %}
     {% endif %}
-    {#- how far it has settled by another arrival says nothing of this one: everything is read again -#}
-    {% set settled_before = checkpoint.settled if checkpoint and checkpoint.arrival == change_tables.arrival_in_checkpoint(arrival) else none %}
-    {% set settled = none if rescan else settled_before %}
-    {% set reads_on = settled is not none %}
+    {#- a watermark of another arrival says nothing of this one: everything is read again -#}
+    {% set watermark_before = checkpoint.watermark if checkpoint and checkpoint.arrival == change_tables.arrival_in_checkpoint(arrival) else none %}
+    {% set watermark = none if rescan else watermark_before %}
+    {% set reads_on = watermark is not none %}
     {% set counts_all = change_tables._tells_its_rows(spec, arrival, none if var('change_tables_rescan', false) else checkpoint) %}
-    {% set landed = change_tables._look_at_raw(spec, arrival, settled, counts_all) if arrival else {} %}
-    {% set edge = landed.get('edge') %}
+    {% set landed = change_tables._look_at_raw(spec, arrival, watermark, counts_all) if arrival else {} %}
+    {% set high_water = landed.get('high_water') %}
     {% set condition = change_tables.positions_in(arrival, change_tables.spans_of_run(
-        arrival, settled or [], edge, spec.lookback, landed.is_same
+        arrival, watermark or [], high_water, spec.lookback, landed.is_same
     )) if arrival else none %}
     {% set highest_seq = checkpoint.highest_seq if checkpoint else none %}
     {% set knows_lowest_seq = reads_on and spec.lookback == 0 and change_tables.format_of(spec.format).landed_sequence %}
     {% set lowest_seq = landed.lowest_seq if knows_lowest_seq else none %}
     {% set snapshot = checkpoint is none or rescan or (wanted is not none and (loaded is none or wanted > loaded)) %}
-    {% set has_landed = not reads_on or spec.lookback != 0 or edge != settled or landed.unplaced %}
+    {% set has_landed = not reads_on or spec.lookback != 0 or high_water != watermark or landed.unplaced %}
     {% set others = spec.items() | selectattr(0, 'in', change_tables.format_of(spec.format).other_tables) | selectattr(1) | list %}
     {% set bound = {
         'predicate': condition if reads_on else none,
         'snapshot': snapshot,
         'arrival': arrival,
-        'edge': edge,
+        'high_water': high_water,
         'until': none if reads_on else condition,
         'highest_seq': highest_seq,
         'is_late': (lowest_seq is not none and lowest_seq <= highest_seq) if knows_lowest_seq else checkpoint is not none,
         'lowest_seq': lowest_seq,
         'is_read': not (has_landed or snapshot or others),
-        'settled_before': settled_before,
+        'watermark_before': watermark_before,
         'log': change_tables.state_relation(this) if checkpoint is not none else none,
         'read_at': run_started_at.strftime('%Y%m%d%H%M%S%f'),
         'landed_rows': landed.get('rows'),
@@ -78,7 +78,7 @@
 
 
 {#-
-    Whether it costs no scan to count all rows of the raw table, and what is below the edge is not read again: then a run can say how
+    Whether it costs no scan to count all rows of the raw table, and what is below the high water is not read again: then a run can say how
     many rows have landed there since the run before. Delta answers `count(*)` from its log. Whether the table is one is asked by
     the first run and by a rescan, and kept in the checkpoint. Not where the rows of other tables count as well.
 -#}
@@ -102,23 +102,23 @@
 
 
 {#-
-    What had landed before a run reads, by one scan of the rows from `settled` on. Where nothing has settled, of all rows; but where a
+    What had landed before a run reads, by one scan of the rows from the watermark on. Where there is none, of all rows; but where a
     place has many rows, of those at the last one, since their fingerprint costs a hash of each row.
 
-    edge        as in `raw_bound`
-    is_same     whether the rows at the settled place have the fingerprint that it has
-    unplaced    whether there are rows without a position, which are read every time
-    rows        `landed_rows` of `raw_bound`
-    rows_below, rows_until   as there
-    lowest_seq  the lowest sequence of the rows that are to be read; none where no row has one, or the format has no `landed_sequence`
-                (see `format_of`)
+    high_water              as in `raw_bound`
+    is_same                 whether the rows at the watermark have the fingerprint that it has
+    unplaced                whether there are rows without a position, which are read every time
+    rows                    `landed_rows` of `raw_bound`
+    rows_below, rows_until  as there
+    lowest_seq              the lowest sequence of the rows that are to be read; none where no row has one, or the format has no
+                            `landed_sequence` (see `format_of`)
 
     Stops the run where two different records have landed at a place that has one, and where numbers as text do not sort.
 -#}
-{% macro _look_at_raw(spec, arrival, settled, counts_all) %}
+{% macro _look_at_raw(spec, arrival, watermark, counts_all) %}
     {% set columns = change_tables._landed_arrival(spec, arrival) %}
-    {% set from = settled or [] %}
-    {% if columns and settled is none and not arrival.record %}
+    {% set from = watermark or [] %}
+    {% if columns and watermark is none and not arrival.record %}
         {% set name = change_tables.quoted(arrival.columns[0]) %}
         {#- without the condition Spark cannot answer for dates of a Delta table -#}
         {% set row = run_query(
@@ -127,14 +127,14 @@
         {% set columns = columns if row[0] is not none else {} %}
         {% set from = [change_tables.place_of(arrival, row.values() | list, false)] if columns else [] %}
     {% endif %}
-    {% do return({'edge': from, 'unplaced': true}) if not columns %}
+    {% do return({'high_water': from, 'unplaced': true}) if not columns %}
     {% set condition = change_tables._lands_since(arrival, from) %}
     {% set rows = run_query(change_tables._groups_since(spec, arrival, columns, from, condition, counts_all)).rows %}
     {% set groups = rows | selectattr('_ct_rows') | list %}
     {% if change_tables.names_records(spec, arrival) and groups | selectattr('_ct_copies', 'gt', 1) | list %}
         {% do change_tables._refuse_two_records(spec, arrival, condition) %}
     {% endif %}
-    {% set places = change_tables.places_by_group(settled) %}
+    {% set places = change_tables.places_by_group(watermark) %}
     {% for row in groups if row['_ct_places'] > 0 %}
         {% set is_whole = true if arrival.record else row['_ct_fingerprint'] if spec.lookback == 0 else false %}
         {% set place = change_tables.place_of(arrival, row.values() | list, is_whole) %}
@@ -143,15 +143,15 @@
             {% do change_tables._refuse_numbers_of_two_lengths(spec, (from[0] or place).position[0], [row['_ct_shortest'], row['_ct_longest']]) %}
         {% endif %}
     {% endfor %}
-    {% set settling = groups | sum(attribute='_ct_settling') | int %}
+    {% set below_high_water = groups | sum(attribute='_ct_rows_below') | int %}
     {% set below = rows[0]['_ct_all'] | int - groups | sum(attribute='_ct_rows') | int if counts_all else none %}
     {% do return({
-        'edge': places.items() | sort(case_sensitive=true) | map(attribute=1) | list,
+        'high_water': places.items() | sort(case_sensitive=true) | map(attribute=1) | list,
         'is_same': groups | selectattr('_ct_is_same') | list | length > 0,
         'unplaced': groups | sum(attribute='_ct_unplaced') > 0,
-        'rows': groups | sum(attribute='_ct_places') | int if arrival.record else settling if settled is not none else none,
+        'rows': groups | sum(attribute='_ct_places') | int if arrival.record else below_high_water if watermark is not none else none,
         'rows_below': below,
-        'rows_until': below + settling if counts_all else none,
+        'rows_until': below + below_high_water if counts_all else none,
         'lowest_seq': groups | map(attribute='_ct_lowest_seq') | reject('none') | min(case_sensitive=true) | default(none),
     }) %}
 {% endmacro %}
@@ -204,7 +204,7 @@ from (
         sum(_ct_rows) as _ct_rows,
         max(if(_ct_arrival is null, 0, _ct_rows)) as _ct_copies,
         sum(if(_ct_arrival is null, _ct_rows, 0)) as _ct_unplaced,
-        sum(if(_ct_arrival is null, 0, _ct_rows)){{ ' - coalesce(max_by(_ct_rows, _ct_arrival), 0)' if not arrival.record }} as _ct_settling,
+        sum(if(_ct_arrival is null, 0, _ct_rows)){{ ' - coalesce(max_by(_ct_rows, _ct_arrival), 0)' if not arrival.record }} as _ct_rows_below,
         max_by(_ct_fingerprint, _ct_arrival) as _ct_fingerprint,
         bool_or({{ is_same }}) as _ct_is_same,
         min(if({{ is_same }}, null, _ct_lowest_seq)) as _ct_lowest_seq

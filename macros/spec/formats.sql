@@ -1,7 +1,8 @@
 {#-
     A format is how one product writes down the changes of a table. What the models must know of it is one dict, which the
     macro `<format>_format` at the end of the format's file returns. It names what differs from the defaults below. What is the
-    same for all entries of the format is given as it is, instead of a macro: `arrival`, `counts_columns`, `functions`, `holds_back`, `numbers`.
+    same for all entries of the format is given as it is, instead of a macro: `arrival`, `blocks_watermark`, `counts_columns`, `functions`,
+    `numbers`.
 
     stage(spec, bound)         the steps from the raw rows to `staged`: see `staged_changes`
     settings                   its settings, and general ones that it has otherwise, each whole: see `format_settings`
@@ -24,9 +25,9 @@
     arrival(spec)              where raw rows say their own position, {kind, group, columns, record, only, reads}: see
                                `arrival_of_row`. The kind is `whole_number`
     landed_sequence(spec)      SQL for the sequence of a raw row, where the rows of a sequence are judged together
-    may_wait(spec)             SQL for the raw rows that can hold back; `false`: none ever does. Left out: any can
-    holds_back(spec)           SQL for the staged rows that later runs must read again. Left out: those that are `waiting`, and
-                               where the format has `arrival` those with `_ct_holds_back`
+    may_wait(spec)             SQL for the raw rows that can block the watermark; `false`: none ever does. Left out: any can
+    blocks_watermark(spec)     SQL for the staged rows that block the watermark: later runs must read them again. Left out: those that
+                               are `waiting`, and where the format has `arrival` those with `_ct_blocks_watermark`
     waiting_positions(spec, bound)  SQL for the first such position of each group, without staging the rows
     reads                      SQL over the log for the changes whose values come from another table than the raw one
     withdraws_changes(spec)    whether later rows can show that an accepted change cannot be used
@@ -49,7 +50,7 @@
         'stage': none, 'settings': {}, 'column_settings': {}, 'mistakes': none,
         'columns': [], 'origin': [], 'key_columns': none, 'multi_valued': none, 'counts_columns': none,
         'settings_of_order': [], 'keeps_sequences': none, 'reports': none, 'array_of_text': none, 'other_tables': [],
-        'arrival': none, 'landed_sequence': none, 'may_wait': none, 'holds_back': none, 'waiting_positions': none,
+        'arrival': none, 'landed_sequence': none, 'may_wait': none, 'blocks_watermark': none, 'waiting_positions': none,
         'reads': none, 'withdraws_changes': none, 'keeps': none, 'unclaimed_steps': none, 'shared_relation': none,
         'undeclared_columns': none, 'numbers': none, 'commits': none, 'functions': none,
     } %}
@@ -57,7 +58,7 @@
     {% set own = change_tables.formats_of_package() %}
     {% set given = (own[name] if name in own else change_tables.known_formats()[name])() %}
     {% for part, value in given.items() %}
-        {% set can_be_data = part in ['arrival', 'counts_columns', 'functions', 'holds_back', 'numbers'] %}
+        {% set can_be_data = part in ['arrival', 'counts_columns', 'functions', 'blocks_watermark', 'numbers'] %}
         {% set is_data = part in ['settings', 'column_settings', 'columns', 'origin', 'settings_of_order', 'other_tables', 'reads'] %}
         {% if part not in defaults %}
             {% do exceptions.raise_compiler_error(

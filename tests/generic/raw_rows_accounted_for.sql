@@ -11,8 +11,8 @@
     log      the deduplicated model of the table
     counted  SQL for the rows of the model that are rows of `raw`, where it has others, too; none: all of them
 
-    For a deduplicated model, without `raw`: fails when the raw table does not have as many settled rows as were counted when they
-    settled, or the log not as many changes as its runs have put there. Nothing is staged.
+    For a deduplicated model, without `raw`: fails when the raw table does not have as many rows below the watermark as were
+    counted there, or the log not as many changes as its runs have put there. Nothing is staged.
 
     may_be_purged   whether it may have fewer
 -#}

@@ -35,7 +35,7 @@ def _seq(number: int) -> str:
 
 def _places(*places: tuple[str, ...]) -> Rows:
     told: dict[str, Any] = {
-        "_ct_places": 4, "_ct_rows": 4, "_ct_unplaced": 0, "_ct_settling": 4, "_ct_copies": 1, "_ct_all": 9,
+        "_ct_places": 4, "_ct_rows": 4, "_ct_unplaced": 0, "_ct_rows_below": 4, "_ct_copies": 1, "_ct_all": 9,
         "_ct_is_same": False, "_ct_lowest_seq": None,
     }  # fmt: skip
     return [{f"place_{number}": text for number, text in enumerate(place)} | told for place in places]
@@ -69,7 +69,7 @@ ANSWERS: Answers = {
     _TRAIL: _places(("it's", "3", "4100")),
     LOOK: [
         {
-            "edge": "600", "_ct_places": 2, "_ct_rows": 3, "_ct_unplaced": 0, "_ct_settling": 1,
+            "high_water": "600", "_ct_places": 2, "_ct_rows": 3, "_ct_unplaced": 0, "_ct_rows_below": 1,
             "_ct_fingerprint": "2:3:4", "_ct_is_same": False, "_ct_lowest_seq": _seq(5), "_ct_all": 9,
         }
     ],
@@ -80,7 +80,7 @@ ANSWERS: Answers = {
             "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "verdicts": None,
         }
     ],
-    # what a batch holds, and how far the raw table has settled by it
+    # what a batch holds, and the watermark after it
     "as changes,": [
         {
             "changes": 3, "lowest_seq": _seq(20), "highest_seq": _seq(22), "truncate_seq": None, "moves": 0,
@@ -92,8 +92,8 @@ ANSWERS: Answers = {
     "^select distinct explode": [{"_ct_key": -5}, {"_ct_key": 7}],
     # what it means for kept rows
     "as news,": [{"news": 0, "revised": 0, "rejected": 0, "waiting": 0, "waiting_since": None}],
-    # what has settled, what waits, what is lost
-    r" as settled_rows, count\(\*\) as all_rows from": [{"settled_rows": 7, "all_rows": 9}],
+    # what is below the watermark, what waits, what is lost
+    r" as watermark_rows, count\(\*\) as all_rows from": [{"watermark_rows": 7, "all_rows": 9}],
     r"^select count\(distinct case when true then struct": [{"rows": 2}],
     r"_ct_first is not null$|from trails\nwhere _ct_last_start": [],
     "^select 1 from .* limit 1$": [],
@@ -114,7 +114,7 @@ ANSWERS: Answers = {
 FOUND_BEFORE: Answers = {
     _TOPIC: ANSWERS[_TOPIC],
     _TRAIL: ANSWERS[_TRAIL],
-    LOOK: [{**ANSWERS[LOOK][0], "edge": "500", "_ct_fingerprint": "1:2:3"}],
+    LOOK: [{**ANSWERS[LOOK][0], "high_water": "500", "_ct_fingerprint": "1:2:3"}],
 }
 """What the look of the run before that has found."""
 

@@ -1,4 +1,4 @@
-"""How far a raw table has settled, which raw rows a run of a log then reads, and what its checkpoint keeps."""
+"""The watermark of a raw table, which raw rows a run of a log then reads, and what its checkpoint keeps."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _in_one_line(sql: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("arrival", "settled", "lookback", "expected"),
+    ("arrival", "watermark", "lookback", "expected"),
     [
         (OFFSETS, [], 0, "true"),
         (
@@ -136,26 +136,26 @@ def _in_one_line(sql: str) -> str:
     ],
 )
 def test_rows_after_their_position_and_of_groups_that_are_not_known_are_read(
-    shapes: Shapes, arrival: dict[str, Any], settled: list[dict[str, Any]], lookback: int, expected: str
+    shapes: Shapes, arrival: dict[str, Any], watermark: list[dict[str, Any]], lookback: int, expected: str
 ) -> None:
-    predicate = shapes.project.macros("dedup_feed__kafka")("positions_since", arrival, settled, lookback)
+    predicate = shapes.project.macros("dedup_feed__kafka")("positions_since", arrival, watermark, lookback)
     assert _in_one_line(predicate) == expected
 
 
 def test_many_groups_are_a_list(shapes: Shapes) -> None:
     macro = shapes.project.macros("dedup_feed__kafka")
-    settled = [_place([f"t{number}", "0"], number) for number in range(30)]
-    settled.append(_place(["t30", "0"], 31, is_whole=False))  # at 31 a row waits: after 30
-    assert macro("positions_since", OFFSETS, settled[:30], 0).count("`offset` >") == 30
+    watermark = [_place([f"t{number}", "0"], number) for number in range(30)]
+    watermark.append(_place(["t30", "0"], 31, is_whole=False))  # at 31 a row waits: after 30
+    assert macro("positions_since", OFFSETS, watermark[:30], 0).count("`offset` >") == 30
     listed = ", ".join(f"('t{number}', '0', {number})" for number in range(31))
-    assert _in_one_line(macro("positions_since", OFFSETS, settled, 0)) == (
+    assert _in_one_line(macro("positions_since", OFFSETS, watermark, 0)) == (
         f"(`offset` is null or not exists ( select 1 from values {listed}"
         " as spans (_ct_group_1, _ct_group_2, _ct_since_1) where topic <=> _ct_group_1 and `partition` <=> _ct_group_2"
         " and (_ct_since_1 is null or `offset` <= _ct_since_1) ))"
     )
 
 
-# settled, edge, lookback -> the condition on the rows that a run reads
+# watermark, high_water, lookback -> the condition on the rows that a run reads
 SPANS: dict[str, tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]], int, str]] = {
     "nothing has landed": (OFFSETS, [], [], 0, "( `offset` is null )"),
     "all": (
@@ -192,16 +192,16 @@ SPANS: dict[str, tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]
 
 @pytest.mark.parametrize("case", SPANS)
 def test_a_run_reads_the_groups_in_which_rows_have_landed_and_no_further(shapes: Shapes, case: str) -> None:
-    arrival, settled, edge, lookback, expected = SPANS[case]
+    arrival, watermark, high_water, lookback, expected = SPANS[case]
     macro = shapes.project.macros("dedup_feed__kafka")
-    spans = macro("spans_of_run", arrival, settled, edge, lookback)
+    spans = macro("spans_of_run", arrival, watermark, high_water, lookback)
     assert _in_one_line(macro("positions_in", arrival, spans)) == expected
 
 
 # ---- the bound of a run
 
 # what a look finds where nothing has landed since a first run
-SAME: dict[str, Any] = {"edge": "500", "_ct_fingerprint": "1:2:3", "_ct_is_same": True}
+SAME: dict[str, Any] = {"high_water": "500", "_ct_fingerprint": "1:2:3", "_ct_is_same": True}
 
 
 def _landed(since: str, until: int) -> str:
@@ -212,7 +212,7 @@ def _landed(since: str, until: int) -> str:
 # the log's checkpoint against that of a first run, what has landed, what the spec says -> the bound
 BOUNDS: dict[str, tuple[str, dict[str, Any] | None, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "a first run": (
-        "qlik", None, {}, {}, {"predicate": None, "snapshot": True, "is_late": False, "settled_before": None},
+        "qlik", None, {}, {}, {"predicate": None, "snapshot": True, "is_late": False, "watermark_before": None},
     ),
     "rows that arrived since": (
         "qlik", {}, {}, {},
@@ -221,7 +221,7 @@ BOUNDS: dict[str, tuple[str, dict[str, Any] | None, dict[str, Any], dict[str, An
             "snapshot": False, "is_read": False,
         },
     ),
-    "rows at the settled arrival that were read, all of them": (
+    "rows at the watermark that were read, all of them": (
         "qlik", {}, {"_ct_is_same": True}, {},
         {
             "predicate": _landed("> timestamp_micros(500)", 600),
@@ -231,17 +231,17 @@ BOUNDS: dict[str, tuple[str, dict[str, Any] | None, dict[str, Any], dict[str, An
     "no others, but rows without an arrival": (
         "qlik", {}, SAME | {"_ct_unplaced": 1}, {}, {"predicate": "( `landed at` is null )", "is_read": False},
     ),
-    "more rows at the settled arrival": (
-        "qlik", {}, {"edge": "500"}, {},
+    "more rows at the watermark": (
+        "qlik", {}, {"high_water": "500"}, {},
         {
             "predicate": _landed(">= timestamp_micros(500)", 500),
         },
     ),
-    "a row that waits at the settled arrival": (
-        "qlik", {"settled": _at(500)}, {"edge": "500", "_ct_fingerprint": "1:2:3"}, {}, {"is_read": False},
+    "a row that waits at the watermark": (
+        "qlik", {"watermark": _at(500)}, {"high_water": "500", "_ct_fingerprint": "1:2:3"}, {}, {"is_read": False},
     ),
     "nothing had landed before": (
-        "qlik", {"settled": []}, {}, {},
+        "qlik", {"watermark": []}, {}, {},
         {"predicate": "( `landed at` is null or (`landed at` <= timestamp_micros(600)) )"},
     ),
     "sequences that the log does not reach": (
@@ -254,16 +254,17 @@ BOUNDS: dict[str, tuple[str, dict[str, Any] | None, dict[str, Any], dict[str, An
         "qlik", {"highest_seq": "5"}, {"_ct_lowest_seq": None}, {}, {"is_late": False, "lowest_seq": None},
     ),
     "another arrival than before": (
-        "qlik", {"arrival": "whole_number:batch"}, {}, {}, {"predicate": None, "settled_before": None, "is_late": True},
+        "qlik", {"arrival": "whole_number:batch"}, {}, {},
+        {"predicate": None, "watermark_before": None, "is_late": True},
     ),
     "no arrival": (
-        "qlik", {}, {}, {"arrival": "none"}, {"predicate": None, "arrival": None, "edge": None, "is_late": True},
+        "qlik", {}, {}, {"arrival": "none"}, {"predicate": None, "arrival": None, "high_water": None, "is_late": True},
     ),
     "a lookback": (
         "qlik", {}, {}, {"lookback": 1},
         {
             "predicate": _landed(">= timestamp_micros(-86399999500)", 600),
-            "edge": _at(600), "is_late": True, "is_read": False,
+            "high_water": _at(600), "is_late": True, "is_read": False,
         },
     ),
     "a load that is newer": ("qlik", {}, {}, {"snapshot_seq": "7"}, {"snapshot": True}),
@@ -291,7 +292,7 @@ def _looked(**landed: Any) -> Answers:
 
 
 @pytest.mark.parametrize("name", BOUNDS)
-def test_a_run_reads_from_where_the_runs_before_have_settled(shapes: Shapes, name: str) -> None:
+def test_a_run_reads_from_the_watermark_that_the_runs_before_have_left(shapes: Shapes, name: str) -> None:
     entry, checkpoint, landed, spec, expected = BOUNDS[name]
     bound = _bound(shapes, entry, checkpoint, _looked(**landed), spec)
     bound |= {"predicate": bound["predicate"] and _in_one_line(bound["predicate"])}
@@ -302,19 +303,19 @@ def test_a_text_arrival_with_numbers_of_different_lengths_stops_the_run(shapes: 
     refused = (
         r"`arrival` must sort as rows land; 'batch' is text and has numbers of different lengths, '9' and '10': let"
     )
-    landed = _looked(edge="9", _ct_shortest="9", _ct_longest="10")
+    landed = _looked(high_water="9", _ct_shortest="9", _ct_longest="10")
     call = shapes.project.macros("dedup_feed__qlik_types", shapes.lake(Shape("dedup_feed__qlik_types", {}, landed)))
     arrival = {"group": [], "columns": ["flag"], "kind": "text", "type": "string"}
     spec = call("table_spec", "feed", "qlik_types") | {"arrival": "batch"}
-    for settled in (_at("9", "1:2:3"), []):
+    for watermark in (_at("9", "1:2:3"), []):
         with pytest.raises(CompilationError, match=refused):
-            call("_look_at_raw", spec, arrival, settled, True)
-    assert call("_look_at_raw", spec, arrival, _at("part 9"), True)["edge"] == _at("9", "2:3:4")
+            call("_look_at_raw", spec, arrival, watermark, True)
+    assert call("_look_at_raw", spec, arrival, _at("part 9"), True)["high_water"] == _at("9", "2:3:4")
 
 
-def test_a_rescan_reads_every_row_and_keeps_what_had_settled(shapes: Shapes) -> None:
+def test_a_rescan_reads_every_row_and_keeps_the_watermark(shapes: Shapes) -> None:
     bound = _bound(shapes, "qlik", {}, {}, {}, variables={"change_tables_rescan": True})
-    assert (bound["predicate"], bound["snapshot"], bound["settled_before"]) == (None, True, _at(500, "1:2:3"))
+    assert (bound["predicate"], bound["snapshot"], bound["watermark_before"]) == (None, True, _at(500, "1:2:3"))
 
 
 @pytest.mark.parametrize("entry", ["qlik", "kafka"])
@@ -338,9 +339,9 @@ def test_a_load_that_falls_back_stops_the_run(shapes: Shapes) -> None:
 
 
 def test_positions_of_groups_that_have_nothing_new_stay_as_they_were(shapes: Shapes) -> None:
-    settled = [_place(["orders", "0"], 30), _place(["orders", "2"], 5, is_whole=False)]
-    bound = _bound(shapes, "kafka", {"settled": settled}, {}, {})
-    assert bound["edge"] == [_place(["orders", "0"], 41), _place(["orders", "1"], 7), settled[1]]
+    watermark = [_place(["orders", "0"], 30), _place(["orders", "2"], 5, is_whole=False)]
+    bound = _bound(shapes, "kafka", {"watermark": watermark}, {}, {})
+    assert bound["high_water"] == [_place(["orders", "0"], 41), _place(["orders", "1"], 7), watermark[1]]
     assert "`offset` > 30" in bound["predicate"]
     assert "'2'" not in bound["predicate"]
     assert "`offset` <= 41" in bound["predicate"]
@@ -348,90 +349,105 @@ def test_positions_of_groups_that_have_nothing_new_stay_as_they_were(shapes: Sha
 
 
 def test_an_entry_of_one_topic_looks_at_no_other(shapes: Shapes) -> None:
-    settled = [_place(["orders", "0"], 30)]
-    of_topic = {"arrival": "whole_number:topic,partition,offset:topic = 'orders'", "settled": settled}
+    watermark = [_place(["orders", "0"], 30)]
+    of_topic = {"arrival": "whole_number:topic,partition,offset:topic = 'orders'", "watermark": watermark}
     landed = {"topic": "orders", "partition": "0", "offset": "41", "_ct_places": 11, "_ct_rows": 11, "_ct_copies": 1}
-    looked = {r"where\s+topic = 'orders' and \(.*as _ct_last": [landed | {"_ct_unplaced": 0, "_ct_settling": 11}]}
+    looked = {r"where\s+topic = 'orders' and \(.*as _ct_last": [landed | {"_ct_unplaced": 0, "_ct_rows_below": 11}]}
     spec = {"topic": "orders", "hold_open_transactions": False}
     bound = _bound(shapes, "kafka", of_topic, looked, spec)
-    assert (bound["edge"], bound["landed_rows"]) == ([_place(["orders", "0"], 41)], 11)
-    # how far another topic had settled says nothing of this one
-    assert _bound(shapes, "kafka", of_topic, {}, spec | {"topic": "others"})["settled_before"] is None
+    assert (bound["high_water"], bound["landed_rows"]) == ([_place(["orders", "0"], 41)], 11)
+    # the watermark of another topic says nothing of this one
+    assert _bound(shapes, "kafka", of_topic, {}, spec | {"topic": "others"})["watermark_before"] is None
 
 
-# ---- what has settled, after a run
+# ---- the watermark, after a run
 
 NOW = _at(600, "2:3:4")
-EDGE = [_place(["t", "0"], 41), _place(["t", "1"], 7)]
+HIGH_WATER = [_place(["t", "0"], 41), _place(["t", "1"], 7)]
 DECIMAL: dict[str, Any] = {"group": [], "columns": ["a"], "kind": "decimal", "type": "decimal(5,1)"}
 
 
 @pytest.mark.parametrize(
-    ("arrival", "edge", "before", "waiting", "expected"),
+    ("arrival", "high_water", "before", "waiting", "expected"),
     [
         # nothing has landed
         (LANDED_AT, [], [], [], []),
         (OFFSETS, [], None, [], []),
         # all that has landed
         (LANDED_AT, NOW, _at(500, "1:2:3"), [], NOW),
-        (OFFSETS, EDGE, None, [], EDGE),
+        (OFFSETS, HIGH_WATER, None, [], HIGH_WATER),
         # a row waits at the last place, or below
         (LANDED_AT, NOW, _at(500, "1:2:3"), [["600"]], _at(600)),
         (LANDED_AT, NOW, _at(500, "1:2:3"), [["500"]], _at(500)),
-        (OFFSETS, EDGE, None, [["t", "1", "6"], ["t", "1", "7"]], [EDGE[0], _place(["t", "1"], 6, is_whole=False)]),
-        # what has landed after the look holds nothing back
+        (
+            OFFSETS,
+            HIGH_WATER,
+            None,
+            [["t", "1", "6"], ["t", "1", "7"]],
+            [HIGH_WATER[0], _place(["t", "1"], 6, is_whole=False)],
+        ),
+        # what has landed after the look blocks nothing
         (LANDED_AT, NOW, _at(500, "1:2:3"), [["601"]], NOW),
         (DECIMAL, _at("99.5", "2:3:4"), _at("9.5", "1:2:3"), [["100.5"]], _at("99.5", "2:3:4")),
         (DECIMAL, _at("99.5", "2:3:4"), _at("9.5", "1:2:3"), [["10.5"]], _at("10.5")),
-        # of a group that has not landed before this run looked, nothing has settled
-        (OFFSETS, EDGE, None, [["t", "9", "6"]], EDGE),
+        # a group that has not landed before this run looked has no watermark
+        (OFFSETS, HIGH_WATER, None, [["t", "9", "6"]], HIGH_WATER),
     ],
 )
-def test_a_group_has_settled_up_to_what_had_landed_or_the_first_row_that_waits(
-    shapes: Shapes, arrival: dict[str, Any], edge: Any, before: Any, waiting: Any, expected: list[dict[str, Any]]
+def test_the_watermark_of_a_group_is_the_high_water_or_the_first_row_that_waits(
+    shapes: Shapes, arrival: dict[str, Any], high_water: Any, before: Any, waiting: Any, expected: list[dict[str, Any]]
 ) -> None:
-    run = {"kind": "since", "arrival": arrival, "edge": edge, "settled_before": before}
-    assert shapes.project.macros("dedup_feed__kafka")("settled_by_run", {"lookback": 0}, run, waiting) == expected
+    run = {"kind": "since", "arrival": arrival, "high_water": high_water, "watermark_before": before}
+    assert shapes.project.macros("dedup_feed__kafka")("watermark_after_run", {"lookback": 0}, run, waiting) == expected
 
 
 @pytest.mark.parametrize(
     ("kind", "first", "expected"),
     [("since", "12", 30), ("since", "30", 30), ("since", "35", 35), ("everything", "12", 12)],
 )
-def test_a_row_that_lookback_reads_again_holds_nothing_back_that_has_settled(
+def test_a_row_that_lookback_reads_again_does_not_move_the_watermark_back(
     shapes: Shapes, kind: str, first: str, expected: int
 ) -> None:
     before = [_place(["t", "0"], 30)]
-    told = {"kind": kind, "arrival": OFFSETS, "edge": EDGE, "settled_before": before}
-    found = shapes.project.macros("dedup_feed__kafka")("settled_by_run", {"lookback": 5}, told, [["t", "0", first]])
-    assert found == [_place(["t", "0"], expected, is_whole=False), EDGE[1]]
+    told = {"kind": kind, "arrival": OFFSETS, "high_water": HIGH_WATER, "watermark_before": before}
+    found = shapes.project.macros("dedup_feed__kafka")(
+        "watermark_after_run", {"lookback": 5}, told, [["t", "0", first]]
+    )
+    assert found == [_place(["t", "0"], expected, is_whole=False), HIGH_WATER[1]]
 
 
-# the arrival, where it has settled before, has landed, and has settled now, the lookback before
-# -> how many have settled, and had landed below
+# the arrival, the watermark before, the high water, and the watermark now, the lookback before
+# -> how many are below it, and had landed there
 COUNTS: dict[str, tuple[dict[str, Any], Any, Any, Any, int, tuple[int, int | None]]] = {
-    "up to the edge": (OFFSETS, [_place(["t", "0"], 30)], EDGE, EDGE, 0, (104, 9)),
-    "as before": (OFFSETS, EDGE, EDGE, EDGE, 0, (100, 5)),
-    "in between": (OFFSETS, [_place(["t", "0"], 30)], EDGE, [_place(["t", "0"], 40), EDGE[1]], 0, (102, None)),
-    "a column up to the edge": (LANDED_AT, _at(500, "1:2:3"), NOW, NOW, 0, (104, 9)),
-    "a column up to the edge, where a row waits": (LANDED_AT, _at(500, "1:2:3"), NOW, _at(600), 0, (104, 9)),
+    "up to the high water": (OFFSETS, [_place(["t", "0"], 30)], HIGH_WATER, HIGH_WATER, 0, (104, 9)),
+    "as before": (OFFSETS, HIGH_WATER, HIGH_WATER, HIGH_WATER, 0, (100, 5)),
+    "in between": (
+        OFFSETS,
+        [_place(["t", "0"], 30)],
+        HIGH_WATER,
+        [_place(["t", "0"], 40), HIGH_WATER[1]],
+        0,
+        (102, None),
+    ),
+    "a column up to the high water": (LANDED_AT, _at(500, "1:2:3"), NOW, NOW, 0, (104, 9)),
+    "a column up to the high water, where a row waits": (LANDED_AT, _at(500, "1:2:3"), NOW, _at(600), 0, (104, 9)),
     "a column as before, where a row waits": (LANDED_AT, _at(500, "1:2:3"), NOW, _at(500), 0, (100, 5)),
     "what another lookback has counted does not count": (LANDED_AT, _at(500), NOW, NOW, 7, (2, 9)),
 }
 
 
 @pytest.mark.parametrize("name", COUNTS)
-def test_what_settles_adds_to_what_has_settled(shapes: Shapes, name: str) -> None:
-    arrival, before, edge, settled, lookback, expected = COUNTS[name]
+def test_what_the_watermark_passes_adds_to_what_is_below_it(shapes: Shapes, name: str) -> None:
+    arrival, before, high_water, watermark, lookback, expected = COUNTS[name]
     run = {
-        "kind": "since", "arrival": arrival, "edge": edge, "landed_rows": 4, "settled_before": before,
-        "checkpoint_before": {"settled_rows": 100, "lookback": lookback}, "rows_below": 5, "rows_until": 9,
+        "kind": "since", "arrival": arrival, "high_water": high_water, "landed_rows": 4, "watermark_before": before,
+        "checkpoint_before": {"watermark_rows": 100, "lookback": lookback}, "rows_below": 5, "rows_until": 9,
     }  # fmt: skip
     counted = {r"^select count(_if)?\(.*where not": [{"rows": 2}]}
     call = shapes.project.macros("dedup_feed__qlik", shapes.lake(Shape("dedup_feed__qlik", {}, counted)))
-    found = call("with_settled_rows", call("table_spec", "feed", "qlik") | {"lookback": 0}, run, settled)
+    found = call("with_watermark_rows", call("table_spec", "feed", "qlik") | {"lookback": 0}, run, watermark)
     assert (found["rows"], found["rows_below"]) == expected
-    assert found["settled"] == settled
+    assert found["watermark"] == watermark
 
 
 # ---- the checkpoint of a log
@@ -516,8 +532,8 @@ def test_a_checkpoint_keeps_what_downstream_states_need(shapes: Shapes, name: st
     call = shapes.project.macros("dedup_feed__qlik")
     spec = call("table_spec", "feed", "qlik") | given | {"form": 1, "added": {"day": 1}}
     run = {"checkpoint_before": before, "arrival": LANDED_AT}
-    checkpoint = call("log_checkpoint", spec, run, "2", found, {"settled": NOW})
+    checkpoint = call("log_checkpoint", spec, run, "2", found, {"watermark": NOW})
     assert {key: checkpoint[key] for key in expected} == expected
-    assert (checkpoint["arrival"], checkpoint["settled"]) == ("timestamp:landed at", NOW)
+    assert (checkpoint["arrival"], checkpoint["watermark"]) == ("timestamp:landed at", NOW)
     assert checkpoint["kept"] == found["kept"]
     assert (checkpoint["key"], checkpoint["form"], checkpoint["added"]) == (spec["key"], 1, {"day": 1})

@@ -144,8 +144,8 @@ class Story:
     reasons: Reasons
     current: tuple[set[Row], set[Row]]
     reported: set[tuple[int, str]] = field(default_factory=set)
-    settles: bool = False
-    """Whether no row of the first batch waits, so that a later run reads new rows only."""
+    passes: bool = False
+    """Whether no row of the first batch waits, so that the watermark passes it, and a later run reads new rows only."""
 
     @property
     def name(self) -> str:
@@ -439,7 +439,7 @@ STORIES = [
             {row(2, "b2", "2.00"), row(3, "c2", "1.50"), row(4, None, "4.00")},
         ),
         {(8, "unknown_field"), (13, "orphan")},
-        settles=True,
+        passes=True,
     ),
     Story(
         200,
@@ -449,7 +449,7 @@ STORIES = [
             {row(2, "after", "1.00"), row(6, "six again", "1.00")},
             {row(2, "after", "1.00"), row(6, "six again", "1.00"), row(8, "seven"), row(7, "eight")},
         ),
-        settles=True,
+        passes=True,
     ),
     Story(
         300,
@@ -460,7 +460,7 @@ STORIES = [
             {row(2, "two"), row(3, "three"), row(6, "six")},
         ),
         {(4, "key_move_without_before"), (4, "orphan"), (6, "unknown_field")},
-        settles=True,
+        passes=True,
     ),
     Story(
         400,
@@ -470,14 +470,14 @@ STORIES = [
             {row(1, "first half"), row(2, "of two"), row(3, "to clash"), row(4, "copied"), row(9, "the newest")},
             {row(1, "first half", "1.00"), row(2, "of two, joined", "2.00"), row(4, "copied"), row(9, "the newest")},
         ),
-        settles=True,
+        passes=True,
     ),
     Story(
         500,
         _operations_that_turn_out_to_contradict,
         {ACCEPTED: 1, CONTRADICT: 2},
         ({row(1, "created"), row(2, "created")}, {row(2, "created")}),
-        settles=True,
+        passes=True,
     ),
     Story(
         1400,
@@ -488,7 +488,7 @@ STORIES = [
             {row(2, "delivered otherwise"), row(3, "the newest")},
         ),
         {(1, "conflicting_content")},
-        settles=True,
+        passes=True,
     ),
     Story(
         600,
@@ -588,14 +588,14 @@ STORIES = [
             {row(1, "twice", "1.00"), row(2, "most"), row(3, "other")},
         ),
         {(2, "conflicting_content"), (3, "conflicting_content")},
-        settles=True,
+        passes=True,
     ),
     Story(
         1300,
         _events,
         {("ignored", "schema_event"): 2, ("ignored", "partition_event"): 6},
         (set(), set()),
-        settles=True,
+        passes=True,
     ),
 ]
 
@@ -628,9 +628,9 @@ def _case_of_stories(entry: Entry, stories: Sequence[Story], feeds: Sequence[Fee
     )
 
 
-SETTLING = [story for story in STORIES if story.settles]
+PASSED = [story for story in STORIES if story.passes]
 ORDERS = told(STORIES, 12)
-ARRIVED = told(SETTLING, 13)
+ARRIVED = told(PASSED, 13)
 
 
 def _told_by_recid() -> Feed:
@@ -809,7 +809,7 @@ CASES = [
             tests=_tests("arrived", ["id"]),
             column_meta={"tags": {"extent": 3}},
         ),
-        SETTLING,
+        PASSED,
         ARRIVED,
         with_arrival=True,
     ),

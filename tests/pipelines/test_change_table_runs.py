@@ -160,7 +160,7 @@ def test_a_first_run_says_what_it_read_and_made_of_it(feeds: Feeds) -> None:
             assert text in span
         assert "1." in versions
         assert seconds > 0
-    # the raw table has rows of another table, so its rows are not counted as the entry's; all of them have settled
+    # the raw table has rows of another table, so its rows are not counted as the entry's; all are below the watermark
     told = "raw_rows, new_changes, settled_rows, first_changed_at"
     assert feeds.runs("shop", told)[0][:3] == (None, 1, 3 + PARTITIONS)
     assert feeds.failing() == {}
@@ -212,19 +212,19 @@ def test_a_later_run_says_what_has_landed_by_its_verdicts(feeds: Feeds) -> None:
     assert feeds.failing() == {}
 
 
-def test_rows_settle_once_what_they_wait_for_has_landed(feeds: Feeds) -> None:
-    # at 3 a row waits, so rows at 3 have not settled; what was skipped and what was read again counts once
-    assert feeds.checkpoint("orders")["settled_rows"] == 7
+def test_the_watermark_passes_rows_once_what_they_wait_for_has_landed(feeds: Feeds) -> None:
+    # at 3 a row waits, so the watermark has not passed 3; what was skipped and what was read again counts once
+    assert feeds.checkpoint("orders")["watermark_rows"] == 7
     feeds.land([_change(60, "I", 6, "f", 10)], 4)
     feeds.build()
-    assert feeds.checkpoint("orders")["settled_rows"] == 7
+    assert feeds.checkpoint("orders")["watermark_rows"] == 7
     feeds.land([_change(50, "U", 1, "after", 9), _change(70, "I", 7, "g", 11)], 5)
     feeds.build()
     feeds.land([_change(80, "I", 8, "h", 12)], 6)
     feeds.build()
     for name, rows in (("orders", 15), ("read_back", 13)):
         checkpoint = feeds.checkpoint(name)
-        assert (checkpoint["settled"][0]["position"], checkpoint["settled_rows"]) == ([6], rows)
+        assert (checkpoint["watermark"][0]["position"], checkpoint["watermark_rows"]) == ([6], rows)
         assert feeds.runs(name, "kept_waiting, waiting_since")[-1] == (0, None)
     assert feeds.failing() == {}
 
@@ -259,7 +259,7 @@ def test_a_late_row_that_lookback_has_read_is_accounted_for(feeds: Feeds) -> Non
     assert feeds.failing() == {}
 
 
-def test_a_row_that_lands_below_what_has_settled_fails_the_test_until_a_rescan(feeds: Feeds) -> None:
+def test_a_row_that_lands_below_the_watermark_fails_the_test_until_a_rescan(feeds: Feeds) -> None:
     feeds.land([_change(15, "U", 1, "late", 1)], 1)
     late = feeds.topic.records(body("I", 3, row(3), schema="app", table="shop"))
     feeds.raw.insert(f"{SCHEMA}_raw.records", [[*late[0][:2], 0, *late[0][3:5], late[0][5]]])

@@ -145,7 +145,7 @@ def test_a_run_with_new_records_reads_from_the_open_transaction_on(project: Cons
     assert bound is not None
     read = raw.query(f"select trail_name, count(*) from {SCHEMA}_raw.orders where {bound[1]} group by trail_name")
     assert {name: number for name, number in read if name in ("op", "tx", "va", "vb", "vc", "sw")} == {
-        # from behind what was settled on
+        # from behind the watermark on
         "op": 13,
         "vb": 1,
         "vc": 1,

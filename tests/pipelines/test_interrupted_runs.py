@@ -422,10 +422,10 @@ def test_statements_of_a_client_that_is_gone_may_run_on_beside_the_next_run(lake
     assert lake.versions([*logs, *states]) == versions
 
 
-def test_rows_of_a_settled_arrival_that_land_beside_those_of_the_next_are_read_by_the_next_run(lake: Lake) -> None:
+def test_rows_at_the_watermark_that_land_beside_those_of_the_next_are_read_by_the_next_run(lake: Lake) -> None:
     lake.reach(1)
     models = ["--select", "dedup_feed__busy", "current_feed__busy"]
-    # a row without an arrival has every run read, also one that passes over all that has settled
+    # a row without an arrival has every run read, also one that passes over all below the watermark
     lake.raw.insert(BUSY, [bare(69, "I", 7, "h", None, None), bare(70, "I", 4, "e", None, 20)])
     lake.run(*models)
     landing = [bare(71, "I", 5, "f", None, 20), bare(72, "I", 6, "g", None, 21)]

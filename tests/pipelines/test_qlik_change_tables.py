@@ -84,7 +84,7 @@ ASK_FOR_BOUNDS = """
         {% for value in typed %}
             {% set place = loop.index0 %}
             {% set text = run_query('select ' ~ change_tables.arrival_as_text(value, arrival)).rows[0][0] %}
-            {% set settled = change_tables.place_of(arrival, [text], true) %}
+            {% set watermark = change_tables.place_of(arrival, [text], true) %}
             {% for is_whole, lookback in [(false, 0), (true, 0)] + ([(false, 2)] if type != 'string' else []) %}
                 {% do asked.append(
                     "select '" ~ type ~ "' as type, " ~ place ~ " as place, "
@@ -92,7 +92,7 @@ ASK_FOR_BOUNDS = """
                     ~ " sort_array(collect_list(coalesce(read_place, -1))) as read_places from ("
                     ~ " select posexplode(array(" ~ typed | join(', ') ~ ")) as (read_place, value)"
                     ~ " union all select null, null) where "
-                    ~ change_tables.positions_since(arrival, [dict(settled, is_whole=is_whole)], lookback)
+                    ~ change_tables.positions_since(arrival, [dict(watermark, is_whole=is_whole)], lookback)
                 ) %}
             {% endfor %}
         {% endfor %}

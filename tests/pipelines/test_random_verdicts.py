@@ -62,9 +62,9 @@ def _assert_verdicts(raw: Raw, name: str) -> None:
     checkpoint = json.loads(text)
     for status in ("rejected", "waiting"):
         assert checkpoint["kept"][status] == sum(rows for of, _, rows in kept if of == status)
-    below = "true" if name == "compared" else f"landed < {checkpoint['settled'][0]['position'][0]}"
+    below = "true" if name == "compared" else f"landed < {checkpoint['watermark'][0]['position'][0]}"
     assert [(checkpoint["held_changes"],)] == raw.query(f"select count(*) from {SCHEMA}.dedup_feed__{name}")
-    assert [(checkpoint["settled_rows"],)] == raw.query(f"select count(*) from {SCHEMA}_raw.{name} where {below}")
+    assert [(checkpoint["watermark_rows"],)] == raw.query(f"select count(*) from {SCHEMA}_raw.{name} where {below}")
 
 
 def test_a_log_keeps_what_staging_rejects_and_has_waiting_after_every_run(project: Consumer, raw: Raw) -> None:

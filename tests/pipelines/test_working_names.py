@@ -32,14 +32,14 @@ WORKING = """
 
 OF_FORMAT = {
     "qlik_change_tables": """
-        _began _covered_by _has_landed_update _has_update _hash _highest_before_key _highest_update_key _is_settled
+        _began _covered_by _has_landed_update _has_update _hash _highest_before_key _highest_update_key
         _landed_code _landed_mask _lowest_before_key _lowest_seq _lowest_update_key _mask_ordinals _operation_code _rows
         _sequence _timestamp_misfit
     """,
     "qlik_kafka": """
         _before_1 _before_2 _body _present_names _column_names _columns _copy _corrupt _data_schema
-        _decoding_error _envelope _error _event_counter _first _has_before _hash _headers _holds_back _is_own
-        _is_settled _key_before_misfit _kind _lacks_schema _landed_code _landed_column_mask _landed_events _landed_mask
+        _decoding_error _envelope _error _event_counter _first _has_before _hash _headers _blocks_watermark _is_own
+        _key_before_misfit _kind _lacks_schema _landed_code _landed_column_mask _landed_events _landed_mask
         _landed_place _landed_time _last _last_counter _latest _lowest_seq _masked_names _may_belong
         _message _message_schema_name _message_table_name _metadata _metadata_raw_id _missing_key _names_fault _offset
         _operation_code _position _read_key_before _reason _record _record_text _row _row_before _rows _schema
@@ -48,8 +48,8 @@ OF_FORMAT = {
     "goldengate_trail": """
         _before_1 _before_2 _closes _content _copy _counts _data_after _data_before _differs _differs_in_run _end
         _fault _fault_in_run _file_seqno _file_trail _first_number _first_piece _first_position _first_start
-        _half_follows _has_position _head_before _holds_back _identity _image_after _image_before _io_time _io_type
-        _is_first _is_half _is_head _is_key_update _is_own _is_paired _key_before_misfit _kind _kind_of_run
+        _half_follows _has_position _head_before _blocks_watermark _identity _image_after _image_before _io_time
+        _io_type _is_first _is_half _is_head _is_key_update _is_own _is_paired _key_before_misfit _kind _kind_of_run
         _landed_csn _landed_transaction_id _last _last_end _last_piece _last_start _last_start_of_trail _last_writing
         _missing_key _names_fault _number _opens _other_half _other_status _own_fault _own_row_before _parts_differ
         _pieces _position _read_key_before _record_before _row _row_before _run _run_error _second_before
@@ -58,7 +58,7 @@ OF_FORMAT = {
     """,
     "idm_event_log": """
         _after _attributes _before _built _counts _deletes_before _element _event_time _events _field_event _forbidden
-        _has_content _has_key _hash _header_fault _is_ahead _is_published _is_settled _is_wanted _key _key_1 _key_2
+        _has_content _has_key _hash _header_fault _is_ahead _is_published _is_wanted _key _key_1 _key_2
         _key_fault _last_event _last_of_span _life _logged_column _logged_status _lowest_seq _misfits _named_keys
         _number _overruled _parsed_key _perpetrator _position _read _read_at _record_id _row_event _rows _schema_name
         _sequence _set_aside _subject
@@ -68,7 +68,7 @@ OF_FORMAT = {
         _after_second _after_state _array_index _before_1 _before_2 _before_clash _before_first _before_images
         _before_index _before_is_fragment _before_last_field _before_positions _before_second _before_state _began
         _covered_by _differs _extent_misfit _fault _fault_in_change _field_map _fragment _has_before _hash _index
-        _is_before _is_fragment _is_part _is_settled _is_tracked _key_before_misfit _kind _landed_array_index
+        _is_before _is_fragment _is_part _is_tracked _key_before_misfit _kind _landed_array_index
         _landed_fragment _landed_ids _landed_operation _landed_position _landed_rows _landed_sequence
         _landed_table_number _landed_time _landed_transaction_id _lowest_seq _named_columns _operation_code _operations
         _other_status _own_fault _position _read_key_before _record_position _rows _second_parts _sequence _table_number

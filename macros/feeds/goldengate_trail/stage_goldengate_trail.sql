@@ -100,7 +100,7 @@ staged_rows as (
             when _ct_rejection is null and _ct_other_status is null and _ct_is_key_update and _ct_row_before is null
                 then 'key_move_without_before: the record says that the key changed, and has no key before'
         end as _report,
-        {{ change_tables.place_of_row(bound, holds_back="coalesce(_ct_transaction = 'open', false) as _ct_holds_back") }}
+        {{ change_tables.place_of_row(bound, blocks="coalesce(_ct_transaction = 'open', false) as _ct_blocks_watermark") }}
     from judged
 
 ),
@@ -237,7 +237,7 @@ unclaimed as (
 
 
 {#-
-    Where the open transaction at the end of each trail begins: the raw table settles no further. Found by the headers alone, without
+    Where the open transaction at the end of each trail begins: the watermark stays below it. Found by the headers alone, without
     putting records together.
 -#}
 {% macro goldengate_trail_waiting_positions(spec, bound) -%}

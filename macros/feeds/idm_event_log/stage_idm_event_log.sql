@@ -627,7 +627,7 @@ unclaimed as (
         'settings_of_order': ['future_events'],
         'other_tables': ['replica'],
         'may_wait': change_tables.idm_event_log_may_wait,
-        'holds_back': "(_status = 'waiting' or coalesce(startswith(_status_reason, 'row_gone'), false))",
+        'blocks_watermark': "(_status = 'waiting' or coalesce(startswith(_status_reason, 'row_gone'), false))",
         'reads': '_event_type in (5, 6, 7, 8)',
         'unclaimed_steps': change_tables.idm_event_log_unclaimed_steps,
         'numbers': {

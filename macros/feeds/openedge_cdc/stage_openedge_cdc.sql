@@ -538,7 +538,7 @@ unclaimed as (
         'array_of_text': change_tables.openedge_cdc_array_of_text,
         'other_tables': ['tracking'],
         'may_wait': change_tables.openedge_cdc_may_wait,
-        'holds_back': "_status = 'waiting' or (_status = 'accepted' and not _has_tracking)",
+        'blocks_watermark': "_status = 'waiting' or (_status = 'accepted' and not _has_tracking)",
         'withdraws_changes': change_tables.openedge_cdc_withdraws_changes,
         'keeps': change_tables.openedge_cdc_keeps,
         'unclaimed_steps': change_tables.openedge_cdc_unclaimed_steps,

@@ -64,7 +64,7 @@ own as (
         _ct_kind,
         _ct_error,
         _ct_is_own,
-        _ct_is_open or _ct_may_belong or _ct_kind = 'schema_missing' as _ct_holds_back,
+        _ct_is_open or _ct_may_belong or _ct_kind = 'schema_missing' as _ct_blocks_watermark,
         _ct_is_open,
         element_at(map('REFRESH', 'R', 'INSERT', 'I', 'UPDATE', 'U', 'DELETE', 'D'), _ct_headers['operation']) as _ct_operation_code,
         _ct_headers['operation'] as _ct_landed_code,
@@ -179,7 +179,7 @@ staged_rows as (
                 and arrays_overlap(_ct_masked_names, {{ change_tables.names_array(spec.key) }})
                 then 'key_move_without_before: the mask says that the key changed, and no beforeData has the key before'
         end as _report,
-        {{ change_tables.place_of_row(bound, holds_back='_ct_holds_back') }}
+        {{ change_tables.place_of_row(bound, blocks='_ct_blocks_watermark') }}
     from judged
 
 ),

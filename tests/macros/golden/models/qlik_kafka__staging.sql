@@ -303,7 +303,7 @@ unpacked as (
         _ct_kind,
         _ct_error,
         _ct_is_own,
-        _ct_is_open or _ct_may_belong or _ct_kind = 'schema_missing' as _ct_holds_back,
+        _ct_is_open or _ct_may_belong or _ct_kind = 'schema_missing' as _ct_blocks_watermark,
         _ct_is_open,
         element_at(map('REFRESH', 'R', 'INSERT', 'I', 'UPDATE', 'U', 'DELETE', 'D'), _ct_headers['operation']) as _ct_operation_code,
         _ct_headers['operation'] as _ct_landed_code,

@@ -42,7 +42,7 @@ from (
         sum(_ct_rows) as _ct_rows,
         max(if(_ct_arrival is null, 0, _ct_rows)) as _ct_copies,
         sum(if(_ct_arrival is null, _ct_rows, 0)) as _ct_unplaced,
-        sum(if(_ct_arrival is null, 0, _ct_rows)) - coalesce(max_by(_ct_rows, _ct_arrival), 0) as _ct_settling,
+        sum(if(_ct_arrival is null, 0, _ct_rows)) - coalesce(max_by(_ct_rows, _ct_arrival), 0) as _ct_rows_below,
         max_by(_ct_fingerprint, _ct_arrival) as _ct_fingerprint,
         bool_or(false) as _ct_is_same,
         min(if(false, null, _ct_lowest_seq)) as _ct_lowest_seq
@@ -58,7 +58,7 @@ select 1 from lake_raw.qlik where header__change_oper = 'B' limit 1
 select count_if(not (
             `landed at` is null
             or (`landed at` >= timestamp_micros(600))
-        )) as settled_rows, count(*) as all_rows from lake_raw.qlik
+        )) as watermark_rows, count(*) as all_rows from lake_raw.qlik
 ;
 
 create or replace table lake.dedup_feed__qlik__state
@@ -126,7 +126,7 @@ where false
 ;
 
 insert into lake.dedup_feed__qlik__state (_checkpoint)
-select '{"layout": 4, "log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 3, "held_changes": 3, "uses_deletion_vectors": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "taken_back": [], "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "settled": [{"group": [], "position": [600], "is_whole": "2:3:4"}], "settled_rows": 7, "lookback": 0, "counts_all": true, "rows_below": 7, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "first", "raw_rows": 9, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _checkpoint
+select '{"layout": 4, "log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 3, "held_changes": 3, "uses_deletion_vectors": false, "floor": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "taken_back": [], "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "watermark": [{"group": [], "position": [600], "is_whole": "2:3:4"}], "watermark_rows": 7, "lookback": 0, "counts_all": true, "rows_below": 7, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "form": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "first", "raw_rows": 9, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _checkpoint
 where
     case
         when (select count_if(_batch_id = '20260131T120000000000_00000000') = 3 and count(*) = 3 from lake.dedup_feed__qlik__state) then true

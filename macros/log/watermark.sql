@@ -1,10 +1,10 @@
 {#-
-    How far the raw table has settled by a run that reads everything: places, as in `raw_bound`; none where there is no arrival. Looked
+    The watermark after a run that reads everything: places, as in `raw_bound`; none where there is no arrival. Looked
     up before the changes are read, so that a row which lands in between is read again.
 -#}
-{% macro look_how_far_it_settled(spec, run) %}
-    {% if not run.edge or change_tables._nothing_waits(spec) %}
-        {% do return(run.edge) %}
+{% macro look_for_watermark(spec, run) %}
+    {% if not run.high_water or change_tables._nothing_waits(spec) %}
+        {% do return(run.high_water) %}
     {% endif %}
     {% set bound = {'predicate': none, 'snapshot': false, 'arrival': run.arrival, 'until': run.until} %}
     {% set waiting_positions = change_tables.format_of(spec.format).waiting_positions %}
@@ -14,80 +14,80 @@
         {% set groups = change_tables.fields_of_group('_ct_arrival', run.arrival) %}
         {% set query = "with " ~ change_tables.staging_steps(spec, bound)
             ~ " select " ~ change_tables.arrival_as_texts('_ct_first', run.arrival) | join(', ') ~ " from (select min(_ct_arrival) as _ct_first from staged where "
-            ~ change_tables.holds_back(spec) ~ (" group by " ~ groups | join(', ') if groups) ~ ") where _ct_first is not null" %}
+            ~ change_tables.blocks_watermark(spec) ~ (" group by " ~ groups | join(', ') if groups) ~ ") where _ct_first is not null" %}
     {% endif %}
     {% set waiting = [] %}
     {% for row in run_query(query).rows %}
         {% do waiting.append(row.values() | list) %}
     {% endfor %}
-    {% do return(change_tables.settled_by_run(spec, run, waiting)) %}
+    {% do return(change_tables.watermark_after_run(spec, run, waiting)) %}
 {% endmacro %}
 
 
 {#-
-    How far the raw table has settled by a run: up to where it had landed before it was read, held back by the first row of each group
-    that waits (`waiting`, as texts). Rows at its place are read again.
+    The watermark after a run: the high water before raw was read, unless the first row of a group that waits (`waiting`, as texts) blocks
+    it. Rows at its place are read again.
 -#}
-{% macro settled_by_run(spec, run, waiting) %}
+{% macro watermark_after_run(spec, run, waiting) %}
     {#- they are sorted: of those of a group the first one comes last here -#}
     {% set places = [] %}
     {% for texts in waiting | reverse %}
         {% do places.append(change_tables.place_of(run.arrival, texts, false)) %}
     {% endfor %}
     {% set first_waiting = change_tables.places_by_group(places) %}
-    {% set before = change_tables.places_by_group(run.settled_before if run.kind == 'since') %}
-    {% set settled = [] %}
-    {% for place in run.edge %}
+    {% set before = change_tables.places_by_group(run.watermark_before if run.kind == 'since') %}
+    {% set watermark = [] %}
+    {% for place in run.high_water %}
         {% set first = first_waiting.get(tojson(place.group)) %}
         {% set known = before.get(tojson(place.group)) if spec.lookback else none %}
         {#- a row beside one of its change can have landed after the look -#}
         {% if not first or change_tables.lies_before(run.arrival, place, first) %}
-            {% do settled.append(place) %}
-        {#- a row that `lookback` reads again holds nothing back that has settled -#}
+            {% do watermark.append(place) %}
+        {#- a row that `lookback` reads again does not move the watermark back -#}
         {% elif known and change_tables.lies_before(run.arrival, first, known) %}
-            {% do settled.append(dict(known, is_whole=false)) %}
+            {% do watermark.append(dict(known, is_whole=false)) %}
         {% else %}
-            {% do settled.append(first) %}
+            {% do watermark.append(first) %}
         {% endif %}
     {% endfor %}
-    {% do return(settled) %}
+    {% do return(watermark) %}
 {% endmacro %}
 
 
 {#-
-    What the checkpoint says of it: {settled, rows, rows_below, all_rows}.
+    What the checkpoint says of it: {watermark, rows, rows_below, all_rows}.
 
-    rows        how many raw rows have settled, so that none of them is read again. Of positions of one record, how many of these: a record
-                that lands again has its old one. Not those that `lookback` reads again, however late they land. Where there is
-                no arrival, how many raw rows there are
-    rows_below  how many had landed below that when the run looked, where it counted them. The next run takes that from what it finds
-                there: the rest has landed since, and no run reads it
+    rows        how many raw rows are below the watermark, so that none of them is read again. Of positions of one record, how many of
+                these: a record that lands again has its old one. Not those that `lookback` reads again, however late they land. Where there
+                is no arrival, how many raw rows there are
+    rows_below  how many had landed below it when the run looked, where it counted them. The next run takes that from what it finds there:
+                the rest has landed since, and no run reads it
     all_rows    how many raw rows there are, where a run that reads everything has counted them
 
     A run that reads on adds what its look found (see `raw_bound`). It asks only where rows wait.
 -#}
-{% macro with_settled_rows(spec, run, settled) %}
-    {% set below = change_tables.has_settled(run.arrival, settled, spec.lookback) if run.arrival else 'true' %}
-    {% set is_edge = run.arrival and spec.lookback == 0 and below == change_tables.has_settled(run.arrival, run.edge, 0) %}
-    {% set found = {'settled': settled, 'rows_below': run.rows_until if is_edge else none, 'all_rows': none} %}
+{% macro with_watermark_rows(spec, run, watermark) %}
+    {% set below = change_tables.is_below_watermark(run.arrival, watermark, spec.lookback) if run.arrival else 'true' %}
+    {% set is_high_water = run.arrival and spec.lookback == 0 and below == change_tables.is_below_watermark(run.arrival, run.high_water, 0) %}
+    {% set found = {'watermark': watermark, 'rows_below': run.rows_until if is_high_water else none, 'all_rows': none} %}
     {% if run.kind == 'since' %}
         {#- what was counted by another lookback does not count -#}
         {% set counts_on = run.checkpoint_before.lookback == spec.lookback %}
-        {% set before = run.checkpoint_before.settled_rows if counts_on else 0 %}
-        {% set below_before = change_tables.has_settled(run.arrival, run.settled_before, spec.lookback) %}
+        {% set before = run.checkpoint_before.watermark_rows if counts_on else 0 %}
+        {% set below_before = change_tables.is_below_watermark(run.arrival, run.watermark_before, spec.lookback) %}
         {% if counts_on and below == below_before %}
             {% do return(dict(found, rows=before, rows_below=run.rows_below)) %}
-        {% elif counts_on and is_edge %}
+        {% elif counts_on and is_high_water %}
             {% do return(dict(found, rows=before + run.landed_rows)) %}
         {% endif %}
         {% set condition = below ~ ' and not ' ~ below_before if counts_on else below %}
-        {% set number = run_query('select ' ~ change_tables.count_settled(run.arrival, 'true') ~ ' from ' ~ spec.relation ~ ' where ' ~ condition).rows[0][0] %}
+        {% set number = run_query('select ' ~ change_tables.count_below_watermark(run.arrival, 'true') ~ ' from ' ~ spec.relation ~ ' where ' ~ condition).rows[0][0] %}
         {% do return(dict(found, rows=before + number | int)) %}
-    {% elif is_edge and run.landed_rows is not none %}
+    {% elif is_high_water and run.landed_rows is not none %}
         {% do return(dict(found, rows=run.landed_rows)) %}
     {% endif %}
-    {% set row = run_query('select ' ~ change_tables.count_settled(run.arrival, below) ~ ' as settled_rows, count(*) as all_rows from ' ~ spec.relation).rows[0] %}
-    {% do return(dict(found, rows=row['settled_rows'] | int, all_rows=row['all_rows'] | int)) %}
+    {% set row = run_query('select ' ~ change_tables.count_below_watermark(run.arrival, below) ~ ' as watermark_rows, count(*) as all_rows from ' ~ spec.relation).rows[0] %}
+    {% do return(dict(found, rows=row['watermark_rows'] | int, all_rows=row['all_rows'] | int)) %}
 {% endmacro %}
 
 
@@ -111,8 +111,11 @@
 {% endmacro %}
 
 
-{#- SQL that counts what has settled: raw rows, or positions of one record. With `record`, another record at a position counts as well. -#}
-{% macro count_settled(arrival, condition, record=[]) %}
+{#-
+    SQL that counts what is below a watermark: raw rows, or positions of one record. With `record`, another record at a position counts as
+    well.
+-#}
+{% macro count_below_watermark(arrival, condition, record=[]) %}
     {% if arrival and arrival.record %}
         {% set columns = change_tables.column_list(arrival.group + arrival.columns + record) %}
         {% do return('count(distinct case when ' ~ condition ~ ' then struct(' ~ columns ~ ') end)') %}
