@@ -9,7 +9,7 @@
     changes                how many changes it has taken in or revised
     held_changes           how many it holds; a rescan counts them
     uses_deletion_vectors  whether the table has deletion vectors (see `use_deletion_vectors_if_large`)
-    floor                  the sequence before which every key has ended, by a truncate or a load
+    reset_seq              the sequence of the last reset, a truncate or a load: every key before it has ended
     highest_seq            the highest sequence: a batch above it has nothing that the log holds
     loads                  the loads that ended keys
     moves                  whether keys have moved
@@ -46,7 +46,7 @@
     {% set writes = checkpoint_before is none or found.changes > 0 or is_set_back or (snapshot_seq is not none and snapshot_seq != checkpoint_before.snapshot_seq) %}
     {% set extends = before.extends %}
     {% if checkpoint_before and writes %}
-        {% set is_in_time = found.lowest_seq is none or found.lowest_seq > [before.highest_seq, before.floor] | max(case_sensitive=true) %}
+        {% set is_in_time = found.lowest_seq is none or found.lowest_seq > [before.highest_seq, before.reset_seq] | max(case_sensitive=true) %}
         {% set extends = before.batch if is_in_time else none %}
     {% endif %}
     {% set taken_back = change_tables._taken_back_since(before.taken_back, batch, found.taken_back) %}
@@ -62,7 +62,7 @@
         'changes': before.changes + found.changes,
         'held_changes': held + found.changes - found.known - found.withdrawn,
         'uses_deletion_vectors': before.uses_deletion_vectors,
-        'floor': [before.floor, found.truncate_seq, snapshot_seq or ''] | max(case_sensitive=true),
+        'reset_seq': [before.reset_seq, found.truncate_seq, snapshot_seq or ''] | max(case_sensitive=true),
         'highest_seq': [before.highest_seq, found.highest_seq or ''] | max(case_sensitive=true),
         'loads': before.loads + ([snapshot_seq] if snapshot_seq and snapshot_seq not in before.loads else []),
         'moves': before.moves or found.moves,

@@ -20,8 +20,8 @@ with {{ '' }}
 {{- change_tables.judged_steps(keys, run) }},
 
 {% elif run.moves -%}
-{% if run.has_floors -%}
-{{ change_tables.floor_steps(run, log) }},
+{% if run.has_resets -%}
+{{ change_tables.reset_steps(run, log) }},
 
 {% endif -%}
 {{ change_tables.row_steps(keys, run, exchanged_only=false) }},

@@ -23,7 +23,7 @@ where _ct_next_seq is null{{ ' and not _ct_is_known' if spec.images == 'full' }}
             {%- endcall -%}
         {%- else -%}
             {%- do change_tables.hand_over(run) -%}
-            {%- set floor = change_tables.text_literal(run.checkpoint.floor) -%}
+            {%- set reset_seq = change_tables.text_literal(run.checkpoint.reset_seq) -%}
             {%- set columns = change_tables.column_list(change_tables.state_columns(spec)) -%}
 with {{ change_tables.event_steps(spec, run, log) }},
 
@@ -36,7 +36,7 @@ all_events as (
     union all
     select {{ columns }}
     from {{ state }}
-    where _checkpoint is null and not _is_deleted and _change_seq < {{ floor }}
+    where _checkpoint is null and not _is_deleted and _change_seq < {{ reset_seq }}
 
 ),
 
@@ -55,7 +55,7 @@ ranked as (
 )
 
 select
-    {{ '_is_deleted or _change_seq < ' ~ floor ~ ' as ' if run.checkpoint.floor }}_is_deleted,
+    {{ '_is_deleted or _change_seq < ' ~ reset_seq ~ ' as ' if run.checkpoint.reset_seq }}_is_deleted,
     {{ change_tables.column_list(change_tables.state_columns(spec) | reject('equalto', '_is_deleted') | list) }}
 from ranked
 where _ct_rank = 1

@@ -1,5 +1,5 @@
-{#- All truncates and loads of the table as one array, in the order of events: of one sequence, truncates come first. -#}
-{% macro floor_steps(run, log) -%}
+{#- All resets of the table, which are truncates and loads, as one array, in the order of events: of one sequence, truncates come first. -#}
+{% macro reset_steps(run, log) -%}
 truncates as (
 
     select _change_seq, _changed_at, _transaction_id, _change_id
@@ -19,12 +19,12 @@ truncates as (
 
 ),
 
-floors as (
+resets as (
 
     select
         array_sort(collect_list(struct(
             _change_seq, _change_id is null as _ct_is_load, _change_id, _changed_at, _transaction_id
-        ))) as _ct_floors
+        ))) as _ct_resets
     from truncates
 
 )
@@ -33,15 +33,15 @@ floors as (
 
 {#-
     The events of a step and, for every key that lived when the table was truncated or loaded again, its end by that: the first
-    of `floors` after an event and not after the next.
+    of `resets` after an event and not after the next.
 -#}
 {% macro ended_event_steps(spec, run) -%}
-{%- set of_floor = {
+{%- set of_reset = {
     '_change_op': "'truncate'",
-    '_change_seq': "_ct_floor['_change_seq']",
-    '_changed_at': "_ct_floor['_changed_at']",
-    '_transaction_id': "_ct_floor['_transaction_id']",
-    '_change_id': "_ct_floor['_change_id']",
+    '_change_seq': "_ct_reset['_change_seq']",
+    '_changed_at': "_ct_reset['_changed_at']",
+    '_transaction_id': "_ct_reset['_transaction_id']",
+    '_change_id': "_ct_reset['_change_id']",
     '_precedence': change_tables.precedence_of('truncate'),
     '_is_deleted': 'true',
     '_ct_enters': 'false',
@@ -60,20 +60,20 @@ spans as (
 
 ),
 
-floored_events as (
+events_and_resets as (
 
     select
         spans.*,
         case when not _is_deleted then get(
             filter(
-                floors._ct_floors,
-                floor -> floor._change_seq > spans._change_seq
-                and (spans._ct_next_in_span is null or floor._change_seq <= spans._ct_next_in_span)
+                resets._ct_resets,
+                a_reset -> a_reset._change_seq > spans._change_seq
+                and (spans._ct_next_in_span is null or a_reset._change_seq <= spans._ct_next_in_span)
             ),
             0
-        ) end as _ct_floor
+        ) end as _ct_reset
     from spans
-    cross join floors
+    cross join resets
 
 ),
 
@@ -82,16 +82,16 @@ ended_events as (
     select
         {{ change_tables.column_list(spec.key) }},
         {%- for name in spec.column_names if name not in spec.key %}
-        if(_ct_is_floor, null, {{ change_tables.quoted(name) }}) as {{ change_tables.quoted(name) }},
+        if(_ct_is_reset, null, {{ change_tables.quoted(name) }}) as {{ change_tables.quoted(name) }},
         {%- endfor %}
         {%- if spec.images == 'partial' and run.exchanges %}
         _ct_lineage,
         {%- endif %}
         {%- for name in change_tables.event_columns(spec, run) %}
-        if(_ct_is_floor, {{ of_floor.get(name, 'null') }}, {{ name }}) as {{ name }}{{ ',' if not loop.last }}
+        if(_ct_is_reset, {{ of_reset.get(name, 'null') }}, {{ name }}) as {{ name }}{{ ',' if not loop.last }}
         {%- endfor %}
-    from floored_events
-        lateral view explode(if(_ct_floor is null, array(false), array(false, true))) as _ct_is_floor
+    from events_and_resets
+        lateral view explode(if(_ct_reset is null, array(false), array(false, true))) as _ct_is_reset
 
 )
 {%- endmacro %}

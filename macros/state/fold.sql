@@ -80,15 +80,15 @@ folded as (
     what truncates and loads ended. Where neither can be, these are no steps; each has a comma after it.
 -#}
 {% macro row_event_steps(spec, run, log) -%}
-{%- if run.has_floors -%}
-{{ change_tables.floor_steps(run, log) }},
+{%- if run.has_resets -%}
+{{ change_tables.reset_steps(run, log) }},
 
 {% endif -%}
 {%- if run.exchanges -%}
 {{ change_tables.followed_steps(spec, run) }},
 
 {% endif -%}
-{%- if run.has_floors -%}
+{%- if run.has_resets -%}
 {{ change_tables.ended_event_steps(spec, run) }},
 
 {% endif -%}
@@ -96,7 +96,7 @@ folded as (
 
 
 {% macro _row_events(run) -%}
-    {{- 'ended_events' if run.has_floors else 'followed_events' if run.exchanges else 'all_events' -}}
+    {{- 'ended_events' if run.has_resets else 'followed_events' if run.exchanges else 'all_events' -}}
 {%- endmacro %}
 
 

@@ -3,11 +3,11 @@
 
     kind               first (build whole), since (add what is new), nothing new; `empty` is made by `empty_run`
     checkpoint_before  the checkpoint that it adds to; none for a first run
-    checkpoint         the checkpoint that it leaves: `layout`, `key` and `columns` as a log's has them, `log`, `batch`, `floor` and `loads`
-                       of the log's, and `counted`: how many changes that had when the rows of the state were last counted
+    checkpoint         the checkpoint that it leaves: `layout`, `key` and `columns` as a log's has them, `log`, `batch`, `reset_seq` and
+                       `loads` of the log's, and `counted`: how many changes that had when the rows of the state were last counted
     history, folds     whether the model keeps versions; whether older events of a key decide its row (see `folded_steps`)
     moves              whether keys have ever moved
-    has_floors         whether the table was ever truncated or loaded again
+    has_resets         whether the table was ever truncated or loaded again
     ends_older_keys    whether it has been since the last run
     exchanges          whether rows may have exchanged their keys in one transaction: full images need nothing else of moves
     in_time            whether all new events come after all that the state has folded
@@ -46,15 +46,15 @@
         'kind': kind,
         'checkpoint_before': checkpoint_before,
         'checkpoint': {
-            'layout': change_tables.layout(), 'log': log_checkpoint.log, 'batch': log_checkpoint.batch, 'floor': log_checkpoint.floor, 'loads': log_checkpoint.loads,
+            'layout': change_tables.layout(), 'log': log_checkpoint.log, 'batch': log_checkpoint.batch, 'reset_seq': log_checkpoint.reset_seq, 'loads': log_checkpoint.loads,
             'key': spec.key, 'columns': types, 'counted': changes if is_to_be_counted else counted,
         },
         'history': history,
         'folds': folds,
         'moves': log_checkpoint.moves,
         'exchanges': exchanges,
-        'has_floors': log_checkpoint.floor > '',
-        'ends_older_keys': checkpoint_before is not none and log_checkpoint.floor > checkpoint_before.floor,
+        'has_resets': log_checkpoint.reset_seq > '',
+        'ends_older_keys': checkpoint_before is not none and log_checkpoint.reset_seq > checkpoint_before.reset_seq,
         'in_time': in_time,
         'taken_back': taken_back,
         'looks': looks,

@@ -43,13 +43,13 @@
     '_present_columns': 'cast(null as array<string>)', '_ct_enters': 'false', '_form': run.form, '_ct_is_known': 'true',
 } -%}
 {%- set needs_places_only = spec.images == 'full' and not run.history -%}
-{%- set may_have_new_floors = run.looks and run.has_floors and not run.in_time -%}
+{%- set may_have_new_resets = run.looks and run.has_resets and not run.in_time -%}
 {%- set ended = [] -%}
 {%- if run.ends_older_keys -%}
-    {%- do ended.append('(not last_events._is_deleted and last_events._change_seq < ' ~ change_tables.text_literal(run.checkpoint.floor) ~ ')') -%}
+    {%- do ended.append('(not last_events._is_deleted and last_events._change_seq < ' ~ change_tables.text_literal(run.checkpoint.reset_seq) ~ ')') -%}
 {%- endif -%}
-{%- if may_have_new_floors -%}
-    {%- do ended.append('last_events._change_seq >= (select min(_change_seq) from new_floors)') -%}
+{%- if may_have_new_resets -%}
+    {%- do ended.append('last_events._change_seq >= (select min(_change_seq) from new_resets)') -%}
 {%- endif -%}
 known_keys as (
 
@@ -58,8 +58,8 @@ known_keys as (
 
 ),
 
-{% if may_have_new_floors -%}
-new_floors as (
+{% if may_have_new_resets -%}
+new_resets as (
 
     select _change_seq
     from {{ log }}
@@ -134,7 +134,7 @@ known_events as (
 {%- set only_at_entered = spec.images == 'full' and not run.history -%}
 {%- set is_late = ('_ct_is_entered' if run.moves else 'false') if only_at_entered else 'true' -%}
 {%- set ended = (is_late ~ ' and ' if only_at_entered else '') ~ ('greatest(_change_seq, _ct_end_seq)' if run.moves else '_change_seq')
-    ~ ' >= (select min(_change_seq) from new_floors)' -%}
+    ~ ' >= (select min(_change_seq) from new_resets)' -%}
 {%- set last_seq = 'greatest(_ct_known_seq, _ct_end_seq)' if run.moves else '_ct_known_seq' -%}
 {%- set of_key = 'over (partition by ' ~ change_tables.column_list(spec.key, 'met_events') ~ ')' -%}
 events_by_key as (
@@ -161,7 +161,7 @@ given_events as (
         {{ columns }},
         coalesce(
             case
-                when _ct_is_known then {{ ended if run.has_floors and not run.in_time else 'false' }}
+                when _ct_is_known then {{ ended if run.has_resets and not run.in_time else 'false' }}
                 {%- if only_at_entered %}
                 when _change_seq = _ct_known_seq then true
                 {%- endif %}

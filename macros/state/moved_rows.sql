@@ -83,19 +83,19 @@ ordered_events as (
 
     select
         {{ change_tables.column_list(spec.key) }},
-        {% if run.has_floors -%}
+        {% if run.has_resets -%}
         array_sort(concat(
             _ct_events,
-            transform(_ct_floors, floor -> named_struct(
-                '_change_seq', floor._change_seq,
+            transform(_ct_resets, a_reset -> named_struct(
+                '_change_seq', a_reset._change_seq,
                 '_precedence', cast({{ change_tables.precedence_of('truncate') }} as bigint),
-                '_change_id', floor._change_id,
-                '_transaction_id', floor._transaction_id,
+                '_change_id', a_reset._change_id,
+                '_transaction_id', a_reset._transaction_id,
                 '_ct_effect', 'empties'
             ))
         )) as _ct_events
     from touched_events
-    cross join floors
+    cross join resets
         {%- else -%}
         array_sort(_ct_events) as _ct_events
     from touched_events

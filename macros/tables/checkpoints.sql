@@ -18,7 +18,7 @@
 {#- What a log's checkpoint says before the first run, as far as that is asked. -#}
 {% macro checkpoint_of_unbuilt_log() %}
     {% do return({
-        'log': '', 'batch': '', 'extends': none, 'changes': 0, 'held_changes': 0, 'uses_deletion_vectors': false, 'floor': '', 'highest_seq': '',
+        'log': '', 'batch': '', 'extends': none, 'changes': 0, 'held_changes': 0, 'uses_deletion_vectors': false, 'reset_seq': '', 'highest_seq': '',
         'loads': [], 'moves': false, 'taken_back': [], 'rebuild': '', 'snapshot_seq': none, 'form': 0, 'added': {},
     }) %}
 {% endmacro %}

@@ -147,8 +147,8 @@ def state_since(kind: str, name: str, log: dict[str, Any] | None = None, late: i
 
 
 MOVES = {"moves": True}
-FLOOR = {"floor": _seq(15), "loads": ["", _seq(15)]}
-BEFORE_FLOOR = {"floor": _seq(15)}
+RESET = {"reset_seq": _seq(15), "loads": ["", _seq(15)]}
+BEFORE_RESET = {"reset_seq": _seq(15)}
 FEWER = {"columns": {"order": "bigint", "it's": "string"}}
 TAKEN_BACK = {"taken_back": [[FIRST_BATCH, [3]], ["20260131T110000000000_00000009", [-5, 7]]]}
 ADDED = {"form": 1, "added": {"name with spaces": 1}}
@@ -237,30 +237,30 @@ SHAPES: Mapping[str, Shape] = {
     "openedge_cdc__unclaimed": Shape("unclaimed_openedge"),
     # states, by their images
     "current__full__first": _state("current", "full"),
-    "current__full__first_moves": _state("current", "full", MOVES | FLOOR),
-    "current__full__first_exchanges": _state("current", "full", MOVES | FLOOR, is_exchanged=True),
+    "current__full__first_moves": _state("current", "full", MOVES | RESET),
+    "current__full__first_exchanges": _state("current", "full", MOVES | RESET, is_exchanged=True),
     "current__full__since": state_since("current", "full"),
-    "current__full__since_floor": state_since("current", "full", FLOOR),
+    "current__full__since_reset": state_since("current", "full", RESET),
     "current__full__since_moves": state_since("current", "full", MOVES),
-    "current__full__since_late_moves": state_since("current", "full", MOVES | FLOOR, late=1),
+    "current__full__since_late_moves": state_since("current", "full", MOVES | RESET, late=1),
     "current__full__since_taken_back": state_since("current", "full", TAKEN_BACK),
     "current__partial__first": _state("current", "partial"),
-    "current__partial__first_moves": _state("current", "partial", MOVES | FLOOR),
+    "current__partial__first_moves": _state("current", "partial", MOVES | RESET),
     "current__partial__since": state_since("current", "partial"),
     "current__partial__since_late": state_since("current", "partial", late=1),
-    "current__partial__since_floor": state_since("current", "partial", BEFORE_FLOOR),
+    "current__partial__since_reset": state_since("current", "partial", BEFORE_RESET),
     "current__partial__since_late_moves": state_since("current", "partial", MOVES, late=1),
     "current__partial__since_column_added": state_since("current", "partial", ADDED),
     "current__partial__orphans_start_rows": _state("current", "orphans_start_rows"),
     "history__full__first": _state("history", "full"),
-    "history__full__first_exchanges": _state("history", "full", MOVES | FLOOR, is_exchanged=True),
+    "history__full__first_exchanges": _state("history", "full", MOVES | RESET, is_exchanged=True),
     "history__full__since": state_since("history", "full"),
-    "history__full__since_floor": state_since("history", "full", BEFORE_FLOOR),
-    "history__full__since_late_moves": state_since("history", "full", MOVES | FLOOR, late=1),
+    "history__full__since_reset": state_since("history", "full", BEFORE_RESET),
+    "history__full__since_late_moves": state_since("history", "full", MOVES | RESET, late=1),
     "history__partial__first": _state("history", "partial"),
-    "history__partial__first_moves": _state("history", "partial", MOVES | FLOOR),
-    "history__partial__since_late_floor": state_since("history", "partial", FLOOR, late=1),
-    "history__partial__since_moves": state_since("history", "partial", MOVES | FLOOR),
+    "history__partial__first_moves": _state("history", "partial", MOVES | RESET),
+    "history__partial__since_late_reset": state_since("history", "partial", RESET, late=1),
+    "history__partial__since_moves": state_since("history", "partial", MOVES | RESET),
     "history__partial__since_column_added": state_since("history", "partial", ADDED),
     "history__as_of": Shape("as_of"),
     # models over many tables

@@ -453,8 +453,8 @@ def test_what_the_watermark_passes_adds_to_what_is_below_it(shapes: Shapes, name
 # ---- the checkpoint of a log
 
 BEFORE: dict[str, Any] = {
-    "log": "0", "batch": "1", "extends": "0", "floor": "300", "highest_seq": "500", "loads": ["300"], "moves": False,
-    "taken_back": [], "rebuild": "", "snapshot_seq": "300", "changes": 70, "held_changes": 60,
+    "log": "0", "batch": "1", "extends": "0", "reset_seq": "300", "highest_seq": "500", "loads": ["300"],
+    "moves": False, "taken_back": [], "rebuild": "", "snapshot_seq": "300", "changes": 70, "held_changes": 60,
     "uses_deletion_vectors": True,
 }  # fmt: skip
 FOUND: dict[str, Any] = {
@@ -469,13 +469,13 @@ CHECKPOINTS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, An
     "an empty first build": (
         None, FOUND, NO_LOAD,
         {
-            "layout": 4, "log": "2", "batch": "2", "extends": None, "floor": "", "highest_seq": "", "loads": [],
+            "layout": 4, "log": "2", "batch": "2", "extends": None, "reset_seq": "", "highest_seq": "", "loads": [],
             "snapshot_seq": None, "rebuild": "",
         },
     ),
-    "a first build with a load": (None, FOUND, LOAD, {"floor": "300", "loads": ["300"], "snapshot_seq": "300"}),
+    "a first build with a load": (None, FOUND, LOAD, {"reset_seq": "300", "loads": ["300"], "snapshot_seq": "300"}),
     "a load that comes before every change": (
-        None, FOUND, LOAD | {"snapshot_seq": ""}, {"floor": "", "loads": [], "snapshot_seq": ""},
+        None, FOUND, LOAD | {"snapshot_seq": ""}, {"reset_seq": "", "loads": [], "snapshot_seq": ""},
     ),
     "nothing found": (BEFORE, FOUND, LOAD, BEFORE),
     "changes": (
@@ -490,18 +490,18 @@ CHECKPOINTS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, An
         BEFORE, FOUND | {"changes": 2, "lowest_seq": "500", "highest_seq": "600"}, LOAD,
         BEFORE | {"batch": "2", "extends": None, "highest_seq": "600", "changes": 72, "held_changes": 62},
     ),
-    "changes after all that the log has, but before its floor": (
-        BEFORE | {"floor": "700"}, FOUND | {"changes": 1, "lowest_seq": "600", "highest_seq": "600"}, LOAD,
-        {"extends": None, "highest_seq": "600", "floor": "700"},
+    "changes after all that the log has, but before its last reset": (
+        BEFORE | {"reset_seq": "700"}, FOUND | {"changes": 1, "lowest_seq": "600", "highest_seq": "600"}, LOAD,
+        {"extends": None, "highest_seq": "600", "reset_seq": "700"},
     ),
     "a truncate": (
         BEFORE, FOUND | {"changes": 1, "highest_seq": "600", "truncate_seq": "600"}, LOAD,
-        {"floor": "600", "loads": ["300"]},
+        {"reset_seq": "600", "loads": ["300"]},
     ),
-    "a late truncate": (BEFORE, FOUND | {"changes": 1, "truncate_seq": "200"}, LOAD, {"floor": "300"}),
+    "a late truncate": (BEFORE, FOUND | {"changes": 1, "truncate_seq": "200"}, LOAD, {"reset_seq": "300"}),
     "a load at a higher sequence, without a row": (
         BEFORE, FOUND, LOAD | {"snapshot_seq": "700"},
-        {"batch": "2", "floor": "700", "loads": ["300", "700"], "snapshot_seq": "700"},
+        {"batch": "2", "reset_seq": "700", "loads": ["300", "700"], "snapshot_seq": "700"},
     ),
     "no load any more": (BEFORE, FOUND, NO_LOAD, BEFORE),
     "moves": (BEFORE, FOUND | {"changes": 1, "moves": True}, LOAD, {"moves": True}),

@@ -9,7 +9,7 @@ import pytest
 from dbt_common.exceptions import CompilationError
 
 from .rendering import Run
-from .shapes import ADDED, EXCHANGED, FIRST_BATCH, FLOOR, MOVES, Shape, Shapes, state_since
+from .shapes import ADDED, EXCHANGED, FIRST_BATCH, MOVES, RESET, Shape, Shapes, state_since
 
 BATCH = "20260131T110000000000_00000009"
 LATER = "20260131T113000000000_00000010"
@@ -72,21 +72,21 @@ OF_CHECKPOINTS: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, dict
     "a log of another key": ("current_feed__full", {"key": ["order"]}, None, {"log_is_outdated": True}),
     "a truncate since": (
         "current_feed__full",
-        {"batch": BATCH} | FLOOR,
+        {"batch": BATCH} | RESET,
         {},
-        ADDS | {"ends_older_keys": True, "has_floors": True, "looks": False},
+        ADDS | {"ends_older_keys": True, "has_resets": True, "looks": False},
     ),
     "a truncate before": (
         "current_feed__full",
-        {"batch": BATCH} | FLOOR,
-        FLOOR,
-        ADDS | {"ends_older_keys": False, "has_floors": True},
+        {"batch": BATCH} | RESET,
+        RESET,
+        ADDS | {"ends_older_keys": False, "has_resets": True},
     ),
     "a first run over a log with truncates": (
         "current_feed__full",
-        FLOOR,
+        RESET,
         None,
-        FIRST | {"ends_older_keys": False, "has_floors": True},
+        FIRST | {"ends_older_keys": False, "has_resets": True},
     ),
     "a history, changes in time, no look": ("history_feed__full", EXTENDED, {}, ADDS | {"looks": False}),
     "partial images, changes in time, no look": ("current_feed__partial", EXTENDED, {}, ADDS | {"looks": False}),
@@ -161,7 +161,7 @@ def _statements(run: Run) -> list[str]:
 
 
 @pytest.mark.parametrize("model", ["history_feed__full", "current_feed__partial"])
-@pytest.mark.parametrize("log", [{}, MOVES, FLOOR, MOVES | FLOOR], ids=["plain", "moves", "floor", "moves and floor"])
+@pytest.mark.parametrize("log", [{}, MOVES, RESET, MOVES | RESET], ids=["plain", "moves", "reset", "moves and reset"])
 @pytest.mark.parametrize("late", [0, 2])
 def test_keys_are_replayed_only_where_a_look_at_the_kept_events_finds_late_ones(
     shapes: Shapes, model: str, log: dict[str, Any], late: int
@@ -185,7 +185,7 @@ def test_keys_are_replayed_only_where_a_look_at_the_kept_events_finds_late_ones(
 @pytest.mark.parametrize(
     "model", ["current_feed__full", "current_feed__partial", "history_feed__full", "history_feed__partial"]
 )
-@pytest.mark.parametrize("log", [{}, MOVES, FLOOR, MOVES | FLOOR], ids=["plain", "moves", "floor", "moves and floor"])
+@pytest.mark.parametrize("log", [{}, MOVES, RESET, MOVES | RESET], ids=["plain", "moves", "reset", "moves and reset"])
 def test_keys_of_which_something_was_taken_back_are_replayed_whatever_came_late(
     shapes: Shapes, model: str, log: dict[str, Any]
 ) -> None:
@@ -201,7 +201,7 @@ def test_keys_of_which_something_was_taken_back_are_replayed_whatever_came_late(
 
 
 def test_a_run_whose_events_all_come_in_time_keeps_none(shapes: Shapes) -> None:
-    run = shapes.run(state_since("history", "partial", FLOOR | {"loads": []}))
+    run = shapes.run(state_since("history", "partial", RESET | {"loads": []}))
     assert _statements(run) == ["merge into lake.history_feed__partial__state as target"]
 
 

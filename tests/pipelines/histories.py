@@ -275,7 +275,7 @@ def truncate_before_an_exchange() -> list[RawRow]:
     return [replace(row, present=None) for row in [*rows, truncate]]
 
 
-def floors_beside_exchanges() -> list[RawRow]:
+def resets_beside_exchanges() -> list[RawRow]:
     """Of two histories, an exchange in the first batch, and what ends keys beside it, then another row a batch.
 
     After the first exchange, a truncate in its batch; after the second, in the next batch a truncate and a load at one

@@ -32,9 +32,9 @@ from .histories import (
     expected_rows_at_bounds,
     expected_state,
     expected_table,
-    floors_beside_exchanges,
     history_query,
     random_raw_rows,
+    resets_beside_exchanges,
     truncate_before_an_exchange,
 )
 from .interpreter import Table
@@ -186,11 +186,11 @@ PROOFS = [
     ),
     Proof(
         Entry("emptied", SPEC | LOADED, COLUMNS, MODELS),
-        [replace(row, present=None) for row in floors_beside_exchanges()],
+        [replace(row, present=None) for row in resets_beside_exchanges()],
     ),
     Proof(
         Entry("emptied_partial", PARTIAL | LOADED, COLUMNS, MODELS),
-        floors_beside_exchanges(),
+        resets_beside_exchanges(),
     ),
 ]
 
@@ -220,7 +220,7 @@ KINDS: dict[str, Callable[[Table], set[tuple[Any, ...]]]] = {"current": expected
 
 def _load(project: Consumer, raw: Raw, batch: int) -> list[str]:
     """Land the load of a batch; the options of a run that say at which sequence it was taken."""
-    loads = [row for row in floors_beside_exchanges() if row.oper == "S"]
+    loads = [row for row in resets_beside_exchanges() if row.oper == "S"]
     raw.insert(f"{project.schema}_raw.loaded", [list(row.row.values()) for row in loads if row.batch == batch])
     return ["--vars", json.dumps({"loaded_at": max((row.seq for row in loads if row.batch <= batch), default="")})]
 

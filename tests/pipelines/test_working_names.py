@@ -21,11 +21,11 @@ from .trail_cases import INSERT, KEY_UPDATE, ONLY, RECORD, UPDATE, Trail
 
 WORKING = """
     _arrival _beginning _begins _can_start _column_misfit _content_hash _contents_differ _copies _covered_by
-    _departs _effect _end_seq _ends _enters _events _first_row _floor _floors _has_all _has_events _has_lived
-    _highest_rank _is_accepted _is_entered _is_floor _is_known _is_late _is_load _is_replayed _is_withdrawn _key
+    _departs _effect _end_seq _ends _enters _events _first_row _has_all _has_events _has_lived
+    _highest_rank _is_accepted _is_entered _is_known _is_late _is_load _is_replayed _is_reset _is_withdrawn _key
     _key_misfit _keys _keys_before _known_key_before _known_report _known_seq _known_transaction
     _landed_row _last_arrival _late_keys _late_keys_before _lineage _lives _next_beginning _next_in_span _next_seq
-    _pair _place _rank _reached_key _rejection _reports _row _row_before _rows _running_at
+    _pair _place _rank _reached_key _rejection _reports _reset _resets _row _row_before _rows _running_at
     _taken_back _takes_covered_row _waiting_since _was_entered
 """
 """The names, without their prefix, that columns of steps have in every feed."""
