@@ -230,13 +230,19 @@
     {% set reads = change_tables.format_of(spec.format).reads %}
     {% set known = [] %}
     {% if load_cached_relation(state) is not none %}
-        {% do known.append('select true as _ct_is_change, _change_id as _ct_id, _raw_id, ' ~ (reads or 'false') ~ ' as _ct_is_read from ' ~ state ~ ' where _checkpoint is null') %}
+        {#- a full refresh also replaces tables of before layout 4, in which the column has another name -#}
+        {% set names = adapter.get_columns_in_relation(state) | map(attribute='name') | list if change_tables.is_rebuild() else [] %}
+        {% set checkpoint = '_mark' if '_mark' in names else '_checkpoint' %}
+        {% do known.append(
+            'select true as _ct_is_change, _change_id as _ct_id, _raw_id, ' ~ (reads or 'false') ~ ' as _ct_is_read from ' ~ state ~ ' where ' ~ checkpoint ~ ' is null'
+        ) %}
     {% endif %}
     {% if load_cached_relation(quarantine) is not none %}
         {% do known.append('select false, _row_id, _raw_id, false from ' ~ quarantine ~ ' where ' ~ change_tables.is_open('rejected')) %}
     {% endif %}
-    {% set has_rows = load_cached_relation(state) is not none and run_query('select 1 from ' ~ state ~ ' where _checkpoint is null or not ' ~ change_tables.is_checkpoint() ~ ' limit 1').rows %}
-    {% if not has_rows and not change_tables.is_rebuild() and change_tables.batch_once_cached(view) and not var('change_tables_allow_loss', false) %}
+    {% set may_be_emptied = not change_tables.is_rebuild() and change_tables.batch_once_cached(view) and not var('change_tables_allow_loss', false) %}
+    {% set has_rows = may_be_emptied and load_cached_relation(state) is not none and run_query('select 1 from ' ~ state ~ ' where _checkpoint is null or not ' ~ change_tables.is_checkpoint() ~ ' limit 1').rows %}
+    {% if may_be_emptied and not has_rows %}
         {% do exceptions.raise_compiler_error(
             "change_tables: model '" ~ model.name ~ "': " ~ state ~ " was built, and was emptied or dropped since by something other than a run: restore it,"
             ~ " or build the log anew from " ~ spec.relation ~ " with --full-refresh, which loses what was purged there"

@@ -38,6 +38,10 @@
     {% for relation in relations %}
         {% set state = change_tables.state_relation(relation) %}
         {% set is_there = load_cached_relation(state) is not none %}
+        {% if is_there and 'change_tables.mark' in change_tables.properties_of_view(load_cached_relation(relation)) %}
+            {#- its column has another name in tables of before layout 4 -#}
+            {% do change_tables._refuse_other_layout(state, none) %}
+        {% endif %}
         {% set cached = change_tables.cached_checkpoint(relation) if is_there else none %}
         {% do checkpoints.append(cached or {'checkpoint': none, 'number': 0, 'is_cached': false}) %}
         {% if is_there %}
@@ -58,15 +62,19 @@
     {% endif %}
     {% for found in checkpoints %}
         {% if found.checkpoint and found.checkpoint.layout != change_tables.layout() %}
-            {% do change_tables.refuse_model(
-                change_tables.state_relation(relations[loop.index0]) ~ " has layout " ~ (found.checkpoint.layout or 'none')
-                ~ ", and this version of the package reads layout " ~ change_tables.layout() ~ " alone: "
-                ~ ("install the later version that wrote it, or " if (found.checkpoint.layout or 0) > change_tables.layout())
-                ~ "build the log and the models after it anew with --full-refresh"
-            ) %}
+            {% do change_tables._refuse_other_layout(change_tables.state_relation(relations[loop.index0]), found.checkpoint.layout) %}
         {% endif %}
     {% endfor %}
     {% do return(checkpoints) %}
+{% endmacro %}
+
+
+{% macro _refuse_other_layout(state, layout) %}
+    {% do change_tables.refuse_model(
+        state ~ " has layout " ~ (layout or 'none') ~ ", and this version of the package reads layout " ~ change_tables.layout() ~ " alone: "
+        ~ ("install the later version that wrote it, or " if (layout or 0) > change_tables.layout())
+        ~ "build the log and the models after it anew with --full-refresh"
+    ) %}
 {% endmacro %}
 
 

@@ -340,6 +340,29 @@ def test_a_cached_checkpoint_of_another_layout_is_refused_as_well(shapes: Shapes
     assert not shapes.project.sent()
 
 
+@pytest.mark.parametrize("is_rescan", [False, True])
+@pytest.mark.parametrize(("model", "other"), [(model, other) for model, others in MARKED.items() for other in others])
+def test_a_table_whose_view_has_the_property_of_earlier_layouts_is_refused_before_it_is_read(
+    shapes: Shapes, model: str, other: str, is_rescan: bool
+) -> None:
+    lake = shapes.lake(Shape(model, {each: {} for each in MARKED[model]}))
+    lake = replace(lake, views={f"{SCHEMA}.{other}": "Type: VIEW\nTable Properties: [change_tables.mark=1:1:0a]\n"})
+    with pytest.raises(CompilationError) as refused:
+        shapes.project.run(model, lake, variables={"change_tables_rescan": is_rescan})
+    said = f"change_tables: model '{model}': {SCHEMA}.{other}__state has {OTHER_LAYOUTS[None]}"
+    assert said in str(refused.value).splitlines()[1].strip()
+    assert not shapes.project.sent()
+
+
+def test_a_full_refresh_looks_for_loss_by_the_column_that_the_table_has(shapes: Shapes) -> None:
+    lake = _of_layout(shapes, LOG, LOG, None)
+    for column in ("_checkpoint", "_mark"):
+        columns = {f"{SCHEMA}.{LOG}__state": {column: "string", "_change_id": "string"}}
+        run = shapes.project.run(LOG, replace(lake, columns={**lake.columns, **columns}), flags={"FULL_REFRESH": True})
+        (asked,) = [sql for sql in run.sent if sql.startswith("select 1 from (select true")]
+        assert f"{SCHEMA}.{LOG}__state where {column} is null" in asked
+
+
 @pytest.mark.parametrize("layout", OTHER_LAYOUTS)
 @pytest.mark.parametrize("model", MARKED)
 def test_a_full_refresh_replaces_a_table_of_another_layout(shapes: Shapes, model: str, layout: int | None) -> None:
