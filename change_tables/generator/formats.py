@@ -91,7 +91,7 @@ ADDED_COLUMNS = frozenset(
         "_batch_id",
         "_is_conflicting",
         "_row_hash",
-        "_form",
+        "_schema_version",
         "_precedence",
         "_is_deleted",
         "_is_last",

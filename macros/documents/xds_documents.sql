@@ -81,7 +81,7 @@ select 1 as placeholder
     checkpoint_before   the checkpoint that it adds to; none for a first run
     checkpoint          the checkpoint that it leaves: the run, and for each table which log was taken in up to which of its runs
     since               for each table the run of its log from which on all is new
-    added               for each table the forms of its log from which on columns were added: see spec_in_form
+    added               for each table the schema versions of its log from which on columns were added: see spec_in_version
     record_ids          the least and the greatest record id of the new events, where an earlier run can have published some
     outdated            entries whose log was built with other columns than are declared by now
 -#}
@@ -105,7 +105,7 @@ select 1 as placeholder
     {% set run = {
         'kind': 'first' if checkpoint_before is none else ('since' if has_news | max else 'nothing new'),
         'checkpoint_before': checkpoint_before,
-        'checkpoint': {'layout': change_tables.layout(), 'batch': change_tables.batch_id(), 'logs': taken_in},
+        'checkpoint': {'storage_version': change_tables.storage_version(), 'batch': change_tables.batch_id(), 'logs': taken_in},
         'since': since,
         'added': added,
         'record_ids': none,
@@ -195,7 +195,7 @@ new_events as (
     field query-back    the column that it names
     deletes             none
 
-    A column that was declared after a query-back event had read is left out. `added` has the form of the log from which on such a
+    A column that was declared after a query-back event had read is left out. `added` has the schema version of the log from which on such a
     column is logged.
 -#}
 {% macro _attributes_of_event(spec, added) -%}
@@ -209,7 +209,7 @@ new_events as (
             ~ " cast(null as string) as old_value, " ~ ('base64(' ~ name ~ ')' if is_binary else 'cast(' ~ name ~ ' as string)') ~ " as new_value)"
         -%}
         {%- do read.append(
-            "case when _form >= " ~ added[column.name] ~ " then " ~ attribute ~ " end" if column.name in added else attribute
+            "case when _schema_version >= " ~ added[column.name] ~ " then " ~ attribute ~ " end" if column.name in added else attribute
         ) -%}
     {%- endfor -%}
     if(

@@ -4,7 +4,7 @@
     {%- set state = change_tables.state_relation(this) -%}
     {%- set spec = change_tables.table_spec_of_model(model) -%}
     {%- set run = change_tables.handed_over().run -%}
-    {%- set spec = change_tables.spec_in_form(spec, run.checkpoint_before) -%}
+    {%- set spec = change_tables.spec_in_version(spec, run.checkpoint_before) -%}
 
     {%- do change_tables.refuse_foreign_table(view) -%}
     {%- do change_tables.refuse_other_contract(spec, change_tables.log_view_columns(spec)) -%}
@@ -230,7 +230,7 @@
     {% set reads = change_tables.format_of(spec.format).reads %}
     {% set known = [] %}
     {% if load_cached_relation(state) is not none %}
-        {#- a full refresh also replaces tables of before layout 4, in which the column has another name -#}
+        {#- a full refresh also replaces tables of before storage version 4, in which the column has another name -#}
         {% set names = adapter.get_columns_in_relation(state) | map(attribute='name') | list if change_tables.is_rebuild() else [] %}
         {% set checkpoint = '_mark' if '_mark' in names else '_checkpoint' %}
         {% do known.append(

@@ -23,7 +23,7 @@
         {%- set found = change_tables.read_checkpoints([] if change_tables.is_rebuild() else [this]) | first | default({}, true) -%}
         {%- set checkpoint = found.checkpoint or none -%}
         {%- do change_tables.refuse_changed_columns(spec, checkpoint, state) -%}
-        {%- set spec = change_tables.spec_in_form(spec, checkpoint) -%}
+        {%- set spec = change_tables.spec_in_version(spec, checkpoint) -%}
         {%- set bound = change_tables.raw_bound(spec, checkpoint) -%}
         {%- set run = dict(
             bound, kind=change_tables._kind_of_log_run(checkpoint, bound), checkpoint_before=checkpoint, checkpoints=found.number or 0,
@@ -40,7 +40,7 @@
             '_report': "case when _status = 'accepted' and not startswith(_report, 'conflicting_content') then _report end",
             '_is_conflicting': "_status = 'accepted' and coalesce(startswith(_report, 'conflicting_content'), false)",
             '_row_hash': "case when _status = 'accepted' then " ~ change_tables.hash_of(change_tables.delivery_columns(spec)) ~ ' end',
-            '_form': spec.form,
+            '_schema_version': spec.schema_version,
         } -%}
         {%- set passed = ['_ct_quarantine_id', '_status', '_status_reason', '_raw_row'] + (['_ct_waiting_since'] if reads_on else []) -%}
         {%- set retractions = ['_ct_retracts'] if withdraws and reads_on else [] -%}

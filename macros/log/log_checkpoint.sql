@@ -1,7 +1,7 @@
 {#-
     The checkpoint of a log: what it has taken in. Where the format has `commits`, also the highest of each group.
 
-    layout                 that of the tables (see `layout`)
+    storage_version        that of the tables (see `storage_version`)
     log                    which log it is: the run that built it
     batch                  the last run that changed what states must know
     extends                the batch before, if all that `batch` took in comes after all that was there: a state of that batch has no late
@@ -28,7 +28,7 @@
                            over
     key, columns           the declared key, and the declared columns and their types
     order                  the settings that decide how sequences are made
-    form, added            how many times columns have changed, and in which form a column was added (see `spec_in_form`)
+    schema_version, added  how many times columns have changed, and in which version a column was added (see `spec_in_version`)
     facts                  what its run read and wrote (see `facts_of_run`)
 -#}
 {% macro log_checkpoint(spec, run, batch, found, reached) %}
@@ -55,7 +55,7 @@
         {% do commits.update({group: [commits.get(group, ''), number] | max(case_sensitive=true)}) %}
     {% endfor %}
     {% do return(dict({'commits': commits} if commits else {}, **{
-        'layout': change_tables.layout(),
+        'storage_version': change_tables.storage_version(),
         'log': before.log,
         'batch': batch if writes else before.batch,
         'extends': extends,
@@ -79,7 +79,7 @@
         'key': spec.key,
         'order': change_tables.settings_of_order(spec),
         'columns': change_tables.column_types(spec),
-        'form': spec.form,
+        'schema_version': spec.schema_version,
         'added': spec.added,
     })) %}
 {% endmacro %}

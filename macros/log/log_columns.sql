@@ -12,7 +12,7 @@
     {% do return(
         [
             '_change_seq', '_change_id', '_batch_id', '_key_before', '_report', '_is_conflicting', '_change_op', '_changed_at', '_transaction_id',
-            '_present_columns', '_changed_columns', '_raw_id', '_row_hash', '_form'
+            '_present_columns', '_changed_columns', '_raw_id', '_row_hash', '_schema_version'
         ]
         + change_tables.further_columns(spec) | map(attribute='name') | list + spec.column_names
     ) %}

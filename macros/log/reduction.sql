@@ -49,18 +49,18 @@ reduced_deliveries as (
 {%- set withdraws = change_tables.withdraws_changes(spec) -%}
 {%- set completeness = change_tables.completeness_columns(spec) -%}
 {%- set level = 'struct(' ~ completeness | join(', ') ~ ')' if completeness else '1' -%}
-{%- set has_forms = with_log and spec.form > 0 -%}
-{#- the greatest wins: by form, content and headers. Of equal ones, what is logged is as it is to be -#}
+{%- set has_versions = with_log and spec.schema_version > 0 -%}
+{#- the greatest wins: by version, content and headers. Of equal ones, what is logged is as it is to be -#}
 {%- set rank -%}
 struct(
             case when _ct_differs then struct(
-                {{ '_form, ' if has_forms }}{{ change_tables.content_text(spec) }}, {{ change_tables.header_columns(spec) | join(', ') }}
+                {{ '_schema_version, ' if has_versions }}{{ change_tables.content_text(spec) }}, {{ change_tables.header_columns(spec) | join(', ') }}
             ) end,
             {{ '_ct_is_logged, ' if with_log }}_ct_place
         )
 {%- endset -%}
 {%- set differs = 'min(_row_hash) over same_change <> max(_row_hash) over same_change'
-    ~ (' or min(_form) over same_change <> max(_form) over same_change' if has_forms) -%}
+    ~ (' or min(_schema_version) over same_change <> max(_schema_version) over same_change' if has_versions) -%}
 -- each delivery with what there is of its change
 gathered_deliveries as (
 
@@ -70,7 +70,7 @@ gathered_deliveries as (
         {%- if with_log %}
         max(case when _ct_is_logged then struct(
             {{ change_tables._said_hash(spec) }} as _ct_said_hash,
-            {{ change_tables.key_hash(spec.key) }} as _ct_key, _change_op, _key_before, _report, _is_conflicting, _form, _batch_id
+            {{ change_tables.key_hash(spec.key) }} as _ct_key, _change_op, _key_before, _report, _is_conflicting, _schema_version, _batch_id
         ) end) over same_change as _ct_logged,
         min(_ct_is_logged) over same_change as _ct_is_logged_alone,
         {%- endif %}
@@ -91,9 +91,9 @@ weighed_deliveries as (
 
     select
         *,
-        case when _ct_differs and _ct_is_delivery then {{ change_tables._content_hash(spec, has_forms) }} end as _ct_content_hash,
+        case when _ct_differs and _ct_is_delivery then {{ change_tables._content_hash(spec, has_versions) }} end as _ct_content_hash,
         {%- if with_log and change_tables._records_of(spec) %}
-        case when _ct_differs and _ct_is_delivery then {{ change_tables._record_hash(spec, has_forms) }} end as _ct_record_hash,
+        case when _ct_differs and _ct_is_delivery then {{ change_tables._record_hash(spec, has_versions) }} end as _ct_record_hash,
         {%- endif %}
         case when _ct_copies > 1 and _ct_is_delivery then {{ rank }} end as _ct_rank
     from gathered_deliveries
@@ -108,7 +108,7 @@ weighed_deliveries as (
 
 {#- What they come to, ending in `compared_deliveries`. -#}
 {% macro _compared_steps(spec, with_log) -%}
-{%- set has_forms = with_log and spec.form > 0 -%}
+{%- set has_versions = with_log and spec.schema_version > 0 -%}
 {%- set conflicts -%}
 coalesce(
             max(_is_conflicting) over same_change
@@ -118,8 +118,8 @@ coalesce(
         )
 {%- endset -%}
 {#- a report of rows that were read by other columns than those of today does not count -#}
-{%- set counts = '_ct_is_delivery and _form = ' ~ spec.form if has_forms else '_ct_is_delivery' -%}
-{%- set report = 'case when _form = ' ~ spec.form ~ ' then _report end' if has_forms else '_report' -%}
+{%- set counts = '_ct_is_delivery and _schema_version = ' ~ spec.schema_version if has_versions else '_ct_is_delivery' -%}
+{%- set report = 'case when _schema_version = ' ~ spec.schema_version ~ ' then _report end' if has_versions else '_report' -%}
 -- what they say together, and which of them is the greatest
 compared_deliveries as (
 
@@ -127,7 +127,7 @@ compared_deliveries as (
         * except (_key_before, _report, _is_conflicting),
         max(_key_before) over same_change as _key_before,
         case
-            {%- if has_forms %}
+            {%- if has_versions %}
             when count_if({{ counts }}) over same_change = 0 then _report
             {%- endif %}
             when count({{ report }}) over same_change = count_if({{ counts }}) over same_change then max({{ report }}) over same_change
@@ -225,35 +225,35 @@ and struct(_key_before, _is_conflicting) <=> struct(_ct_logged['_key_before'], _
 and (_report is not null or _ct_logged['_report'] is null)
 {%- if spec.images == 'partial' and spec.added %}
 -- an update that has all columns of today has more than one that had all of then
-and not (_ct_logged['_form'] < {{ spec.added.values() | max }} and _present_columns is null and _change_op in ('update', 'upsert'))
+and not (_ct_logged['_schema_version'] < {{ spec.added.values() | max }} and _present_columns is null and _change_op in ('update', 'upsert'))
 {%- endif %}
 {%- endmacro %}
 
 
 {#- The content of a delivery. Of a delete or a truncate the other columns do not count. -#}
-{% macro _content_hash(spec, has_forms) -%}
+{% macro _content_hash(spec, has_versions) -%}
     {%- set columns = [{'name': '_change_op', 'data_type': 'string'}] + change_tables.content_columns(spec) -%}
-    if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), {{ change_tables.hash_of(change_tables._columns_as_logged(spec, columns) if has_forms else columns) }})
+    if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), {{ change_tables.hash_of(change_tables._columns_as_logged(spec, columns) if has_versions else columns) }})
 {%- endmacro %}
 
 
 {#- The record of a delivery. Which columns a message has can depend on metadata that land later. -#}
-{% macro _record_hash(spec, has_forms) -%}
-    case when _change_op <> 'delete' then {{ change_tables.hash_of(change_tables._columns_as_logged(spec, spec.columns) if has_forms else spec.columns) }} end
+{% macro _record_hash(spec, has_versions) -%}
+    case when _change_op <> 'delete' then {{ change_tables.hash_of(change_tables._columns_as_logged(spec, spec.columns) if has_versions else spec.columns) }} end
 {%- endmacro %}
 
 
 {#-
-    Columns to be hashed, null where they were declared after the change was logged: the log has nothing of them (see `spec_in_form`), so
+    Columns to be hashed, null where they were declared after the change was logged: the log has nothing of them (see `spec_in_version`), so
     they say nothing of whether a delivery differs from it.
 -#}
 {% macro _columns_as_logged(spec, columns) %}
     {% set found = [] %}
     {% for column in columns %}
-        {#- which columns a delivery has is said of the columns of its form -#}
-        {% set form = spec.form if column.name == '_present_columns' else spec.added.get(column.name, 0) %}
+        {#- which columns a delivery has is said of the columns of its schema version -#}
+        {% set version = spec.schema_version if column.name == '_present_columns' else spec.added.get(column.name, 0) %}
         {% set name = change_tables.quoted(column.name) %}
-        {% do found.append(dict(column, value="if(_ct_logged['_form'] < " ~ form ~ ', null, ' ~ name ~ ')' if form > 0 else name)) %}
+        {% do found.append(dict(column, value="if(_ct_logged['_schema_version'] < " ~ version ~ ', null, ' ~ name ~ ')' if version > 0 else name)) %}
     {% endfor %}
     {% do return(found) %}
 {% endmacro %}

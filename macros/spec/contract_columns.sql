@@ -20,7 +20,7 @@
         '_is_conflicting': ['boolean', 'this change was delivered with different contents, of which the greater counts'],
         '_batch_id': ['string', 'the run that took the change in or last revised it; sorts by the start of the run'],
         '_row_hash': ['bigint'],
-        '_form': ['int'],
+        '_schema_version': ['int'],
         '_precedence': ['int'],
         '_is_deleted': ['boolean'],
         '_is_last': ['boolean'],

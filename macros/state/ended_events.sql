@@ -45,7 +45,7 @@ resets as (
     '_precedence': change_tables.precedence_of('truncate'),
     '_is_deleted': 'true',
     '_ct_enters': 'false',
-    '_form': run.form,
+    '_schema_version': run.schema_version,
     '_ct_is_known': 'false',
 } -%}
 spans as (

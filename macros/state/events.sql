@@ -8,7 +8,7 @@
 {#-
     What an event has besides the table's own columns. Not always:
 
-    _form            where changes may have been logged without a column that they could have
+    _schema_version  where changes may have been logged without a column that they could have
     _ct_enters       whether a row has moved to the key: where rows have moved
     _ct_is_known     whether a state has folded it already: where older events count
     _valid_from, …   what a history has of the version of a known event
@@ -17,7 +17,7 @@
     {% do return(
         ['_change_op', '_change_seq', '_changed_at', '_transaction_id', '_change_id']
         + (['_present_columns'] if spec.images == 'partial' else [])
-        + (['_form'] if spec.images == 'partial' and run.added else [])
+        + (['_schema_version'] if spec.images == 'partial' and run.added else [])
         + ['_precedence', '_is_deleted'] + (['_ct_enters'] if run.moves else [])
         + (change_tables._columns_of_version().keys() | list if run.history else []) + (['_ct_is_known'] if run.folds else [])
     ) %}

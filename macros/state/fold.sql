@@ -208,7 +208,7 @@ overlaid_events as (
 -#}
 {% macro _has_all(run, name) -%}
     {%- if name in run.added -%}
-        (_ct_has_all and (_form >= {{ run.added[name] }} or not _ct_has_lived or _change_op in ('insert', 'snapshot')))
+        (_ct_has_all and (_schema_version >= {{ run.added[name] }} or not _ct_has_lived or _change_op in ('insert', 'snapshot')))
     {%- else -%}
         _ct_has_all
     {%- endif -%}

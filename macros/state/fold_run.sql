@@ -1,22 +1,23 @@
 {#-
     What a run of a model over a log has to do:
 
-    kind               first (build whole), since (add what is new), nothing new; `empty` is made by `empty_run`
-    checkpoint_before  the checkpoint that it adds to; none for a first run
-    checkpoint         the checkpoint that it leaves: `layout`, `key` and `columns` as a log's has them, `log`, `batch`, `reset_seq` and
-                       `loads` of the log's, and `counted`: how many changes that had when the rows of the state were last counted
-    history, folds     whether the model keeps versions; whether older events of a key decide its row (see `folded_steps`)
-    moves              whether keys have ever moved
-    has_resets         whether the table was ever truncated or loaded again
-    ends_older_keys    whether it has been since the last run
-    exchanges          whether rows may have exchanged their keys in one transaction: full images need nothing else of moves
-    in_time            whether all new events come after all that the state has folded
-    taken_back         the keys, by their hashes, of which the log has taken back something that the state has folded: they are replayed
-    looks              whether events may have come late, or keys are to be replayed anyway: the run keeps the given events in a table and
-                       looks (see `given_event_steps`)
-    is_to_be_counted   whether the rows of the state are to be counted, for it may be large by now
-    log_is_outdated    whether the log was built with other columns than are declared by now
-    form, added        the form of the log, and the forms in which columns were added to it (see `spec_in_form`)
+    kind                   first (build whole), since (add what is new), nothing new; `empty` is made by `empty_run`
+    checkpoint_before      the checkpoint that it adds to; none for a first run
+    checkpoint             the checkpoint that it leaves: `storage_version`, `key` and `columns` as a log's has them, `log`, `batch`,
+                           `reset_seq` and `loads` of the log's, and `counted`: how many changes that had when the rows of the state were
+                           last counted
+    history, folds         whether the model keeps versions; whether older events of a key decide its row (see `folded_steps`)
+    moves                  whether keys have ever moved
+    has_resets             whether the table was ever truncated or loaded again
+    ends_older_keys        whether it has been since the last run
+    exchanges              whether rows may have exchanged their keys in one transaction: full images need nothing else of moves
+    in_time                whether all new events come after all that the state has folded
+    taken_back             the keys, by their hashes, of which the log has taken back something that the state has folded: they are replayed
+    looks                  whether events may have come late, or keys are to be replayed anyway: the run keeps the given events in a table
+                           and looks (see `given_event_steps`)
+    is_to_be_counted       whether the rows of the state are to be counted, for it may be large by now
+    log_is_outdated        whether the log was built with other columns than are declared by now
+    schema_version, added  that of the log, and the versions in which columns were added to it (see `spec_in_version`)
 
     log_checkpoint      the checkpoint of the log
     history             whether the model keeps versions
@@ -46,7 +47,7 @@
         'kind': kind,
         'checkpoint_before': checkpoint_before,
         'checkpoint': {
-            'layout': change_tables.layout(), 'log': log_checkpoint.log, 'batch': log_checkpoint.batch, 'reset_seq': log_checkpoint.reset_seq, 'loads': log_checkpoint.loads,
+            'storage_version': change_tables.storage_version(), 'log': log_checkpoint.log, 'batch': log_checkpoint.batch, 'reset_seq': log_checkpoint.reset_seq, 'loads': log_checkpoint.loads,
             'key': spec.key, 'columns': types, 'counted': changes if is_to_be_counted else counted,
         },
         'history': history,
@@ -60,7 +61,7 @@
         'looks': looks,
         'is_to_be_counted': is_to_be_counted,
         'log_is_outdated': log_checkpoint.log > '' and (log_checkpoint.key != spec.key or log_checkpoint.columns != types),
-        'form': log_checkpoint.form,
+        'schema_version': log_checkpoint.schema_version,
         'added': log_checkpoint.added,
     }) %}
 {% endmacro %}

@@ -40,7 +40,7 @@
 -#}
 {% macro _known_event_steps(spec, run, log, state) -%}
 {%- set made = {
-    '_present_columns': 'cast(null as array<string>)', '_ct_enters': 'false', '_form': run.form, '_ct_is_known': 'true',
+    '_present_columns': 'cast(null as array<string>)', '_ct_enters': 'false', '_schema_version': run.schema_version, '_ct_is_known': 'true',
 } -%}
 {%- set needs_places_only = spec.images == 'full' and not run.history -%}
 {%- set may_have_new_resets = run.looks and run.has_resets and not run.in_time -%}
@@ -191,7 +191,7 @@ given_events as (
 {%- set follows_moves = run.moves and spec.images == 'partial' -%}
 {%- set of_end = {
     '_change_op': "'delete'", '_change_seq': "''", '_change_id': "''", '_precedence': change_tables.precedence_of('truncate'),
-    '_is_deleted': 'true', '_ct_enters': 'false', '_form': run.form, '_ct_is_known': 'false',
+    '_is_deleted': 'true', '_ct_enters': 'false', '_schema_version': run.schema_version, '_ct_is_known': 'false',
 } -%}
 late_keys as (
 

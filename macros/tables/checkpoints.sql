@@ -9,8 +9,8 @@
     and a run that builds an existing table anew has read the checkpoint from the table.
 -#}
 
-{#- The layout of the tables that this version of the package writes, and the only one that it reads. -#}
-{% macro layout() %}
+{#- The storage version of the tables that this version of the package writes, and the only one that it reads. -#}
+{% macro storage_version() %}
     {% do return(4) %}
 {% endmacro %}
 
@@ -19,7 +19,7 @@
 {% macro checkpoint_of_unbuilt_log() %}
     {% do return({
         'log': '', 'batch': '', 'extends': none, 'changes': 0, 'held_changes': 0, 'uses_deletion_vectors': false, 'reset_seq': '', 'highest_seq': '',
-        'loads': [], 'moves': false, 'taken_back': [], 'rebuild': '', 'snapshot_seq': none, 'form': 0, 'added': {},
+        'loads': [], 'moves': false, 'taken_back': [], 'rebuild': '', 'snapshot_seq': none, 'schema_version': 0, 'added': {},
     }) %}
 {% endmacro %}
 
@@ -29,7 +29,7 @@
     checkpoints are used for all models or for none: they are those of when dbt began, and a checkpoint that is read from a table now can be
     newer. Else one query reads the tables. A rescan always reads the tables, and so does `from_tables`.
 
-    Stops where one of the tables has another layout. A full refresh does not ask for the checkpoints of what it builds anew.
+    Stops where one of the tables has another storage version. A full refresh does not ask for the checkpoints of what it builds anew.
 -#}
 {% macro read_checkpoints(relations, from_tables=false) %}
     {% set checkpoints = [] %}
@@ -39,8 +39,8 @@
         {% set state = change_tables.state_relation(relation) %}
         {% set is_there = load_cached_relation(state) is not none %}
         {% if is_there and 'change_tables.mark' in change_tables.properties_of_view(load_cached_relation(relation)) %}
-            {#- its column has another name in tables of before layout 4 -#}
-            {% do change_tables._refuse_other_layout(state, none) %}
+            {#- its column has another name in tables of before storage version 4 -#}
+            {% do change_tables._refuse_other_storage(state, none) %}
         {% endif %}
         {% set cached = change_tables.cached_checkpoint(relation) if is_there else none %}
         {% do checkpoints.append(cached or {'checkpoint': none, 'number': 0, 'is_cached': false}) %}
@@ -61,18 +61,18 @@
         {% endfor %}
     {% endif %}
     {% for found in checkpoints %}
-        {% if found.checkpoint and found.checkpoint.layout != change_tables.layout() %}
-            {% do change_tables._refuse_other_layout(change_tables.state_relation(relations[loop.index0]), found.checkpoint.layout) %}
+        {% if found.checkpoint and found.checkpoint.storage_version != change_tables.storage_version() %}
+            {% do change_tables._refuse_other_storage(change_tables.state_relation(relations[loop.index0]), found.checkpoint.storage_version) %}
         {% endif %}
     {% endfor %}
     {% do return(checkpoints) %}
 {% endmacro %}
 
 
-{% macro _refuse_other_layout(state, layout) %}
+{% macro _refuse_other_storage(state, version) %}
     {% do change_tables.refuse_model(
-        state ~ " has layout " ~ (layout or 'none') ~ ", and this version of the package reads layout " ~ change_tables.layout() ~ " alone: "
-        ~ ("install the later version that wrote it, or " if (layout or 0) > change_tables.layout())
+        state ~ " has storage version " ~ (version or 'none') ~ ", and this version of the package reads storage version " ~ change_tables.storage_version() ~ " alone: "
+        ~ ("install the later version that wrote it, or " if (version or 0) > change_tables.storage_version())
         ~ "build the log and the models after it anew with --full-refresh"
     ) %}
 {% endmacro %}

@@ -5,8 +5,8 @@
     - A type that only widens is widened.
     - Every other change is refused.
 
-    The form of a log is the number of such changes so far. Each row has the form in which it was logged (`_form`), and the checkpoint has
-    the form in which a column was added (`added`). A change of an earlier form was logged without that column.
+    The schema version of a log is the number of such changes so far. Each row has the version in which it was logged (`_schema_version`),
+    and the checkpoint has the version in which a column was added (`added`). A change of an earlier version was logged without that column.
 -#}
 
 {#- The declared columns and their types, as a checkpoint has them: in order. -#}
@@ -38,18 +38,18 @@
 {#-
     The spec as a run of the log has it, with two keys more:
 
-    form    the form in which the run logs its changes
-    added   the forms in which columns were added: name -> form
+    schema_version   the version in which the run logs its changes
+    added            the versions in which columns were added: name -> version
 -#}
-{% macro spec_in_form(spec, checkpoint) %}
+{% macro spec_in_version(spec, checkpoint) %}
     {% if not change_tables.columns_have_changed(spec, checkpoint) %}
-        {% do return(dict(spec, form=checkpoint.form if checkpoint else 0, added=checkpoint.added if checkpoint else {})) %}
+        {% do return(dict(spec, schema_version=checkpoint.schema_version if checkpoint else 0, added=checkpoint.added if checkpoint else {})) %}
     {% endif %}
     {% set added = checkpoint.added.copy() %}
     {% for name in spec.column_names if name not in checkpoint.columns %}
-        {% do added.update({name: checkpoint.form + 1}) %}
+        {% do added.update({name: checkpoint.schema_version + 1}) %}
     {% endfor %}
-    {% do return(dict(spec, form=checkpoint.form + 1, added=added)) %}
+    {% do return(dict(spec, schema_version=checkpoint.schema_version + 1, added=added)) %}
 {% endmacro %}
 
 

@@ -151,7 +151,7 @@ RESET = {"reset_seq": _seq(15), "loads": ["", _seq(15)]}
 BEFORE_RESET = {"reset_seq": _seq(15)}
 FEWER = {"columns": {"order": "bigint", "it's": "string"}}
 TAKEN_BACK = {"taken_back": [[FIRST_BATCH, [3]], ["20260131T110000000000_00000009", [-5, 7]]]}
-ADDED = {"form": 1, "added": {"name with spaces": 1}}
+ADDED = {"schema_version": 1, "added": {"name with spaces": 1}}
 _IN_TIME = {
     LOOK: [{**ANSWERS[LOOK][0], "_ct_lowest_seq": _seq(30)}],
     "as changes,": [{**ANSWERS["as changes,"][0], "lowest_seq": _seq(30), "highest_seq": _seq(32)}],

@@ -469,8 +469,8 @@ CHECKPOINTS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, An
     "an empty first build": (
         None, FOUND, NO_LOAD,
         {
-            "layout": 4, "log": "2", "batch": "2", "extends": None, "reset_seq": "", "highest_seq": "", "loads": [],
-            "snapshot_seq": None, "rebuild": "",
+            "storage_version": 4, "log": "2", "batch": "2", "extends": None, "reset_seq": "", "highest_seq": "",
+            "loads": [], "snapshot_seq": None, "rebuild": "",
         },
     ),
     "a first build with a load": (None, FOUND, LOAD, {"reset_seq": "300", "loads": ["300"], "snapshot_seq": "300"}),
@@ -530,10 +530,10 @@ CHECKPOINTS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, An
 def test_a_checkpoint_keeps_what_downstream_states_need(shapes: Shapes, name: str) -> None:
     before, found, given, expected = CHECKPOINTS[name]
     call = shapes.project.macros("dedup_feed__qlik")
-    spec = call("table_spec", "feed", "qlik") | given | {"form": 1, "added": {"day": 1}}
+    spec = call("table_spec", "feed", "qlik") | given | {"schema_version": 1, "added": {"day": 1}}
     run = {"checkpoint_before": before, "arrival": LANDED_AT}
     checkpoint = call("log_checkpoint", spec, run, "2", found, {"watermark": NOW})
     assert {key: checkpoint[key] for key in expected} == expected
     assert (checkpoint["arrival"], checkpoint["watermark"]) == ("timestamp:landed at", NOW)
     assert checkpoint["kept"] == found["kept"]
-    assert (checkpoint["key"], checkpoint["form"], checkpoint["added"]) == (spec["key"], 1, {"day": 1})
+    assert (checkpoint["key"], checkpoint["schema_version"], checkpoint["added"]) == (spec["key"], 1, {"day": 1})

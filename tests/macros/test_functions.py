@@ -131,9 +131,9 @@ def test_a_server_of_this_package_is_asked_for_nothing_else(project: Project, mo
 
 def _moved(name: str, answers: Mapping[str, Any]) -> Lake:
     checkpoint = {
-        "layout": 4, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001",
+        "storage_version": 4, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001",
         "reset_seq": "", "loads": [], "highest_seq": "", "moves": True, "rebuild": "", "snapshot_seq": "",
-        "form": 0, "added": {}, "key": ["id"], "columns": {"id": "bigint", "name": "string"}, "changes": 2,
+        "schema_version": 0, "added": {}, "key": ["id"], "columns": {"id": "bigint", "name": "string"}, "changes": 2,
     }  # fmt: skip
     return Lake({}, checkpoints={f"functions.dedup_feed__{name}__state": [checkpoint]}, answers=answers)
 

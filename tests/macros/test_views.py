@@ -287,15 +287,15 @@ def test_a_cached_checkpoint_is_removed_before_a_table_is_written_and_set_after(
     assert "'change_tables.checkpoint.0' = '7b22" in sent[told[-1]]
 
 
-# ---- layouts
+# ---- storage versions
 
-ALONE = "and this version of the package reads layout 4 alone"
+ALONE = "and this version of the package reads storage version 4 alone"
 ANEW = "build the log and the models after it anew with --full-refresh"
-# the layout in a checkpoint (None: it has none) -> what a run says of it
-OTHER_LAYOUTS = {
-    None: f"layout none, {ALONE}: {ANEW}",
-    2: f"layout 2, {ALONE}: {ANEW}",
-    99: f"layout 99, {ALONE}: install the later version that wrote it, or {ANEW}",
+# the storage version in a checkpoint (None: it has none) -> what a run says of it
+OTHER_VERSIONS = {
+    None: f"storage version none, {ALONE}: {ANEW}",
+    2: f"storage version 2, {ALONE}: {ANEW}",
+    99: f"storage version 99, {ALONE}: install the later version that wrote it, or {ANEW}",
 }
 # a model, and those that have a checkpoint
 MARKED = {
@@ -306,56 +306,56 @@ MARKED = {
 }
 
 
-def _of_layout(shapes: Shapes, model: str, other: str, layout: int | None) -> Lake:
-    """What a run of a model finds where one table has a checkpoint of this layout, and the rest of the present one."""
+def _of_version(shapes: Shapes, model: str, other: str, version: int | None) -> Lake:
+    """What a run of a model finds where one table has this storage version, and the rest the present one."""
     lake = shapes.lake(Shape(model, {each: {} for each in MARKED[model]}))
     (first,) = lake.checkpoints[f"{SCHEMA}.{other}__state"]
-    checkpoint = {name: value for name, value in first.items() if name != "layout"} | (
-        {} if layout is None else {"layout": layout}
+    checkpoint = {name: value for name, value in first.items() if name != "storage_version"} | (
+        {} if version is None else {"storage_version": version}
     )
     return replace(lake, checkpoints={**lake.checkpoints, f"{SCHEMA}.{other}__state": [checkpoint]})
 
 
 @pytest.mark.parametrize("is_rescan", [False, True])
-@pytest.mark.parametrize("layout", OTHER_LAYOUTS)
+@pytest.mark.parametrize("version", OTHER_VERSIONS)
 @pytest.mark.parametrize(("model", "other"), [(model, other) for model, others in MARKED.items() for other in others])
-def test_a_table_of_another_layout_is_refused_in_one_line(
-    shapes: Shapes, model: str, other: str, layout: int | None, is_rescan: bool
+def test_a_table_of_another_storage_version_is_refused_in_one_line(
+    shapes: Shapes, model: str, other: str, version: int | None, is_rescan: bool
 ) -> None:
-    lake = _of_layout(shapes, model, other, layout)
+    lake = _of_version(shapes, model, other, version)
     with pytest.raises(CompilationError) as refused:
         shapes.project.run(model, lake, variables={"change_tables_rescan": is_rescan})
-    said = f"change_tables: model '{model}': {SCHEMA}.{other}__state has {OTHER_LAYOUTS[layout]}"
+    said = f"change_tables: model '{model}': {SCHEMA}.{other}__state has {OTHER_VERSIONS[version]}"
     assert said in str(refused.value).splitlines()[1].strip()
 
 
-def test_a_cached_checkpoint_of_another_layout_is_refused_as_well(shapes: Shapes) -> None:
-    lake = _of_layout(shapes, LOG, LOG, 2)
+def test_a_cached_checkpoint_of_another_storage_version_is_refused_as_well(shapes: Shapes) -> None:
+    lake = _of_version(shapes, LOG, LOG, 2)
     (checkpoint,) = lake.checkpoints[f"{SCHEMA}.{LOG}__state"]
     properties = shapes.project.macros(LOG)("checkpoint_as_properties", checkpoint, 1, None)
     told = ", ".join(f"{name}={text}" for name, text in properties.items())
     lake = replace(lake, views={f"{SCHEMA}.{LOG}": f"Type: VIEW\nTable Properties: [{told}]\n"})
-    with pytest.raises(CompilationError, match=OTHER_LAYOUTS[2]):
+    with pytest.raises(CompilationError, match=OTHER_VERSIONS[2]):
         shapes.project.run(LOG, lake)
     assert not shapes.project.sent()
 
 
 @pytest.mark.parametrize("is_rescan", [False, True])
 @pytest.mark.parametrize(("model", "other"), [(model, other) for model, others in MARKED.items() for other in others])
-def test_a_table_whose_view_has_the_property_of_earlier_layouts_is_refused_before_it_is_read(
+def test_a_table_whose_view_has_the_property_of_earlier_versions_is_refused_before_it_is_read(
     shapes: Shapes, model: str, other: str, is_rescan: bool
 ) -> None:
     lake = shapes.lake(Shape(model, {each: {} for each in MARKED[model]}))
     lake = replace(lake, views={f"{SCHEMA}.{other}": "Type: VIEW\nTable Properties: [change_tables.mark=1:1:0a]\n"})
     with pytest.raises(CompilationError) as refused:
         shapes.project.run(model, lake, variables={"change_tables_rescan": is_rescan})
-    said = f"change_tables: model '{model}': {SCHEMA}.{other}__state has {OTHER_LAYOUTS[None]}"
+    said = f"change_tables: model '{model}': {SCHEMA}.{other}__state has {OTHER_VERSIONS[None]}"
     assert said in str(refused.value).splitlines()[1].strip()
     assert not shapes.project.sent()
 
 
 def test_a_full_refresh_looks_for_loss_by_the_column_that_the_table_has(shapes: Shapes) -> None:
-    lake = _of_layout(shapes, LOG, LOG, None)
+    lake = _of_version(shapes, LOG, LOG, None)
     for column in ("_checkpoint", "_mark"):
         columns = {f"{SCHEMA}.{LOG}__state": {column: "string", "_change_id": "string"}}
         run = shapes.project.run(LOG, replace(lake, columns={**lake.columns, **columns}), flags={"FULL_REFRESH": True})
@@ -363,10 +363,12 @@ def test_a_full_refresh_looks_for_loss_by_the_column_that_the_table_has(shapes: 
         assert f"{SCHEMA}.{LOG}__state where {column} is null" in asked
 
 
-@pytest.mark.parametrize("layout", OTHER_LAYOUTS)
+@pytest.mark.parametrize("version", OTHER_VERSIONS)
 @pytest.mark.parametrize("model", MARKED)
-def test_a_full_refresh_replaces_a_table_of_another_layout(shapes: Shapes, model: str, layout: int | None) -> None:
-    run = shapes.project.run(model, _of_layout(shapes, model, model, layout), flags={"FULL_REFRESH": True})
+def test_a_full_refresh_replaces_a_table_of_another_storage_version(
+    shapes: Shapes, model: str, version: int | None
+) -> None:
+    run = shapes.project.run(model, _of_version(shapes, model, model, version), flags={"FULL_REFRESH": True})
     assert run.run["kind"] == "first"
     assert any(sql.startswith(f"create or replace table {SCHEMA}.{model}__state") for sql in run.sent)
-    assert run.checkpoint["layout"] == 4
+    assert run.checkpoint["storage_version"] == 4

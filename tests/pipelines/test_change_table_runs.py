@@ -424,10 +424,12 @@ def test_tables_that_were_changed_by_hand_are_seen_and_made_right(feeds: Feeds) 
     held.raw.query(f"alter view {views[1]} as select * from {views[1]}__state where false")
     held.build()
     held.are_right(6)
-    # of another layout: refused, until a full refresh replaces it
-    other = """regexp_replace(_checkpoint, '"layout": [0-9]+', '"layout": 2')"""
+    # of another storage version: refused, until a full refresh replaces it
+    other = """regexp_replace(_checkpoint, '"storage_version": [0-9]+', '"storage_version": 2')"""
     held.raw.query(f"update {log} set _checkpoint = {other} where startswith(_checkpoint, '{{')")
-    assert "has layout 2, and this version of the package reads layout" in held.build(*RESCAN, must_succeed=False)
+    assert "has storage version 2, and this version of the package reads storage version" in held.build(
+        *RESCAN, must_succeed=False
+    )
     held.build("--full-refresh")
     held.are_right(6)
     # an emptied log is not built from what raw has left

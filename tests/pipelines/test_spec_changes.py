@@ -493,7 +493,7 @@ def results(project: Consumer, raw: Raw) -> Results:
     land(2)
     project.write([table.entry(changed=True) for table in CHANGED], ["loads"])
     project.dbt("build", "--exclude", "reason_codes")
-    assert "max(_form) over same_change" in project.compiled("dedup_feed__noted"), "logged by fewer columns"
+    assert "max(_schema_version) over same_change" in project.compiled("dedup_feed__noted"), "logged by fewer columns"
     _read(raw, found)
     found.columns = _columns(raw)
     found.reported = raw.query(f"select table_name, _change_seq, code from {SCHEMA}.reported")

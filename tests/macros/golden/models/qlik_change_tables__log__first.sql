@@ -254,7 +254,7 @@ deliveries as (
         _changed_columns,
         _raw_id,
         case when _status = 'accepted' then xxhash64(`order`, `it's`, `name with spaces`, amount, _change_op, _present_columns, _changed_columns, _changed_at, _transaction_id, _raw_id, array(`order` is null, `it's` is null, `name with spaces` is null, amount is null, _change_op is null, _present_columns is null, _changed_columns is null, _changed_at is null, _transaction_id is null, _raw_id is null)) end as _row_hash,
-        0 as _form,
+        0 as _schema_version,
         `order`,
         `it's`,
         `name with spaces`,
@@ -337,6 +337,6 @@ select
         when _ct_quarantine_id is not null
             then concat('quarantined:', to_json(struct(_ct_quarantine_id, _status, _status_reason, _raw_row)))
     end as _checkpoint,
-    _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _form, `order`, `it's`, `name with spaces`, amount
+    _change_seq, _change_id, _batch_id, _key_before, _report, _is_conflicting, _change_op, _changed_at, _transaction_id, _present_columns, _changed_columns, _raw_id, _row_hash, _schema_version, `order`, `it's`, `name with spaces`, amount
 from reduced_deliveries
 where _ct_is_change or _ct_quarantine_id is not null
