@@ -57,8 +57,8 @@
     Whether what lands later can show that a change which was accepted cannot be used, so that the log must give it up: for the
     format to say. Its staging then gives rejected rows the `_change_id` that they would have.
 -#}
-{% macro withdraws_changes(spec) %}
-    {% set of_format = change_tables.format_of(spec.format).withdraws_changes %}
+{% macro retracts_changes(spec) %}
+    {% set of_format = change_tables.format_of(spec.format).retracts_changes %}
     {% do return(of_format is not none and of_format(spec)) %}
 {% endmacro %}
 

@@ -32,9 +32,9 @@
         {#- then every raw row is taken: it can block the watermark, and counts in what the run says of itself -#}
         {%- set reads_on = run.kind in ['since', 'nothing new'] -%}
         {%- set with_log = run.kind == 'everything' -%}
-        {%- set withdraws = change_tables.withdraws_changes(spec) -%}
+        {%- set retracts = change_tables.retracts_changes(spec) -%}
         {%- set made = {
-            '_change_id': "case when _status in ('accepted', 'rejected') then _change_id end" if withdraws else '_change_id',
+            '_change_id': "case when _status in ('accepted', 'rejected') then _change_id end" if retracts else '_change_id',
             '_batch_id': "'" ~ change_tables.batch_id() ~ "'",
             '_key_before': "case when _status = 'accepted' then _key_before end",
             '_report': "case when _status = 'accepted' and not startswith(_report, 'conflicting_content') then _report end",
@@ -43,7 +43,7 @@
             '_schema_version': spec.schema_version,
         } -%}
         {%- set passed = ['_ct_quarantine_id', '_status', '_status_reason', '_raw_row'] + (['_ct_waiting_since'] if reads_on else []) -%}
-        {%- set retractions = ['_ct_retracts'] if withdraws and reads_on else [] -%}
+        {%- set retractions = ['_ct_is_retraction'] if retracts and reads_on else [] -%}
         {%- do change_tables.hand_over(run) -%}
 with {{ change_tables.staging_steps(spec, bound) }},
 
@@ -55,8 +55,8 @@ deliveries as (
         {%- endfor %}
         coalesce({{ made['_change_id'] }}, concat('row:', _raw_id)) as _ct_identity,
         _status <=> 'accepted' as _ct_is_delivery,
-        {%- if withdraws %}
-        _status <=> 'rejected' and _change_id is not null as _ct_retracts,
+        {%- if retracts %}
+        _status <=> 'rejected' and _change_id is not null as _ct_is_retraction,
         {%- endif %}
         {%- if with_log %}
         false as _ct_is_logged,

@@ -13,10 +13,10 @@
     highest_seq            the highest sequence: a batch above it has nothing that the log holds
     loads                  the loads that ended keys
     moves                  whether keys have moved
-    taken_back             lists of a run and of the keys, by their hashes, of which it has taken back something that states were told:
-                           these replay the keys. The latest runs alone, so that there are no more keys than `most_keys_taken_back`
-    rebuild                the last run after which states must be built anew: the log was set back, or what it has taken back is not in
-                           `taken_back`
+    retracted_keys         lists of a run and of the keys, by their hashes, of which it has retracted something that states were told:
+                           these replay the keys. The latest runs alone, so that there are no more keys than `most_retracted_keys`
+    rebuild                the last run after which states must be built anew: the log was set back, or what it has retracted is not in
+                           `retracted_keys`
     snapshot_seq           the load that it has taken in
     arrival                the arrival by which it reads, and of which rows
     kept                   how many raw rows are in quarantine as rejected, as waiting, and which run met the oldest one that waits
@@ -49,7 +49,7 @@
         {% set is_in_time = found.lowest_seq is none or found.lowest_seq > [before.highest_seq, before.reset_seq] | max(case_sensitive=true) %}
         {% set extends = before.batch if is_in_time else none %}
     {% endif %}
-    {% set taken_back = change_tables._taken_back_since(before.taken_back, batch, found.taken_back) %}
+    {% set retracted_keys = change_tables._retracted_keys_since(before.retracted_keys, batch, found.retracted_keys) %}
     {% set commits = dict(before.commits or {}) %}
     {% for group, number in found.commits.items() %}
         {% do commits.update({group: [commits.get(group, ''), number] | max(case_sensitive=true)}) %}
@@ -60,14 +60,14 @@
         'batch': batch if writes else before.batch,
         'extends': extends,
         'changes': before.changes + found.changes,
-        'held_changes': held + found.changes - found.known - found.withdrawn,
+        'held_changes': held + found.changes - found.known - found.retracted,
         'uses_deletion_vectors': before.uses_deletion_vectors,
         'reset_seq': [before.reset_seq, found.truncate_seq, snapshot_seq or ''] | max(case_sensitive=true),
         'highest_seq': [before.highest_seq, found.highest_seq or ''] | max(case_sensitive=true),
         'loads': before.loads + ([snapshot_seq] if snapshot_seq and snapshot_seq not in before.loads else []),
         'moves': before.moves or found.moves,
-        'taken_back': taken_back.by_run,
-        'rebuild': [batch if is_set_back else before.rebuild, taken_back.forgotten] | max,
+        'retracted_keys': retracted_keys.by_run,
+        'rebuild': [batch if is_set_back else before.rebuild, retracted_keys.forgotten] | max,
         'snapshot_seq': before.snapshot_seq if snapshot_seq is none else snapshot_seq,
         'arrival': change_tables.arrival_in_checkpoint(run.arrival),
         'kept': found.kept,
@@ -86,17 +86,17 @@
 
 
 {#-
-    What a run has taken back, with what runs before it have. Returns {by_run, forgotten}: the lists of `taken_back`, and the last run whose
-    keys are not in them.
+    What a run has retracted, with what runs before it have. Returns {by_run, forgotten}: the lists of `retracted_keys`, and the last run
+    whose keys are not in them.
 -#}
-{% macro _taken_back_since(before, batch, keys) %}
+{% macro _retracted_keys_since(before, batch, keys) %}
     {% if keys is none %}
         {% do return({'by_run': [], 'forgotten': batch}) %}
     {% endif %}
     {% set by_run = before + ([[batch, keys]] if keys else []) %}
     {% set forgotten = [''] %}
     {% for _ in range(by_run | length) %}
-        {% if by_run | map('last') | map('length') | sum > change_tables.most_keys_taken_back() %}
+        {% if by_run | map('last') | map('length') | sum > change_tables.most_retracted_keys() %}
             {% do forgotten.append(by_run.pop(0)[0]) %}
         {% endif %}
     {% endfor %}
@@ -105,7 +105,7 @@
 
 
 {#- A checkpoint is read by every run, and kept with the view as well (see `cached_checkpoint`): it has no room for more. -#}
-{% macro most_keys_taken_back() %}
+{% macro most_retracted_keys() %}
     {% do return(100) %}
 {% endmacro %}
 

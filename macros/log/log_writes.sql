@@ -23,10 +23,10 @@ where {{ change_tables.log_is_as_before(state, run) | indent(4) }}
 -#}
 {% macro merge_changes(spec, state, reduced, run, checkpoint, found) -%}
 {%- set columns = change_tables.log_columns(spec) -%}
-{%- set withdraws = change_tables.withdraws_changes(spec) -%}
+{%- set retracts = change_tables.retracts_changes(spec) -%}
 merge into {{ state }} as target
 using (
-    {{ change_tables._changes_with_checkpoint(spec, reduced, checkpoint, withdraws) | indent(4) }}
+    {{ change_tables._changes_with_checkpoint(spec, reduced, checkpoint, retracts) | indent(4) }}
 ) as source
     on
         source._change_id <=> target._change_id
@@ -48,8 +48,8 @@ when
 {%- endif %}
 when matched and source._checkpoint is not null then update set
     _checkpoint = {{ change_tables.guarded_checkpoint(run.checkpoint_before) }}
-{%- if withdraws %}
-when matched and source._ct_withdraws then delete
+{%- if retracts %}
+when matched and source._ct_retracts_logged then delete
 {%- endif %}
 when matched then update set
     {%- for name in columns %}
@@ -61,17 +61,17 @@ when not matched then insert (_checkpoint, {{ change_tables.column_list(columns)
 
 
 {#- What a run writes: what its changes have come to, and the checkpoint. -#}
-{% macro _changes_with_checkpoint(spec, reduced, checkpoint, withdraws=false) -%}
+{% macro _changes_with_checkpoint(spec, reduced, checkpoint, retracts=false) -%}
 {%- set columns = change_tables.log_columns(spec) -%}
 select
     cast(null as string) as _checkpoint,
-    {{ '_ct_withdraws, ' if withdraws }}{{ change_tables.column_list(columns) }}
+    {{ '_ct_retracts_logged, ' if retracts }}{{ change_tables.column_list(columns) }}
 from {{ reduced }}
 where _ct_is_change
 union all
 select
     {{ change_tables.text_literal(tojson(checkpoint)) }} as _checkpoint,
-    {{ 'false as _ct_withdraws, ' if withdraws }}{% for name in columns %}null as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}{% endfor %}
+    {{ 'false as _ct_retracts_logged, ' if retracts }}{% for name in columns %}null as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}{% endfor %}
 {%- endmacro %}
 
 

@@ -2,23 +2,24 @@
     What a run has found in its batch or, a first run, in the log itself. Where the log can hold some of the changes, `found_in_reduction`
     says what the two come to together.
 
-    changes       how many changes there are to write
-    known         how many of them the log holds otherwise; none before they were reduced together with it
-    withdrawn     how many of these it gives up
-    retractions   how many rejected rows there are that may take back a change
-    landed_span   the first and the last sequence of changes and retractions
-    lowest_seq, highest_seq   those of the changes
-    truncate_seq  the last truncate
-    moves         whether a key moved
-    commits       where the format has `commits`: the highest of the changes, by group
-    may_repeat    whether one of them is not above those of the log (see `leave_out_repeated`)
-    taken_back    the keys that states must replay since something that they were told is taken back, by their hashes; none where they
-                  are too many to be named, or all
-    kept_rows     how many rejected and waiting rows were met
-    kept          how many raw rows are in quarantine as rejected and as waiting after the run, and since when (see `compare_with_quarantine`)
-    keeps         whether the run has news of such rows to write
-    waiting       of a run that reads on, the first place of each group at which a row waits, as texts, in their order
-    facts         what the run says of itself, as far as the batch shows it
+    changes                  how many changes there are to write
+    known                    how many of them the log holds otherwise; none before they were reduced together with it
+    retracted                how many of these it gives up
+    retractions              how many rejected rows there are that may retract a change
+    landed_span              the first and the last sequence of changes and retractions
+    lowest_seq, highest_seq  those of the changes
+    truncate_seq             the last truncate
+    moves                    whether a key moved
+    commits                  where the format has `commits`: the highest of the changes, by group
+    may_repeat               whether one of them is not above those of the log (see `leave_out_repeated`)
+    retracted_keys           the keys that states must replay since something that they were told is retracted, by their hashes; none where
+                             they are too many to be named, or all
+    kept_rows                how many rejected and waiting rows were met
+    kept                     how many raw rows are in quarantine as rejected and as waiting after the run, and since when (see
+                             `compare_with_quarantine`)
+    keeps                    whether the run has news of such rows to write
+    waiting                  of a run that reads on, the first place of each group at which a row waits, as texts, in their order
+    facts                    what the run says of itself, as far as the batch shows it
 -#}
 {% macro probe_changes(spec, run, changes) %}
     {% set rows = change_tables.rows_of_first_run(changes) if run.kind == 'first' else changes %}
@@ -65,18 +66,18 @@
 
 {% macro _found_of_changes(rows, row) %}
     {% do return({
-        'changes': row['changes'] | int(0), 'known': row.get('known') | int(0), 'withdrawn': row.get('withdrawn') | int(0),
-        'taken_back': change_tables._keys_taken_back(rows) if row.get('taken_back') | int(0) > 0 else [],
+        'changes': row['changes'] | int(0), 'known': row.get('known') | int(0), 'retracted': row.get('retracted') | int(0),
+        'retracted_keys': change_tables._read_retracted_keys(rows) if row.get('retracted_keys') | int(0) > 0 else [],
         'lowest_seq': row['lowest_seq'], 'highest_seq': row['highest_seq'],
     }) %}
 {% endmacro %}
 
 
-{#- The keys of `_ct_taken_back` (see `reduction_steps`), in their order. -#}
-{% macro _keys_taken_back(rows) %}
-    {% set most = change_tables.most_keys_taken_back() %}
+{#- The keys of `_ct_retracted_keys` (see `reduction_steps`), in their order. -#}
+{% macro _read_retracted_keys(rows) %}
+    {% set most = change_tables.most_retracted_keys() %}
     {% set found = run_query(
-        'select distinct explode(_ct_taken_back) as _ct_key from ' ~ rows ~ ' where _ct_is_change order by _ct_key limit ' ~ (most + 1)
+        'select distinct explode(_ct_retracted_keys) as _ct_key from ' ~ rows ~ ' where _ct_is_change order by _ct_key limit ' ~ (most + 1)
     ).rows | map(attribute=0) | list %}
     {% do return(found if none not in found and found | length <= most else none) %}
 {% endmacro %}
@@ -88,7 +89,7 @@
     rows   the batch of `run`, or without a run, what its changes have come to with those of the log
 -#}
 {% macro _summary_of_changes(spec, rows, run=none) -%}
-{%- set withdraws = change_tables.withdraws_changes(spec) -%}
+{%- set retracts = change_tables.retracts_changes(spec) -%}
 {%- set is_compared = not run or run.kind == 'everything' -%}
 {%- set reads_on = run and run.kind == 'since' -%}
 {%- set commits = change_tables.commits_of_format(spec) if run else none -%}
@@ -107,15 +108,15 @@
 {%- if is_compared -%}
     {%- do totals.update({
         'known': ['sum', 'count_if(_ct_is_change and _ct_is_known)'],
-        'taken_back': ['sum', 'count(_ct_taken_back)' ~ of_changes],
+        'retracted_keys': ['sum', 'count(_ct_retracted_keys)' ~ of_changes],
     }) -%}
-    {%- if withdraws -%}
-        {%- do totals.update({'withdrawn': ['sum', 'count_if(_ct_is_change and _ct_withdraws)']}) -%}
+    {%- if retracts -%}
+        {%- do totals.update({'retracted': ['sum', 'count_if(_ct_is_change and _ct_retracts_logged)']}) -%}
     {%- endif -%}
-{%- elif reads_on and withdraws -%}
-    {%- set landed = ' filter (where _ct_is_change or _ct_retracts)' -%}
+{%- elif reads_on and retracts -%}
+    {%- set landed = ' filter (where _ct_is_change or _ct_is_retraction)' -%}
     {%- do totals.update({
-        'retractions': ['sum', 'count_if(_ct_retracts)'],
+        'retractions': ['sum', 'count_if(_ct_is_retraction)'],
         'lowest_landed': ['min', 'min(_change_seq)' ~ landed],
         'highest_landed': ['max', 'max(_change_seq)' ~ landed],
     }) -%}
@@ -176,13 +177,13 @@ from summarized
 
 {#- What the reduction says of each change besides its columns: see `reduction_steps`. -#}
 {% macro reduction_flags(spec) %}
-    {% do return(['_ct_is_known', '_ct_taken_back'] + (['_ct_withdraws'] if change_tables.withdraws_changes(spec) else [])) %}
+    {% do return(['_ct_is_known', '_ct_retracted_keys'] + (['_ct_retracts_logged'] if change_tables.retracts_changes(spec) else [])) %}
 {% endmacro %}
 
 
 {#- The query for what the changes of a run come to with those that the log has. -#}
 {% macro reduced_with_log(spec, log, batch, found) -%}
-{%- set withdraws = change_tables.withdraws_changes(spec) -%}
+{%- set retracts = change_tables.retracts_changes(spec) -%}
 {%- set columns = change_tables.column_list(change_tables.log_columns(spec)) -%}
 with deliveries as (
 
@@ -190,13 +191,13 @@ with deliveries as (
         {{ columns }},
         _change_id as _ct_identity,
         _ct_is_change as _ct_is_delivery,
-        {%- if withdraws %}
-        _ct_retracts,
+        {%- if retracts %}
+        _ct_is_retraction,
         {%- endif %}
         false as _ct_is_logged,
         0 as _ct_place
     from {{ batch }}
-    where {{ '_ct_is_change or _ct_retracts' if withdraws else '_ct_is_change' }}
+    where {{ '_ct_is_change or _ct_is_retraction' if retracts else '_ct_is_change' }}
     union all
     {{ change_tables.logged_deliveries(spec, log, landed=batch, span=found.landed_span) | indent(4) }}
 

@@ -161,7 +161,7 @@ group by _ct_quarantine_id
 -#}
 {% macro rereads_kept_rows(spec, checkpoint, is_late) %}
     {% set kept = checkpoint.kept if checkpoint else change_tables.nothing_kept() %}
-    {% set judges_together = change_tables.format_of(spec.format).landed_sequence is not none or change_tables.withdraws_changes(spec) %}
+    {% set judges_together = change_tables.format_of(spec.format).landed_sequence is not none or change_tables.retracts_changes(spec) %}
     {% do return(kept.waiting > 0 or (kept.rejected > 0 and (spec.lookback != 0 or (is_late and judges_together)))) %}
 {% endmacro %}
 

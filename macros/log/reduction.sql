@@ -5,22 +5,22 @@
 
     These steps take the step `deliveries`, which has the columns of a log and:
 
-    _ct_identity     what deliveries of one change of a sequence have in common: its `_change_id`. A column of its own, since Spark sorts
-                     only once by what is one
-    _ct_is_delivery  whether the row is a delivery. Other rows pass through
-    _ct_retracts     whether it is a rejected row that names the change: then that is no change, unless a delivery is more complete.
-                     Only where the format withdraws changes
-    _ct_is_logged    whether it is what the log holds of the change. Only of steps with the log
-    _ct_place        a number by which rows differ that are the same in all else
+    _ct_identity       what deliveries of one change of a sequence have in common: its `_change_id`. A column of its own, since Spark sorts
+                       only once by what is one
+    _ct_is_delivery    whether the row is a delivery. Other rows pass through
+    _ct_is_retraction  whether it is a rejected row that names the change: then that is no change, unless a delivery is more complete. Only
+                       where the format retracts changes
+    _ct_is_logged      whether it is what the log holds of the change. Only of steps with the log
+    _ct_place          a number by which rows differ that are the same in all else
 
     They end in `reduced_deliveries`, which also has:
 
-    _ct_is_change    whether the row is what the deliveries of its change have come to, unless it was retracted. With the log: what is to
-                     be written, for it is not what the log holds
-    _ct_is_known     whether the log holds the change
-    _ct_withdraws    whether the log is to give it up
-    _ct_taken_back   where something that states were told is taken back (the change, its key, its operation or its key before): the keys
-                     that the logged change was about, by their hashes. Of a truncate one is null: it was about all
+    _ct_is_change        whether the row is what the deliveries of its change have come to, unless it was retracted. With the log: what is
+                         to be written, for it is not what the log holds
+    _ct_is_known         whether the log holds the change
+    _ct_retracts_logged  whether the log is to give it up
+    _ct_retracted_keys   where something that states were told is retracted (the change, its key, its operation or its key before): the keys
+                         that the logged change was about, by their hashes. Of a truncate one is null: it was about all
 
     with_log   whether logged changes are among the deliveries; else the last three are not there
 -#}
@@ -34,7 +34,7 @@ reduced_deliveries as (
     select
         {%- if not with_log %}
         *,
-        _ct_is_greatest{{ ' and not _ct_is_retracted' if change_tables.withdraws_changes(spec) }} as _ct_is_change
+        _ct_is_greatest{{ ' and not _ct_is_retracted' if change_tables.retracts_changes(spec) }} as _ct_is_change
         {%- else %}
         {{ change_tables._against_log(spec) }}
         {%- endif %}
@@ -46,7 +46,7 @@ reduced_deliveries as (
 
 {#- What the deliveries of a change differ by, ending in `weighed_deliveries`. -#}
 {% macro _weighed_steps(spec, with_log) -%}
-{%- set withdraws = change_tables.withdraws_changes(spec) -%}
+{%- set retracts = change_tables.retracts_changes(spec) -%}
 {%- set completeness = change_tables.completeness_columns(spec) -%}
 {%- set level = 'struct(' ~ completeness | join(', ') ~ ')' if completeness else '1' -%}
 {%- set has_versions = with_log and spec.schema_version > 0 -%}
@@ -74,11 +74,11 @@ gathered_deliveries as (
         ) end) over same_change as _ct_logged,
         min(_ct_is_logged) over same_change as _ct_is_logged_alone,
         {%- endif %}
-        {%- if completeness or withdraws %}
+        {%- if completeness or retracts %}
         max(case when _ct_is_delivery then {{ level }} end) over same_change as _ct_completeness,
         {%- endif %}
-        {%- if withdraws %}
-        max(case when _ct_retracts then {{ level }} end) over same_change as _ct_retracted_at,
+        {%- if retracts %}
+        max(case when _ct_is_retraction then {{ level }} end) over same_change as _ct_retracted_at,
         {%- endif %}
         {{ change_tables.of_one_origin(spec, differs, 'same_change') | indent(8) }} as _ct_differs
     from deliveries
@@ -133,7 +133,7 @@ compared_deliveries as (
             when count({{ report }}) over same_change = count_if({{ counts }}) over same_change then max({{ report }}) over same_change
         end as _report,
         {{ change_tables._unless_other_record(spec, conflicts) if with_log else conflicts }} as _is_conflicting,
-        {%- if change_tables.withdraws_changes(spec) %}
+        {%- if change_tables.retracts_changes(spec) %}
         coalesce(_ct_retracted_at >= _ct_completeness, false) as _ct_is_retracted,
         {%- endif %}
         _ct_is_delivery and (_ct_copies = 1 or _ct_rank = max(_ct_rank) over same_change) as _ct_is_greatest
@@ -146,7 +146,7 @@ compared_deliveries as (
 
 {#- The columns of `reduced_deliveries` with the log: what is to be written, for it is not what the log holds. -#}
 {% macro _against_log(spec) -%}
-{%- set withdraws = change_tables.withdraws_changes(spec) -%}
+{%- set retracts = change_tables.retracts_changes(spec) -%}
 * except (_batch_id),
         case
             when
@@ -156,26 +156,26 @@ compared_deliveries as (
         end as _batch_id,
         _ct_is_greatest
         and case
-            when _ct_logged is null then {{ 'not _ct_is_retracted' if withdraws else 'true' }}
-            when {{ '_ct_is_retracted or ' if withdraws }}not _ct_is_logged then true
+            when _ct_logged is null then {{ 'not _ct_is_retracted' if retracts else 'true' }}
+            when {{ '_ct_is_retracted or ' if retracts }}not _ct_is_logged then true
             else not struct(_key_before, _report, _is_conflicting) <=> struct(_ct_logged['_key_before'], _ct_logged['_report'], _ct_logged['_is_conflicting'])
         end as _ct_is_change,
-        {%- if withdraws %}
-        _ct_logged is not null and _ct_is_retracted as _ct_withdraws,
+        {%- if retracts %}
+        _ct_logged is not null and _ct_is_retracted as _ct_retracts_logged,
         {%- endif %}
         _ct_logged is not null as _ct_is_known,
         case
             when
                 _ct_logged is not null
                 and (
-                    {{ '_ct_is_retracted or ' if withdraws }}{{ change_tables.key_hash(spec.key) }} <> _ct_logged['_ct_key'] or _change_op <> _ct_logged['_change_op']
+                    {{ '_ct_is_retracted or ' if retracts }}{{ change_tables.key_hash(spec.key) }} <> _ct_logged['_ct_key'] or _change_op <> _ct_logged['_change_op']
                     or (_ct_logged['_key_before'] is not null and not _key_before <=> _ct_logged['_key_before'])
                 )
                 then array(
                     if(_ct_logged['_change_op'] = 'truncate', null, _ct_logged['_ct_key']),
                     if(_ct_logged['_key_before'] is null, _ct_logged['_ct_key'], xxhash64(_ct_logged['_key_before']))
                 )
-        end as _ct_taken_back
+        end as _ct_retracted_keys
 {%- endmacro %}
 
 
@@ -191,8 +191,8 @@ select
     {{ change_tables.column_list(change_tables.log_columns(spec), 'logged') }},
     logged._change_id as _ct_identity,
     true as _ct_is_delivery,
-    {%- if change_tables.withdraws_changes(spec) %}
-    false as _ct_retracts,
+    {%- if change_tables.retracts_changes(spec) %}
+    false as _ct_is_retraction,
     {%- endif %}
     true as _ct_is_logged,
     0 as _ct_place

@@ -34,7 +34,7 @@
             {{ change_tables.create_batch_table(kept, handed.statements.given) }}
         {%- endcall -%}
         {%- set late = run_query('select count(*) as late from ' ~ kept ~ ' where _ct_is_late').rows[0][0] | int -%}
-        {%- set run = dict(run, replays=late > 0 or run.taken_back | length > 0) -%}
+        {%- set run = dict(run, replays=late > 0 or run.retracted_keys | length > 0) -%}
         {%- if run.replays -%}
             {%- call statement('replayed') -%}
                 insert into {{ kept }}
@@ -123,17 +123,17 @@
 
 {#-
     The rows that a run writes, with the checkpoint among them. Of the keys that a history has replayed, these are also the versions that
-    it has: they are withdrawn where no version takes their place.
+    it has: they are deleted where no version takes their place.
 -#}
 {% macro _with_checkpoint(spec, sql, run, state=none, kept=none) -%}
-{%- set withdraws = run.history and run.replays -%}
-{%- set columns = (['_ct_is_withdrawn'] if run.history and run.kind == 'since' else []) + change_tables.state_columns(spec, run.history) -%}
+{%- set has_stale = run.history and run.replays -%}
+{%- set columns = (['_ct_is_stale'] if run.history and run.kind == 'since' else []) + change_tables.state_columns(spec, run.history) -%}
 with state_rows as (
 
 {{ sql }}
 
 )
-{%- if withdraws -%}
+{%- if has_stale -%}
 ,
 
 ranked_rows as (
@@ -142,14 +142,14 @@ ranked_rows as (
         *,
         row_number() over (
             partition by {{ change_tables.column_list(spec.key) }}, _valid_from_seq
-            order by _ct_is_withdrawn
+            order by _ct_is_stale
         ) as _ct_rank
     from (
         select {{ change_tables.column_list(columns) }}
         from state_rows
         union all
         select
-            true as _ct_is_withdrawn,
+            true as _ct_is_stale,
             {{ change_tables.column_list(columns[1:], 'stale_versions') }}
         from {{ state }} as stale_versions
         left semi join ({{ change_tables.replayed_keys(kept, spec) }}) as replayed_keys
@@ -163,8 +163,8 @@ ranked_rows as (
 select
     cast(null as string) as _checkpoint,
     {{ change_tables.column_list(columns) }}
-from {{ 'ranked_rows' if withdraws else 'state_rows' }}
-{%- if withdraws %}
+from {{ 'ranked_rows' if has_stale else 'state_rows' }}
+{%- if has_stale %}
 where _ct_rank = 1
 {%- endif %}
 union all
@@ -197,7 +197,7 @@ using (
 when matched and source._checkpoint is not null then update set
     _checkpoint = {{ change_tables.guarded_checkpoint(run.checkpoint_before) }}
 {%- if run.history %}
-when matched and source._ct_is_withdrawn then delete
+when matched and source._ct_is_stale then delete
 {%- endif %}
 when
     matched

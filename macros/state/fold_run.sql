@@ -12,7 +12,7 @@
     ends_older_keys        whether it has been since the last run
     exchanges              whether rows may have exchanged their keys in one transaction: full images need nothing else of moves
     in_time                whether all new events come after all that the state has folded
-    taken_back             the keys, by their hashes, of which the log has taken back something that the state has folded: they are replayed
+    retracted_keys         the keys, by their hashes, of which the log has retracted something that the state has folded: they are replayed
     looks                  whether events may have come late, or keys are to be replayed anyway: the run keeps the given events in a table
                            and looks (see `given_event_steps`)
     is_to_be_counted       whether the rows of the state are to be counted, for it may be large by now
@@ -34,15 +34,15 @@
     {% set counted = 0 if checkpoint_before is none else checkpoint_before.counted %}
     {% set is_to_be_counted = checkpoint_before is not none and changes >= [change_tables.rows_of_large_table(), 2 * counted] | max %}
     {% set exchanges = exchanges and log_checkpoint.moves %}
-    {% set taken_back = [] %}
-    {% for batch, keys in log_checkpoint.taken_back if checkpoint_before is not none and batch > checkpoint_before.batch %}
-        {% do taken_back.extend(keys) %}
+    {% set retracted_keys = [] %}
+    {% for batch, keys in log_checkpoint.retracted_keys if checkpoint_before is not none and batch > checkpoint_before.batch %}
+        {% do retracted_keys.extend(keys) %}
     {% endfor %}
-    {#- what has come since may be older than what was taken back -#}
-    {% set folds = folds or exchanges or taken_back | length > 0 %}
+    {#- what has come since may be older than what was retracted -#}
+    {% set folds = folds or exchanges or retracted_keys | length > 0 %}
     {% set in_time = checkpoint_before is not none and log_checkpoint.extends == checkpoint_before.batch and log_checkpoint.loads == checkpoint_before.loads %}
     {#- of a transaction that goes on, a state has but the newest row of a key -#}
-    {% set looks = kind == 'since' and folds and (log_checkpoint.moves or not in_time or taken_back | length > 0) %}
+    {% set looks = kind == 'since' and folds and (log_checkpoint.moves or not in_time or retracted_keys | length > 0) %}
     {% do return({
         'kind': kind,
         'checkpoint_before': checkpoint_before,
@@ -57,7 +57,7 @@
         'has_resets': log_checkpoint.reset_seq > '',
         'ends_older_keys': checkpoint_before is not none and log_checkpoint.reset_seq > checkpoint_before.reset_seq,
         'in_time': in_time,
-        'taken_back': taken_back,
+        'retracted_keys': retracted_keys,
         'looks': looks,
         'is_to_be_counted': is_to_be_counted,
         'log_is_outdated': log_checkpoint.log > '' and (log_checkpoint.key != spec.key or log_checkpoint.columns != types),

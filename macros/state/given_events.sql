@@ -182,10 +182,10 @@ given_events as (
 
 {#-
     All events of the keys that are replayed, ending in `replayed_events`. Such a key is named by its hash: that of a late event among
-    `given_events`, or one of which something was taken back, and where partial images move, all that moves connect with these. Two keys
+    `given_events`, or one of which something was retracted, and where partial images move, all that moves connect with these. Two keys
     of one hash are both replayed.
 
-    A key of which something was taken back may have no event left. The state has it, so it begins with an end before all events.
+    A key of which something was retracted may have no event left. The state has it, so it begins with an end before all events.
 -#}
 {% macro replayed_event_steps(spec, run, log, state) -%}
 {%- set follows_moves = run.moves and spec.images == 'partial' -%}
@@ -198,9 +198,9 @@ late_keys as (
     select distinct {{ change_tables.key_hash(spec.key) }} as _ct_key
     from given_events
     where _ct_is_late
-    {%- if run.taken_back %}
+    {%- if run.retracted_keys %}
     union distinct
-    select explode(from_json('{{ tojson(run.taken_back) }}', 'array<bigint>')) as _ct_key
+    select explode(from_json('{{ tojson(run.retracted_keys) }}', 'array<bigint>')) as _ct_key
     {%- endif %}
 
 ),
@@ -255,7 +255,7 @@ replayed_events as (
     from logged_events
     left semi join replayed_keys
         on {{ change_tables.key_hash(spec.key, 'logged_events') }} = replayed_keys._ct_key
-    {%- if run.taken_back %}
+    {%- if run.retracted_keys %}
     union all
     select
         {%- for name in spec.column_names %}

@@ -68,7 +68,7 @@ begun_events as (
 versions as (
 
     select
-        false as _ct_is_withdrawn,
+        false as _ct_is_stale,
         _change_seq,
         _change_op,
         _change_id,

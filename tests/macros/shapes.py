@@ -76,15 +76,16 @@ ANSWERS: Answers = {
     # what it comes to with what the log holds
     REDUCED: [
         {
-            "changes": 2, "known": 1, "taken_back": 0, "withdrawn": 0, "lowest_seq": _seq(20), "highest_seq": _seq(22),
-            "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "verdicts": None,
+            "changes": 2, "known": 1, "retracted_keys": 0, "retracted": 0, "lowest_seq": _seq(20),
+            "highest_seq": _seq(22), "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000,
+            "verdicts": None,
         }
     ],
     # what a batch holds, and the watermark after it
     "as changes,": [
         {
             "changes": 3, "lowest_seq": _seq(20), "highest_seq": _seq(22), "truncate_seq": None, "moves": 0,
-            "taken_back": 0, "known": 0, "withdrawn": 0, "retractions": 0,
+            "retracted_keys": 0, "known": 0, "retracted": 0, "retractions": 0,
             "waiting": None, "verdicts": _verdicts(),
             "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000,
         }
@@ -150,14 +151,16 @@ MOVES = {"moves": True}
 RESET = {"reset_seq": _seq(15), "loads": ["", _seq(15)]}
 BEFORE_RESET = {"reset_seq": _seq(15)}
 FEWER = {"columns": {"order": "bigint", "it's": "string"}}
-TAKEN_BACK = {"taken_back": [[FIRST_BATCH, [3]], ["20260131T110000000000_00000009", [-5, 7]]]}
+RETRACTED_KEYS = {"retracted_keys": [[FIRST_BATCH, [3]], ["20260131T110000000000_00000009", [-5, 7]]]}
 ADDED = {"schema_version": 1, "added": {"name with spaces": 1}}
 _IN_TIME = {
     LOOK: [{**ANSWERS[LOOK][0], "_ct_lowest_seq": _seq(30)}],
     "as changes,": [{**ANSWERS["as changes,"][0], "lowest_seq": _seq(30), "highest_seq": _seq(32)}],
 }
 _KNOWN = {
-    "as changes,": [{**ANSWERS["as changes,"][0], "known": 2, "taken_back": 1, "moves": 1, "truncate_seq": _seq(21)}],
+    "as changes,": [
+        {**ANSWERS["as changes,"][0], "known": 2, "retracted_keys": 1, "moves": 1, "truncate_seq": _seq(21)}
+    ],
 }
 
 
@@ -243,7 +246,7 @@ SHAPES: Mapping[str, Shape] = {
     "current__full__since_reset": state_since("current", "full", RESET),
     "current__full__since_moves": state_since("current", "full", MOVES),
     "current__full__since_late_moves": state_since("current", "full", MOVES | RESET, late=1),
-    "current__full__since_taken_back": state_since("current", "full", TAKEN_BACK),
+    "current__full__since_retracted_keys": state_since("current", "full", RETRACTED_KEYS),
     "current__partial__first": _state("current", "partial"),
     "current__partial__first_moves": _state("current", "partial", MOVES | RESET),
     "current__partial__since": state_since("current", "partial"),

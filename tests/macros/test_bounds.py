@@ -454,12 +454,12 @@ def test_what_the_watermark_passes_adds_to_what_is_below_it(shapes: Shapes, name
 
 BEFORE: dict[str, Any] = {
     "log": "0", "batch": "1", "extends": "0", "reset_seq": "300", "highest_seq": "500", "loads": ["300"],
-    "moves": False, "taken_back": [], "rebuild": "", "snapshot_seq": "300", "changes": 70, "held_changes": 60,
+    "moves": False, "retracted_keys": [], "rebuild": "", "snapshot_seq": "300", "changes": 70, "held_changes": 60,
     "uses_deletion_vectors": True,
 }  # fmt: skip
 FOUND: dict[str, Any] = {
-    "changes": 0, "known": 0, "withdrawn": 0, "lowest_seq": None, "highest_seq": None, "truncate_seq": "",
-    "moves": False, "taken_back": [], "kept": {"rejected": 1, "waiting": 2}, "commits": {},
+    "changes": 0, "known": 0, "retracted": 0, "lowest_seq": None, "highest_seq": None, "truncate_seq": "",
+    "moves": False, "retracted_keys": [], "kept": {"rejected": 1, "waiting": 2}, "commits": {},
 }  # fmt: skip
 NO_LOAD = {"snapshot": None}
 LOAD = {"snapshot": "qlik_load", "snapshot_seq": "300"}
@@ -506,22 +506,22 @@ CHECKPOINTS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, An
     "no load any more": (BEFORE, FOUND, NO_LOAD, BEFORE),
     "moves": (BEFORE, FOUND | {"changes": 1, "moves": True}, LOAD, {"moves": True}),
     "no moves after moves": (BEFORE | {"moves": True}, FOUND | {"changes": 1}, LOAD, {"moves": True}),
-    "a change withdrawn": (
-        BEFORE, FOUND | {"changes": 1, "known": 1, "withdrawn": 1, "taken_back": [7, 8]}, LOAD,
-        {"batch": "2", "rebuild": "", "taken_back": [["2", [7, 8]]], "changes": 71, "held_changes": 59},
+    "a change retracted": (
+        BEFORE, FOUND | {"changes": 1, "known": 1, "retracted": 1, "retracted_keys": [7, 8]}, LOAD,
+        {"batch": "2", "rebuild": "", "retracted_keys": [["2", [7, 8]]], "changes": 71, "held_changes": 59},
     ),
-    "more keys of which something is taken back than a checkpoint has room for, or all": (
-        BEFORE | {"taken_back": [["1", [5]]]}, FOUND | {"changes": 1, "taken_back": None}, LOAD,
-        {"rebuild": "2", "taken_back": []},
+    "more keys of which something is retracted than a checkpoint has room for, or all": (
+        BEFORE | {"retracted_keys": [["1", [5]]]}, FOUND | {"changes": 1, "retracted_keys": None}, LOAD,
+        {"rebuild": "2", "retracted_keys": []},
     ),
-    "no room for what was taken back before": (
-        BEFORE | {"taken_back": [["0", [5]], ["1", [6, 7]]]},
-        FOUND | {"changes": 1, "taken_back": list(range(98))}, LOAD,
-        {"rebuild": "0", "taken_back": [["1", [6, 7]], ["2", list(range(98))]]},
+    "no room for what was retracted before": (
+        BEFORE | {"retracted_keys": [["0", [5]], ["1", [6, 7]]]},
+        FOUND | {"changes": 1, "retracted_keys": list(range(98))}, LOAD,
+        {"rebuild": "0", "retracted_keys": [["1", [6, 7]], ["2", list(range(98))]]},
     ),
-    "nothing is taken back after something was": (
-        BEFORE | {"rebuild": "1", "taken_back": [["1", [5]]]}, FOUND | {"changes": 1}, LOAD,
-        {"rebuild": "1", "taken_back": [["1", [5]]]},
+    "nothing is retracted after something was": (
+        BEFORE | {"rebuild": "1", "retracted_keys": [["1", [5]]]}, FOUND | {"changes": 1}, LOAD,
+        {"rebuild": "1", "retracted_keys": [["1", [5]]]},
     ),
 }  # fmt: skip
 

@@ -13,7 +13,7 @@ from .shapes import ADDED, EXCHANGED, FIRST_BATCH, MOVES, RESET, Shape, Shapes, 
 
 BATCH = "20260131T110000000000_00000009"
 LATER = "20260131T113000000000_00000010"
-TAKEN_BACK = [[FIRST_BATCH, [3]], [BATCH, [-5, 7]]]
+RETRACTED_KEYS = [[FIRST_BATCH, [3]], [BATCH, [-5, 7]]]
 EXTENDED = {"batch": BATCH, "extends": FIRST_BATCH}
 FIRST = {"kind": "first", "checkpoint_before": None}
 ADDS = {"kind": "since", "log_is_outdated": False}
@@ -39,23 +39,23 @@ OF_CHECKPOINTS: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, dict
     "a log that was set back before": (
         "current_feed__full", {"batch": BATCH, "rebuild": BATCH}, {"batch": BATCH}, {"kind": "nothing new"},
     ),
-    "keys of which something was taken back since, and before": (
+    "keys of which something was retracted since, and before": (
         "current_feed__full",
-        {"batch": BATCH, "taken_back": TAKEN_BACK},
+        {"batch": BATCH, "retracted_keys": RETRACTED_KEYS},
         {},
-        ADDS | {"taken_back": [-5, 7], "folds": True, "looks": True},
+        ADDS | {"retracted_keys": [-5, 7], "folds": True, "looks": True},
     ),
-    "keys of which something was taken back before": (
+    "keys of which something was retracted before": (
         "current_feed__full",
-        {"batch": LATER, "extends": BATCH, "taken_back": TAKEN_BACK},
+        {"batch": LATER, "extends": BATCH, "retracted_keys": RETRACTED_KEYS},
         {"batch": BATCH},
-        ADDS | {"taken_back": [], "folds": False, "looks": False},
+        ADDS | {"retracted_keys": [], "folds": False, "looks": False},
     ),
     "a first run over a log that has taken something back": (
         "current_feed__full",
-        {"batch": BATCH, "taken_back": TAKEN_BACK},
+        {"batch": BATCH, "retracted_keys": RETRACTED_KEYS},
         None,
-        FIRST | {"taken_back": [], "folds": False},
+        FIRST | {"retracted_keys": [], "folds": False},
     ),
     "a column that is new to the state": (
         "current_feed__full",
@@ -186,11 +186,11 @@ def test_keys_are_replayed_only_where_a_look_at_the_kept_events_finds_late_ones(
     "model", ["current_feed__full", "current_feed__partial", "history_feed__full", "history_feed__partial"]
 )
 @pytest.mark.parametrize("log", [{}, MOVES, RESET, MOVES | RESET], ids=["plain", "moves", "reset", "moves and reset"])
-def test_keys_of_which_something_was_taken_back_are_replayed_whatever_came_late(
+def test_keys_of_which_something_was_retracted_are_replayed_whatever_came_late(
     shapes: Shapes, model: str, log: dict[str, Any]
 ) -> None:
     kind, _, entry = model.partition("_feed__")
-    run = shapes.run(state_since(kind, entry, log | {"taken_back": TAKEN_BACK}))
+    run = shapes.run(state_since(kind, entry, log | {"retracted_keys": RETRACTED_KEYS}))
     (replayed,) = (sql for sql in run.sent if sql.startswith("insert into"))
     assert "from_json('[-5, 7]', 'array<bigint>')" in replayed
     # a key that has no event left ends

@@ -39,7 +39,7 @@ def changes(draw: st.DrawFn, *, partial: bool) -> Change:
 
 @st.composite
 def logs(draw: st.DrawFn, *, partial: bool) -> tuple[Log, Log]:
-    """A log as a state has folded it, and as it is after a run: changes are withdrawn, replaced and added."""
+    """A log as a state has folded it, and as it is after a run: changes are retracted, replaced and added."""
     one = changes(partial=partial)
     before = {
         str(number): replace(change, change_id=str(number))
@@ -56,7 +56,7 @@ def logs(draw: st.DrawFn, *, partial: bool) -> tuple[Log, Log]:
 
 
 def touched_keys(before: Log, after: Log, *, partial: bool) -> set[Key]:
-    """The keys that a run replays: those that its changes are about, or were before something was taken back.
+    """The keys that a run replays: those that its changes are about, or were before something was retracted.
 
     Where moves carry what partial images lack, also all that the moves of the log connect with these.
     """

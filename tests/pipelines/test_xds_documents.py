@@ -134,7 +134,7 @@ def test_future_events_are_published_by_their_time(channels: Channels) -> None:
     assert channels.shown("xds_later") == LATER_PUBLISHED
 
 
-def test_a_row_without_attributes_overrules_nothing(channels: Channels) -> None:
+def test_a_row_without_attributes_supersedes_nothing(channels: Channels) -> None:
     assert channels.shown("xds_bare") == BARE_PUBLISHED
 
 

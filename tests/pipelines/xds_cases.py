@@ -145,7 +145,7 @@ FIRST: list[Row] = [
     event(36, UPDATE_ROW, "idu=2"),
     event(37, DELETE, "idu=2"),
     event(38, INSERT_FIELD, "idu=2", "fname", new="another life"),
-    # what has read a field overrules what has not read this field
+    # what has read a field supersedes what has not read this field
     event(40, REPLACE_FIELD, "idu=3", "lname", new="kept"),
     event(41, REPLACE_FIELD, "idu=3", "fname", new="overruled"),
     event(42, REPLACE_FIELD, "idu=3", "photo", new="AAM="),
@@ -165,7 +165,7 @@ FIRST: list[Row] = [
     event(56, INSERT_FIELD, "idu=7", "lname", new="z"),
     event(57, INSERT_FIELD, "idu=7", "fname", new=None),
     event(58, INSERT_FIELD, "idu=7", "idu", new="7"),
-    # what is ignored, rejected or waits overrules nothing
+    # what is ignored, rejected or waits supersedes nothing
     event(60, INSERT_FIELD, "idu=11", "fname", new="kept"),
     event(61, UPDATE_ROW, "idu=11", perpetrator="idm"),
     event(62, UPDATE_ROW, "idu=11", status="S"),
@@ -176,7 +176,7 @@ FIRST: list[Row] = [
     event(66, INSERT_FIELD, "idu=14", "fname", new=None),
     event(67, INSERT_FIELD, "idu=13", "lname", new=None),
     event(68, INSERT_FIELD, "idu=14", "lname", new="y"),
-    # what has read a row without attributes is not published, and overrules nothing
+    # what has read a row without attributes is not published, and supersedes nothing
     event(90, INSERT_FIELD, "id=1", "phone", new="1", table_name="bare"),
     event(91, INSERT_ROW, "id=1", table_name="bare"),
 ]
@@ -245,7 +245,7 @@ SECOND: list[Row] = [
     event(20, UPDATE_FIELD, "idu=1", "fname", old="Jack", new="Zoe"),
     # the id of another table's record
     event(20, DELETE, "code=a+number=1", table_name=GROUP_TABLE),
-    # overrules what this run publishes, not what was published
+    # supersedes what this run publishes, not what was published
     event(70, INSERT_FIELD, "idu=11", "lname", new="overruled"),
     event(71, UPDATE_ROW, "idu=11"),
 ]
@@ -346,7 +346,7 @@ def random_batches(seed: int, batches: int, size: int) -> list[list[Event]]:
 def expected_rows(events: Sequence[Event]) -> list[Published]:
     """What one run publishes of these events, read off the page."""
     in_order = sorted(events, key=lambda logged: logged.record_id)
-    reasons = _overruled(in_order)
+    reasons = _superseded(in_order)
     kept = [logged for logged in in_order if logged.record_id not in reasons]
     bearing = [logged for logged in kept if logged.content or logged.type == DELETE]
     elements = [list(run) for _, run in groupby(bearing, key=lambda logged: logged.subject)]
@@ -375,7 +375,7 @@ def _published(element: Sequence[Event]) -> Published:
     return records, first.table, first.association, document(tag, first.association, content, first.table), None
 
 
-def _overruled(events: Sequence[Event]) -> dict[int, str]:
+def _superseded(events: Sequence[Event]) -> dict[int, str]:
     """Why events, which are in order, are suppressed: by record id."""
     lives: dict[tuple[str, int], list[list[Event]]] = {}
     for logged in events:

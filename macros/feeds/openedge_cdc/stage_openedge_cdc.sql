@@ -373,8 +373,8 @@ judged_tracking_rows as (
 {% endmacro %}
 
 
-{#- A second part, a copy or a tracking row may show that a change cannot be used: see `withdraws_changes`. -#}
-{% macro openedge_cdc_withdraws_changes(spec) %}
+{#- A second part, a copy or a tracking row may show that a change cannot be used: see `retracts_changes`. -#}
+{% macro openedge_cdc_retracts_changes(spec) %}
     {% do return(spec.policy_level >= 2) %}
 {% endmacro %}
 
@@ -539,7 +539,7 @@ unclaimed as (
         'other_tables': ['tracking'],
         'may_wait': change_tables.openedge_cdc_may_wait,
         'blocks_watermark': "_status = 'waiting' or (_status = 'accepted' and not _has_tracking)",
-        'withdraws_changes': change_tables.openedge_cdc_withdraws_changes,
+        'retracts_changes': change_tables.openedge_cdc_retracts_changes,
         'keeps': change_tables.openedge_cdc_keeps,
         'unclaimed_steps': change_tables.openedge_cdc_unclaimed_steps,
         'shared_relation': change_tables.openedge_cdc_shared_relation,

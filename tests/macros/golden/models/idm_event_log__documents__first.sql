@@ -125,7 +125,7 @@ judged as (
                 then concat('record ', _ct_row_event['_ct_record_id'], ' has read the row')
             when _event_type in (1, 2, 3) and _ct_field_event is not null
                 then concat('record ', _ct_field_event['_ct_record_id'], ' has read the field ', _column_name)
-        end as _ct_overruled
+        end as _ct_superseded
     from compared
 
 ),
@@ -134,11 +134,11 @@ neighbours as (
 
     select
         *,
-        last(case when _ct_has_content and _ct_overruled is null then _ct_subject end, true) over (
+        last(case when _ct_has_content and _ct_superseded is null then _ct_subject end, true) over (
             order by _ct_number
             rows between unbounded preceding and 1 preceding
         ) as _ct_before,
-        last(case when _ct_has_content and _ct_overruled is null then _ct_subject end, true) over (
+        last(case when _ct_has_content and _ct_superseded is null then _ct_subject end, true) over (
             order by _ct_number desc
             rows between unbounded preceding and 1 preceding
         ) as _ct_after
@@ -150,7 +150,7 @@ sifted as (
 
     select
         *,
-        _ct_overruled is null and (_ct_has_content or _ct_subject <=> _ct_before or _ct_subject <=> _ct_after) as _ct_is_published
+        _ct_superseded is null and (_ct_has_content or _ct_subject <=> _ct_before or _ct_subject <=> _ct_after) as _ct_is_published
     from neighbours
 
 ),
@@ -189,10 +189,10 @@ elements as (
         _ct_schema_name,
         _event_type,
         _ct_is_published,
-        _ct_overruled,
+        _ct_superseded,
         array_sort(collect_list(struct(_ct_number, _ct_record_id, _table_key, _ct_attributes))) as _ct_events
     from parted
-    group by _ct_element, class_name, _ct_schema_name, _event_type, _ct_is_published, _ct_overruled
+    group by _ct_element, class_name, _ct_schema_name, _event_type, _ct_is_published, _ct_superseded
     distribute by _ct_element
 
 ),
@@ -232,8 +232,8 @@ select
     association,
     _ct_built['document'] as document,
     case
-        when _ct_overruled is not null
-            then concat('suppressed: ', _ct_overruled)
+        when _ct_superseded is not null
+            then concat('suppressed: ', _ct_superseded)
         when not _ct_is_published
             then concat('no_attribute: no value to remove or to add', coalesce(concat(': ', nullif(array_join(_ct_attributes['name'], ', '), '')), ''))
         when _ct_built['error'] is not null
