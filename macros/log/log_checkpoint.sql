@@ -60,7 +60,7 @@
         'batch': batch if writes else before.batch,
         'extends': extends,
         'changes': before.changes + found.changes,
-        'held_changes': held + found.changes - found.known - found.retracted,
+        'held_changes': held + found.changes - found.revised - found.retracted,
         'uses_deletion_vectors': before.uses_deletion_vectors,
         'reset_seq': [before.reset_seq, found.truncate_seq, snapshot_seq or ''] | max(case_sensitive=true),
         'highest_seq': [before.highest_seq, found.highest_seq or ''] | max(case_sensitive=true),

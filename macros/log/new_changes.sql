@@ -3,7 +3,7 @@
     says what the two come to together.
 
     changes                  how many changes there are to write
-    known                    how many of them the log holds otherwise; none before they were reduced together with it
+    revised                  how many of them the log holds otherwise; none before they were reduced together with it
     retracted                how many of these it gives up
     retractions              how many rejected rows there are that may retract a change
     landed_span              the first and the last sequence of changes and retractions
@@ -38,9 +38,9 @@
     {% set repeating = [] %}
     {% for verdict in verdicts if verdict.get('highest_commit') %}
         {#- a log that was built while the format had no `commits` does not say -#}
-        {% set known = commits_before.get(verdict.commit_group, '') if commits_before else '~' %}
+        {% set highest_before = commits_before.get(verdict.commit_group, '') if commits_before else '~' %}
         {% do highest.update({verdict.commit_group: [highest.get(verdict.commit_group, ''), verdict.highest_commit] | max(case_sensitive=true)}) %}
-        {% if verdict.lowest_commit <= known %}
+        {% if verdict.lowest_commit <= highest_before %}
             {% do repeating.append(verdict) %}
         {% endif %}
     {% endfor %}
@@ -66,7 +66,7 @@
 
 {% macro _found_of_changes(rows, row) %}
     {% do return({
-        'changes': row['changes'] | int(0), 'known': row.get('known') | int(0), 'retracted': row.get('retracted') | int(0),
+        'changes': row['changes'] | int(0), 'revised': row.get('revised') | int(0), 'retracted': row.get('retracted') | int(0),
         'retracted_keys': change_tables._read_retracted_keys(rows) if row.get('retracted_keys') | int(0) > 0 else [],
         'lowest_seq': row['lowest_seq'], 'highest_seq': row['highest_seq'],
     }) %}
@@ -107,7 +107,7 @@
 } -%}
 {%- if is_compared -%}
     {%- do totals.update({
-        'known': ['sum', 'count_if(_ct_is_change and _ct_is_known)'],
+        'revised': ['sum', 'count_if(_ct_is_change and _ct_is_revision)'],
         'retracted_keys': ['sum', 'count(_ct_retracted_keys)' ~ of_changes],
     }) -%}
     {%- if retracts -%}
@@ -177,7 +177,7 @@ from summarized
 
 {#- What the reduction says of each change besides its columns: see `reduction_steps`. -#}
 {% macro reduction_flags(spec) %}
-    {% do return(['_ct_is_known', '_ct_retracted_keys'] + (['_ct_retracts_logged'] if change_tables.retracts_changes(spec) else [])) %}
+    {% do return(['_ct_is_revision', '_ct_retracted_keys'] + (['_ct_retracts_logged'] if change_tables.retracts_changes(spec) else [])) %}
 {% endmacro %}
 
 
@@ -242,12 +242,12 @@ where _ct_is_change
 
         select distinct transactions.*
         from transactions
-        inner join (select {{ transaction }}, _change_seq from {{ log }} where _checkpoint is null) as known
-            on transactions._ct_group = known._ct_group
+        inner join (select {{ transaction }}, _change_seq from {{ log }} where _checkpoint is null) as logged
+            on transactions._ct_group = logged._ct_group
             {%- for column in commits.name %}
-            and transactions.{{ column }} = known.{{ column }}
+            and transactions.{{ column }} = logged.{{ column }}
             {%- endfor %}
-            and known._change_seq < transactions._ct_first_seq
+            and logged._change_seq < transactions._ct_first_seq
 
     )
 

@@ -17,7 +17,7 @@
 
     _ct_is_change        whether the row is what the deliveries of its change have come to, unless it was retracted. With the log: what is
                          to be written, for it is not what the log holds
-    _ct_is_known         whether the log holds the change
+    _ct_is_revision      whether the log holds the change, so that this one revises it
     _ct_retracts_logged  whether the log is to give it up
     _ct_retracted_keys   where something that states were told is retracted (the change, its key, its operation or its key before): the keys
                          that the logged change was about, by their hashes. Of a truncate one is null: it was about all
@@ -163,7 +163,7 @@ compared_deliveries as (
         {%- if retracts %}
         _ct_logged is not null and _ct_is_retracted as _ct_retracts_logged,
         {%- endif %}
-        _ct_logged is not null as _ct_is_known,
+        _ct_logged is not null as _ct_is_revision,
         case
             when
                 _ct_logged is not null

@@ -12,7 +12,7 @@
 {%- set reports_orphans = spec.images == 'partial' and spec.orphans == 'report' -%}
 with {{ '' }}
 {%- if reports_orphans or run.moves -%}
-{{ change_tables.given_event_steps(keys, run, log, none) }},
+{{ change_tables.input_event_steps(keys, run, log, none) }},
 
 {% endif -%}
 {%- if reports_orphans -%}

@@ -43,7 +43,7 @@
         {% set raw_rows = none %}
     {% endif %}
     {% do return(dict(
-        found.facts, batch=change_tables.batch_id(), kind=run.kind, raw_rows=raw_rows, new=found.changes - found.known, revised=found.known,
+        found.facts, batch=change_tables.batch_id(), kind=run.kind, raw_rows=raw_rows, new=found.changes - found.revised, revised=found.revised,
         first_seq=found.lowest_seq, last_seq=found.highest_seq, versions=[change_tables.version_of_package(), dbt_version]
     )) %}
 {% endmacro %}

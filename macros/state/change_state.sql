@@ -31,7 +31,7 @@
     {%- set kept = change_tables.batch_relation(this, change_tables.batch_id()) -%}
     {%- if run.looks -%}
         {%- call statement('kept') -%}
-            {{ change_tables.create_batch_table(kept, handed.statements.given) }}
+            {{ change_tables.create_batch_table(kept, handed.statements.input) }}
         {%- endcall -%}
         {%- set late = run_query('select count(*) as late from ' ~ kept ~ ' where _ct_is_late').rows[0][0] | int -%}
         {%- set run = dict(run, replays=late > 0 or run.retracted_keys | length > 0) -%}

@@ -19,7 +19,7 @@
 
 select {{ change_tables.column_list(change_tables.state_columns(spec)) }}
 from folded
-where _ct_next_seq is null{{ ' and not _ct_is_known' if spec.images == 'full' }}
+where _ct_next_seq is null{{ ' and not _ct_is_base' if spec.images == 'full' }}
             {%- endcall -%}
         {%- else -%}
             {%- do change_tables.hand_over(run) -%}

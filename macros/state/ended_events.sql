@@ -46,7 +46,7 @@ resets as (
     '_is_deleted': 'true',
     '_ct_enters': 'false',
     '_schema_version': run.schema_version,
-    '_ct_is_known': 'false',
+    '_ct_is_base': 'false',
 } -%}
 spans as (
 

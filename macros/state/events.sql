@@ -10,8 +10,8 @@
 
     _schema_version  where changes may have been logged without a column that they could have
     _ct_enters       whether a row has moved to the key: where rows have moved
-    _ct_is_known     whether a state has folded it already: where older events count
-    _valid_from, …   what a history has of the version of a known event
+    _ct_is_base      whether a state has folded it already: where older events count
+    _valid_from, …   what a history has of the version of a base event
 -#}
 {% macro event_columns(spec, run) %}
     {% do return(
@@ -19,7 +19,7 @@
         + (['_present_columns'] if spec.images == 'partial' else [])
         + (['_schema_version'] if spec.images == 'partial' and run.added else [])
         + ['_precedence', '_is_deleted'] + (['_ct_enters'] if run.moves else [])
-        + (change_tables._columns_of_version().keys() | list if run.history else []) + (['_ct_is_known'] if run.folds else [])
+        + (change_tables._columns_of_version().keys() | list if run.history else []) + (['_ct_is_base'] if run.folds else [])
     ) %}
 {% endmacro %}
 
@@ -35,7 +35,7 @@
 -#}
 {% macro event_steps(spec, run, log, prefix='') -%}
 {%- set made = {
-    '_precedence': change_tables.precedence('_change_op'), '_is_deleted': "_change_op = 'delete'", '_ct_is_known': 'false',
+    '_precedence': change_tables.precedence('_change_op'), '_is_deleted': "_change_op = 'delete'", '_ct_is_base': 'false',
 } -%}
 {%- if run.moves -%}
     {%- do made.update({

@@ -1,8 +1,8 @@
 {#-
     The query of a model that folds, with its run and its statements handed over. Where the run looks for late events, it sends these
-    statements. They have the same steps as the query, but that the given events are in the table `kept`:
+    statements. They have the same steps as the query, but that the input events are in the table `kept`:
 
-    given             the events to keep
+    input             the events to keep
     replayed          the events to add where some are late
     without_replays   the rows that the kept events make, where none is late
     with_replays      the same where some are
@@ -11,34 +11,34 @@
 -#}
 {% macro folded_query(spec, run, log, state) -%}
 {%- set rows = change_tables.folded_steps(spec, run, log) ~ caller() -%}
-{%- set given = 'with ' ~ change_tables.given_event_steps(spec, run, log, state) -%}
+{%- set input = 'with ' ~ change_tables.input_event_steps(spec, run, log, state) -%}
 {%- set statements = {} -%}
 {%- if run.looks -%}
     {%- set kept = change_tables.batch_relation(this, change_tables.batch_id()) -%}
     {%- set replayed = change_tables.replayed_event_steps(spec, run, log, state) -%}
     {%- set statements = {
-        'given': given ~ '\n\nselect *, false as _ct_is_replayed from given_events',
-        'replayed': 'with given_events as (\n\n    select * from ' ~ kept ~ '\n\n),\n\n' ~ replayed
+        'input': input ~ '\n\nselect *, false as _ct_is_replayed from input_events',
+        'replayed': 'with input_events as (\n\n    select * from ' ~ kept ~ '\n\n),\n\n' ~ replayed
             ~ '\n\nselect *, false as _ct_is_late, true as _ct_is_replayed from replayed_events',
         'without_replays': 'with ' ~ change_tables.all_events_of_table(spec, kept, replays=false) ~ ',\n\n' ~ rows,
         'with_replays': 'with ' ~ change_tables.all_events_of_table(spec, kept, replays=true) ~ ',\n\n' ~ rows,
     } -%}
-    {%- set given = [given, replayed, change_tables.all_events_of_steps(spec, run)] | join(',\n\n') -%}
+    {%- set input = [input, replayed, change_tables.all_events_of_steps(spec, run)] | join(',\n\n') -%}
 {%- endif -%}
 {%- do change_tables.hand_over(run, statements) -%}
-{{ given }},
+{{ input }},
 
 {{ rows }}
 {%- endmacro %}
 
 
 {#-
-    The fold: what the row of a key is after each of its events. It ends in `folded`: the given events, one a key
+    The fold: what the row of a key is after each of its events. It ends in `folded`: the input events, one a key
     and sequence, each with the row as it is then in the table's own columns, or `_is_deleted`; of a history, also with the
     latest time of the key's events so far (`_ct_running_at`).
 
-    A run that adds to a state begins with the last event that the state has folded of a key (`_ct_is_known`), so that the
-    key's past need not be read again. Of a history, such an event has what is known of its version.
+    A run that adds to a state begins with the base event of a key, the last one that the state has folded (`_ct_is_base`), so that the
+    key's past need not be read again. Of a history, a base event has what is known of its version.
 -#}
 {% macro folded_steps(spec, run, log) -%}
 {{ change_tables.row_event_steps(spec, run, log) }}
@@ -56,7 +56,7 @@ placed_events as (
         lead(_change_seq) over in_order as _ct_next_seq
     from {{ 'overlaid_events' if spec.images == 'partial' else change_tables._row_events(run) }}
     {%- if spec.images == 'partial' %}
-    where _ct_has_lived or _ct_is_known or _change_op <> 'truncate'
+    where _ct_has_lived or _ct_is_base or _change_op <> 'truncate'
     {%- endif %}
     window in_order as (
         partition by {{ change_tables.column_list(spec.key) }}
@@ -118,7 +118,7 @@ started_events as (
         {%- endif %}
         not _is_deleted
         {%- if spec.orphans != 'insert' %}
-        and (_ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert'))
+        and (_ct_is_base or _present_columns is null or _change_op in ('insert', 'snapshot', 'upsert'))
         {%- endif %} as _ct_can_start
     from {{ change_tables._row_events(run) }}
 
@@ -154,7 +154,7 @@ decided_events as (
     select
         *,
         not _is_deleted and (_ct_can_start or _ct_has_lived) as _ct_lives,
-        not _ct_has_lived or _ct_is_known or _present_columns is null or _change_op in ('insert', 'snapshot') as _ct_has_all
+        not _ct_has_lived or _ct_is_base or _present_columns is null or _change_op in ('insert', 'snapshot') as _ct_has_all
     from judged_events
 
 )

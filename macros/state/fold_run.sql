@@ -13,8 +13,8 @@
     exchanges              whether rows may have exchanged their keys in one transaction: full images need nothing else of moves
     in_time                whether all new events come after all that the state has folded
     retracted_keys         the keys, by their hashes, of which the log has retracted something that the state has folded: they are replayed
-    looks                  whether events may have come late, or keys are to be replayed anyway: the run keeps the given events in a table
-                           and looks (see `given_event_steps`)
+    looks                  whether events may have come late, or keys are to be replayed anyway: the run keeps the input events in a table
+                           and looks (see `input_event_steps`)
     is_to_be_counted       whether the rows of the state are to be counted, for it may be large by now
     log_is_outdated        whether the log was built with other columns than are declared by now
     schema_version, added  that of the log, and the versions in which columns were added to it (see `spec_in_version`)

@@ -24,8 +24,8 @@
 case
                 when _ct_begins
                     then struct(
-                        if(_ct_is_known, _valid_from_seq, _change_seq) as seq,
-                        if(_ct_is_known, _valid_from, _ct_running_at) as `at`
+                        if(_ct_is_base, _valid_from_seq, _change_seq) as seq,
+                        if(_ct_is_base, _valid_from, _ct_running_at) as `at`
                     )
             end
         {%- endset -%}

@@ -59,23 +59,23 @@ touched_keys as (
 touched_events as (
 
     select
-        {{ change_tables.column_list(spec.key, 'given') }},
+        {{ change_tables.column_list(spec.key, 'event') }},
         collect_list(struct(
-            given._change_seq,
-            given._precedence,
-            given._change_id,
-            given._transaction_id,
+            event._change_seq,
+            event._precedence,
+            event._change_id,
+            event._transaction_id,
             case
-                when given._precedence = {{ change_tables.precedence_of('truncate') }} then 'empties'
-                when given._precedence in ({{ change_tables.precedence_of('departure') }}, {{ change_tables.precedence_of('delete') }}) then 'takes'
-                when given._ct_enters then 'adds'
+                when event._precedence = {{ change_tables.precedence_of('truncate') }} then 'empties'
+                when event._precedence in ({{ change_tables.precedence_of('departure') }}, {{ change_tables.precedence_of('delete') }}) then 'takes'
+                when event._ct_enters then 'adds'
                 else 'sets'
             end as _ct_effect
         )) as _ct_events
-    from all_events as given
+    from all_events as event
     left semi join touched_keys
-        on {{ change_tables.same_key(spec.key, 'given', 'touched_keys') }}
-    group by {{ change_tables.column_list(spec.key, 'given') }}
+        on {{ change_tables.same_key(spec.key, 'event', 'touched_keys') }}
+    group by {{ change_tables.column_list(spec.key, 'event') }}
 
 ),
 
@@ -131,7 +131,7 @@ rows_of_events as (
 
 
 {#-
-    The given events without the ends of covered rows, ending in `followed_events`. Partial images also get the row that each is
+    The input events without the ends of covered rows, ending in `followed_events`. Partial images also get the row that each is
     about, wherever that was before: what a change lacks is at the key where the row was. A row that moves has a name at each key;
     `_ct_lineage` is the first of them, and none where no move touched the key.
 -#}

@@ -76,7 +76,7 @@ ANSWERS: Answers = {
     # what it comes to with what the log holds
     REDUCED: [
         {
-            "changes": 2, "known": 1, "retracted_keys": 0, "retracted": 0, "lowest_seq": _seq(20),
+            "changes": 2, "revised": 1, "retracted_keys": 0, "retracted": 0, "lowest_seq": _seq(20),
             "highest_seq": _seq(22), "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000,
             "verdicts": None,
         }
@@ -85,7 +85,7 @@ ANSWERS: Answers = {
     "as changes,": [
         {
             "changes": 3, "lowest_seq": _seq(20), "highest_seq": _seq(22), "truncate_seq": None, "moves": 0,
-            "retracted_keys": 0, "known": 0, "retracted": 0, "retractions": 0,
+            "retracted_keys": 0, "revised": 0, "retracted": 0, "retractions": 0,
             "waiting": None, "verdicts": _verdicts(),
             "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000,
         }
@@ -157,9 +157,9 @@ _IN_TIME = {
     LOOK: [{**ANSWERS[LOOK][0], "_ct_lowest_seq": _seq(30)}],
     "as changes,": [{**ANSWERS["as changes,"][0], "lowest_seq": _seq(30), "highest_seq": _seq(32)}],
 }
-_KNOWN = {
+_REVISED = {
     "as changes,": [
-        {**ANSWERS["as changes,"][0], "known": 2, "retracted_keys": 1, "moves": 1, "truncate_seq": _seq(21)}
+        {**ANSWERS["as changes,"][0], "revised": 2, "retracted_keys": 1, "moves": 1, "truncate_seq": _seq(21)}
     ],
 }
 
@@ -185,14 +185,14 @@ SHAPES: Mapping[str, Shape] = {
         _log("qlik"), _since("qlik", kept={"rejected": 1, "waiting": 1}), _keeps(_IN_TIME, 1)
     ),
     "qlik_change_tables__log__everything_keeps": Shape(
-        _log("qlik_plain"), _since("qlik_plain", kept={"rejected": 1, "waiting": 1}), _keeps(_KNOWN, 1)
+        _log("qlik_plain"), _since("qlik_plain", kept={"rejected": 1, "waiting": 1}), _keeps(_REVISED, 1)
     ),
     "qlik_change_tables__log__full_refresh": Shape(
         _log("qlik"), _since("qlik"), {"^select 1 from lake.dedup": [{"1": 1}]}, flags={"FULL_REFRESH": True}
     ),
-    "qlik_change_tables__log__everything": Shape(_log("qlik_plain"), _since("qlik_plain"), _KNOWN),
+    "qlik_change_tables__log__everything": Shape(_log("qlik_plain"), _since("qlik_plain"), _REVISED),
     "qlik_change_tables__log__column_added": Shape(_log("qlik_plain"), _since("qlik_plain", **ADDED)),
-    "qlik_change_tables__log__column_declared": Shape(_log("qlik"), _since("qlik", **FEWER), _KNOWN),
+    "qlik_change_tables__log__column_declared": Shape(_log("qlik"), _since("qlik", **FEWER), _REVISED),
     "qlik_change_tables__staging__masks_as_text": Shape("stg_feed__qlik_masks"),
     "qlik_kafka__staging": Shape("stg_feed__kafka"),
     "qlik_kafka__staging__all_types": Shape("stg_feed__kafka_types"),
@@ -227,10 +227,10 @@ SHAPES: Mapping[str, Shape] = {
     "idm_event_log__documents__first_events_ahead": Shape("documents_ahead", _since("events_ahead")),
     "openedge_cdc__log__first": Shape(_log("openedge")),
     "openedge_cdc__log__since": Shape(_log("openedge_arriving"), _since("openedge_arriving")),
-    "openedge_cdc__log__everything": Shape(_log("openedge"), _since("openedge"), _KNOWN),
+    "openedge_cdc__log__everything": Shape(_log("openedge"), _since("openedge"), _REVISED),
     "openedge_cdc__log__level_0": Shape(_log("openedge_level_0"), _since("openedge_level_0")),
     "openedge_cdc__log__column_declared": Shape(
-        _log("openedge_arriving"), _since("openedge_arriving", **FEWER), _KNOWN
+        _log("openedge_arriving"), _since("openedge_arriving", **FEWER), _REVISED
     ),
     "openedge_cdc__staging__loaded": Shape("stg_feed__openedge_arriving"),
     "openedge_cdc__staging__by_recid": Shape("stg_feed__openedge_by_recid"),

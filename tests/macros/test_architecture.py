@@ -16,7 +16,7 @@ from .shapes import SHAPES, Shape, Shapes
 
 PAGE = (REPOSITORY / "docs" / "architecture.md").read_text()
 LOG = "dedup_feed__qlik"
-PROBED = [{"changes": 1, "known": 0, "moves": 0, "retracted_keys": 0, "retracted": 0, "verdicts": "[]"}]
+PROBED = [{"changes": 1, "revised": 0, "moves": 0, "retracted_keys": 0, "retracted": 0, "verdicts": "[]"}]
 
 
 # a dict -> the macro that makes it

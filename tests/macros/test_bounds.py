@@ -458,7 +458,7 @@ BEFORE: dict[str, Any] = {
     "uses_deletion_vectors": True,
 }  # fmt: skip
 FOUND: dict[str, Any] = {
-    "changes": 0, "known": 0, "retracted": 0, "lowest_seq": None, "highest_seq": None, "truncate_seq": "",
+    "changes": 0, "revised": 0, "retracted": 0, "lowest_seq": None, "highest_seq": None, "truncate_seq": "",
     "moves": False, "retracted_keys": [], "kept": {"rejected": 1, "waiting": 2}, "commits": {},
 }  # fmt: skip
 NO_LOAD = {"snapshot": None}
@@ -483,7 +483,7 @@ CHECKPOINTS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, An
         BEFORE | {"batch": "2", "extends": "1", "highest_seq": "600", "changes": 71, "held_changes": 61},
     ),
     "late changes, of which the log holds one": (
-        BEFORE, FOUND | {"changes": 3, "known": 1, "lowest_seq": "400", "highest_seq": "400"}, LOAD,
+        BEFORE, FOUND | {"changes": 3, "revised": 1, "lowest_seq": "400", "highest_seq": "400"}, LOAD,
         BEFORE | {"batch": "2", "extends": None, "changes": 73, "held_changes": 62},
     ),
     "changes at the sequence that the log reaches": (
@@ -507,7 +507,7 @@ CHECKPOINTS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, An
     "moves": (BEFORE, FOUND | {"changes": 1, "moves": True}, LOAD, {"moves": True}),
     "no moves after moves": (BEFORE | {"moves": True}, FOUND | {"changes": 1}, LOAD, {"moves": True}),
     "a change retracted": (
-        BEFORE, FOUND | {"changes": 1, "known": 1, "retracted": 1, "retracted_keys": [7, 8]}, LOAD,
+        BEFORE, FOUND | {"changes": 1, "revised": 1, "retracted": 1, "retracted_keys": [7, 8]}, LOAD,
         {"batch": "2", "rebuild": "", "retracted_keys": [["2", [7, 8]]], "changes": 71, "held_changes": 59},
     ),
     "more keys of which something is retracted than a checkpoint has room for, or all": (

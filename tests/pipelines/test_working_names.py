@@ -22,8 +22,8 @@ from .trail_cases import INSERT, KEY_UPDATE, ONLY, RECORD, UPDATE, Trail
 WORKING = """
     _arrival _beginning _begins _can_start _column_misfit _content_hash _contents_differ _copies _covered_by
     _departs _effect _end_seq _ends _enters _events _first_row _has_all _has_events _has_lived
-    _highest_rank _is_accepted _is_entered _is_known _is_late _is_load _is_replayed _is_reset _is_retraction _is_stale
-    _key _key_misfit _keys _keys_before _known_key_before _known_report _known_seq _known_transaction
+    _highest_rank _is_accepted _is_base _is_entered _is_late _is_load _is_replayed _is_reset _is_retraction _is_revision
+    _is_stale _key _key_misfit _keys _keys_before _base_seq _base_transaction
     _landed_row _last_arrival _late_keys _late_keys_before _lineage _lives _next_beginning _next_in_span _next_seq
     _pair _place _rank _reached_key _rejection _reports _reset _resets _row _row_before _rows _running_at
     _retracted_keys _takes_covered_row _waiting_since _was_entered
@@ -58,7 +58,7 @@ OF_FORMAT = {
     """,
     "idm_event_log": """
         _after _attributes _before _built _counts _deletes_before _element _event_time _events _field_event _forbidden
-        _has_content _has_key _hash _header_fault _is_ahead _is_published _is_wanted _key _key_1 _key_2
+        _has_content _has_key _hash _header_fault _is_ahead _is_logged _is_published _is_wanted _key _key_1 _key_2
         _key_fault _last_event _last_of_span _life _logged_column _logged_status _lowest_seq _misfits _named_keys
         _number _superseded _parsed_key _perpetrator _position _read _read_at _record_id _row_event _rows _schema_name
         _sequence _set_aside _subject

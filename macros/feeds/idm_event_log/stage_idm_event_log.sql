@@ -238,7 +238,7 @@ staged_rows as (
 {%- set order = '_ct_event_time, _ct_record_id' if spec.future_events else '_ct_record_id' -%}
 {%- set event = 'struct(_ct_event_time, _ct_record_id)' if spec.future_events else 'struct(_ct_record_id, _ct_event_time)' -%}
 {% if bound.get('log') -%}
-known_events as (
+logged_events as (
 
     select _change_id
     from {{ bound.log }}
@@ -254,12 +254,12 @@ flagged as (
         judged.*,
         judged._ct_has_key and coalesce(judged._ct_record_id > 0{{ ' and not judged._ct_is_ahead' if spec.future_events }}, false) as _ct_counts,
         {%- if bound.get('log') %}
-        known_events._change_id is not null as _ct_is_known
+        logged_events._change_id is not null as _ct_is_logged
     from judged
-    left join known_events
-        on {{ change_tables._event_id('judged._ct_record_id') }} = known_events._change_id
+    left join logged_events
+        on {{ change_tables._event_id('judged._ct_record_id') }} = logged_events._change_id
         {%- else %}
-        false as _ct_is_known
+        false as _ct_is_logged
     from judged
         {%- endif %}
 
@@ -344,7 +344,7 @@ answered as (
                 then _ct_set_aside
             when {{ change_tables._reads_row() }} and _ct_read is null
                 then 'row_gone: the replica does not hold the row; it is looked for again while the event is new'
-            when _event_type in (5, 6, 7, 8) and _ct_is_known and not _ct_is_ahead and _ct_rejection is null
+            when _event_type in (5, 6, 7, 8) and _ct_is_logged and not _ct_is_ahead and _ct_rejection is null
                 then 'read_before: the log holds what the event read'
         end as _ct_set_aside,
         case
@@ -506,7 +506,7 @@ answered as (
 
 {#- Whether an event reads the replica in this run. -#}
 {% macro _reads_row() -%}
-    _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known
+    _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_logged
 {%- endmacro %}
 
 

@@ -136,7 +136,7 @@ flagged as (
     select
         judged.*,
         judged._ct_has_key and coalesce(judged._ct_record_id > 0, false) as _ct_counts,
-        false as _ct_is_known
+        false as _ct_is_logged
     from judged
 
 ),
@@ -145,7 +145,7 @@ read_keys as (
 
     select distinct `order`, `it's`
     from flagged
-    where _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known
+    where _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_logged
 
 ),
 
@@ -205,33 +205,33 @@ answered as (
     select
         spans.* except (_ct_rejection, _ct_set_aside, `name with spaces`, amount),
         case
-            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known and (_event_type in (5, 6) or _column_name = 'name with spaces')
+            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_logged and (_event_type in (5, 6) or _column_name = 'name with spaces')
                 then _ct_read['name with spaces']
             when _event_type in (1, 2, 3)
                 then spans.`name with spaces`
         end as `name with spaces`,
         case
-            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known and (_event_type in (5, 6) or _column_name = 'amount')
+            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_logged and (_event_type in (5, 6) or _column_name = 'amount')
                 then _ct_read['amount']
             when _event_type in (1, 2, 3)
                 then spans.amount
         end as amount,
-        if(_event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known, _ct_last_of_span, struct(_ct_record_id, _ct_event_time)) as _ct_last_event,
-        if(_event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known, '99999999999999999999', '00000000000000000000') as _ct_read_at,
+        if(_event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_logged, _ct_last_of_span, struct(_ct_record_id, _ct_event_time)) as _ct_last_event,
+        if(_event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_logged, '99999999999999999999', '00000000000000000000') as _ct_read_at,
         case
             when _ct_set_aside is not null
                 then _ct_set_aside
-            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known and _ct_read is null
+            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_logged and _ct_read is null
                 then 'row_gone: the replica does not hold the row; it is looked for again while the event is new'
-            when _event_type in (5, 6, 7, 8) and _ct_is_known and not _ct_is_ahead and _ct_rejection is null
+            when _event_type in (5, 6, 7, 8) and _ct_is_logged and not _ct_is_ahead and _ct_rejection is null
                 then 'read_before: the log holds what the event read'
         end as _ct_set_aside,
         case
             when _ct_rejection is not null
                 then _ct_rejection
-            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known and get(filter(_ct_read['_ct_misfits'], fault -> _event_type in (5, 6) or fault['name'] = _column_name), 0)['text'] is not null
+            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_logged and get(filter(_ct_read['_ct_misfits'], fault -> _event_type in (5, 6) or fault['name'] = _column_name), 0)['text'] is not null
                 then concat('value_does_not_fit: replica: ', get(filter(_ct_read['_ct_misfits'], fault -> _event_type in (5, 6) or fault['name'] = _column_name), 0)['text'])
-            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_known and get(filter(_ct_read['_ct_forbidden'], fault -> _event_type in (5, 6) or fault['name'] = _column_name), 0)['text'] is not null
+            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_logged and get(filter(_ct_read['_ct_forbidden'], fault -> _event_type in (5, 6) or fault['name'] = _column_name), 0)['text'] is not null
                 then concat('xml_forbidden_character: replica: ', get(filter(_ct_read['_ct_forbidden'], fault -> _event_type in (5, 6) or fault['name'] = _column_name), 0)['text'])
         end as _ct_rejection
     from spans

@@ -1,27 +1,27 @@
 {#-
-    The events that a run folds, ending in `all_events`: the new ones, and of a run that adds also the last one that the state has
-    folded of each of their keys (`_ct_is_known`).
+    The events that a run folds, ending in `all_events`: its input. These are the new ones and, of a run that adds, the base event of each
+    of their keys: the last one that the state has folded (`_ct_is_base`).
 
-    Where an event may have come late (`run.looks`), the steps end in `given_events`, which says of each whether it has (`_ct_is_late`).
+    Where an event may have come late (`run.looks`), the steps end in `input_events`, which says of each whether it has (`_ct_is_late`).
     The run keeps these in a table of its own and looks there for late ones. Where there are any, the keys that they reach are replayed:
     all that the log has of them is added to that table, is folded, and replaces what the state has of them (see `folded_query`).
 -#}
-{% macro given_event_steps(spec, run, log, state) -%}
+{% macro input_event_steps(spec, run, log, state) -%}
 {%- set columns = change_tables._columns_of_events(spec, run) -%}
 {{ change_tables.event_steps(spec, run, log) }},
 
 {% if run.kind == 'since' -%}
-{{ change_tables._known_event_steps(spec, run, log, state) }},
+{{ change_tables._base_event_steps(spec, run, log, state) }},
 
 {% endif -%}
-{{ 'met_events' if run.looks else 'all_events' }} as (
+{{ 'events_and_bases' if run.looks else 'all_events' }} as (
 
     select {{ columns }}
     from events
     {%- if run.kind == 'since' %}
     union all
     select {{ columns }}
-    from known_events
+    from base_events
     {%- endif %}
 
 )
@@ -34,13 +34,13 @@
 
 
 {#-
-    What the state knows of the keys that the run has events of, and of those that a truncate or a load ends or should have ended
+    The base events of the keys that the run has events of, and of those that a truncate or a load ends or should have ended
     before. `moved_keys` has, by their hashes, the keys that rows entered or left by what is folded: the end of a row that another
     had covered has left no trace in the state. Of a state of full images only the places of events are needed.
 -#}
-{% macro _known_event_steps(spec, run, log, state) -%}
+{% macro _base_event_steps(spec, run, log, state) -%}
 {%- set made = {
-    '_present_columns': 'cast(null as array<string>)', '_ct_enters': 'false', '_schema_version': run.schema_version, '_ct_is_known': 'true',
+    '_present_columns': 'cast(null as array<string>)', '_ct_enters': 'false', '_schema_version': run.schema_version, '_ct_is_base': 'true',
 } -%}
 {%- set needs_places_only = spec.images == 'full' and not run.history -%}
 {%- set may_have_new_resets = run.looks and run.has_resets and not run.in_time -%}
@@ -51,7 +51,7 @@
 {%- if may_have_new_resets -%}
     {%- do ended.append('last_events._change_seq >= (select min(_change_seq) from new_resets)') -%}
 {%- endif -%}
-known_keys as (
+input_keys as (
 
     select distinct {{ change_tables.column_list(spec.key) }}{{ ', true as _ct_has_events' if ended }}
     from events
@@ -94,7 +94,7 @@ moved_keys as (
 ),
 
 {% endif -%}
-known_events as (
+base_events as (
 
     select
         {{ change_tables.column_list(spec.key if needs_places_only else spec.column_names, 'last_events') }},
@@ -105,15 +105,15 @@ known_events as (
         {{ made[name] ~ ' as ' ~ name if name in made else 'last_events.' ~ name }}{{ ',' if not loop.last }}
         {%- endfor %}
     from {{ state }} as last_events
-    left {{ 'join' if ended else 'semi join' }} known_keys
-        on {{ change_tables.same_key(spec.key, 'last_events', 'known_keys') }}
+    left {{ 'join' if ended else 'semi join' }} input_keys
+        on {{ change_tables.same_key(spec.key, 'last_events', 'input_keys') }}
     where
         last_events._checkpoint is null
         {%- if run.history %}
         and last_events._is_last
         {%- endif %}
         {%- if ended %}
-        and (known_keys._ct_has_events or {{ ended | join(' or ') }})
+        and (input_keys._ct_has_events or {{ ended | join(' or ') }})
         {%- endif %}
 
 )
@@ -135,41 +135,41 @@ known_events as (
 {%- set is_late = ('_ct_is_entered' if run.moves else 'false') if only_at_entered else 'true' -%}
 {%- set ended = (is_late ~ ' and ' if only_at_entered else '') ~ ('greatest(_change_seq, _ct_end_seq)' if run.moves else '_change_seq')
     ~ ' >= (select min(_change_seq) from new_resets)' -%}
-{%- set last_seq = 'greatest(_ct_known_seq, _ct_end_seq)' if run.moves else '_ct_known_seq' -%}
-{%- set of_key = 'over (partition by ' ~ change_tables.column_list(spec.key, 'met_events') ~ ')' -%}
+{%- set last_seq = 'greatest(_ct_base_seq, _ct_end_seq)' if run.moves else '_ct_base_seq' -%}
+{%- set of_key = 'over (partition by ' ~ change_tables.column_list(spec.key, 'events_and_bases') ~ ')' -%}
 events_by_key as (
 
     select
-        met_events.*,
+        events_and_bases.*,
         {%- if run.moves %}
         moved_keys._ct_end_seq,
-        coalesce(moved_keys._ct_was_entered, false) or max(met_events._ct_enters) {{ of_key }} as _ct_is_entered,
-        max(case when met_events._ct_is_known then met_events._transaction_id end) {{ of_key }} as _ct_known_transaction,
+        coalesce(moved_keys._ct_was_entered, false) or max(events_and_bases._ct_enters) {{ of_key }} as _ct_is_entered,
+        max(case when events_and_bases._ct_is_base then events_and_bases._transaction_id end) {{ of_key }} as _ct_base_transaction,
         {%- endif %}
-        max(case when met_events._ct_is_known then met_events._change_seq end) {{ of_key }} as _ct_known_seq
-    from met_events
+        max(case when events_and_bases._ct_is_base then events_and_bases._change_seq end) {{ of_key }} as _ct_base_seq
+    from events_and_bases
     {%- if run.moves %}
     left join moved_keys
-        on {{ change_tables.key_hash(spec.key, 'met_events') }} = moved_keys._ct_key
+        on {{ change_tables.key_hash(spec.key, 'events_and_bases') }} = moved_keys._ct_key
     {%- endif %}
 
 ),
 
-given_events as (
+input_events as (
 
     select
         {{ columns }},
         coalesce(
             case
-                when _ct_is_known then {{ ended if run.has_resets and not run.in_time else 'false' }}
+                when _ct_is_base then {{ ended if run.has_resets and not run.in_time else 'false' }}
                 {%- if only_at_entered %}
-                when _change_seq = _ct_known_seq then true
+                when _change_seq = _ct_base_seq then true
                 {%- endif %}
                 {%- if is_late != 'false' %}
                 when _change_seq <= {{ last_seq }} then {{ is_late }}
                 {%- endif %}
                 {%- if run.moves %}
-                when _transaction_id = _ct_known_transaction then _ct_is_entered
+                when _transaction_id = _ct_base_transaction then _ct_is_entered
                 {%- endif %}
             end,
             false
@@ -182,7 +182,7 @@ given_events as (
 
 {#-
     All events of the keys that are replayed, ending in `replayed_events`. Such a key is named by its hash: that of a late event among
-    `given_events`, or one of which something was retracted, and where partial images move, all that moves connect with these. Two keys
+    `input_events`, or one of which something was retracted, and where partial images move, all that moves connect with these. Two keys
     of one hash are both replayed.
 
     A key of which something was retracted may have no event left. The state has it, so it begins with an end before all events.
@@ -191,12 +191,12 @@ given_events as (
 {%- set follows_moves = run.moves and spec.images == 'partial' -%}
 {%- set of_end = {
     '_change_op': "'delete'", '_change_seq': "''", '_change_id': "''", '_precedence': change_tables.precedence_of('truncate'),
-    '_is_deleted': 'true', '_ct_enters': 'false', '_schema_version': run.schema_version, '_ct_is_known': 'false',
+    '_is_deleted': 'true', '_ct_enters': 'false', '_schema_version': run.schema_version, '_ct_is_base': 'false',
 } -%}
 late_keys as (
 
     select distinct {{ change_tables.key_hash(spec.key) }} as _ct_key
-    from given_events
+    from input_events
     where _ct_is_late
     {%- if run.retracted_keys %}
     union distinct
@@ -278,15 +278,15 @@ replayed_events as (
 {%- endmacro %}
 
 
-{#- The given events, but those of keys that are replayed, and the replayed ones. -#}
+{#- The input events, but those of keys that are replayed, and the replayed ones. -#}
 {% macro all_events_of_steps(spec, run) -%}
 {%- set columns = change_tables._columns_of_events(spec, run) -%}
 all_events as (
 
     select {{ columns }}
-    from given_events
+    from input_events
     left anti join replayed_keys
-        on {{ change_tables.key_hash(spec.key, 'given_events') }} = replayed_keys._ct_key
+        on {{ change_tables.key_hash(spec.key, 'input_events') }} = replayed_keys._ct_key
     union all
     select {{ columns }}
     from replayed_events
