@@ -68,14 +68,14 @@
     {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}
     {% set checkpoint = change_tables.log_checkpoint(spec, run, change_tables.batch_id(), found, reached) %}
     {#- what is there is replaced by the run alone whose rows the log has: another one can be building it -#}
-    {% if found.kept_rows > 0 or load_cached_relation(quarantine) is not none %}
+    {% if found.quarantined_rows > 0 or load_cached_relation(quarantine) is not none %}
         {% call statement('quarantine') %}
             {{ change_tables.create_state_table(quarantine, change_tables.quarantined_rows(change_tables.rows_of_first_run(state, alone=true))) }}
         {% endcall %}
     {% else %}
         {% do change_tables.ensure_quarantine(quarantine) %}
     {% endif %}
-    {% if found.kept_rows > 0 %}
+    {% if found.quarantined_rows > 0 %}
         {% set checkpoint = change_tables._use_deletion_vectors_if_large(state, run, checkpoint) %}
         {% call statement('moved') %}
             delete from {{ state }} where _checkpoint is not null and _batch_id = '{{ change_tables.batch_id() }}'
@@ -124,7 +124,7 @@
     {% else %}
         {% set found = change_tables.compare_with_quarantine(quarantine, batch, run, found) %}
         {% set checkpoint = change_tables.log_checkpoint(spec, run, change_tables.batch_id(), found, reached) %}
-        {% if found.keeps or not change_tables.has_same_news(run, checkpoint) %}
+        {% if found.has_quarantine_news or not change_tables.has_same_news(run, checkpoint) %}
             {% set facts = change_tables.facts_of_log(spec, run, found, reached) %}
             {% set log_after = change_tables._write_log(spec, view, run, batch, reduced, found, dict(checkpoint, facts=facts)) %}
         {% endif %}
@@ -180,7 +180,7 @@
     {% set state = change_tables.state_relation(this) %}
     {% set adds_only = found.changes > 0 and found.revised == 0 and run.checkpoints < change_tables.most_checkpoints() %}
     {% set checkpoint = checkpoint if adds_only else change_tables._use_deletion_vectors_if_large(state, run, checkpoint) %}
-    {% if found.keeps %}
+    {% if found.has_quarantine_news %}
         {% call statement('quarantined') %}
             {{ change_tables.merge_into_quarantine(state, change_tables.quarantine_relation(this), batch, run) }}
         {% endcall %}

@@ -27,7 +27,7 @@
         {%- set bound = change_tables.raw_bound(spec, checkpoint) -%}
         {%- set run = dict(
             bound, kind=change_tables._kind_of_log_run(checkpoint, bound), checkpoint_before=checkpoint, checkpoints=found.number or 0,
-            rereads=change_tables.rereads_kept_rows(spec, checkpoint, bound.is_late)
+            rereads=change_tables.rereads_quarantined_rows(spec, checkpoint, bound.is_late)
         ) -%}
         {#- then every raw row is taken: it can block the watermark, and counts in what the run says of itself -#}
         {%- set reads_on = run.kind in ['since', 'nothing new'] -%}
@@ -65,13 +65,13 @@ deliveries as (
         {{ change_tables.quarantine_id(spec, bound) | indent(8) }} as _ct_quarantine_id,
         _status,
         _status_reason,
-        case when {{ change_tables.is_to_be_kept(spec, bound) }} then _raw_row end as _raw_row
+        case when {{ change_tables.is_to_be_quarantined(spec, bound) }} then _raw_row end as _raw_row
         {%- if reads_on %},
         case when {{ change_tables.blocks_watermark(spec) }} then _ct_arrival end as _ct_waiting_since
         {%- endif %}
     from staged
     {%- if not reads_on %}
-    where _status = 'accepted' or ({{ change_tables.is_to_be_kept(spec, bound) }})
+    where _status = 'accepted' or ({{ change_tables.is_to_be_quarantined(spec, bound) }})
     {%- endif %}
     {%- if with_log %}
     union all

@@ -19,7 +19,7 @@
                            `retracted_keys`
     snapshot_seq           the load that it has taken in
     arrival                the arrival by which it reads, and of which rows
-    kept                   how many raw rows are in quarantine as rejected, as waiting, and which run met the oldest one that waits
+    quarantined            how many raw rows are in quarantine as rejected, as waiting, and which run met the oldest one that waits
     watermark              how far raw rows have been read for good, as places (see `watermark_after_run`)
     watermark_rows         how many raw rows, or records with a position, are below it
     lookback               the `lookback` by which they were counted
@@ -70,7 +70,7 @@
         'rebuild': [batch if is_set_back else before.rebuild, retracted_keys.forgotten] | max,
         'snapshot_seq': before.snapshot_seq if snapshot_seq is none else snapshot_seq,
         'arrival': change_tables.arrival_in_checkpoint(run.arrival),
-        'kept': found.kept,
+        'quarantined': found.quarantined,
         'watermark': reached.watermark,
         'watermark_rows': reached.rows,
         'lookback': spec.lookback,

@@ -14,10 +14,10 @@
     may_repeat               whether one of them is not above those of the log (see `leave_out_repeated`)
     retracted_keys           the keys that states must replay since something that they were told is retracted, by their hashes; none where
                              they are too many to be named, or all
-    kept_rows                how many rejected and waiting rows were met
-    kept                     how many raw rows are in quarantine as rejected and as waiting after the run, and since when (see
+    quarantined_rows         how many rejected and waiting rows were met
+    quarantined              how many raw rows are in quarantine as rejected and as waiting after the run, and since when (see
                              `compare_with_quarantine`)
-    keeps                    whether the run has news of such rows to write
+    has_quarantine_news      whether the run has news of such rows to write
     waiting                  of a run that reads on, the first place of each group at which a row waits, as texts, in their order
     facts                    what the run says of itself, as far as the batch shows it
 -#}
@@ -25,12 +25,12 @@
     {% set rows = change_tables.rows_of_first_run(changes) if run.kind == 'first' else changes %}
     {% set row = run_query(change_tables._summary_of_changes(spec, rows, run)).rows[0] %}
     {% set verdicts = fromjson(row['verdicts'] or '[]') %}
-    {% set kept = change_tables.nothing_kept() %}
-    {% for verdict in verdicts if verdict.kept_rows > 0 %}
-        {% do kept.update({verdict.status: kept[verdict.status] + verdict.kept_rows}) %}
+    {% set quarantined = change_tables.nothing_quarantined() %}
+    {% for verdict in verdicts if verdict.quarantined_rows > 0 %}
+        {% do quarantined.update({verdict.status: quarantined[verdict.status] + verdict.quarantined_rows}) %}
     {% endfor %}
-    {% if kept.waiting > 0 %}
-        {% do kept.update({'waiting_since': change_tables.batch_id()}) %}
+    {% if quarantined.waiting > 0 %}
+        {% do quarantined.update({'waiting_since': change_tables.batch_id()}) %}
     {% endif %}
     {#- the order of commits is that of their texts: a commit above all that the log has is not among them, whatever it means -#}
     {% set commits_before = (run.checkpoint_before or {}).commits %}
@@ -49,7 +49,7 @@
         'retractions': row.get('retractions') | int(0),
         'landed_span': [row.get('lowest_landed', row['lowest_seq']), row.get('highest_landed', row['highest_seq'])],
         'truncate_seq': row['truncate_seq'] or '', 'moves': row['moves'] | int(0) > 0,
-        'kept_rows': verdicts | sum(attribute='kept_rows'), 'kept': kept, 'keeps': false,
+        'quarantined_rows': verdicts | sum(attribute='quarantined_rows'), 'quarantined': quarantined, 'has_quarantine_news': false,
         'waiting': fromjson(row['waiting'] or '[]') if run.kind == 'since' else [],
         'facts': change_tables.facts_of_run(row, verdicts),
     })) %}
@@ -129,7 +129,7 @@
     {%- do verdict.update({
         'status': '_status' if reads_on else 'case when _ct_quarantine_id is not null then _status end',
         'code': "substring_index(_status_reason, ':', 1)",
-        'raw_rows': 'count(*)', 'kept_rows': 'count(_ct_quarantine_id)',
+        'raw_rows': 'count(*)', 'quarantined_rows': 'count(_ct_quarantine_id)',
     }) -%}
 {%- endif -%}
 {%- if commits -%}

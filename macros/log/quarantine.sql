@@ -1,10 +1,10 @@
 {#-
-    Rejected and waiting raw rows are kept in a table of their own beside the log, `<name>__quarantine`, and outlive the raw table. A row
-    of it is known by what landed: `_row_id` is a hash of the raw row, with `load:` before it where that is of a load. Columns that are
-    null and the order of columns do not count in it, so a raw table can get a column. So to write what a run has met twice changes
-    nothing, and it needs no common commit with the log: it comes before that.
+    Rejected and waiting raw rows are quarantined: they are in a table of their own beside the log, `<name>__quarantine`, and outlive the
+    raw table. A row of it is known by what landed: `_row_id` is a hash of the raw row, with `load:` before it where that is of a load.
+    Columns that are null and the order of columns do not count in it, so a raw table can get a column. So to write what a run has met twice
+    changes nothing, and it needs no common commit with the log: it comes before that.
 
-    The log's checkpoint has in `kept` how many raw rows are quarantined as rejected and as waiting, healed ones not counted, and in
+    The log's checkpoint has in `quarantined` how many raw rows are so as rejected and as waiting, healed ones not counted, and in
     `waiting_since` the run that met the oldest one that waits. A run that meets none, and can heal none, asks nothing and writes nothing
     of them.
 -#}
@@ -32,16 +32,16 @@
 {% endmacro %}
 
 
-{% macro nothing_kept() %}
+{% macro nothing_quarantined() %}
     {% do return({'rejected': 0, 'waiting': 0, 'waiting_since': none}) %}
 {% endmacro %}
 
 
 {#- Whether a staged row is to be quarantined. -#}
-{% macro is_to_be_kept(spec, bound) -%}
-    {%- set keeps = change_tables.format_of(spec.format).keeps -%}
+{% macro is_to_be_quarantined(spec, bound) -%}
+    {%- set condition_of = change_tables.format_of(spec.format).quarantines -%}
     _status in ('rejected', 'waiting')
-    {%- set condition = keeps(spec, bound) if keeps else none -%}
+    {%- set condition = condition_of(spec, bound) if condition_of else none -%}
     {%- if condition %} and {{ '(_ct_is_of_load or ' ~ condition ~ ')' if change_tables._reads_load(spec, bound) else condition }}
     {%- endif %}
 {%- endmacro %}
@@ -56,7 +56,7 @@
 {% macro quarantine_id(spec, bound) -%}
     {%- set hash = change_tables._hash_of_raw_row('_raw_row') -%}
 case
-    when {{ change_tables.is_to_be_kept(spec, bound) }}
+    when {{ change_tables.is_to_be_quarantined(spec, bound) }}
         then {{ "concat(if(_ct_is_of_load, 'load:', ''), " ~ hash ~ ')' if change_tables._reads_load(spec, bound) else hash }}
 end
 {%- endmacro %}
@@ -99,7 +99,7 @@ end
 {%- endmacro %}
 
 
-{#- The rows that a run has met, once each. -#}
+{#- The rows that a run has found, once each. -#}
 {% macro quarantined_rows(rows) -%}
 select
     _ct_quarantine_id as _row_id,
@@ -141,9 +141,9 @@ group by _ct_quarantine_id
         {% do hashes.append("select concat('" ~ loop.cycle('', 'load:') ~ "', " ~ change_tables._hash_of_raw_row(json) ~ ') as _ct_hash from ' ~ relation) %}
     {% endfor %}
     {% do return(run_query(
-        "with " ~ change_tables.staging_steps(spec) ~ " select count(*) as rows from " ~ quarantine ~ " as known"
-        ~ " left anti join (select _raw_id from staged) as raw_rows on known._raw_id = raw_rows._raw_id"
-        ~ " left anti join (" ~ hashes | join(' union all ') ~ ") as hashes on known._row_id = hashes._ct_hash"
+        "with " ~ change_tables.staging_steps(spec) ~ " select count(*) as rows from " ~ quarantine ~ " as held_rows"
+        ~ " left anti join (select _raw_id from staged) as raw_rows on held_rows._raw_id = raw_rows._raw_id"
+        ~ " left anti join (" ~ hashes | join(' union all ') ~ ") as hashes on held_rows._row_id = hashes._ct_hash"
         ~ " where " ~ change_tables.is_open('rejected')
     ).rows[0][0] | int) %}
 {% endmacro %}
@@ -159,19 +159,19 @@ group by _ct_quarantine_id
     Whether quarantined rows can be among those that a run reads on, and have another status now. A waiting row is read again until
     it is below the watermark. A rejected one only by `lookback`, or as part of a change of which more has landed.
 -#}
-{% macro rereads_kept_rows(spec, checkpoint, is_late) %}
-    {% set kept = checkpoint.kept if checkpoint else change_tables.nothing_kept() %}
+{% macro rereads_quarantined_rows(spec, checkpoint, is_late) %}
+    {% set quarantined = checkpoint.quarantined if checkpoint else change_tables.nothing_quarantined() %}
     {% set judges_together = change_tables.format_of(spec.format).landed_sequence is not none or change_tables.retracts_changes(spec) %}
-    {% do return(kept.waiting > 0 or (kept.rejected > 0 and (spec.lookback != 0 or (is_late and judges_together)))) %}
+    {% do return(quarantined.waiting > 0 or (quarantined.rejected > 0 and (spec.lookback != 0 or (is_late and judges_together)))) %}
 {% endmacro %}
 
 
 {#- What was found, with what it means for the rows in quarantine. Asked only where there can be news. -#}
 {% macro compare_with_quarantine(quarantine, batch, run, found) %}
-    {% set kept_before = run.checkpoint_before.kept %}
-    {% set holds = kept_before.rejected + kept_before.waiting > 0 %}
-    {% if found.kept_rows == 0 and not (holds and (run.kind == 'everything' or run.rereads or run.snapshot)) %}
-        {% do return(dict(found, kept=kept_before, keeps=false)) %}
+    {% set before = run.checkpoint_before.quarantined %}
+    {% set holds = before.rejected + before.waiting > 0 %}
+    {% if found.quarantined_rows == 0 and not (holds and (run.kind == 'everything' or run.rereads or run.snapshot)) %}
+        {% do return(dict(found, quarantined=before, has_quarantine_news=false)) %}
     {% endif %}
     {% set row = run_query(
         "select count_if(_ct_has_news) as news,"
@@ -181,8 +181,8 @@ group by _ct_quarantine_id
         ~ " from (" ~ change_tables.quarantine_after_run(quarantine, batch, run) ~ ")"
     ).rows[0] %}
     {% do return(dict(
-        found, kept={'rejected': row['rejected'] | int(0), 'waiting': row['waiting'] | int(0), 'waiting_since': row['waiting_since']},
-        keeps=row['news'] | int > 0
+        found, quarantined={'rejected': row['rejected'] | int(0), 'waiting': row['waiting'] | int(0), 'waiting_since': row['waiting_since']},
+        has_quarantine_news=row['news'] | int > 0
     )) %}
 {% endmacro %}
 
@@ -207,7 +207,7 @@ when not matched then insert ({{ change_tables.quarantine_columns() | join(', ')
 {%- endmacro %}
 
 
-{#- The rows in quarantine and those that a run has met, as they are after the run. -#}
+{#- The rows in quarantine and those that a run has found, as they are after the run. -#}
 {% macro quarantine_after_run(quarantine, batch, run) -%}
     {%- set is_of_load = "startswith(quarantined._row_id, 'load:')" -%}
     {%- set is_seen = 'others._raw_id is not null' -%}
@@ -217,26 +217,26 @@ when not matched then insert ({{ change_tables.quarantine_columns() | join(', ')
         {%- set is_seen = '(others._raw_id is not null or ' ~ is_of_load ~ ')' -%}
     {%- endif -%}
     select
-        coalesce(met._row_id, known._row_id) as _row_id,
-        coalesce(known._batch_id, met._batch_id) as _batch_id,
-        coalesce(known._raw_id, met._raw_id) as _raw_id,
-        coalesce(met._status, known._status) as _status,
-        coalesce(met._status_reason, known._status_reason) as _status_reason,
-        coalesce(known._raw_row, met._raw_row) as _raw_row,
-        coalesce(met._equal_rows, known._equal_rows) as _equal_rows,
+        coalesce(found_rows._row_id, held_rows._row_id) as _row_id,
+        coalesce(held_rows._batch_id, found_rows._batch_id) as _batch_id,
+        coalesce(held_rows._raw_id, found_rows._raw_id) as _raw_id,
+        coalesce(found_rows._status, held_rows._status) as _status,
+        coalesce(found_rows._status_reason, held_rows._status_reason) as _status_reason,
+        coalesce(held_rows._raw_row, found_rows._raw_row) as _raw_row,
+        coalesce(found_rows._equal_rows, held_rows._equal_rows) as _equal_rows,
         case
-            when met._row_id is not null then null
-            when known._ct_is_healed then {{ change_tables.time_of_run() }}
-            else known._healed_at
+            when found_rows._row_id is not null then null
+            when held_rows._ct_is_healed then {{ change_tables.time_of_run() }}
+            else held_rows._healed_at
         end as _healed_at,
         case
-            when known._row_id is null then true
-            when met._row_id is null then known._ct_is_healed
-            else known._healed_at is not null or struct(met._status, met._status_reason, met._equal_rows) <> struct(known._status, known._status_reason, known._equal_rows)
+            when held_rows._row_id is null then true
+            when found_rows._row_id is null then held_rows._ct_is_healed
+            else held_rows._healed_at is not null or struct(found_rows._status, found_rows._status_reason, found_rows._equal_rows) <> struct(held_rows._status, held_rows._status_reason, held_rows._equal_rows)
         end as _ct_has_news
     from (
         {{ change_tables.quarantined_rows(batch) | indent(8) }}
-    ) as met
+    ) as found_rows
     full outer join (
         select
             quarantined.*,
@@ -246,8 +246,8 @@ when not matched then insert ({{ change_tables.quarantine_columns() | join(', ')
         left join (select distinct _raw_id from {{ batch }} where _ct_quarantine_id is null) as others
             on quarantined._raw_id = others._raw_id
         {%- endif %}
-    ) as known
-        on met._row_id = known._row_id
+    ) as held_rows
+        on found_rows._row_id = held_rows._row_id
 {%- endmacro %}
 
 

@@ -5,7 +5,7 @@
     batch         the run; it begins with the time at which dbt began
     kind          first, everything or since
     raw_rows      how many raw rows it read: none where they were not counted
-    rows          status -> how many of them. Of a run that reads everything: those that are kept
+    rows          status -> how many of them. Of a run that reads everything: those that are quarantined
     codes         the same by status and code, `rejected: key_missing`
     new, revised  changes
     reports       code -> how many of these changes have the report
@@ -102,8 +102,8 @@
         'codes': facts.codes, 'new_changes': facts.new, 'revised_changes': facts.revised, 'reports': facts.reports,
         'first_seq': facts.first_seq, 'last_seq': facts.last_seq,
         'first_changed_at': facts.first_changed_at, 'last_changed_at': facts.last_changed_at,
-        'kept_rejected': checkpoint.kept.rejected, 'kept_waiting': checkpoint.kept.waiting,
-        'waiting_since': change_tables.time_of_batch(checkpoint.kept.waiting_since) if checkpoint.kept.waiting_since else none,
+        'kept_rejected': checkpoint.quarantined.rejected, 'kept_waiting': checkpoint.quarantined.waiting,
+        'waiting_since': change_tables.time_of_batch(checkpoint.quarantined.waiting_since) if checkpoint.quarantined.waiting_since else none,
         'settled': change_tables.shown_arrival(checkpoint), 'settled_rows': checkpoint.watermark_rows,
         'package_version': facts.versions[0], 'dbt_version': facts.versions[1],
     }) %}

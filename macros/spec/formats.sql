@@ -31,7 +31,7 @@
     waiting_positions(spec, bound)  SQL for the first such position of each group, without staging the rows
     reads                      SQL over the log for the changes whose values come from another table than the raw one
     retracts_changes(spec)     whether later rows can show that an accepted change cannot be used
-    keeps(spec, bound)         SQL for the rejected and waiting rows that go into quarantine; none, or left out: all
+    quarantines(spec, bound)   SQL for the rejected and waiting rows that go into quarantine; none, or left out: all
     unclaimed_steps(specs)     the steps to the rows of a shared raw table that no entry stages: see `unclaimed_rows`
     shared_relation(spec)      the raw table that entries share, where it is not their own
     undeclared_columns(spec)   the raw columns of the source table that no column declares, as {name, data_type} in the order of the raw
@@ -51,7 +51,7 @@
         'columns': [], 'origin': [], 'key_columns': none, 'multi_valued': none, 'counts_columns': none,
         'settings_of_order': [], 'keeps_sequences': none, 'reports': none, 'array_of_text': none, 'other_tables': [],
         'arrival': none, 'landed_sequence': none, 'may_wait': none, 'blocks_watermark': none, 'waiting_positions': none,
-        'reads': none, 'retracts_changes': none, 'keeps': none, 'unclaimed_steps': none, 'shared_relation': none,
+        'reads': none, 'retracts_changes': none, 'quarantines': none, 'unclaimed_steps': none, 'shared_relation': none,
         'undeclared_columns': none, 'numbers': none, 'commits': none, 'functions': none,
     } %}
     {#- a look at the project's formats, which dbt must search for, only where the package has none of the name -#}

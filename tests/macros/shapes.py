@@ -51,14 +51,14 @@ LOOK = "as _ct_last"
 """What a run asks of a raw table before it reads."""
 
 
-def _verdicts(kept_rows: int = 0) -> str:
+def _verdicts(quarantined_rows: int = 0) -> str:
     """What a batch of four raw rows has of each verdict, two of them rejected."""
-    accepted = {"status": "accepted", "raw_rows": 2, "changes": 3, "conflicts": 0, "kept_rows": 0}
+    accepted = {"status": "accepted", "raw_rows": 2, "changes": 3, "conflicts": 0, "quarantined_rows": 0}
     rejected = {"status": "rejected", "code": "key_missing", "raw_rows": 2, "changes": 0, "conflicts": 0}
-    return json.dumps([accepted, rejected | {"kept_rows": kept_rows}])
+    return json.dumps([accepted, rejected | {"quarantined_rows": quarantined_rows}])
 
 
-REDUCED = r"with summarized as (?!.*as kept_rows)"
+REDUCED = r"with summarized as (?!.*as quarantined_rows)"
 """What a run asks of that to which its changes and those of the log have come."""
 ANSWERS: Answers = {
     # the raw tables are Delta's
@@ -91,7 +91,7 @@ ANSWERS: Answers = {
         }
     ],
     "^select distinct explode": [{"_ct_key": -5}, {"_ct_key": 7}],
-    # what it means for kept rows
+    # what it means for quarantined rows
     "as news,": [{"news": 0, "revised": 0, "rejected": 0, "waiting": 0, "waiting_since": None}],
     # what is below the watermark, what waits, what is lost
     r" as watermark_rows, count\(\*\) as all_rows from": [{"watermark_rows": 7, "all_rows": 9}],
@@ -164,9 +164,9 @@ _REVISED = {
 }
 
 
-def _keeps(found: Answers, rows: int) -> Answers:
+def _quarantines(found: Answers, rows: int) -> Answers:
     """A run that has met so many rejected or waiting rows, none of which is in quarantine as it is."""
-    probed = {**found["as changes,"][0], "verdicts": _verdicts(kept_rows=rows)}
+    probed = {**found["as changes,"][0], "verdicts": _verdicts(quarantined_rows=rows)}
     news = {"news": rows, "rejected": 2, "waiting": 0, "waiting_since": None}
     return {**found, "as changes,": [probed], "as news,": [news]}
 
@@ -180,12 +180,12 @@ SHAPES: Mapping[str, Shape] = {
     "qlik_change_tables__log__since_many_checkpoints": Shape(
         _log("qlik"), _since("qlik"), _IN_TIME, older_checkpoints=30
     ),
-    "qlik_change_tables__log__since_keeps": Shape(_log("qlik"), _since("qlik"), _keeps(_IN_TIME, 2)),
+    "qlik_change_tables__log__since_quarantines": Shape(_log("qlik"), _since("qlik"), _quarantines(_IN_TIME, 2)),
     "qlik_change_tables__log__since_heals": Shape(
-        _log("qlik"), _since("qlik", kept={"rejected": 1, "waiting": 1}), _keeps(_IN_TIME, 1)
+        _log("qlik"), _since("qlik", quarantined={"rejected": 1, "waiting": 1}), _quarantines(_IN_TIME, 1)
     ),
-    "qlik_change_tables__log__everything_keeps": Shape(
-        _log("qlik_plain"), _since("qlik_plain", kept={"rejected": 1, "waiting": 1}), _keeps(_REVISED, 1)
+    "qlik_change_tables__log__everything_quarantines": Shape(
+        _log("qlik_plain"), _since("qlik_plain", quarantined={"rejected": 1, "waiting": 1}), _quarantines(_REVISED, 1)
     ),
     "qlik_change_tables__log__full_refresh": Shape(
         _log("qlik"), _since("qlik"), {"^select 1 from lake.dedup": [{"1": 1}]}, flags={"FULL_REFRESH": True}

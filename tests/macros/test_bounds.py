@@ -459,7 +459,7 @@ BEFORE: dict[str, Any] = {
 }  # fmt: skip
 FOUND: dict[str, Any] = {
     "changes": 0, "revised": 0, "retracted": 0, "lowest_seq": None, "highest_seq": None, "truncate_seq": "",
-    "moves": False, "retracted_keys": [], "kept": {"rejected": 1, "waiting": 2}, "commits": {},
+    "moves": False, "retracted_keys": [], "quarantined": {"rejected": 1, "waiting": 2}, "commits": {},
 }  # fmt: skip
 NO_LOAD = {"snapshot": None}
 LOAD = {"snapshot": "qlik_load", "snapshot_seq": "300"}
@@ -535,5 +535,5 @@ def test_a_checkpoint_keeps_what_downstream_states_need(shapes: Shapes, name: st
     checkpoint = call("log_checkpoint", spec, run, "2", found, {"watermark": NOW})
     assert {key: checkpoint[key] for key in expected} == expected
     assert (checkpoint["arrival"], checkpoint["watermark"]) == ("timestamp:landed at", NOW)
-    assert checkpoint["kept"] == found["kept"]
+    assert checkpoint["quarantined"] == found["quarantined"]
     assert (checkpoint["key"], checkpoint["schema_version"], checkpoint["added"]) == (spec["key"], 1, {"day": 1})

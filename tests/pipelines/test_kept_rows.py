@@ -85,12 +85,12 @@ class Kept:
         return {tuple(row[1:]) for row in rows}
 
     def counted(self, name: str) -> dict[str, int]:
-        """How many raw rows the log's checkpoint says are kept."""
+        """How many raw rows the log's checkpoint says are quarantined."""
         ((text,),) = self.raw.query(
             "select max_by(_checkpoint, get_json_object(_checkpoint, '$.batch'))"
             f" from {SCHEMA}.dedup_feed__{name}__state where startswith(_checkpoint, '{{')"
         )
-        kept = json.loads(text)["kept"]
+        kept = json.loads(text)["quarantined"]
         return {status: kept[status] for status in ("rejected", "waiting")}
 
     def listed(self, name: str, healed: bool = False) -> list[tuple[Any, ...]]:

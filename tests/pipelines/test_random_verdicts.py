@@ -61,7 +61,7 @@ def _assert_verdicts(raw: Raw, name: str) -> None:
     )
     checkpoint = json.loads(text)
     for status in ("rejected", "waiting"):
-        assert checkpoint["kept"][status] == sum(rows for of, _, rows in kept if of == status)
+        assert checkpoint["quarantined"][status] == sum(rows for of, _, rows in kept if of == status)
     below = "true" if name == "compared" else f"landed < {checkpoint['watermark'][0]['position'][0]}"
     assert [(checkpoint["held_changes"],)] == raw.query(f"select count(*) from {SCHEMA}.dedup_feed__{name}")
     assert [(checkpoint["watermark_rows"],)] == raw.query(f"select count(*) from {SCHEMA}_raw.{name} where {below}")

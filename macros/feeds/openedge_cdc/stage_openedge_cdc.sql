@@ -365,10 +365,10 @@ judged_tracking_rows as (
 
 
 {#-
-    Which rejected and waiting rows a log keeps; none: all of them. At levels 2 and 3 a tracking row without a change row is staged only
-    where all is read, and is part of its change once that has landed: a run that reads on could not heal it.
+    Which rejected and waiting rows a log quarantines; none: all of them. At levels 2 and 3 a tracking row without a change row is staged
+    only where all is read, and is part of its change once that has landed: a run that reads on could not heal it.
 -#}
-{% macro openedge_cdc_keeps(spec, bound) %}
+{% macro openedge_cdc_quarantines(spec, bound) %}
     {% do return('_has_tracking is not null' if spec.policy_level >= 2 and bound.arrival else none) %}
 {% endmacro %}
 
@@ -540,7 +540,7 @@ unclaimed as (
         'may_wait': change_tables.openedge_cdc_may_wait,
         'blocks_watermark': "_status = 'waiting' or (_status = 'accepted' and not _has_tracking)",
         'retracts_changes': change_tables.openedge_cdc_retracts_changes,
-        'keeps': change_tables.openedge_cdc_keeps,
+        'quarantines': change_tables.openedge_cdc_quarantines,
         'unclaimed_steps': change_tables.openedge_cdc_unclaimed_steps,
         'shared_relation': change_tables.openedge_cdc_shared_relation,
         'undeclared_columns': change_tables.openedge_cdc_undeclared_columns,

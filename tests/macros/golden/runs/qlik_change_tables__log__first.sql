@@ -77,7 +77,7 @@ with summarized as (
         case when _ct_quarantine_id is not null then _status end as status,
         substring_index(_status_reason, ':', 1) as code,
         count(*) as raw_rows,
-        count(_ct_quarantine_id) as kept_rows,
+        count(_ct_quarantine_id) as quarantined_rows,
         count_if(_ct_is_change) as changes,
         min(_change_seq) filter (where _ct_is_change) as lowest_seq,
         max(_change_seq) filter (where _ct_is_change) as highest_seq,
@@ -104,7 +104,7 @@ select
     max(last_changed_at) as last_changed_at,
     sum(moves) as moves,
     max(truncate_seq) as truncate_seq,
-    to_json(collect_list(struct(report, conflicts, status, code, raw_rows, kept_rows, changes))) as verdicts
+    to_json(collect_list(struct(report, conflicts, status, code, raw_rows, quarantined_rows, changes))) as verdicts
 from summarized
 ;
 
@@ -126,7 +126,7 @@ where false
 ;
 
 insert into lake.dedup_feed__qlik__state (_checkpoint)
-select '{"storage_version": 4, "log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 3, "held_changes": 3, "uses_deletion_vectors": false, "reset_seq": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "retracted_keys": [], "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "kept": {"rejected": 0, "waiting": 0, "waiting_since": null}, "watermark": [{"group": [], "position": [600], "is_whole": "2:3:4"}], "watermark_rows": 7, "lookback": 0, "counts_all": true, "rows_below": 7, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "schema_version": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "first", "raw_rows": 9, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _checkpoint
+select '{"storage_version": 4, "log": "20260131T120000000000_00000000", "batch": "20260131T120000000000_00000000", "extends": null, "changes": 3, "held_changes": 3, "uses_deletion_vectors": false, "reset_seq": "", "highest_seq": "20260131120000250000000000000000022", "loads": [], "moves": false, "retracted_keys": [], "rebuild": "", "snapshot_seq": "", "arrival": "timestamp:landed at", "quarantined": {"rejected": 0, "waiting": 0, "waiting_since": null}, "watermark": [{"group": [], "position": [600], "is_whole": "2:3:4"}], "watermark_rows": 7, "lookback": 0, "counts_all": true, "rows_below": 7, "key": ["order", "it\'s"], "order": {}, "columns": {"order": "bigint", "it\'s": "string", "name with spaces": "string", "amount": "decimal(12,2)"}, "schema_version": 0, "added": {}, "facts": {"rows": {"accepted": 2, "rejected": 2}, "codes": {"rejected: key_missing": 2}, "reports": {}, "first_changed_at": 1769860800000000, "last_changed_at": 1769860801000000, "batch": "20260131T120000000000_00000000", "kind": "first", "raw_rows": 9, "new": 3, "revised": 0, "first_seq": "20260131120000250000000000000000020", "last_seq": "20260131120000250000000000000000022", "versions": ["0.1.0", "1.11.16"]}}' as _checkpoint
 where
     case
         when (select count_if(_batch_id = '20260131T120000000000_00000000') = 3 and count(*) = 3 from lake.dedup_feed__qlik__state) then true
