@@ -80,7 +80,7 @@ cost: $(READY) jars $(PROFILES)  ## processor time of runs by kind of node: make
 scale: $(READY) jars  ## how cost grows: loads of 1 to 50 million changes, and a batch into each; takes long: make scale SCALE='--changes 1000000'
 	@$(BIN)/python -m benchmarks.scale $(SCALE)
 
-counts: $(READY) jars  ## write anew what a run costs in statements, scans and steps, to which tests hold it
+counts: $(READY) jars  ## write again what a run costs in statements, scans and steps, to which tests hold it
 	@CHANGE_TABLES_COUNTS=write $(BIN)/python -m pytest -q tests/pipelines/test_run_counts.py
 
 docs: $(READY)  ## the pages that the code makes, and the site of docs/, in target/site/index.html

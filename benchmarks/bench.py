@@ -142,7 +142,7 @@ class Bench:
 
 
 def make_schemas(bench: Bench) -> None:
-    """Make the schemas anew, empty."""
+    """Make the schemas again, empty."""
     for schema in (RAW, HAND, OURS):
         bench.sql(f"drop schema if exists {schema} cascade")
     for schema in (RAW, HAND):

@@ -173,7 +173,7 @@ def _parsed(progress: Progress, folder: Path) -> DbtProject:
 
 
 def _empty(folder: Path) -> None:
-    """Deletes the folder and makes it anew, unless a server runs on it (see `change_tables.server.thrift_server`)."""
+    """Deletes the folder and makes it again, unless a server runs on it (see `change_tables.server.thrift_server`)."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "server.lock").open("a+") as lock:
         try:

@@ -252,7 +252,7 @@ class _Planner:
             if not file.is_changed:
                 continue
             if not file.keeps_its_form:
-                plan.notes.append(f"{file.path}: its blanks are written anew, since an entry in it changes")
+                plan.notes.append(f"{file.path}: its blanks are written again, since an entry in it changes")
             plan.files[file.path] = file.text
         if plan.kept_types:
             plan.notes.append(

@@ -89,7 +89,7 @@
     return figure;
   }
 
-  // A plot is drawn anew in the colours of the other mode. One that has left the page is forgotten.
+  // A plot is redrawn in the colours of the other mode. One that has left the page is forgotten.
   dark.addEventListener("change", () => {
     for (const made of plots.splice(0).filter(({ place }) => place.isConnected)) {
       plots.push(made);

@@ -225,7 +225,7 @@ def _settings(options: Options, folder: Path, port: int, jars: Sequence[Path]) -
         # compiled classes are kept for the next statement of the same shape: by default Spark keeps only 100
         "spark.sql.codegen.cache.maxEntries": "3000",
         _METASTORE_URL: connection,
-        # as Hive's own sessions have it: if the two differ, the metastore is set up anew for every session
+        # as Hive's own sessions have it: if the two differ, the metastore is set up again for every session
         "spark.hadoop.datanucleus.rdbms.datastoreAdapterClassName": "org.datanucleus.store.rdbms.adapter.DerbyAdapter",
         "spark.hadoop.hive.metastore.try.direct.sql": "false",  # its check of the schema takes seconds in each session
         "spark.hadoop.hive.exec.scratchdir": str(tmp / "hive"),

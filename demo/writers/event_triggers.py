@@ -1,6 +1,6 @@
 """The triggers that write the event log of Identity Manager's JDBC driver, in the SQL of SQLite and of PostgreSQL.
 
-A site logs every field of a table with its values, or only that a row or a field is to be read anew. An update of the
+A site logs every field of a table with its values, or only that a row or a field is to be read again. An update of the
 key is logged as the delete of the old row and the insert of the new one.
 """
 

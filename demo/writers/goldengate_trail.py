@@ -111,7 +111,7 @@ class GoldenGateTrailWriter(FeedWriter):
     swaps = True
 
     def __init__(self, seed: int) -> None:
-        """Starts a trail: its positions begin anew."""
+        """Starts a trail: its positions start again."""
         self._random = Random(seed)
         self._seqno = 0
         self._rba = 0

@@ -1,7 +1,7 @@
 """Writes the event log of Identity Manager's JDBC driver: triggers fill it in a database that replays the history.
 
-Orders are logged field by field with their values, prices field by field to be read anew, and machine_settings row by
-row to be read anew through a view. The rows of the tables that are read land as well, as a replica shows them.
+Orders are logged field by field with their values, prices field by field to be read again, and machine_settings row by
+row to be read again through a view. The rows of the tables that are read land as well, as a replica shows them.
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ class IdmEventLogWriter(FeedWriter):
     swaps = False
 
     def __init__(self, seed: int) -> None:
-        """Starts a log: its record_ids begin anew."""
+        """Starts a log: its record_ids start again."""
         self._random = Random(seed)
         self._source = LoggedDatabase()
         self.late: list[Event] = []

@@ -236,7 +236,7 @@ class OpenEdgeCdcWriter(FeedWriter):
     swaps = True
 
     def __init__(self, seed: int) -> None:
-        """Starts a database that was empty: sequences and recids begin anew."""
+        """Starts a database that was empty: sequences and recids start again."""
         self._random = Random(seed)
         self.late: list[RawRow] = []
         self.delivered: list[RawRow] = []

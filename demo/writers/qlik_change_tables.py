@@ -166,7 +166,7 @@ class QlikChangeTablesWriter(FeedWriter):
     swaps = False
 
     def __init__(self, seed: int) -> None:
-        """Starts a task: its change numbers begin anew."""
+        """Starts a task: its change numbers start again."""
         self._random = Random(seed)
         self._change_number = 0
         self._captured_at = STARTED_AT

@@ -173,7 +173,7 @@ class QlikKafkaWriter(FeedWriter):
     swaps = True
 
     def __init__(self, seed: int) -> None:
-        """Starts a task: its change numbers and offsets begin anew."""
+        """Starts a task: its change numbers and offsets start again."""
         self._random = Random(seed)
         self._change_number = 0
         self._captured_at = STARTED_AT

@@ -95,7 +95,7 @@ select 1 as placeholder
         {% set before = checkpoint_before.logs.get(name) if checkpoint_before else none %}
         {% do taken_in.update({name: {'log': log.log, 'batch': log.batch}}) %}
         {% do added.update({name: log.added}) %}
-        {#- in a log that was built anew all can be new, apart from what was published -#}
+        {#- in a log that was rebuilt all can be new, apart from what was published -#}
         {% do since.update({name: before.batch if before and before.log == log.log else ''}) %}
         {% do has_news.append(before != taken_in[name]) %}
         {% if log.log and (log.key != spec.key or log.columns != change_tables.column_types(spec)) %}

@@ -63,7 +63,7 @@ select
         when changes < held_changes
             then 'changes are gone from the log that its runs have put there: build with --vars {change_tables_rescan: true}, which puts back what raw still has'
         when changes > held_changes
-            then 'something other than its runs has written to the log: build it and the models after it anew with --full-refresh, or restore its table'
+            then 'something other than its runs has written to the log: rebuild it and the models after it with --full-refresh, or restore its table'
         when raw_rows > settled_rows
             then 'rows have landed at arrivals that were read for good: build with --vars {change_tables_rescan: true}, and set lookback, or have rows land in the order of their arrival'
         else 'raw rows are gone that were read: if they were purged, build with --vars {change_tables_rescan: true}, or allow it by may_be_purged: true'

@@ -12,7 +12,7 @@
     {{ run_hooks(pre_hooks) }}
 
     {%- if change_tables.is_set_back(view, run.checkpoint_before) -%}
-        {%- do log(this ~ ': its table was set back to an older version; it reads on from there, and the models after it are built anew', info=true) -%}
+        {%- do log(this ~ ': its table was set back to an older version; it reads on from there, and the models after it are rebuilt', info=true) -%}
     {%- endif -%}
     {%- set is_shown = true -%}
     {%- set log_after = {'checkpoint': run.checkpoint_before, 'checkpoints': run.checkpoints, 'facts': none} -%}
@@ -224,7 +224,7 @@
 
 {#-
     A log is rebuilt from the raw table: refused where the raw table no longer has all that the log holds. A change whose
-    content was read (see `reads` of `format_of`) is read anew: it is not lost while its raw row is there to be read for.
+    content was read (see `reads` of `format_of`) is read again: it is not lost while its raw row is there to be read for.
 -#}
 {% macro _refuse_loss(spec, view, state, quarantine) %}
     {% set reads = change_tables.format_of(spec.format).reads %}
@@ -245,7 +245,7 @@
     {% if may_be_emptied and not has_rows %}
         {% do exceptions.raise_compiler_error(
             "change_tables: model '" ~ model.name ~ "': " ~ state ~ " was built, and was emptied or dropped since by something other than a run: restore it,"
-            ~ " or build the log anew from " ~ spec.relation ~ " with --full-refresh, which loses what was purged there"
+            ~ " or rebuild the log from " ~ spec.relation ~ " with --full-refresh, which loses what was purged there"
         ) %}
     {% endif %}
     {% if known and not var('change_tables_allow_loss', false) and run_query('select 1 from (' ~ known | join(' union all ') ~ ') limit 1').rows %}

@@ -15,7 +15,7 @@
     moves                  whether keys have moved
     retracted_keys         lists of a run and of the keys, by their hashes, of which it has retracted something that states were told:
                            these replay the keys. The latest runs alone, so that there are no more keys than `most_retracted_keys`
-    rebuild                the last run after which states must be built anew: the log was set back, or what it has retracted is not in
+    rebuild                the last run after which states must be rebuilt: the log was set back, or what it has retracted is not in
                            `retracted_keys`
     snapshot_seq           the load that it has taken in
     arrival                the arrival by which it reads, and of which rows

@@ -3,7 +3,7 @@
     updates that wait for their base, and rows that others covered. Each log has one, since a metastore need not
     take the text of one view over many tables.
 
-    checkpoint   the log's; the view is made anew where its text is another one than the view's
+    checkpoint   the log's; the view is made again where its text is another one than the view's
 -#}
 {% macro reports_of_log(spec, log, checkpoint) -%}
 {%- set keys = change_tables.keys_of(spec) -%}

@@ -30,7 +30,7 @@
     {% if loaded is not none and wanted is not none and wanted < loaded %}
         {% do change_tables.refuse_entry(spec,
             "`snapshot_seq` must not fall below the one that " ~ this ~ " has taken in, '" ~ loaded ~ "', got '" ~ wanted
-            ~ "'; build it anew with --full-refresh"
+            ~ "'; rebuild it with --full-refresh"
         ) %}
     {% endif %}
     {#- a watermark of another arrival says nothing of this one: everything is read again -#}
@@ -281,8 +281,8 @@ right join (select count(*) as _ct_all from {{ spec.relation }})
 {% macro used_again(spec, what, place) %}
     {% do return([
         "change_tables: model '" ~ model.name ~ "': source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': " ~ what ~ " at one " ~ place ~ ": ",
-        ". The numbers have begun anew, and nothing says which rows are the older ones: either have the new rows land under numbers above the old"
-        ~ " ones, for which a view over " ~ spec.relation ~ " will do, or remove the old rows from it, then build the log and the models after it"
-        ~ " anew with --full-refresh --vars '{change_tables_allow_loss: true}'",
+        ". The numbers have started again, and nothing says which rows are the older ones: either have the new rows land under numbers above the old"
+        ~ " ones, for which a view over " ~ spec.relation ~ " will do, or remove the old rows from it, then rebuild the log and the models after it"
+        ~ " with --full-refresh --vars '{change_tables_allow_loss: true}'",
     ]) %}
 {% endmacro %}

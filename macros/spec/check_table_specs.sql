@@ -77,7 +77,7 @@
         {% do of_server.insert(0,
             "change_tables: the package is version " ~ package ~ ", and the server has the functions of version " ~ server
             ~ ": take version " ~ server ~ " of the package in packages.yml and run `dbt deps`, or install version " ~ package
-            ~ " where the server starts, and start it anew"
+            ~ " where the server starts, and restart it"
         ) %}
     {% endif %}
     {% if mistakes %}

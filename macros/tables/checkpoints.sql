@@ -6,7 +6,7 @@
     The checkpoint of the table is the one that counts. A run removes the cached checkpoint before it writes, and sets it once it has
     written. A run that died leaves none, and the next ones read the table until one has written. Where two runs meet, a cached checkpoint
     can be older than that of the table. That is harmless: every write compares the checkpoint that it looked at with the one that is there,
-    and a run that builds an existing table anew has read the checkpoint from the table.
+    and a run that rebuilds an existing table has read the checkpoint from the table.
 -#}
 
 {#- The storage version of the tables that this version of the package writes, and the only one that it reads. -#}
@@ -29,7 +29,7 @@
     checkpoints are used for all models or for none: they are those of when dbt began, and a checkpoint that is read from a table now can be
     newer. Else one query reads the tables. A rescan always reads the tables, and so does `from_tables`.
 
-    Stops where one of the tables has another storage version. A full refresh does not ask for the checkpoints of what it builds anew.
+    Stops where one of the tables has another storage version. A full refresh does not ask for the checkpoints of what it rebuilds.
 -#}
 {% macro read_checkpoints(relations, from_tables=false) %}
     {% set checkpoints = [] %}
@@ -73,7 +73,7 @@
     {% do change_tables.refuse_model(
         state ~ " has storage version " ~ (version or 'none') ~ ", and this version of the package reads storage version " ~ change_tables.storage_version() ~ " alone: "
         ~ ("install the later version that wrote it, or " if (version or 0) > change_tables.storage_version())
-        ~ "build the log and the models after it anew with --full-refresh"
+        ~ "rebuild the log and the models after it with --full-refresh"
     ) %}
 {% endmacro %}
 

@@ -73,7 +73,7 @@
     {% if found %}
         {% do change_tables.refuse_model(
             "source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "' has changed since the model was built: " ~ found | join('; ')
-            ~ "; declare it as it was, or build the log and the models after it anew with --full-refresh"
+            ~ "; declare it as it was, or rebuild the log and the models after it with --full-refresh"
         ) %}
     {% endif %}
 {% endmacro %}

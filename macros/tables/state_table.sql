@@ -74,7 +74,7 @@
 
 {#-
     A table that is written once, read by the run that made it, and dropped. A cached table would not do: Spark reads it
-    anew when raw rows land meanwhile, and keeps that of a run that fails until the server stops.
+    again when raw rows land meanwhile, and keeps that of a run that fails until the server stops.
 -#}
 {% macro create_batch_table(batch, sql) -%}
     create table {{ batch }} using parquet as
@@ -139,7 +139,7 @@
     {% if existing is not none and not existing.is_view and not change_tables.is_rebuild() %}
         {% do change_tables.refuse_model(
             view ~ " is a " ~ existing.type ~ " that this model did not make;"
-            ~ " rename or drop it, or build the model anew with --full-refresh, which drops it"
+            ~ " rename or drop it, or rebuild the model with --full-refresh, which drops it"
         ) %}
     {% endif %}
 {% endmacro %}
@@ -177,7 +177,7 @@
 
 
 {#-
-    The view that readers see: the table's own columns and `further_columns`. Its text has their types as comments. So it is made anew
+    The view that readers see: the table's own columns and `further_columns`. Its text has their types as comments. So it is made again
     where types have changed, also after a run that changed the table and died before it made the view.
 
     checkpoint, number   the latest checkpoint of the table, and how many it has; none where it has none

@@ -1,6 +1,6 @@
 {#-
     Views cost nothing before they are read, but to make one takes the time that Spark needs to resolve it. So each view of the
-    package has a digest of all that it was made of, as a property in the metastore. It is made anew only where the digest has
+    package has a digest of all that it was made of, as a property in the metastore. It is made again only where the digest has
     changed. dbt sees the properties where it lists a schema: to compare them takes no statement.
 -#}
 
@@ -9,7 +9,7 @@
 
     query        its text
     described    columns and comments that come before the text, as `described_columns` writes them
-    properties   further properties, name -> text. Where only these differ, they are set, and the view is not made anew
+    properties   further properties, name -> text. Where only these differ, they are set, and the view is not made again
     anew         make it in any case
 -#}
 {% macro ensure_view(view, query, described='', properties={}, anew=false) %}

@@ -64,7 +64,7 @@ def test_an_example_of_another_type_has_no_literal() -> None:
         sql_literal(1.5)
 
 
-def test_archives_on_the_path_are_not_read_anew_once_a_function_ran(
+def test_archives_on_the_path_are_not_read_again_once_a_function_ran(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with zipfile.ZipFile(tmp_path / "archive.zip", "w") as archive:

@@ -46,10 +46,10 @@ select
         when is_set_back
             then 'its table was set back to an older version: build it, and the models after it, with --vars {change_tables_rescan: true}'
         when table_rows > written_rows
-            then 'something other than its runs has written to its table: build it and the models after it anew with --full-refresh, or restore its table'
+            then 'something other than its runs has written to its table: rebuild it and the models after it with --full-refresh, or restore its table'
         when is_log
             then 'changes are gone that its runs have put there: build it with --vars {change_tables_rescan: true}, which puts back what raw still has'
-        else 'rows are gone that its runs have written: build it anew with --full-refresh'
+        else 'rows are gone that its runs have written: rebuild it with --full-refresh'
     end as what_to_do
 from compared
 where checkpoint is null or is_set_back or table_rows <> written_rows

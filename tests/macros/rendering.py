@@ -108,7 +108,7 @@ class SparkWithoutRows(SparkAdapter):  # type: ignore[misc]  # dbt's classes are
 
     @offered
     def cache_dropped(self, relation: Any) -> str:  # noqa: ARG002  # the signature is dbt's
-        """Forget what was remembered of a relation; the next look remembers it anew."""
+        """Forget what was remembered of a relation; the next look remembers it again."""
         return ""
 
     @offered

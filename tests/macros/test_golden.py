@@ -3,7 +3,7 @@
 `golden/models` has the SQL that a model renders to. `golden/runs` has all that its run sends, in order; `the_model`
 is written for that SQL, or for a step of it; digests and checkpoints of views are left out. `golden_texts.py` says how
 they are kept. If a text differs from what is rendered now, its test fails and shows the difference. `make golden`
-writes all files anew, and says which ones are not as they were.
+writes all files again, and says which ones are not as they were.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _texts(name: str, run: Run) -> dict[str, str]:
 
 @pytest.fixture(scope="module", autouse=True)
 def accepted(shapes: Shapes) -> None:
-    """Writes all files anew where that is asked for."""
+    """Writes all files again where that is asked for."""
     if IS_ACCEPTED:
         rendered = [_texts(name, shapes.run(shape)) for name, shape in SHAPES.items()]
         told = GOLDEN.write({name: text for texts in rendered for name, text in texts.items() if text})

@@ -97,7 +97,7 @@ def test_a_state_is_counted_when_its_log_is_large_and_when_it_is_twice_as_large(
     assert f'"counted": {then_counted}' in sent[-1]
 
 
-def test_a_state_that_is_built_anew_is_counted_by_the_next_run(shapes: Shapes) -> None:
+def test_a_state_that_is_rebuilt_is_counted_by_the_next_run(shapes: Shapes) -> None:
     log = {"batch": "20260131T110000000000_00000009", "changes": LARGE, "log": "another"}
     run = shapes.run(Shape(STATE, {"dedup_feed__full": log, STATE: {"counted": LARGE}}))
     assert run.run["kind"] == "first"

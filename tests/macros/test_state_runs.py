@@ -34,7 +34,7 @@ OF_CHECKPOINTS: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, dict
     "a state that was never built": ("current_feed__full", {}, None, FIRST | {"looks": False}),
     "the same batch": ("current_feed__full", {}, {}, {"kind": "nothing new"}),
     "a later batch": ("current_feed__full", {"batch": BATCH}, {}, ADDS | {"ends_older_keys": False, "looks": False}),
-    "a log that was built anew": ("current_feed__full", {"log": BATCH, "batch": BATCH}, {}, FIRST),
+    "a log that was rebuilt": ("current_feed__full", {"log": BATCH, "batch": BATCH}, {}, FIRST),
     "a log that was set back": ("current_feed__full", {"batch": BATCH, "rebuild": BATCH}, {}, FIRST),
     "a log that was set back before": (
         "current_feed__full", {"batch": BATCH, "rebuild": BATCH}, {"batch": BATCH}, {"kind": "nothing new"},
@@ -235,7 +235,7 @@ def test_a_change_that_no_table_can_follow_stops_the_model_and_names_the_way_out
         _run(shapes, shape)
     assert (
         "change_tables: model 'current_feed__full': source 'feed.full' has changed since the model was built: "
-        f"{said}; declare it as it was, or build the log and the models after it anew with --full-refresh"
+        f"{said}; declare it as it was, or rebuild the log and the models after it with --full-refresh"
     ) in str(refused.value)
     _has(_run(shapes, shape, flags={"FULL_REFRESH": True}), FIRST)
 

@@ -647,7 +647,7 @@ def test_a_server_of_another_version_is_refused_with_both_versions_and_what_to_d
     assert (
         f"change_tables: the package is version {__version__}, and the server has the functions of version {version}:"
         f" take version {version} of the package in packages.yml and run `dbt deps`, or install version {__version__}"
-        " where the server starts, and start it anew"
+        " where the server starts, and restart it"
     ) in _said(project, {VERSION_SETTING: version})
 
 

@@ -1,4 +1,4 @@
-"""Which views a run makes anew, which checkpoints it believes, and what a run without news sends."""
+"""Which views a run makes again, which checkpoints it believes, and what a run without news sends."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_staging_view_that_is_up_to_date_is_left_alone(shapes: Shapes) -> None
 
 
 @pytest.mark.parametrize("shown", ["Table Properties: [change_tables.digest=0123]", "", "Table Properties: []"])
-def test_a_view_of_another_text_is_made_anew(shapes: Shapes, shown: str) -> None:
+def test_a_view_of_another_text_is_made_again(shapes: Shapes, shown: str) -> None:
     model = "stg_feed__qlik"
     (made,) = _asked(_again(shapes, Shape(model), {f"{SCHEMA}.{model}": shown}))
     assert made.startswith(f"create or replace view {SCHEMA}.{model}")
@@ -157,7 +157,7 @@ def test_one_checkpoint_that_is_not_cached_has_all_read_from_tables(shapes: Shap
         assert "select 1 as place" in asked[0]
 
 
-def test_a_state_is_built_anew_only_by_checkpoints_of_tables(shapes: Shapes) -> None:
+def test_a_state_is_rebuilt_only_by_checkpoints_of_tables(shapes: Shapes) -> None:
     model, log = "current_feed__full", "dedup_feed__full"
     views = _after_first(shapes, log, model)
     views[f"{SCHEMA}.{log}"] = _shown(shapes.run(Shape(log)))[f"{SCHEMA}.{log}"]  # a log that was built later
@@ -200,7 +200,7 @@ def _listed(views: dict[str, str], text: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("model", ["stg_feed__qlik", "rejected"])
-def test_a_view_that_was_given_another_text_by_hand_is_made_anew(shapes: Shapes, model: str) -> None:
+def test_a_view_that_was_given_another_text_by_hand_is_made_again(shapes: Shapes, model: str) -> None:
     shape = SHAPES[model] if model in SHAPES else Shape(model)
     first = shapes.run(shape)
     (made,) = [sql for sql in first.sent if sql.startswith("create or replace view")]
@@ -212,14 +212,14 @@ def test_a_view_that_was_given_another_text_by_hand_is_made_anew(shapes: Shapes,
         )
 
 
-def test_a_log_that_was_set_back_has_its_states_built_anew(shapes: Shapes) -> None:
+def test_a_log_that_was_set_back_has_its_states_rebuilt(shapes: Shapes) -> None:
     views = {view: _removed(text) for view, text in _after_first(shapes, LOG).items()}
     older = "20260101T110000000000_00000009"
     assert _again(shapes, Shape(LOG, {LOG: {"batch": older}}), views).checkpoint["rebuild"] > FIRST_BATCH
     assert _again(shapes, Shape(LOG, {LOG: {}}), views).checkpoint["rebuild"] == ""
 
 
-def test_a_log_that_was_emptied_is_not_built_anew_from_what_raw_still_has(shapes: Shapes) -> None:
+def test_a_log_that_was_emptied_is_not_rebuilt_from_what_raw_still_has(shapes: Shapes) -> None:
     views = _after_first(shapes, LOG)
     shape = Shape(LOG, answers={f"as place, _checkpoint from {SCHEMA}.{LOG}__state": []})
     with pytest.raises(CompilationError, match=r"was built, and was emptied or dropped since .* restore it"):
@@ -290,12 +290,12 @@ def test_a_cached_checkpoint_is_removed_before_a_table_is_written_and_set_after(
 # ---- storage versions
 
 ALONE = "and this version of the package reads storage version 4 alone"
-ANEW = "build the log and the models after it anew with --full-refresh"
+REBUILD = "rebuild the log and the models after it with --full-refresh"
 # the storage version in a checkpoint (None: it has none) -> what a run says of it
 OTHER_VERSIONS = {
-    None: f"storage version none, {ALONE}: {ANEW}",
-    2: f"storage version 2, {ALONE}: {ANEW}",
-    99: f"storage version 99, {ALONE}: install the later version that wrote it, or {ANEW}",
+    None: f"storage version none, {ALONE}: {REBUILD}",
+    2: f"storage version 2, {ALONE}: {REBUILD}",
+    99: f"storage version 99, {ALONE}: install the later version that wrote it, or {REBUILD}",
 }
 # a model, and those that have a checkpoint
 MARKED = {

@@ -44,7 +44,7 @@ def copied(folder: Path) -> Path:
 
 
 def land(raw: Raw) -> None:
-    """Land the raw rows of its tables, anew; its models are dropped."""
+    """Land the raw rows of its tables from scratch; its models are dropped."""
     for schema in ("consumer_project", "consumer_project_raw"):
         raw.query(f"drop schema if exists {schema} cascade")
     names = dict(zip(COLUMNS, ("order_id", "status", "amount"), strict=True))

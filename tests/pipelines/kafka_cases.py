@@ -551,7 +551,7 @@ CASES = [
         {("accepted", None): 5, ("rejected", "message_malformed"): 1},
         [{(1, "mine"), (8, "loaded")}] * 2,
     ),
-    # a record that lands again is one; see the test of a topic that is made anew
+    # a record that lands again is one; see the test of a topic that is made again
     Case(
         Entry("made_anew", SPEC, COLUMNS),
         RECORD,

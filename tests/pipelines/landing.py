@@ -31,7 +31,7 @@ class Raw:
             cursor.close()
 
     def create(self, table: str, columns: Mapping[str, str], landed_as: str = TABLE_FORMAT) -> None:
-        """Make a raw table, anew and empty: of this format, or a `view` of a table that rows are inserted into."""
+        """Make a raw table from scratch, empty: of this format, or a `view` of a table that rows are inserted into."""
         self.query(f"create schema if not exists {table.split('.')[0]}")
         described = [Column(name, data_type) for name, data_type in columns.items()]
         if landed_as == "view":

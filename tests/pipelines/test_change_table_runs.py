@@ -385,7 +385,7 @@ def test_tables_that_were_changed_by_hand_are_seen_and_made_right(feeds: Feeds) 
     assert "something other than its runs has written to its table" in said["written_history"]
     held.build("--full-refresh", "--exclude", "dedup_feed__held")
     held.are_right(3)
-    # emptied, and a run that has news: it writes nothing, and the next one builds anew
+    # emptied, and a run that has news: it writes nothing, and the next one rebuilds
     held.land(40, 4)
     held.raw.query(f"truncate table {current}")
     assert "this table has lost the checkpoint of its runs" in held.build(must_succeed=False)
@@ -435,7 +435,7 @@ def test_tables_that_were_changed_by_hand_are_seen_and_made_right(feeds: Feeds) 
     # an emptied log is not built from what raw has left
     held.raw.query(f"truncate table {log}")
     assert "its table has no checkpoint of a run" in held.failing()["written_dedup"]
-    assert "restore it, or build the log anew" in held.build(*RESCAN, must_succeed=False)
+    assert "restore it, or rebuild the log" in held.build(*RESCAN, must_succeed=False)
     held.build("--full-refresh")
     held.are_right(6)
 

@@ -223,7 +223,7 @@ def test_views_have_the_comments_of_the_page_and_with_persist_docs_those_of_user
     assert untold == []
 
 
-def test_views_over_states_are_made_anew_where_a_comment_changes_and_not_otherwise(features: Features) -> None:
+def test_views_over_states_are_made_again_where_a_comment_changes_and_not_otherwise(features: Features) -> None:
     made: list[str] = []
 
     def note(sql: str) -> str:

@@ -57,7 +57,7 @@ def test_a_full_refresh_ends_in_the_same_rows(results: Results, case: Case) -> N
     assert results[case.entry.name][2] == case.current[-1]
 
 
-def test_a_full_refresh_reads_anew(results: Results) -> None:
+def test_a_full_refresh_reads_again(results: Results) -> None:
     _, second, refreshed = results["reading"]
     assert refreshed == second - {(1, "a1", "1.00")} | {(1, "a2", "1.00")}
 
@@ -178,7 +178,7 @@ def test_what_became_of_an_event_in_the_log_changes_nothing_that_was_applied(pro
 
 
 @pytest.mark.usefixtures("results")
-def test_the_order_of_a_log_cannot_be_switched_but_by_building_it_anew(project: Consumer) -> None:
+def test_the_order_of_a_log_cannot_be_switched_but_by_rebuilding_it(project: Consumer) -> None:
     entry = next(case.entry for case in CASES if case.entry.name == "future")
     switched = replace(entry, change_table={**entry.change_table, "future_events": False})
     project.write([switched], list(REPLICAS))

@@ -1,4 +1,4 @@
-"""Positions, sequences and record ids that begin anew: runs stop and write nothing; what they say helps."""
+"""Positions, sequences and record ids that start again: runs stop and write nothing; what they say helps."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def _refusals(said: str) -> dict[str, str]:
     told = (
         r"change_tables: model 'dedup_feed__(\w+)': source 'feed.\1': changes that differ in (.+?) have landed at one"
     )
-    return dict(re.findall(told + r" _change_id: \S+ The numbers have begun anew", said))
+    return dict(re.findall(told + r" _change_id: \S+ The numbers have started again", said))
 
 
 OPENEDGE_AND_EVENTS = {
@@ -158,7 +158,7 @@ OPENEDGE_AND_EVENTS = {
 }
 
 
-def test_sequences_and_record_ids_that_begin_anew_stop_the_run_with_a_line_each(
+def test_sequences_and_record_ids_that_start_again_stop_the_run_with_a_line_each(
     lake: Lake, capfd: pytest.CaptureFixture[str]
 ) -> None:
     capfd.readouterr()
@@ -170,7 +170,7 @@ def test_sequences_and_record_ids_that_begin_anew_stop_the_run_with_a_line_each(
     assert (lake.current(), lake.logged()) == (BEFORE, LOGGED)
 
 
-def test_a_trail_that_begins_anew_fails_the_data_test(lake: Lake) -> None:
+def test_a_trail_that_starts_again_fails_the_data_test(lake: Lake) -> None:
     assert not lake.is_accounted_for()
 
 
@@ -225,7 +225,7 @@ def test_a_trail_that_is_named_before_it_lands_needs_no_rebuild(lake: Lake) -> N
     assert lake.current()["names"] == {(1, "y"), (2, "c")}
 
 
-def test_a_build_anew_without_the_old_rows_has_the_new_ones(lake: Lake) -> None:
+def test_a_rebuild_without_the_old_rows_has_the_new_ones(lake: Lake) -> None:
     entries = ["customers", "events"]
     lake.run("--full-refresh", "--vars", "{change_tables_allow_loss: true}", entries=entries)
     current = lake.current()

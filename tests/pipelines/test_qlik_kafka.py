@@ -148,7 +148,9 @@ def test_messages_in_several_partitions_wait_for_the_metadata_that_they_refer_to
 
 
 @pytest.mark.usefixtures("results")
-def test_a_topic_that_is_made_anew_stops_the_run_until_the_old_records_are_removed(project: Consumer, raw: Raw) -> None:
+def test_a_topic_that_is_made_again_stops_the_run_until_the_old_records_are_removed(
+    project: Consumer, raw: Raw
+) -> None:
     landed = f"{SCHEMA}_raw.made_anew"
     new = Topic("t")
     raw.insert(landed, new.records(body("R", None, row(1, "new")), body("R", None, row(2, "new"))))
@@ -159,9 +161,9 @@ def test_a_topic_that_is_made_anew_stops_the_run_until_the_old_records_are_remov
         for log in logs:
             assert (
                 f"change_tables: model '{log}': source 'feed.{log[12:]}': two records that differ have landed at one"
-                " topic, partition, offset: t:0:0. The numbers have begun anew, and nothing says which rows are the"
+                " topic, partition, offset: t:0:0. The numbers have started again, and nothing says which rows are the"
                 " older ones: either have the new rows land under numbers above the old ones, for which a view over"
-                f" {landed} will do, or remove the old rows from it, then build the log and the models after it anew"
+                f" {landed} will do, or remove the old rows from it, then rebuild the log and the models after it"
                 " with --full-refresh --vars '{change_tables_allow_loss: true}'"
             ) in said
     raw.query(f"delete from {landed} where string(value) like '%old%'")

@@ -1,6 +1,6 @@
 """What a run costs whatever the number of rows: statements, scans in the plans that ran, steps that are planned again.
 
-The numbers are in `run_counts.json` and may only fall. `make counts` writes them anew.
+The numbers are in `run_counts.json` and may only fall. `make counts` writes them again.
 """
 
 from __future__ import annotations

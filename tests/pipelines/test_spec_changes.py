@@ -442,7 +442,7 @@ def _die_half_way(raw: Raw) -> None:
 
 
 def _land_anew(raw: Raw) -> None:
-    """Land a raw table anew in other types: a code whose length a table must not keep, an id as text."""
+    """Land a raw table from scratch in other types: a code whose length a table must not keep, an id as text."""
     widened = next(changed for changed in CHANGED if changed.name == "widened")
     table = f"{SCHEMA}_raw.widened"
     raw.create(table, dict(widened.landed) | {"code": "string", "id": "string"})
@@ -601,7 +601,7 @@ def test_any_other_change_stops_the_model_and_all_of_it_is_said_at_once(results:
     assert (
         f"change_tables: model 'dedup_feed__{name}': source 'feed.{name}' has changed since the model was built: "
         + "; ".join(SAID[name])
-        + "; declare it as it was, or build the log and the models after it anew with --full-refresh"
+        + "; declare it as it was, or rebuild the log and the models after it with --full-refresh"
     ) in results.said
 
 

@@ -187,7 +187,7 @@ def test_a_run_without_new_changes_writes_nothing(channels: Channels) -> None:
     assert channels.raw.version(f"{SCHEMA}.xds__state") == version
 
 
-def test_a_log_that_is_built_anew_lets_nothing_be_published_again(channels: Channels) -> None:
+def test_a_log_that_is_rebuilt_lets_nothing_be_published_again(channels: Channels) -> None:
     published_before = channels.shown()
     channels.project.dbt("run", "--full-refresh", "--select", "dedup_feed__usr")
     channels.publish("xds")

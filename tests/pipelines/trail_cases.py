@@ -76,7 +76,7 @@ class Trail:
         self.rba = 1000
 
     def next_file(self) -> None:
-        """Goes on in the next file, whose positions begin anew."""
+        """Goes on in the next file, whose positions start again."""
         self.seqno += 1
         self.rba = 1000
 

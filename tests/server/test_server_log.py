@@ -18,7 +18,7 @@ from change_tables.server.server_log import LOG, OUTPUT, log_settings, send_outp
 OPTIONS = "spark.driver.extraJavaOptions"
 
 
-def test_a_full_log_is_begun_anew_and_five_older_ones_are_kept(tmp_path: Path) -> None:
+def test_a_full_log_is_started_again_and_five_older_ones_are_kept(tmp_path: Path) -> None:
     folder = tmp_path / "a folder"
     settings = log_settings({OPTIONS: "-Dchange_tables.log_size=10KB"}, folder)
     gateway: Any = launch_gateway(SimpleNamespace(getAll=lambda: list(settings.items())))  # type: ignore[no-untyped-call]  # PySpark's

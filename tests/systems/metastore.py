@@ -106,7 +106,7 @@ def run(folder: Path, programs: Programs) -> list[str]:
                 before = _listed(connection)
         finally:
             builder.__exit__(None, None, None)
-        progress.say(f"{answers.count} answers during the builds; the server that builds is started anew")
+        progress.say(f"{answers.count} answers during the builds; the server that builds is restarted")
         with progress.phase("comparing", 1), progress.step("restart"), place.server("builder") as server:
             connection = server.connect()
             if (after := _listed(connection)) != before:

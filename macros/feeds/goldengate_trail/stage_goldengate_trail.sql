@@ -158,14 +158,14 @@ staged_rows as (
 
 {#-
     The first change of a file whose commit numbers are lower than those of the file before it, which no trail that goes on has. A trail
-    begins anew with a file. Numbers are compared within each trail where the order of trails is set.
+    starts again with a file. Numbers are compared within each trail where the order of trails is set.
 -#}
 {% macro goldengate_trail_reports(spec, log) -%}
 select
     _ct_first['_change_id'] as _change_id,
     _ct_first['_change_seq'] as _change_seq,
     'csn_out_of_order' as code,
-    concat('commit number ', _ct_lowest, ' comes after ', _ct_highest_before, ', which is in the file before: the trail has begun anew, or trails do not sort as they were written') as detail
+    concat('commit number ', _ct_lowest, ' comes after ', _ct_highest_before, ', which is in the file before: the trail has started again, or trails do not sort as they were written') as detail
 from (
     select
         *,
@@ -272,7 +272,7 @@ where _ct_last_start is not null and (_ct_last_end is null or _ct_last_end < _ct
             'column_names': change_tables.column_names_setting(),
             'trail_order': {
                 'default': none, 'type': 'names',
-                'meaning': "the trails in the order in which they were written: see [a trail that begins anew](feeds/goldengate_trail.md#a-trail-that-begins-anew). null: by their names",
+                'meaning': "the trails in the order in which they were written: see [a trail that starts again](feeds/goldengate_trail.md#a-trail-that-starts-again). null: by their names",
             },
             'repeated_transactions': {
                 'default': 'ignore', 'type': 'text', 'values': ['ignore', 'apply'],
@@ -300,7 +300,7 @@ where _ct_last_start is not null and (_ct_last_end is null or _ct_last_end < _ct
         'unclaimed_steps': change_tables.goldengate_trail_unclaimed_steps,
         'numbers': {
             'column': 'trail_seqno', 'group': ['trail_name'], 'only': none,
-            'remedy': 'files of the trail have not landed: land them, then build the log anew, since a later file may have seemed to end a transaction',
+            'remedy': 'files of the trail have not landed: land them, then rebuild the log, since a later file may have seemed to end a transaction',
         },
         'commits': change_tables.goldengate_trail_commits,
     }) %}
