@@ -30,7 +30,7 @@
         {%- set log_after = change_tables._add_to_log(spec, view, run, sql) -%}
     {%- endif -%}
 
-    {%- do change_tables.say_facts(spec, run, log_after.checkpoint, log_after.facts) -%}
+    {%- do change_tables.report_run(spec, run, log_after.checkpoint, log_after.facts) -%}
 
     {%- if is_shown -%}
         {%- do change_tables.ensure_state_view(
@@ -57,14 +57,14 @@
     {% set state = change_tables.state_relation(this) %}
     {% set quarantine = change_tables.quarantine_relation(this) %}
     {% do change_tables.prepare_session() %}
-    {% set reached = change_tables.with_watermark_rows(spec, run, change_tables.look_for_watermark(spec, run)) %}
+    {% set reached = change_tables.count_watermark_rows(spec, run, change_tables.look_for_watermark(spec, run)) %}
     {% do change_tables.refuse_unseen_table(state) %}
     {% do change_tables._refuse_loss(spec, view, state, quarantine) %}
     {% do change_tables.remove_cached_checkpoint(view) %}
     {% call statement('main') %}
         {{ change_tables.create_state_table(state, sql, found_by=['_checkpoint', '_change_seq', '_batch_id', '_changed_at']) }}
     {% endcall %}
-    {% set found = change_tables.probe_changes(spec, run, state) %}
+    {% set found = change_tables.summarize_batch(spec, run, state) %}
     {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}
     {% set checkpoint = change_tables.log_checkpoint(spec, run, change_tables.batch_id(), found, reached) %}
     {#- what is there is replaced by the run alone whose rows the log has: another one can be building it -#}
@@ -102,7 +102,7 @@
     {% do change_tables.prepare_session() %}
     {% set reached = none %}
     {% if run.kind == 'everything' %}
-        {% set reached = change_tables.with_watermark_rows(spec, run, change_tables.look_for_watermark(spec, run)) %}
+        {% set reached = change_tables.count_watermark_rows(spec, run, change_tables.look_for_watermark(spec, run)) %}
     {% endif %}
     {% if change_tables.columns_have_changed(spec, run.checkpoint_before) %}
         {% do change_tables.remove_cached_checkpoint(view) %}
@@ -112,7 +112,7 @@
     {% do change_tables.ensure_quarantine(quarantine) %}
     {% set batch, found = change_tables._write_batch(spec, state, run, sql) %}
     {% if run.kind == 'since' %}
-        {% set reached = change_tables.with_watermark_rows(spec, run, change_tables.watermark_after_run(spec, run, found.waiting)) %}
+        {% set reached = change_tables.count_watermark_rows(spec, run, change_tables.watermark_after_run(spec, run, found.waiting)) %}
     {% endif %}
     {% set is_unforeseen = change_tables.has_late_rows_unforeseen(run, found) %}
     {% set reduced, found = change_tables._write_reduced(spec, state, run, batch, found) if not is_unforeseen else (batch, found) %}
@@ -146,7 +146,7 @@
     {% call statement('batch') %}
         {{ change_tables.create_batch_table(batch, sql) }}
     {% endcall %}
-    {% set found = change_tables.probe_changes(spec, run, batch) %}
+    {% set found = change_tables.summarize_batch(spec, run, batch) %}
     {% if run.kind != 'since' or not found.may_repeat %}
         {% do return((batch, found)) %}
     {% endif %}
@@ -155,7 +155,7 @@
         {{ change_tables.create_batch_table(judged, change_tables.leave_out_repeated(spec, state, batch)) }}
     {% endcall %}
     {% do adapter.drop_relation(batch) %}
-    {% do return((judged, change_tables.probe_changes(spec, run, judged))) %}
+    {% do return((judged, change_tables.summarize_batch(spec, run, judged))) %}
 {% endmacro %}
 
 
@@ -171,7 +171,7 @@
     {% call statement('reduced') %}
         {{ change_tables.create_batch_table(reduced, change_tables.reduced_with_log(spec, state, batch, found)) }}
     {% endcall %}
-    {% do return((reduced, change_tables.found_in_reduction(spec, reduced, found))) %}
+    {% do return((reduced, change_tables.summarize_reduction(spec, reduced, found))) %}
 {% endmacro %}
 
 

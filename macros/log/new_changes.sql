@@ -1,5 +1,5 @@
 {#-
-    What a run has found in its batch or, a first run, in the log itself. Where the log can hold some of the changes, `found_in_reduction`
+    What a run has found in its batch or, a first run, in the log itself. Where the log can hold some of the changes, `summarize_reduction`
     says what the two come to together.
 
     changes                  how many changes there are to write
@@ -21,7 +21,7 @@
     waiting                  of a run that reads on, the first place of each group at which a row waits, as texts, in their order
     facts                    what the run says of itself, as far as the batch shows it
 -#}
-{% macro probe_changes(spec, run, changes) %}
+{% macro summarize_batch(spec, run, changes) %}
     {% set rows = change_tables.rows_of_first_run(changes) if run.kind == 'first' else changes %}
     {% set row = run_query(change_tables._summary_of_changes(spec, rows, run)).rows[0] %}
     {% set verdicts = fromjson(row['verdicts'] or '[]') %}
@@ -57,7 +57,7 @@
 
 
 {#- What was found, by what the changes of a run have come to with those that the log has. -#}
-{% macro found_in_reduction(spec, reduced, found) %}
+{% macro summarize_reduction(spec, reduced, found) %}
     {% set row = run_query(change_tables._summary_of_changes(spec, reduced)).rows[0] %}
     {% set facts = change_tables.facts_of_run(row, fromjson(row['verdicts'] or '[]')) %}
     {% do return(dict(found, facts=dict(facts, rows=found.facts.rows, codes=found.facts.codes), **change_tables._found_of_changes(reduced, row))) %}

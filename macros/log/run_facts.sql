@@ -67,8 +67,8 @@
     Says in dbt's result of the model what its run took in: a text for the reader, and in `code`, as JSON, the rows for the table of
     runs. That of the run before is among them: it may have died before it came there.
 -#}
-{% macro say_facts(spec, run, checkpoint, facts) %}
-    {% set passed_over = change_tables.rows_passed_over(spec, run) %}
+{% macro report_run(spec, run, checkpoint, facts) %}
+    {% set passed_over = change_tables.report_rows_passed_over(spec, run) %}
     {% set runs = [] %}
     {% for known in [run.checkpoint_before, checkpoint if facts else none] if known %}
         {% do runs.append(change_tables._row_of_run(spec, known)) %}

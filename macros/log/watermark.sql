@@ -66,7 +66,7 @@
 
     A run that reads on adds what its look found (see `raw_bound`). It asks only where rows wait.
 -#}
-{% macro with_watermark_rows(spec, run, watermark) %}
+{% macro count_watermark_rows(spec, run, watermark) %}
     {% set below = change_tables.is_below_watermark(run.arrival, watermark, spec.lookback) if run.arrival else 'true' %}
     {% set is_high_water = run.arrival and spec.lookback == 0 and below == change_tables.is_below_watermark(run.arrival, run.high_water, 0) %}
     {% set found = {'watermark': watermark, 'rows_below': run.rows_until if is_high_water else none, 'all_rows': none} %}
@@ -95,7 +95,7 @@
     How many raw rows have landed since the last run that wrote where no run reads them, and says so. Where rows were purged meanwhile,
     so many fewer are found.
 -#}
-{% macro rows_passed_over(spec, run) %}
+{% macro report_rows_passed_over(spec, run) %}
     {% set before = run.checkpoint_before.rows_below if run.kind in ['since', 'nothing new'] else none %}
     {% if before is none or run.rows_below is none or run.rows_below <= before %}
         {% do return(0) %}

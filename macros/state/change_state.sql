@@ -51,7 +51,7 @@
         {%- call statement('main') -%}
             {{ change_tables.create_state_table(state, change_tables._with_checkpoint(spec, sql, run), partitioned_by=partitioned_by, found_by=found_by) }}
         {%- endcall -%}
-        {%- set rows = change_tables._rows_of_state(state) -%}
+        {%- set rows = change_tables._count_rows_of_state(state) -%}
     {%- elif run.kind == 'since' -%}
         {%- if run.is_to_be_counted -%}
             {%- do change_tables.use_deletion_vectors_if_large(state) -%}
@@ -88,14 +88,14 @@
     {% if not merged %}
         {% do return(none) %}
     {% elif rows_before is none %}
-        {% do return(change_tables._rows_of_state(state)) %}
+        {% do return(change_tables._count_rows_of_state(state)) %}
     {% endif %}
     {% do return(rows_before + merged['num_inserted_rows'] | int - merged['num_deleted_rows'] | int) %}
 {% endmacro %}
 
 
 {#- Delta answers this from its log. -#}
-{% macro _rows_of_state(state) %}
+{% macro _count_rows_of_state(state) %}
     {% do return(run_query('select count(*) as written_rows from ' ~ state).rows[0][0] | int - 1) %}
 {% endmacro %}
 

@@ -166,9 +166,9 @@ _REVISED = {
 
 def _quarantines(found: Answers, rows: int) -> Answers:
     """A run that has met so many rejected or waiting rows, none of which is in quarantine as it is."""
-    probed = {**found["as changes,"][0], "verdicts": _verdicts(quarantined_rows=rows)}
+    summary = {**found["as changes,"][0], "verdicts": _verdicts(quarantined_rows=rows)}
     news = {"news": rows, "rejected": 2, "waiting": 0, "waiting_since": None}
-    return {**found, "as changes,": [probed], "as news,": [news]}
+    return {**found, "as changes,": [summary], "as news,": [news]}
 
 
 SHAPES: Mapping[str, Shape] = {

@@ -16,7 +16,7 @@ from .shapes import SHAPES, Shape, Shapes
 
 PAGE = (REPOSITORY / "docs" / "architecture.md").read_text()
 LOG = "dedup_feed__qlik"
-PROBED = [{"changes": 1, "revised": 0, "moves": 0, "retracted_keys": 0, "retracted": 0, "verdicts": "[]"}]
+SUMMARY = [{"changes": 1, "revised": 0, "moves": 0, "retracted_keys": 0, "retracted": 0, "verdicts": "[]"}]
 
 
 # a dict -> the macro that makes it
@@ -28,13 +28,13 @@ MAKERS = {
     "run of a state": "fold_run",
     "statements": "folded_query",
     "checkpoint of a log": "log_checkpoint",
-    "found": "probe_changes",
+    "found": "summarize_batch",
 }
 
 
 def _keys_of(shapes: Shapes, name: str) -> Iterable[str]:
     """The keys that a dict has."""
-    macro = shapes.project.macros(LOG, Lake({}, answers={"as changes": PROBED}))
+    macro = shapes.project.macros(LOG, Lake({}, answers={"as changes": SUMMARY}))
     entry = macro("table_spec", "feed", "qlik")
     match name:
         case "spec":
@@ -53,7 +53,7 @@ def _keys_of(shapes: Shapes, name: str) -> Iterable[str]:
         case "checkpoint of a log":
             return shapes.run(Shape(LOG)).checkpoint.keys()
         case "found":
-            return set(macro("probe_changes", entry, {"kind": "first"}, "a_batch"))
+            return set(macro("summarize_batch", entry, {"kind": "first"}, "a_batch"))
     raise AssertionError(name)
 
 

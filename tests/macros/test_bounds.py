@@ -445,7 +445,7 @@ def test_what_the_watermark_passes_adds_to_what_is_below_it(shapes: Shapes, name
     }  # fmt: skip
     counted = {r"^select count(_if)?\(.*where not": [{"rows": 2}]}
     call = shapes.project.macros("dedup_feed__qlik", shapes.lake(Shape("dedup_feed__qlik", {}, counted)))
-    found = call("with_watermark_rows", call("table_spec", "feed", "qlik") | {"lookback": 0}, run, watermark)
+    found = call("count_watermark_rows", call("table_spec", "feed", "qlik") | {"lookback": 0}, run, watermark)
     assert (found["rows"], found["rows_below"]) == expected
     assert found["watermark"] == watermark
 
