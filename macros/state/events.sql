@@ -85,7 +85,7 @@
 {%- endmacro %}
 
 
-{#- The bound that keeps a run to what its checkpoint says; what is read whenever it is looked at has none. -#}
+{#- The bound that keeps a run to what its checkpoint says; the view of reports has none. -#}
 {% macro until_checkpoint(run) -%}
     {%- if run.checkpoint.batch %}
         and _batch_id <= '{{ run.checkpoint.batch }}'

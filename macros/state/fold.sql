@@ -204,7 +204,7 @@ overlaid_events as (
 
 {#-
     Whether an event has a column because it has all. One that was logged before the column was added had all that there
-    was then: it lacks this one, but where it starts a row.
+    was then: it lacks this one, unless it starts a row.
 -#}
 {% macro _has_all(run, name) -%}
     {%- if name in run.added -%}

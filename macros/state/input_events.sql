@@ -123,7 +123,7 @@ base_events as (
 {#-
     Which events are late:
 
-    - those before what the state has folded of their key, or at its place, or that one, revised
+    - those before the base event of their key, or at its sequence: that one may have been revised
     - those of the transaction of the last event of a key that a row has ever moved to: the state has but the newest row there
     - those that a truncate or a load should have ended
 
@@ -259,18 +259,18 @@ replayed_events as (
     union all
     select
         {%- for name in spec.column_names %}
-        {{ 'folded.' if name in spec.key else 'null as ' }}{{ change_tables.quoted(name) }},
+        {{ 'last_events.' if name in spec.key else 'null as ' }}{{ change_tables.quoted(name) }},
         {%- endfor %}
         {%- for name in change_tables.event_columns(spec, run) %}
         {{ of_end.get(name, 'null') }} as {{ name }}{{ ',' if not loop.last }}
         {%- endfor %}
-    from {{ state }} as folded
+    from {{ state }} as last_events
     left semi join replayed_keys
-        on {{ change_tables.key_hash(spec.key, 'folded') }} = replayed_keys._ct_key
+        on {{ change_tables.key_hash(spec.key, 'last_events') }} = replayed_keys._ct_key
     where
-        folded._checkpoint is null
+        last_events._checkpoint is null
         {%- if run.history %}
-        and folded._is_last
+        and last_events._is_last
         {%- endif %}
     {%- endif %}
 

@@ -35,7 +35,7 @@ limit 1
 {#-
     The steps that end in `rows_of_events`: for the events of the keys that matter, the change that brought their row to the key
     (`_ct_row`), whether they ended a row that another had covered, and for the event that brought a row, what covered it. A row
-    whose base is not known does not live, and is there all the same.
+    whose base is not known is not shown, and holds its key all the same.
 
     exchanged_only   only keys that one transaction both entered and ended: no other key has an end of a covered row
 -#}

@@ -5,7 +5,7 @@
     {#- before the log is built, `dbt compile` shows what a first run would be -#}
     {% set log_checkpoint = checkpoints[0].checkpoint or change_tables.checkpoint_of_unbuilt_log() %}
     {% set checkpoint = none if change_tables.is_rebuild() else checkpoints[1].checkpoint %}
-    {#- a state that is ahead of its log has changes which that does not have: it was restored -#}
+    {#- a state that is newer than its log: the log was restored, and lacks some of what the state has -#}
     {% set follows = checkpoint is not none and checkpoint.log == log_checkpoint.log and log_checkpoint.rebuild <= checkpoint.batch and checkpoint.batch <= log_checkpoint.batch %}
     {% set checkpoint_before = checkpoint if follows else none %}
     {% do change_tables.refuse_changed_columns(spec, checkpoint_before, state) %}
@@ -18,7 +18,7 @@
     {% if run.moves and run.kind != 'nothing new' and spec.images == 'partial' and not run.log_is_outdated %}
         {% do change_tables.refuse_moves_without_functions(spec) %}
     {% endif %}
-    {#- what is there is not replaced by what dbt saw when it began -#}
+    {#- a cached checkpoint may be old: the tables are asked before one is rebuilt -#}
     {% if run.kind == 'first' and checkpoint is not none and checkpoints[1].is_cached %}
         {% do return(change_tables.state_run(spec, dedup, folds, history, from_tables=true)) %}
     {% endif %}

@@ -194,7 +194,7 @@ def test_keys_of_which_something_was_retracted_are_replayed_whatever_came_late(
     (replayed,) = (sql for sql in run.sent if sql.startswith("insert into"))
     assert "from_json('[-5, 7]', 'array<bigint>')" in replayed
     # a key that has no event left ends
-    assert f"from lake.{model}__state as folded" in replayed
+    assert f"from lake.{model}__state as last_events" in replayed
     (merge,) = (sql for sql in run.sent if sql.startswith("merge"))
     assert "where kept._ct_is_replayed or replayed_keys._ct_key is null" in merge
     assert "target._change_seq" not in merge
