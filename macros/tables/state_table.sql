@@ -56,7 +56,7 @@
     uses_deletion_vectors   whether an update deletes rows by vectors, instead of writing their files again (see
                             `use_deletion_vectors_if_large`)
     found_by                the columns by which statements find rows: of these alone each file has statistics. Of all columns they are a
-                            third of what it costs to write, and rows of a file have nothing in common by which the others could be used
+                            quarter to half of what it costs to write, and rows of a file have nothing else in common
 -#}
 {% macro create_state_table(state, sql, over=true, partitioned_by=[], uses_deletion_vectors=false, found_by=[]) -%}
     {%- set file_format = change_tables.state_file_format() -%}
