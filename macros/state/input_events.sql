@@ -181,9 +181,9 @@ input_events as (
 
 
 {#-
-    All events of the keys that are replayed, ending in `replayed_events`. Such a key is named by its hash: that of a late event among
-    `input_events`, or one of which something was retracted, and where partial images move, all that moves connect with these. Two keys
-    of one hash are both replayed.
+    All events of the keys that are replayed, ending in `replayed_events`. Such a key is named by its hash: first those of late events
+    among `input_events`, and those of which something was retracted (`first_keys`); where partial images move, also all that moves
+    connect with these. Two keys of one hash are both replayed.
 
     A key of which something was retracted may have no event left. The state has it, so it begins with an end before all events.
 -#}
@@ -193,7 +193,7 @@ input_events as (
     '_change_op': "'delete'", '_change_seq': "''", '_change_id': "''", '_precedence': change_tables.precedence_of('truncate'),
     '_is_deleted': 'true', '_ct_enters': 'false', '_schema_version': run.schema_version, '_ct_is_base': 'false',
 } -%}
-late_keys as (
+first_keys as (
 
     select distinct {{ change_tables.key_hash(spec.key) }} as _ct_key
     from input_events
@@ -212,8 +212,8 @@ collected_moves as (
     select
         collect_list(cast(moves._ct_key as string)) as _ct_keys,
         collect_list(cast(moves._ct_key_before as string)) as _ct_keys_before,
-        collect_set(cast(late_keys._ct_key as string)) as _ct_late_keys,
-        collect_set(cast(late_keys_before._ct_key as string)) as _ct_late_keys_before
+        collect_set(cast(first_keys._ct_key as string)) as _ct_first_keys,
+        collect_set(cast(first_keys_before._ct_key as string)) as _ct_first_keys_before
     from (
         select
             {{ change_tables.key_hash(spec.key) }} as _ct_key,
@@ -224,10 +224,10 @@ collected_moves as (
             and _key_before is not null
             {{- change_tables.until_checkpoint(run) | indent }}
     ) as moves
-    left join late_keys
-        on moves._ct_key = late_keys._ct_key
-    left join late_keys as late_keys_before
-        on moves._ct_key_before = late_keys_before._ct_key
+    left join first_keys
+        on moves._ct_key = first_keys._ct_key
+    left join first_keys as first_keys_before
+        on moves._ct_key_before = first_keys_before._ct_key
 
 ),
 
@@ -235,13 +235,13 @@ collected_moves as (
 replayed_keys as (
 
     select _ct_key
-    from late_keys
+    from first_keys
     {%- if follows_moves %}
     union distinct
     select cast(_ct_reached_key as bigint) as _ct_key
     from collected_moves
         lateral view explode(
-            reached_names(concat(_ct_late_keys, _ct_late_keys_before), _ct_keys, _ct_keys_before)
+            reached_names(concat(_ct_first_keys, _ct_first_keys_before), _ct_keys, _ct_keys_before)
         ) as _ct_reached_key
     {%- endif %}
 

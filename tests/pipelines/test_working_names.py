@@ -21,10 +21,10 @@ from .trail_cases import INSERT, KEY_UPDATE, ONLY, RECORD, UPDATE, Trail
 
 WORKING = """
     _arrival _beginning _begins _can_start _column_misfit _content_hash _contents_differ _copies _covered_by
-    _departs _effect _end_seq _ends _enters _events _first_row _has_all _has_events _has_lived
-    _highest_rank _is_accepted _is_base _is_entered _is_late _is_load _is_replayed _is_reset _is_retraction _is_revision
-    _is_stale _key _key_misfit _keys _keys_before _base_seq _base_transaction
-    _landed_row _last_arrival _late_keys _late_keys_before _lineage _lives _next_beginning _next_in_span _next_seq
+    _departs _effect _end_seq _ends _enters _events _first_keys _first_keys_before _first_row
+    _has_all _has_events _has_lived _highest_rank _is_accepted _is_base _is_entered _is_late _is_load _is_replayed
+    _is_reset _is_retraction _is_revision _is_stale _key _key_misfit _keys _keys_before _base_seq _base_transaction
+    _landed_row _last_arrival _lineage _lives _next_beginning _next_in_span _next_seq
     _pair _place _rank _reached_key _rejection _reports _reset _resets _row _row_before _rows _running_at
     _retracted_keys _takes_covered_row _waiting_since _was_entered
 """
