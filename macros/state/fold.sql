@@ -102,9 +102,9 @@ folded as (
 
 {#-
     After which events the row of a key lives (`_ct_lives`). The last step is `decided_events`. A change that has every column
-    starts a row, as does an insert, a snapshot, or an upsert where none lives: columns that it lacks are null then. An
-    update that lacks columns changes a row that lives; where none does, it waits for its base (`orphans: insert` lets it
-    start a row).
+    starts a row, as does an insert, a snapshot, or an upsert where none lives: columns that it lacks are as they were staged
+    then, null unless the format knows the row around them. An update that lacks columns changes a row that lives; where none does,
+    it waits for its base (`orphans: insert` lets it start a row).
 -#}
 {% macro judged_steps(spec, run) -%}
 started_events as (

@@ -160,7 +160,8 @@ def _events_of(chance: random.Random, change: SourceChange, first_id: int, in_ti
         told.append((DELETE, before, None))
     if after is not None and (moves or before is None):
         fields = ["place", *(name for name in VALUES if after[name] is not None)]
-        by_field = [(chance.choice([INSERT_FIELD, READ_INSERT]), after, name) for name in fields]
+        types = chance.choice([[INSERT_FIELD, READ_INSERT], [READ_INSERT]])
+        by_field = [(chance.choice(types), after, name) for name in fields]
         told += chance.choice([by_field, [(INSERT_ROW, after, None)]])
     elif after is not None:
         fields = [*change.changed_columns, *(["name"] if chance.random() < 0.2 else [])]
@@ -323,7 +324,8 @@ class Models:
         present = None
         if event.event_type in _OF_FIELDS:
             present = frozenset({*KEY, str(_column(event))})
-            row = {name: value if name in present else None for name, value in row.items()}
+            if event.event_type != READ_INSERT:  # this one starts a row as it was read
+                row = {name: value if name in present else None for name, value in row.items()}
         content = (content_text(row), event.new)
         if self._contents.setdefault(change_id, content) != content:
             self.conflicting.add(change_id)

@@ -550,6 +550,30 @@ CASES = [
         replica="arriving_rows",
     ),
     _case(
+        "late_fields",
+        (
+            [
+                # after the update, which finds no row: the row starts as read
+                event(10, READ_INSERT, "id=1", "name"),
+                event(11, UPDATE_FIELD, "id=1", "amount", new="1.00"),
+                event(12, UPDATE_FIELD, "id=2", "amount", new="2.00"),
+                event(13, READ_UPDATE, "id=3", "amount"),
+                # only the column that it names, where the row lives
+                event(14, INSERT_FIELD, "id=4", "name", new="logged"),
+                event(15, READ_INSERT, "id=4", "amount"),
+            ],
+            # inserted before their updates, and landed after them
+            [event(8, READ_INSERT, "id=2", "id"), event(9, READ_INSERT, "id=3", "name")],
+        ),
+        {("accepted", None): 8},
+        {(1, "one", "1.00"), (4, "logged", "4.00")},
+        {(1, "one", "1.00"), (2, None, "2.00"), (3, "three", "3.00"), (4, "logged", "4.00")},
+        # after the full refresh, which reads 9 before 13
+        reported={(change_id(number), "orphan") for number in (11, 12)},
+        models=("stg", "dedup", "current", "history"),
+        replica="late_fields_rows",
+    ),
+    _case(
         "textual",
         (
             [
@@ -568,6 +592,12 @@ CASES = [
     ),
 ]
 
+LATE_FIELDS_ROWS: list[Row] = [
+    [1, "one", Decimal("1.00")],
+    [2, None, Decimal("2.00")],
+    [3, "three", Decimal("3.00")],
+    [4, "of the replica", Decimal("4.00")],
+]
 TEXTUAL_ROWS: list[Row] = [["one", "1", "1.50"], ["two", "2", "much"], ["three", "3.5", "3.00"]]
 REPLICAS: Mapping[str, tuple[Mapping[str, str], tuple[list[Row], list[Row]]]] = {
     "reading_rows": (REPLICA, READ_ROWS),
@@ -577,6 +607,7 @@ REPLICAS: Mapping[str, tuple[Mapping[str, str], tuple[list[Row], list[Row]]]] = 
         COLUMNS,
         ([[1, "before", Decimal(1)], [3, "three", None]], [[1, "now", Decimal(1)], [2, "back", None], [3, "", None]]),
     ),
+    "late_fields_rows": (COLUMNS, (LATE_FIELDS_ROWS, LATE_FIELDS_ROWS)),
     "textual_rows": (
         {"name": "string", "id": "string", "amount": "string"},
         (TEXTUAL_ROWS, TEXTUAL_ROWS),

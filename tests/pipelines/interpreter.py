@@ -21,7 +21,8 @@ PRECEDENCE = ("truncate", "snapshot", "departure", "insert", "update", "upsert",
 class Change:
     """One accepted change, as staging would give it to the log. `present` None: it has every column.
 
-    One that had every column when it was logged `starts` a row where none is, whatever was added since.
+    One that had every column when it was logged `starts` a row where none is, whatever was added since. A row that
+    starts is all of `row`: null in columns that are not present, unless the change knows the row around its own.
     """
 
     change_id: str
@@ -140,7 +141,7 @@ class Table:
         if base is None:
             if change.op != "upsert" and not change.starts and not self._orphans_insert:
                 return None  # an orphan
-            base = dict.fromkeys(change.row)
+            return change.row
         return {name: change.row[name] if name in change.present else base[name] for name in change.row}
 
     def _record(self, key: Key, change: Change, op: str) -> None:

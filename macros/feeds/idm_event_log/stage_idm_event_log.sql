@@ -219,6 +219,9 @@ staged_rows as (
     What query-back events read. The last step is `answered`. The row that is read shows all that was logged before the reading. So
     the event is ordered after the last event that is logged of its key before the next delete of that key. An event that the log
     of changes has (`bound.log`) has read before, and does not read again.
+
+    An inserted field (7) can come after updates that find no row. So it has the other columns as read, too, though they are not among
+    `_present_columns`: they count only where it starts the row.
 -#}
 {% macro _read_event_steps(spec, bound, others) -%}
 {%- set replica = change_tables.source_relation(change_tables.find_source(spec.source_name, spec.replica)) -%}
@@ -331,7 +334,7 @@ answered as (
         spans.* except (_ct_rejection, _ct_set_aside{% if others %}, {{ change_tables.column_list(others) }}{% endif %}),
         {%- for name in others %}
         case
-            when {{ change_tables._reads_row() }} and (_event_type in (5, 6) or _column_name = {{ change_tables.text_literal(name) }})
+            when {{ change_tables._reads_row() }} and {{ change_tables._has_read(name, name in misfits or name in forbidden) }}
                 then _ct_read[{{ change_tables.text_literal(name) }}]
             when _event_type in (1, 2, 3)
                 then spans.{{ change_tables.quoted(name) }}
@@ -507,6 +510,17 @@ answered as (
 {#- Whether an event reads the replica in this run. -#}
 {% macro _reads_row() -%}
     _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_logged
+{%- endmacro %}
+
+
+{#- Whether an event has what was read of a column. A fault in another column than its own is no fault of an inserted field: it leaves that out. -#}
+{% macro _has_read(name, can_have_fault) -%}
+    {%- set text = change_tables.text_literal(name) -%}
+    {%- if can_have_fault -%}
+    (_event_type in (5, 6) or _column_name = {{ text }} or _event_type = 7 and not exists(concat(_ct_read['_ct_misfits'], _ct_read['_ct_forbidden']), fault -> fault['name'] = {{ text }}))
+    {%- else -%}
+    (_event_type in (5, 6, 7) or _column_name = {{ text }})
+    {%- endif -%}
 {%- endmacro %}
 
 

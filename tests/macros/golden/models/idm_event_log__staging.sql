@@ -205,13 +205,13 @@ answered as (
     select
         spans.* except (_ct_rejection, _ct_set_aside, `name with spaces`, amount),
         case
-            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_logged and (_event_type in (5, 6) or _column_name = 'name with spaces')
+            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_logged and (_event_type in (5, 6) or _column_name = 'name with spaces' or _event_type = 7 and not exists(concat(_ct_read['_ct_misfits'], _ct_read['_ct_forbidden']), fault -> fault['name'] = 'name with spaces'))
                 then _ct_read['name with spaces']
             when _event_type in (1, 2, 3)
                 then spans.`name with spaces`
         end as `name with spaces`,
         case
-            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_logged and (_event_type in (5, 6) or _column_name = 'amount')
+            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_logged and (_event_type in (5, 6, 7) or _column_name = 'amount')
                 then _ct_read['amount']
             when _event_type in (1, 2, 3)
                 then spans.amount
