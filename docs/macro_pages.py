@@ -194,7 +194,7 @@ Two variables change what one run does, as in `dbt build --vars '{change_tables_
 | variable | what the run does |
 |---|---|
 | `change_tables_rescan` | compares the logs with every raw row: see [rescan](operations.md#rescan) |
-| `change_tables_allow_loss` | lets a full refresh lose changes: see [full refresh and loss](operations.md#full-refresh-and-loss) |
+| `change_tables_allow_loss` | lets a full refresh lose changes, and a state follow a log that lacks some: see [full refresh and loss](operations.md#full-refresh-and-loss) |
 
 Two are for `vars` in `dbt_project.yml`:
 

@@ -38,6 +38,7 @@ LONGEST_FIRST = [
     "test_numbers_used_again",
     "test_random_verdicts",
     "test_run_counts",
+    "test_moved_tables",
     "test_data_tests",
     "test_wheel",
     "test_four_mornings",

@@ -60,13 +60,14 @@
     {% set reached = change_tables.count_watermark_rows(spec, run, change_tables.look_for_watermark(spec, run)) %}
     {% do change_tables.refuse_unseen_table(state) %}
     {% do change_tables._refuse_loss(spec, view, state, quarantine) %}
+    {% set origin = change_tables._origin_of_built_log(state) %}
     {% do change_tables.remove_cached_checkpoint(view) %}
     {% call statement('main') %}
         {{ change_tables.create_state_table(state, sql, found_by=['_checkpoint', '_change_seq', '_batch_id', '_changed_at']) }}
     {% endcall %}
     {% set found = change_tables.summarize_batch(spec, run, state) %}
     {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}
-    {% set checkpoint = change_tables.log_checkpoint(spec, run, change_tables.batch_id(), found, reached) %}
+    {% set checkpoint = dict(change_tables.log_checkpoint(spec, run, change_tables.batch_id(), found, reached), origin=origin) %}
     {#- what is there is replaced by the run alone whose rows the log has: another one can be building it -#}
     {% if found.quarantined_rows > 0 or load_cached_relation(quarantine) is not none %}
         {% call statement('quarantine') %}
@@ -219,6 +220,17 @@
     {% if found.moves and not (run.checkpoint_before or {}).moves and spec.images == 'partial' and spec.orphans == 'report' %}
         {% do change_tables.refuse_moves_without_functions(spec) %}
     {% endif %}
+{% endmacro %}
+
+
+{#-
+    The origin of a log that is built whole: that of the log which it replaces, of which `_refuse_loss` has judged every change. Where that one
+    lacks changes which its runs have written, they could not be judged: then it is another log.
+-#}
+{% macro _origin_of_built_log(state) %}
+    {% set replaced = change_tables.table_to_be_replaced(state) if change_tables.is_rebuild() else none %}
+    {% set is_whole = replaced is not none and replaced.rows >= replaced.checkpoint.held_changes %}
+    {% do return(change_tables.origin_of_log(replaced.checkpoint) if is_whole else change_tables.batch_id()) %}
 {% endmacro %}
 
 

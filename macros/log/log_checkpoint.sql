@@ -3,6 +3,8 @@
 
     storage_version        that of the tables (see `storage_version`)
     log                    which log it is: the run that built it
+    origin                 the `log` that it began as: a full refresh keeps it, since that stops where changes would be lost. A log that
+                           was set back begins again. States compare it (see `refuse_lesser_log`)
     batch                  the last run that changed what states must know
     extends                the batch before, if all that `batch` took in comes after all that was there: a state of that batch has no late
                            events, unless rows move. Else none
@@ -57,6 +59,7 @@
     {% do return(dict({'commits': commits} if commits else {}, **{
         'storage_version': change_tables.storage_version(),
         'log': before.log,
+        'origin': batch if is_set_back else change_tables.origin_of_log(before),
         'batch': batch if writes else before.batch,
         'extends': extends,
         'changes': before.changes + found.changes,

@@ -11,6 +11,7 @@
     {%- do change_tables.refuse_other_contract(spec, shown) -%}
     {%- do change_tables.refuse_unfinished_log(run) -%}
     {%- do change_tables.refuse_log_of_other_columns(spec, run) -%}
+    {%- do change_tables.refuse_lesser_log(state, run) -%}
 
     {{ run_hooks(pre_hooks) }}
 

@@ -23,9 +23,9 @@
         {% do return(change_tables.state_run(spec, dedup, folds, history, from_tables=true)) %}
     {% endif %}
     {% if run.kind == 'first' and checkpoint is not none and checkpoint.log == log_checkpoint.log and checkpoint.batch > log_checkpoint.batch %}
-        {% do log(this ~ ': its log was set back to an older version; it is rebuilt', info=true) %}
+        {% do log(this ~ ': its log was set back to an older version; it has to be rebuilt', info=true) %}
     {% elif run.kind == 'first' and checkpoint is none and not change_tables.is_rebuild() and change_tables.batch_once_cached(this) %}
         {% do log(this ~ ': its table was emptied, replaced or dropped by something other than a run; it is rebuilt', info=true) %}
     {% endif %}
-    {% do return(run) %}
+    {% do return(dict(run, replaced=checkpoint if run.kind == 'first' else none, log=change_tables.state_relation(dedup))) %}
 {% endmacro %}

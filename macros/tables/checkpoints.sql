@@ -24,6 +24,29 @@
 {% endmacro %}
 
 
+{#- The log that a log began as, by its own checkpoint or that of a state; earlier ones do not name it. -#}
+{% macro origin_of_log(checkpoint) %}
+    {% do return(checkpoint.origin or checkpoint.log) %}
+{% endmacro %}
+
+
+{#-
+    What a table has that a full refresh is about to replace: {checkpoint, rows}, its latest checkpoint and how many rows it has beside
+    checkpoints; none where it is not there, has no checkpoint, or is of another storage version.
+-#}
+{% macro table_to_be_replaced(state) %}
+    {% if load_cached_relation(state) is none or '_checkpoint' not in adapter.get_columns_in_relation(state) | map(attribute='name') %}
+        {% do return(none) %}
+    {% endif %}
+    {% set row = run_query(
+        "select max_by(_checkpoint, get_json_object(_checkpoint, '$.batch')) filter (where " ~ change_tables.is_checkpoint() ~ ") as replaced_checkpoint,"
+        ~ " count_if(_checkpoint is null) as replaced_rows from " ~ state
+    ).rows[0] %}
+    {% set checkpoint = fromjson(row[0] or '{}') %}
+    {% do return({'checkpoint': checkpoint, 'rows': row[1] | int} if checkpoint.storage_version == change_tables.storage_version() else none) %}
+{% endmacro %}
+
+
 {#-
     For each of these models {checkpoint, number, is_cached}: its latest checkpoint, or none, and how many checkpoints its table has. Cached
     checkpoints are used for all models or for none: they are those of when dbt began, and a checkpoint that is read from a table now can be

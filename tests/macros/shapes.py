@@ -101,6 +101,8 @@ ANSWERS: Answers = {
     # how many rows a state has, and what a merge has changed of them
     " as written_rows from": [{"written_rows": 6}],
     "^merge into": [{"num_affected_rows": 4, "num_updated_rows": 2, "num_deleted_rows": 0, "num_inserted_rows": 2}],
+    # what a table has that a full refresh replaces
+    " as replaced_rows from": [{"replaced_checkpoint": None, "replaced_rows": 0}],
     # a table follows the spec
     r"^alter table \S+ add columns ": [],
     # what of it the log knows

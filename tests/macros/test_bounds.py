@@ -469,7 +469,8 @@ CHECKPOINTS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, An
     "an empty first build": (
         None, FOUND, NO_LOAD,
         {
-            "storage_version": 4, "log": "2", "batch": "2", "extends": None, "reset_seq": "", "highest_seq": "",
+            "storage_version": 4, "log": "2", "origin": "2", "batch": "2", "extends": None, "reset_seq": "",
+            "highest_seq": "",
             "loads": [], "snapshot_seq": None, "rebuild": "",
         },
     ),
@@ -477,7 +478,8 @@ CHECKPOINTS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, An
     "a load that comes before every change": (
         None, FOUND, LOAD | {"snapshot_seq": ""}, {"reset_seq": "", "loads": [], "snapshot_seq": ""},
     ),
-    "nothing found": (BEFORE, FOUND, LOAD, BEFORE),
+    "nothing found": (BEFORE, FOUND, LOAD, BEFORE | {"origin": "0"}),
+    "a log that was rebuilt": (BEFORE | {"log": "1", "origin": "0"}, FOUND, LOAD, {"log": "1", "origin": "0"}),
     "changes": (
         BEFORE, FOUND | {"changes": 1, "lowest_seq": "501", "highest_seq": "600"}, LOAD,
         BEFORE | {"batch": "2", "extends": "1", "highest_seq": "600", "changes": 71, "held_changes": 61},

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from dbt_common.exceptions import CompilationError
 
-from .rendering import Run
+from .rendering import Answers, Run
 from .shapes import ADDED, EXCHANGED, FIRST_BATCH, MOVES, RESET, Shape, Shapes, state_since
 
 BATCH = "20260131T110000000000_00000009"
@@ -117,13 +119,83 @@ def test_before_the_log_is_built_a_state_shows_what_a_first_run_would_be(shapes:
     assert run["checkpoint"]["log"] == ""
 
 
-def test_a_full_refresh_does_not_ask_for_the_checkpoint_of_the_state(shapes: Shapes) -> None:
+def test_a_full_refresh_asks_for_the_checkpoint_that_it_replaces_before_it_writes(shapes: Shapes) -> None:
     shape = state_since("current", "full")
-    run: Run = shapes.project.render(shape.model, shapes.lake(shape), flags={"FULL_REFRESH": True})
+    run = _refreshed(shapes, shape)
     _has(run.run, FIRST)
-    assert [sql for sql in run.sent if "_checkpoint" in sql] == [
-        "select 0 as place, _checkpoint from lake.dedup_feed__full__state where startswith(_checkpoint, '{')"
+    assert [sql.split(" from ")[-1] for sql in run.sent if "checkpoint" in sql and not sql.startswith("create")] == [
+        "lake.dedup_feed__full__state where startswith(_checkpoint, '{')",
+        "lake.current_feed__full__state",
     ]
+
+
+OTHER = {"log": BATCH, "origin": BATCH, "batch": BATCH}
+"""The checkpoint of another log than the state has followed; each holds 3 changes."""
+REBUILT = {"log": BATCH, "origin": FIRST_BATCH, "batch": BATCH}
+FOLLOWED = "it follows another log than before: lake.dedup_feed__full__state"
+FEWER_CHANGES = f"{FOLLOWED} holds 2 changes, and the log before held 3; if the log was moved or renamed"
+LOST_ROWS = f"{FOLLOWED} lacks the changes of 4 rows of lake.current_feed__full__state; if the log was moved"
+SET_BACK = "its log was set back to an older version: lake.dedup_feed__full__state holds 2 changes, and the log before"
+LOOKED_FOR = "^select count\\(\\*\\) as lost_rows from lake.current_feed__full__state as kept left anti join"
+
+# what the log's checkpoint and the state's say, how many rows of the state have no change in the log -> what is said
+LESSER: dict[str, tuple[dict[str, Any], dict[str, Any], int | None, str]] = {
+    "the log that it has followed": ({"batch": BATCH}, {}, None, ""),
+    "another log, with as many changes, and with those of the rows": (OTHER, {}, 0, ""),
+    "another log with more changes, without those of some rows": (OTHER | {"held_changes": 9}, {}, 4, LOST_ROWS),
+    "another log with fewer changes": (OTHER | {"held_changes": 2}, {}, None, FEWER_CHANGES),
+    "a state that does not say how many changes its log held": (
+        OTHER | {"held_changes": 2}, {"held_changes": None, "origin": None}, 4, LOST_ROWS,
+    ),
+    "a log that was rebuilt in its place": (REBUILT | {"held_changes": 2}, {}, None, ""),
+    "a log that was rebuilt in its place before logs had an origin": (
+        REBUILT | {"held_changes": 2}, {"origin": None}, None, "",
+    ),
+    "a log that was rebuilt and retracted too many keys": (
+        REBUILT | {"held_changes": 2, "rebuild": BATCH}, {}, None, "",
+    ),
+    "a log that has retracted too many keys": ({"batch": BATCH, "rebuild": BATCH, "held_changes": 2}, {}, None, ""),
+    "a log that was set back": ({"held_changes": 2}, {"batch": BATCH}, None, SET_BACK),
+    "a log that was set back, and has run since": (
+        {"origin": BATCH, "batch": BATCH, "rebuild": BATCH, "held_changes": 2}, {}, None, SET_BACK,
+    ),
+    "a log that was set back, and has taken in again what it had": (
+        {"origin": BATCH, "batch": BATCH, "rebuild": BATCH}, {}, 0, "",
+    ),
+}  # fmt: skip
+
+
+def _refreshed(shapes: Shapes, shape: Shape) -> Run:
+    """A full refresh of a state whose table can be asked what it has."""
+    lake = shapes.lake(shape)
+    state = f"lake.{shape.model}__state"
+    told = [{"replaced_checkpoint": json.dumps(lake.checkpoints[state][-1]), "replaced_rows": 5}]
+    lake = replace(
+        lake,
+        columns={**lake.columns, state: {"_checkpoint": "string"}},
+        answers={f" as replaced_rows from {state}$": told, **lake.answers},
+    )
+    return shapes.project.run(shape.model, lake, variables=shape.variables, flags={"FULL_REFRESH": True})
+
+
+@pytest.mark.parametrize("is_refresh", [False, True], ids=["a plain run", "a full refresh"])
+@pytest.mark.parametrize("name", LESSER)
+def test_a_log_that_lacks_what_a_state_has_folded_is_not_followed(shapes: Shapes, name: str, is_refresh: bool) -> None:
+    log, state, lost, said = LESSER[name]
+    answers: Answers = {} if lost is None else {LOOKED_FOR: [{"lost_rows": lost}]}
+    shape = Shape("current_feed__full", {"dedup_feed__full": log, "current_feed__full": state}, answers)
+
+    def run(shape: Shape) -> Run:
+        return _refreshed(shapes, shape) if is_refresh else shapes.run(shape)
+
+    if said:
+        with pytest.raises(CompilationError) as refused:
+            run(shape)
+        assert f"change_tables: model 'current_feed__full': {said}" in str(refused.value)
+        assert "or allow the loss with --vars '{change_tables_allow_loss: true}'" in str(refused.value)
+    asked = run(replace(shape, variables={"change_tables_allow_loss": True}) if said else shape).sent
+    assert any("lost_rows" in sql for sql in asked) == (lost is not None and not said)
+    assert any(sql.startswith(("create or replace table", "merge")) for sql in asked)
 
 
 # the log's checkpoint, the state's -> events may be late, since nothing says that all came in time

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from typing import Any
@@ -212,11 +213,37 @@ def test_a_view_that_was_given_another_text_by_hand_is_made_again(shapes: Shapes
         )
 
 
-def test_a_log_that_was_set_back_has_its_states_rebuilt(shapes: Shapes) -> None:
+def test_a_log_that_was_set_back_has_its_states_rebuilt_and_counts_as_another_one(shapes: Shapes) -> None:
     views = {view: _removed(text) for view, text in _after_first(shapes, LOG).items()}
     older = "20260101T110000000000_00000009"
-    assert _again(shapes, Shape(LOG, {LOG: {"batch": older}}), views).checkpoint["rebuild"] > FIRST_BATCH
-    assert _again(shapes, Shape(LOG, {LOG: {}}), views).checkpoint["rebuild"] == ""
+    set_back = _again(shapes, Shape(LOG, {LOG: {"batch": older}}), views).checkpoint
+    assert set_back["rebuild"] == set_back["origin"] > FIRST_BATCH
+    followed = _again(shapes, Shape(LOG, {LOG: {}}), views).checkpoint
+    assert (followed["rebuild"], followed["origin"]) == ("", FIRST_BATCH)
+
+
+# what the table has that a full refresh replaces -> whether the log goes on as the one that it was
+REPLACED: dict[str, tuple[dict[str, Any] | None, int, bool]] = {
+    "all that its runs have written": ({}, 3, True),
+    "changes are gone": ({}, 2, False),
+    "emptied": (None, 0, False),
+    "another storage version": ({"storage_version": 3}, 3, False),
+}
+
+
+@pytest.mark.parametrize("name", REPLACED)
+def test_a_log_that_a_full_refresh_rebuilds_is_the_same_where_every_change_could_be_judged(
+    shapes: Shapes, name: str
+) -> None:
+    told, changes, is_same = REPLACED[name]
+    lake = shapes.lake(Shape(LOG, {LOG: {}}))
+    state = f"{SCHEMA}.{LOG}__state"
+    text = None if told is None else json.dumps({**lake.checkpoints[state][0], **told})
+    asked = {f" as replaced_rows from {state}$": [{"replaced_checkpoint": text, "replaced_rows": changes}]}
+    lake = replace(lake, columns={**lake.columns, state: {"_checkpoint": "string"}}, answers={**asked, **lake.answers})
+    run = shapes.project.run(LOG, lake, flags={"FULL_REFRESH": True})
+    assert (run.checkpoint["origin"] == FIRST_BATCH) == is_same
+    assert run.checkpoint["origin"] == (FIRST_BATCH if is_same else run.checkpoint["log"])
 
 
 def test_a_log_that_was_emptied_is_not_rebuilt_from_what_raw_still_has(shapes: Shapes) -> None:
