@@ -204,6 +204,8 @@ SHAPES: Mapping[str, Shape] = {
     "qlik_kafka__schemas": Shape("kafka_schemas"),
     "qlik_kafka__unclaimed": Shape("unclaimed_kafka"),
     "qlik_kafka__unclaimed__table_in_a_column": Shape("unclaimed_kafka_by_column"),
+    "mapped__staging": Shape("stg_feed__mapped"),
+    "mapped__staging__fields": Shape("stg_feed__debezium"),
     "goldengate_trail__staging": Shape("stg_feed__trail"),
     "goldengate_trail__staging__all_types": Shape("stg_feed__trail_types"),
     "goldengate_trail__log__first": Shape(_log("trail")),

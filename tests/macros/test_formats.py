@@ -16,7 +16,17 @@ from tests.pipelines.consumer import REPOSITORY
 from .rendering import Lake
 from .shapes import Shapes
 
-FORMATS = ("goldengate_trail", "idm_event_log", "openedge_cdc", "qlik_change_tables", "qlik_kafka")
+FORMATS = (
+    "debezium",
+    "dms",
+    "goldengate_messages",
+    "goldengate_trail",
+    "idm_event_log",
+    "mapped",
+    "openedge_cdc",
+    "qlik_change_tables",
+    "qlik_kafka",
+)
 
 
 def _format_of(shapes: Shapes, parts: dict[str, Any]) -> Any:

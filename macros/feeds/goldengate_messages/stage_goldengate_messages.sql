@@ -1,5 +1,5 @@
 {#-
-    Messages of GoldenGate's handlers are mapped rows (see mapping.sql): JSON, or Avro that has landed as columns, in the form of the
+    Messages of GoldenGate's handlers are mapped rows (see mapped_steps.sql): JSON, or Avro that has landed as columns, in the form of the
     operation (`before` and `after`) or of the row (columns beside `op_type`).
 -#}
 {% macro stage_goldengate_messages(spec, bound) %}
@@ -33,7 +33,6 @@
         'row_before': {'operation': 'message.before', 'operation_columns': 'before'}.get(spec.layout),
         'not_captured': {'flag': '{name}_isMissing'} if spec.images == 'partial' else none,
         'position': spec.position,
-        'columns': {},
     }) %}
 {% endmacro %}
 

@@ -1,155 +1,4 @@
 {#-
-    A mapping says how each part of a change is read from a raw row. SQL is over the columns of the raw table, and over `message`, the
-    struct of a message's fields, where there is one.
-
-    message          {column, type}: the raw column that has each change as a JSON object, and its fields as a Spark schema, or as
-                     map<string, string>; none: the raw columns have all parts. `envelope`: a field that can have them all in it
-    only             SQL for the rows that are this table's; none: all
-    operation        SQL for the word that says what happened
-    operations       what the words mean: word -> insert, update, upsert, delete, truncate, snapshot, ignore
-    sequence         the parts of the sequence, the first one first: {sql, kind, length}, see `sequence_kinds`
-    changed_at       SQL for the time of the change, or none
-    transaction_id   SQL, or none
-    row              where the row is that a change leaves: a raw column or a field of one (`after`, `message.after`), which is a map of
-                     texts, a struct, or a JSON object as text; or the name of each raw column by that of the declared one, as `new_{name}`.
-                     none: the raw columns have the names of the declared ones
-    row_before       the same of the row before, or none
-    not_captured     how a row says that it lacks the value of a column: {absent: true}, {flag: '{name}_isMissing'}, {value: '…'}; none: it
-                     always has all
-    position         the raw columns of a row's position as messages of a topic have it: those of the group, then the number
-    columns          SQL of the further columns that a format has
--#}
-{% macro mapping_of(spec) %}
-    {% set mapping = {'envelope': none, 'columns': {}} %}
-    {% for name in change_tables.mapped_settings() %}
-        {% do mapping.update({name: spec.settings[name]}) %}
-    {% endfor %}
-    {% do mapping.update({'sequence': change_tables.sequence_parts(spec.settings.sequence)}) %}
-    {% do return(mapping) %}
-{% endmacro %}
-
-
-{% macro mapped_settings() %}
-    {% do return({
-        'message': {
-            'default': none, 'type': 'mapping',
-            'meaning': "`{column, type}`: the raw column that has each change as a JSON object, and the fields of it that are read, as a Spark schema or as `map<string, string>`; SQL finds them in `message`. null: raw columns have them",
-        },
-        'only': {'default': none, 'type': 'text', 'meaning': "SQL for the rows that are this table's; null: all"},
-        'operation': {'required': true, 'type': 'text', 'meaning': "SQL for the word that says what happened"},
-        'operations': {
-            'required': true, 'type': 'mapping',
-            'meaning': "what the words mean: word → `insert`, `update`, `upsert`, `delete`, `truncate`, `snapshot` or `ignore`",
-        },
-        'sequence': {
-            'required': true, 'type': 'list',
-            'meaning': "the parts of the sequence, the most important first: `{sql, kind, length}`. See [sequences](feeds/mapped.md#sequences)",
-        },
-        'changed_at': {'default': none, 'type': 'text', 'meaning': "SQL for the time of the change"},
-        'transaction_id': {'default': none, 'type': 'text', 'meaning': "SQL for the transaction of the change"},
-        'row': {
-            'default': none, 'type': 'text',
-            'meaning': "where the row is: a raw column or a field of one that is a map of texts, a struct or a JSON object, as `message.after`; or a name with `{name}` in it, as `new_{name}`; null: raw columns have the declared names",
-        },
-        'row_before': {'default': none, 'type': 'text', 'meaning': "the same of the row before; null: the feed has none"},
-        'not_captured': {
-            'default': none, 'type': 'mapping',
-            'meaning': "how a row says that it lacks a column: `{absent: true}`, `{flag: '{name}_isMissing'}` or `{value: …}`; null: it never does. It needs `images: partial`",
-        },
-        'position': {
-            'default': none, 'type': 'names',
-            'meaning': "raw columns that say where a row is, the number that rises as rows land last, as `[topic, partition, offset]`. Rows are then found by it: see [arrival](feeds/mapped.md#arrival)",
-        },
-        'column_names': change_tables.column_names_setting(),
-    }) %}
-{% endmacro %}
-
-
-{#- The kinds of sequence: which texts are right, what messages call them, and how many characters they are written with. -#}
-{% macro sequence_kinds() %}
-    {% do return({
-        'number': {'length': 20, 'pattern': '^[0-9]{{1,{length}}}$', 'what': 'a whole number of at most {length} digits'},
-        'hexadecimal': {'length': 16, 'pattern': '^[0-9A-Fa-f]{{1,{length}}}$', 'what': 'a hexadecimal number of at most {length} digits'},
-        'text': {'length': none, 'pattern': none, 'what': 'a text'},
-        'fixed_text': {'length': none, 'pattern': '^(?s).{{{length}}}$', 'what': 'a text of {length} characters'},
-        'file_position': {'length': none, 'pattern': '^.*?[0-9]{{1,10}}[/:][0-9]{{1,19}}$', 'what': 'a file with a number and a position in it, as binlog.000012/4711'},
-    }) %}
-{% endmacro %}
-
-
-{#- The parts of a sequence with their defaults. A text with a length is another kind than one without. -#}
-{% macro sequence_parts(given) %}
-    {% set parts = [] %}
-    {% for part in given %}
-        {% set part = {'sql': part} if part is string else part %}
-        {% set kind = part.get('kind', 'number') %}
-        {% set kind = 'fixed_text' if kind == 'text' and part.get('length') else kind %}
-        {% do parts.append({
-            'sql': part.sql, 'kind': kind, 'length': part.get('length') or change_tables.sequence_kinds().get(kind, {}).length,
-        }) %}
-    {% endfor %}
-    {% do return(parts) %}
-{% endmacro %}
-
-
-{#- The sequence as one text that sorts: each part as wide as all texts of its kind, with `/` between them. Null where one is null. -#}
-{% macro sequence_of_parts(parts) -%}
-    {%- set texts = [] -%}
-    {%- for part in parts -%}
-        {%- set text = '_ct_sequence_' ~ loop.index -%}
-        {%- if part.kind in ['number', 'hexadecimal'] -%}
-            {%- set digits = text if part.kind == 'number' else 'upper(' ~ text ~ ')' -%}
-            {%- do texts.append('lpad(' ~ digits ~ ', greatest(' ~ part.length ~ ', length(' ~ text ~ ")), '0')") -%}
-        {%- elif part.kind == 'file_position' -%}
-            {%- set numbers = "regexp_extract(" ~ text ~ ", '([0-9]{1,10})[/:]([0-9]{1,19})$', %d)" -%}
-            {%- do texts.append("lpad(" ~ (numbers % 1) ~ ", 10, '0')") -%}
-            {%- do texts.append("lpad(" ~ (numbers % 2) ~ ", 19, '0')") -%}
-        {%- else -%}
-            {%- do texts.append(text) -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {{- texts[0] if texts | length == 1 else 'concat(' ~ texts | join(", '/', ") ~ ')' -}}
-{%- endmacro %}
-
-
-{#- What a sequence looks like, as a pattern. -#}
-{% macro pattern_of_sequence(parts) %}
-    {% set patterns = [] %}
-    {% for part in parts %}
-        {% do patterns.append({
-            'number': '[0-9]{%s}' % part.length, 'hexadecimal': '[0-9A-F]{%s}' % part.length, 'text': '.+',
-            'fixed_text': '.{%s}' % part.length, 'file_position': '[0-9]{10}/[0-9]{19}',
-        }[part.kind]) %}
-    {% endfor %}
-    {% do return('^' ~ patterns | join('/') ~ '$') %}
-{% endmacro %}
-
-
-{#-
-    Stops where a sequence is made of a time: of a raw column or a field that lands as one, or of one of Debezium's `ts_…`. Two changes of a
-    row can have one time, and clocks are set back.
--#}
-{% macro refuse_times_as_sequences(spec, mapping) %}
-    {% set landed = change_tables.landed_columns(spec, spec.relation, [], '') %}
-    {% set times = landed.values() | selectattr('data_type', 'in', ['date', 'timestamp', 'timestamp_ntz']) | map(attribute='name') | map('lower') | list %}
-    {% for part in mapping.sequence %}
-        {% set words = modules.re.findall('[a-z_][a-z0-9_]*', modules.re.sub("'[^']*'", ' ', part.sql | lower)) %}
-        {% for word in words if word in times %}
-            {% do change_tables.refuse_entry(spec, change_tables.time_as_sequence(part.sql, word ~ ' lands as ' ~ landed[word].data_type)) %}
-        {% endfor %}
-    {% endfor %}
-{% endmacro %}
-
-
-{% macro time_as_sequence(sql, why) %}
-    {% do return(
-        "`sequence` must not be a time, got " ~ change_tables.shown_value(sql) ~ ": " ~ why
-        ~ ". Two changes of one row can have one time, and clocks are set back: take the position in the source's log"
-    ) %}
-{% endmacro %}
-
-
-{#-
     The rows of a mapping, the row and the row before:
 
     kind                     texts: maps of names and texts; fields: columns and fields of the raw table
@@ -227,7 +76,7 @@
         {% set found.tree = change_tables.type_tree(landed[parts[0] | lower].data_type) %}
     {% endif %}
     {% for part in parts[1:] if found.tree is not none %}
-        {% set fields = change_tables._landed_fields(found.tree, part) if found.tree.kind == 'struct' else [] %}
+        {% set fields = change_tables.landed_fields(found.tree, part) if found.tree.kind == 'struct' else [] %}
         {% set found.tree = fields[0].tree if fields else none %}
     {% endfor %}
     {% if found.tree is none %}
@@ -298,7 +147,11 @@
     {% set found, found_before = {}, {} %}
     {% for column in spec.columns %}
         {% do found.update({column.name: change_tables._field_of_row(spec, rows.row, column.name, missing)}) %}
-        {% do found_before.update({column.name: change_tables._field_of_row(spec, before, column.name, missing if column.name in spec.key else [])}) if before %}
+        {#- of the row before, only the key is needed -#}
+        {% set lacks = [] %}
+        {% set of_before = change_tables._field_of_row(spec, before, column.name, lacks) if before else none %}
+        {% do missing.extend(lacks) if column.name in spec.key %}
+        {% do found_before.update({column.name: of_before}) if before and not lacks %}
     {% endfor %}
     {% do change_tables.refuse_missing_columns(spec, spec.relation, missing, "`row` and `row_before` say where the declared columns are") %}
     {#- without a struct that is null, a delete lacks its row where it lacks the key -#}
@@ -344,7 +197,7 @@
         {% do missing.append(wanted) if landed and not column %}
         {% do return({'sql': change_tables.quoted(wanted), 'data_type': column.data_type if column else 'string'}) %}
     {% endif %}
-    {% set fields = change_tables._landed_fields(row.tree, name) %}
+    {% set fields = change_tables.landed_fields(row.tree, name) %}
     {% do missing.append(row.sql ~ '.' ~ name) if not fields %}
     {% do return({
         'sql': row.sql ~ '[' ~ change_tables.text_literal(fields[0].name if fields else name) ~ ']',

@@ -1,5 +1,5 @@
 {#-
-    Change events of Debezium are mapped rows (see mapping.sql). How they land is the `layout`; what orders them is in `source`, by the
+    Change events of Debezium are mapped rows (see mapped_steps.sql). How they land is the `layout`; what orders them is in `source`, by the
     `connector`.
 -#}
 {% macro stage_debezium(spec, bound) %}
@@ -39,7 +39,6 @@
         'row_before': {'message': 'message.before', 'columns': 'before'}.get(layout),
         'not_captured': {'value': spec.unavailable_values} if spec.images == 'partial' else none,
         'position': spec.position,
-        'columns': {},
     }) %}
 {% endmacro %}
 
@@ -58,7 +57,7 @@
     {% set landed = change_tables.landed_columns(spec, spec.relation, [], '') %}
     {% if layout == 'columns' %}
         {% set source = change_tables.type_tree(landed.source.data_type) if 'source' in landed else {'kind': 'none'} %}
-        {% set there = not landed or source.kind == 'map' or change_tables._landed_fields(source, name) if of_source else true %}
+        {% set there = not landed or source.kind == 'map' or change_tables.landed_fields(source, name) if of_source else true %}
         {% do return(none if not there else "source['" ~ name ~ "']" if of_source else change_tables.quoted(name)) %}
     {% endif %}
     {% for column in ['__source_' ~ name, '__' ~ name] if column | lower in landed %}

@@ -1,5 +1,5 @@
 {#-
-    Files of AWS DMS are mapped rows (see mapping.sql): a full load, then changes with an operation, a sequence and the row. A row of the
+    Files of AWS DMS are mapped rows (see mapped_steps.sql): a full load, then changes with an operation, a sequence and the row. A row of the
     load has no sequence, and the operation I or none.
 -#}
 {% macro stage_dms(spec, bound) %}
@@ -18,15 +18,12 @@
     {% set sequence = "nullif(cast(" ~ change_tables.quoted(spec.sequence_column) ~ " as string), '')" %}
     {% set is_load = sequence ~ ' is null and coalesce(' ~ operation ~ ", 'I') = 'I'" %}
     {% do return({
-        'message': none, 'only': none,
         'operation': 'if(' ~ is_load ~ ", 'load', " ~ operation ~ ')',
         'operations': {'load': 'snapshot', 'I': 'insert', 'U': 'update', 'D': 'delete'},
         'sequence': change_tables.sequence_parts([{'sql': 'if(' ~ is_load ~ ", '0', " ~ sequence ~ ')', 'kind': 'number', 'length': 35}]),
         'changed_at': change_tables.quoted(spec.time_column) if spec.time_column is not none else none,
         'transaction_id': change_tables.quoted(spec.transaction_column) if spec.transaction_column is not none else none,
-        'row': none,
         'row_before': (spec.before_prefix ~ '{name}') if spec.before_prefix is not none else none,
-        'not_captured': none, 'position': none, 'columns': {},
     }) %}
 {% endmacro %}
 
