@@ -169,9 +169,11 @@
             {% set sql = 'if(' ~ is_delete ~ ' and ' ~ lacks_row ~ ', ' ~ value_before.sql ~ ', ' ~ sql ~ ')' %}
         {% endif %}
         {% set is_hidden = change_tables._is_not_captured(spec, mapping, rows.row, column, value.sql, hidden) %}
-        {% set is_text = hidden and change_tables.type_tree(value.data_type).kind in ['string', 'binary'] %}
-        {% do change_tables._add_value(spec, column, 'case when not coalesce(' ~ is_hidden ~ ', false) then ' ~ sql ~ ' end' if is_text else sql, value.data_type, false, images) %}
-        {% do captured.append('case when not coalesce(' ~ is_hidden ~ ', false) then ' ~ change_tables.text_literal(column.name) ~ ' end' if is_hidden else change_tables.text_literal(column.name)) %}
+        {% set when_captured = 'case when not coalesce(' ~ is_hidden ~ ', false) then {} end' if is_hidden else '{}' %}
+        {#- what stands for a value is a text, and must not be read as one -#}
+        {% set is_placeholder = hidden and change_tables.type_tree(value.data_type).kind in ['string', 'binary'] %}
+        {% do change_tables._add_value(spec, column, when_captured.format(sql) if is_placeholder else sql, value.data_type, false, images) %}
+        {% do captured.append(when_captured.format(change_tables.text_literal(column.name))) %}
     {% endfor %}
     {% for column in change_tables.columns_before(spec) if before %}
         {% do change_tables._add_value(spec, column, found_before[column.label].sql, found_before[column.label].data_type, true, images) %}
