@@ -13,13 +13,30 @@ import yaml
 from jinja2 import Environment
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-FORMATS = ("qlik_change_tables", "qlik_kafka", "goldengate_trail", "idm_event_log", "openedge_cdc")
+FORMATS = (
+    "qlik_change_tables",
+    "qlik_kafka",
+    "goldengate_trail",
+    "idm_event_log",
+    "openedge_cdc",
+    "mapped",
+    "debezium",
+    "dms",
+    "goldengate_messages",
+)
 """The formats, in the order in which pages name them."""
 
 _MACRO = re.compile(r"(\{%-?\s*macro\s+)(\w+)\(")
 _MATERIALIZATION = re.compile(r"\{%-?\s*materialization .*?endmaterialization\s*-?%\}", re.DOTALL)
 _SIGNATURE = re.compile(r"\{%-?\s*(macro|test)\s+(\w+)\((.*?)\)\s*-?%\}")
-_KINDS = {"text": "text", "number": "number", "flag": "`true`, `false`", "names": "list of names"}
+_KINDS = {
+    "text": "text",
+    "number": "number",
+    "flag": "`true`, `false`",
+    "names": "list of names",
+    "mapping": "mapping",
+    "list": "list",
+}
 _STATUSES = {
     "rejected": "The row cannot be used. It is in `rejected_changes`.",
     "waiting": "The row needs another one, which has not landed. Later runs look at it again.",
@@ -148,10 +165,12 @@ def _default(setting: Mapping[str, Any]) -> str:
             return f"`{default}`".lower()
         case list():
             return f"`[{', '.join(default)}]`"
+        case dict():
+            return f"`{{{', '.join(f'{word}: {meaning}' for word, meaning in default.items())}}}`"
     return f"`{default}`"
 
 
-_SETTINGS_HEAD = """<!-- Written by `python -m docs.pages` from what the macros check: change it in `macros/spec/table_spec.sql`, and that of one format at the end of `macros/feeds/<format>/stage_<format>.sql`. -->
+_SETTINGS_HEAD = """<!-- Written by `python -m docs.pages` from what the macros check: change it in `macros/spec/table_spec.sql`, and that of one format in its folder of `macros/feeds`. -->
 
 # Settings
 
@@ -236,7 +255,7 @@ def columns_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-_COLUMNS_HEAD = """<!-- Written by `python -m docs.pages` from `macros/spec/contract_columns.sql`, and the columns of one format from the end of `macros/feeds/<format>/stage_<format>.sql`; change it there. -->
+_COLUMNS_HEAD = """<!-- Written by `python -m docs.pages` from `macros/spec/contract_columns.sql`, and the columns of one format from the folders of `macros/feeds`; change it there. -->
 
 # Columns of the models
 

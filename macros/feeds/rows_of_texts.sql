@@ -63,7 +63,7 @@
     What is wrong with the names in a row and the row before, as `code: detail`; null where all are right. A name that only looks
     like that of a column would be a value lost in silence.
 -#}
-{% macro _names_fault(spec) -%}
+{% macro names_fault(spec) -%}
     {%- if spec.settings.column_names == 'exact' -%}
         concat(
             'column_not_declared: ',
@@ -107,29 +107,48 @@ unpacked as (
         {%- endif %}
         {{ exact_text(spec, column, text, column in before) if exact_text else text }} as {{ change_tables.quoted(column.name) }},
     {%- endfor %}
-        case
-            {%- for name in spec.key %}
-            when
-                not coalesce(map_contains_key(_ct_row, {{ change_tables.name_in_row(spec, name) }}), false)
-                and not coalesce(map_contains_key(_ct_row_before, {{ change_tables.name_in_row(spec, name) }}), false)
-                then {{ change_tables.text_literal(name) }}
-            {%- endfor %}
-        end as _ct_missing_key,
-        {{ change_tables._names_fault(spec) }} as _ct_names_fault,
+        {{ change_tables.missing_key(spec) }} as _ct_missing_key,
+        {{ change_tables.names_fault(spec) }} as _ct_names_fault,
         {{ further }}
     from {{ rows }}
     {{- '\n    where ' ~ condition if condition }}
 
 ),
 
+{{ change_tables.typed_step(spec, texts, texts) }}
+{%- endmacro %}
+
+
+{#- The first key column that neither row has a name for. -#}
+{% macro missing_key(spec) -%}
+case
+            {%- for name in spec.key %}
+            when
+                not coalesce(map_contains_key(_ct_row, {{ change_tables.name_in_row(spec, name) }}), false)
+                and not coalesce(map_contains_key(_ct_row_before, {{ change_tables.name_in_row(spec, name) }}), false)
+                then {{ change_tables.text_literal(name) }}
+            {%- endfor %}
+        end
+{%- endmacro %}
+
+
+{#-
+    The step `typed`: the columns of `unpacked` as they are declared, and what does not fit.
+
+    landed, before   as they land, name -> {data_type}: the columns, and those of the key before
+-#}
+{% macro typed_step(spec, landed, before) -%}
+{%- set columns_before = change_tables.columns_before(spec) if before else [] -%}
 typed as (
 
     select
-    {{- change_tables.typed_columns({'columns': spec.columns + before}, texts) }}
-        {{ change_tables.misfit(spec, spec.key, texts) }} as _ct_key_misfit,
-        {{ change_tables.misfit({'columns': before}, before | map(attribute='name') | list, texts) }} as _ct_key_before_misfit,
-        {{ change_tables.misfit(spec, spec.column_names | reject('in', spec.key) | list, texts) }} as _ct_column_misfit,
-        * except ({{ change_tables.column_list(spec.column_names + before | map(attribute='name') | list) }})
+    {{- change_tables.typed_columns({'columns': spec.columns + columns_before}, dict(landed, **before)) }}
+        {{ change_tables.misfit(spec, spec.key, landed) }} as _ct_key_misfit,
+        {%- if before %}
+        {{ change_tables.misfit({'columns': columns_before}, columns_before | map(attribute='name') | list, before) }} as _ct_key_before_misfit,
+        {%- endif %}
+        {{ change_tables.misfit(spec, spec.column_names | reject('in', spec.key) | list, landed) }} as _ct_column_misfit,
+        * except ({{ change_tables.column_list(spec.column_names + columns_before | map(attribute='name') | list) }})
     from unpacked
 
 )

@@ -89,8 +89,12 @@
 
 {% macro formats_of_package() %}
     {% do return({
+        'debezium': change_tables.debezium_format,
+        'dms': change_tables.dms_format,
+        'goldengate_messages': change_tables.goldengate_messages_format,
         'goldengate_trail': change_tables.goldengate_trail_format,
         'idm_event_log': change_tables.idm_event_log_format,
+        'mapped': change_tables.mapped_format,
         'openedge_cdc': change_tables.openedge_cdc_format,
         'qlik_change_tables': change_tables.qlik_change_tables_format,
         'qlik_kafka': change_tables.qlik_kafka_format,

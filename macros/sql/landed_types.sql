@@ -67,7 +67,7 @@
         {% do return({'verdict': 'refused', 'refused': [refusal ~ 'be ' ~ declared.kind ~ '<…>']}) %}
     {% elif declared.kind == 'struct' %}
         {% for field in declared.fields %}
-            {% set found = change_tables._landed_fields(landed, field.name) %}
+            {% set found = change_tables.landed_fields(landed, field.name) %}
             {% if found | length == 1 %}
                 {% do parts.append(change_tables.reading_of(found[0].tree, field.tree, place ~ '.' ~ field.name)) %}
             {% else %}
@@ -120,7 +120,7 @@
 
 
 {#- The fields of a landed struct of that name, without case as Spark finds them. -#}
-{% macro _landed_fields(landed, name) %}
+{% macro landed_fields(landed, name) %}
     {% set found = [] %}
     {% for field in landed.fields if field.name | lower == name | lower %}
         {% do found.append(field) %}
@@ -144,7 +144,7 @@
     {% elif declared.kind == 'struct' and landed.kind == 'struct' %}
         {% set fields = [] %}
         {% for field in declared.fields %}
-            {% set found = change_tables._landed_fields(landed, field.name)[0] %}
+            {% set found = change_tables.landed_fields(landed, field.name)[0] %}
             {% do fields.append(
                 change_tables.read_value(change_tables.field_of(value, found.name), found.tree, field.tree, depth)
                 ~ ' as ' ~ change_tables.quoted(field.name)
@@ -220,7 +220,7 @@
     {% elif declared.kind == 'struct' %}
         {% set found = [] %}
         {% for field in declared.fields %}
-            {% set of_field = change_tables._landed_fields(landed, field.name)[0] %}
+            {% set of_field = change_tables.landed_fields(landed, field.name)[0] %}
             {% do found.append(change_tables.misfit_of(
                 path + [{'text': '.' ~ field.name}], change_tables.field_of(value, of_field.name), of_field.tree, field.tree, depth
             )) %}

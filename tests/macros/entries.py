@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tests.pipelines import idm_cases, kafka_cases, openedge_cases, qlik_cases, trail_cases
+from tests.pipelines import idm_cases, kafka_cases, mapped_cases, openedge_cases, preset_cases, qlik_cases, trail_cases
 from tests.pipelines.consumer import Entry
 
 KEY = ["order", "it's"]
@@ -136,6 +136,12 @@ LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
     (
         _entry("kafka_read_whole", KAFKA | {"arrival": "none", "images": "full", "column_names": "ignore_case"}),
         kafka_cases.RECORD,
+    ),
+    # described feeds
+    (_entry("mapped", mapped_cases.MESSAGES | {"key": KEY}), mapped_cases.MESSAGES_LANDED),
+    (
+        _entry("debezium", preset_cases.DEBEZIUM | {"key": KEY, "connector": "mysql", "layout": "flattened"}),
+        FEW_AS_TEXT | {f"__{name}": "string" for name in ("op", "deleted", "file", "pos", "row", "source_ts_ms")},
     ),
     # GoldenGate trails
     (_entry("trail", TRAIL), trail_cases.RECORD),

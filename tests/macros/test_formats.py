@@ -16,7 +16,17 @@ from tests.pipelines.consumer import REPOSITORY
 from .rendering import Lake
 from .shapes import Shapes
 
-FORMATS = ("goldengate_trail", "idm_event_log", "openedge_cdc", "qlik_change_tables", "qlik_kafka")
+FORMATS = (
+    "debezium",
+    "dms",
+    "goldengate_messages",
+    "goldengate_trail",
+    "idm_event_log",
+    "mapped",
+    "openedge_cdc",
+    "qlik_change_tables",
+    "qlik_kafka",
+)
 
 
 def _format_of(shapes: Shapes, parts: dict[str, Any]) -> Any:
@@ -87,6 +97,8 @@ def test_the_settings_of_columns_and_the_variables_are_those_that_macros_read() 
     texts = {path: path.read_text() for path in (REPOSITORY / "macros").rglob("*.sql")}
     for name in FORMATS:
         text = texts[REPOSITORY / f"macros/feeds/{name}/stage_{name}.sql"]
+        if "written_as_setting" in text:
+            text += texts[REPOSITORY / "macros/feeds/written_values.sql"]
         read = set(re.findall(r"column\.meta\.(?:get\('(\w+)'\)|(\w+))", text))
         names = {one or other for one, other in read} - {"get"}
         assert names == set(macro_pages.macros().format_of(name)["column_settings"]), name

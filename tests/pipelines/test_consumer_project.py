@@ -114,10 +114,10 @@ def test_a_project_may_have_a_format_of_its_own(built: RunExecutionResult, raw: 
     ]
     rejected = "select _status_reason from consumer_project.stg_shop__stock where _status = 'rejected'"
     assert sorted(reason for (reason,) in raw.query(rejected)) == [
-        "change_seq_malformed: '-6' is not a number of 1 to 19 digits",
-        "change_seq_missing: the row has no number",
+        "change_seq_malformed: '-6' is not a whole number of at most 19 digits",
+        "change_seq_missing: audit_id is null",
         "key_missing: every key column is null: item",
-        "unknown_operation: action is X",
+        "unknown_operation: operation is 'X'",
         "value_does_not_fit: column pieces: 'many' is not int",
     ]
 

@@ -33,7 +33,7 @@ landed as (
         cast(value as string) as _ct_text,
         {%- endif %}
         struct(
-            topic, `partition`, `offset`, `timestamp`, {{ change_tables._readable('key') }} as key, {{ change_tables._readable('value') }} as value
+            topic, `partition`, `offset`, `timestamp`, {{ change_tables.readable('key') }} as key, {{ change_tables.readable('value') }} as value
         ) as _ct_landed_row
     from {{ spec.relation }}
     {{- change_tables.where([of_topic, bound.predicate, bound.get('until')]) }}
@@ -53,7 +53,7 @@ parsed as (
     select *
     from
         {{ 'decoded' if spec.serialization == 'avro' else 'landed' }}
-        lateral view explode(array(from_json(_ct_text, '{{ change_tables._kafka_message_type() }}', {{ change_tables._kafka_json_options() }}))) as _ct_message
+        lateral view explode(array(from_json(_ct_text, '{{ change_tables._kafka_message_type() }}', {{ change_tables.json_reading_options() }}))) as _ct_message
 
 ),
 
@@ -96,17 +96,7 @@ read as (
         {%- else %}
         case
             when _ct_text is null then 'tombstone'
-            when
-                not is_valid_utf8(_ct_text) or _ct_message is null or _ct_message['_ct_corrupt'] is not null
-                or not _ct_text rlike '\\}\\s*$'
-                {#- text after the object, or what looks like it inside a text #}
-                or (
-                    _ct_text rlike '\\}\\s*([^\\s,}\\]]|,\\s*[^"\\s])'
-                    and (
-                        try_parse_json(concat('[', _ct_text, ']')) is null
-                        or try_variant_get(try_parse_json(concat('[', _ct_text, ']')), '$[1]', 'variant') is not null
-                    )
-                )
+            when {{ change_tables.is_no_json_object('_ct_text', '_ct_message') }}
                 then 'unreadable'
             when _ct_message['magic'] is not null and not coalesce(_ct_message['type'] in ('DT', 'MD'), false) then 'unreadable'
             when _ct_message['type'] = 'MD' or (_ct_message['magic'] is null and _ct_body['lineage'] is not null) then 'metadata'
@@ -239,11 +229,11 @@ metadata_messages as (
         {%- if serialization == 'avro' %}
         from_json(
             coalesce(_ct_record_text, cast(coalesce(_ct_envelope['message'], cast(value as binary)) as string)),
-            '{{ change_tables._kafka_metadata_type() }}', {{ change_tables._kafka_json_options() }}
+            '{{ change_tables._kafka_metadata_type() }}', {{ change_tables.json_reading_options() }}
         ) as _ct_metadata
     from metadata_records
         {%- else %}
-        from_json(cast(value as string), '{{ change_tables._kafka_metadata_type() }}', {{ change_tables._kafka_json_options() }}) as _ct_metadata
+        from_json(cast(value as string), '{{ change_tables._kafka_metadata_type() }}', {{ change_tables.json_reading_options() }}) as _ct_metadata
     from {{ relation }}
     where {{ is_json }}
         {%- endif %}
@@ -360,17 +350,6 @@ schemas as (
     {%- else -%}
         coalesce(({{ conditions | join(') and (') }}), false)
     {%- endif -%}
-{%- endmacro %}
-
-
-{#- Bytes or text as JSON can have them: as text where they are valid UTF-8, else as hex digits. -#}
-{% macro _readable(name) -%}
-    if(is_valid_utf8(cast({{ name }} as string)), cast({{ name }} as string), hex({{ name }}))
-{%- endmacro %}
-
-
-{% macro _kafka_json_options() -%}
-    map('columnNameOfCorruptRecord', '_ct_corrupt')
 {%- endmacro %}
 
 

@@ -240,58 +240,14 @@ staged_rows as (
 {% endmacro %}
 
 
-{#-
-    A text out of a message. Spark's JSON reader makes a double of a number with a fraction or an exponent, which loses digits and
-    zeros. So a number for a decimal is read again, digit by digit, from the message itself: in the place where the text is looked for
-    first, else in the other one. A long number is one of more digits than a double keeps. A number for a text is found in the message by
-    its name and its value.
--#}
+{#- The text of a column of a message, with all its digits: where the text is looked for first, else in the other row. -#}
 {% macro kafka_exact_text(spec, column, text, is_before) -%}
-    {%- set type = change_tables.canonical_type(column.data_type) -%}
-    {%- set name_of_column = column.label or column.name -%}
-    {%- set name = ('' if spec.settings.column_names == 'exact' else '(?iu)') ~ '"\\Q' ~ name_of_column ~ '\\E"\\s*:\\s*' -%}
-    {%- if spec.serialization == 'json' and type.startswith('decimal') -%}
-        case
-            when {{ text }} is not null and ({{ text }} rlike 'E' or _ct_text rlike {{ change_tables.text_literal(name ~ '[-0-9.]{16}') }})
-                then coalesce({{ change_tables._exact_texts(spec, name_of_column, is_before) | join(', ') }}, {{ text }})
-            else {{ text }}
-        end
-    {%- elif spec.serialization == 'json' and modules.re.match('string|varchar|char', type) -%}
-        case
-            when {{ text }} rlike '^(-?[0-9]+[.][0-9]+(E-?[0-9]+)?|0|"-?Infinity")$'
-                then coalesce(
-                    try_element_at(
-                        filter(
-                            regexp_extract_all(_ct_text, {{ change_tables.text_literal(name ~ '(-?[0-9]+(?:[.][0-9]+)?(?:[eE][-+]?[0-9]+)?)\\s*[,}]') }}, 1),
-                            number -> try_cast(number as double) = try_cast(replace({{ text }}, '"', '') as double)
-                        ),
-                        {{ -1 if is_before else 1 }}
-                    ),
-                    {{ text }}
-                )
-            else {{ text }}
-        end
-    {%- else -%}
-        {{ text }}
-    {%- endif -%}
+    {%- set paths = [] -%}
+    {%- for row in (['beforeData', 'data'] if is_before else ['data', 'beforeData']) -%}
+        {%- do paths.extend(['$.message.' ~ row, '$.' ~ row]) -%}
+    {%- endfor -%}
+    {{- change_tables.exact_json_text(spec, column, text, '_ct_text', paths, is_before) if spec.serialization == 'json' else text -}}
 {%- endmacro %}
-
-
-{#- SQL for a number with its exact digits, for each place in a message where it can be. -#}
-{% macro _exact_texts(spec, name, is_before) %}
-    {% set texts = [] %}
-    {% for place in (['beforeData', 'data'] if is_before else ['data', 'beforeData']) %}
-        {% for path in ['$.message.' ~ place, '$.' ~ place] %}
-            {% set row = 'try_variant_get(try_parse_json(_ct_text), ' ~ change_tables.text_literal(path) ~ ", 'map<string, string>')" %}
-            {% if spec.settings.column_names == 'exact' %}
-                {% do texts.append(row ~ '[' ~ change_tables.text_literal(name) ~ ']') %}
-            {% else %}
-                {% do texts.append('get(map_values(map_filter(' ~ row ~ ', (name, text) -> lower(name) = ' ~ change_tables.name_in_row(spec, name) ~ ')), 0)') %}
-            {% endif %}
-        {% endfor %}
-    {% endfor %}
-    {% do return(texts) %}
-{% endmacro %}
 
 
 {#- The columns that a mask names, by the ordinals that the metadata has of them, else by those declared. -#}

@@ -1,0 +1,65 @@
+{#-
+    Files of AWS DMS are mapped rows (see mapped_steps.sql): a full load, then changes with an operation, a sequence and the row. A row of the
+    load has no sequence, and the operation I or none.
+-#}
+{% macro stage_dms(spec, bound) %}
+    {{- change_tables.mapped_steps(spec, bound, change_tables.dms_mapping(spec)) -}}
+{% endmacro %}
+
+
+{% macro dms_mapping(spec) %}
+    {% set names = {
+        'operation': spec.operation_column, 'sequence': spec.sequence_column, 'time': spec.time_column, 'transaction': spec.transaction_column,
+    } %}
+    {% set landed = change_tables.landed_columns(
+        spec, spec.relation, names.values() | select | list, "name the columns that DMS adds, see docs/feeds/dms.md"
+    ) %}
+    {% set operation = 'cast(' ~ change_tables.quoted(spec.operation_column) ~ ' as string)' %}
+    {% set sequence = "nullif(cast(" ~ change_tables.quoted(spec.sequence_column) ~ " as string), '')" %}
+    {% set is_load = sequence ~ ' is null and coalesce(' ~ operation ~ ", 'I') = 'I'" %}
+    {% do return({
+        'operation': 'if(' ~ is_load ~ ", 'load', " ~ operation ~ ')',
+        'operations': {'load': 'snapshot', 'I': 'insert', 'U': 'update', 'D': 'delete'},
+        'sequence': change_tables.sequence_parts([{'sql': 'if(' ~ is_load ~ ", '0', " ~ sequence ~ ')', 'kind': 'number', 'length': 35}]),
+        'changed_at': change_tables.quoted(spec.time_column) if spec.time_column is not none else none,
+        'transaction_id': change_tables.quoted(spec.transaction_column) if spec.transaction_column is not none else none,
+        'row_before': (spec.before_prefix ~ '{name}') if spec.before_prefix is not none else none,
+    }) %}
+{% endmacro %}
+
+
+{% macro dms_mistakes(node, given) %}
+    {% set found = [] %}
+    {% if given.get('sequence_column') is none %}
+        {% do found.append(
+            "`sequence_column` must be given: the times of DMS do not order changes. Let a rule of the task add it: \"rule-action\": \"add-column\","
+            ~ " \"value\": \"change_seq\", \"expression\": \"$AR_H_CHANGE_SEQ\", \"data-type\": {\"type\": \"string\", \"length\": 50}"
+        ) %}
+    {% endif %}
+    {% if given.get('images') == 'partial' %}
+        {% do found.append("`images` must be full: rows of DMS do not say which columns they lack, got partial") %}
+    {% endif %}
+    {% do found.extend(change_tables.snapshot_seq_mistakes(given, '^[0-9]{35}$', "a sequence of 35 digits")) %}
+    {% do return(found + change_tables.mapped_feed_mistakes(node, given)) %}
+{% endmacro %}
+
+
+{#- What the models must know of this format: see `format_of`. -#}
+{% macro dms_format() %}
+    {% do return({
+        'stage': change_tables.stage_dms,
+        'settings': {
+            'sequence_column': {'default': none, 'type': 'text', 'meaning': "the column that a rule of the task adds, with the expression `$AR_H_CHANGE_SEQ`. It must be given"},
+            'operation_column': {'default': 'Op', 'type': 'text', 'meaning': "the column that says what happened"},
+            'time_column': {'default': none, 'type': 'text', 'meaning': "the column with the time of the commit (`TimestampColumnName` of the target)"},
+            'transaction_column': {'default': none, 'type': 'text', 'meaning': "a column that a rule adds, with the expression `$AR_H_TRANSACTION_ID`"},
+            'before_prefix': {
+                'default': none, 'type': 'text',
+                'meaning': "what the names of columns with the row before begin with, as `BI_` (`add-before-image-columns`); null: there are none",
+            },
+        },
+        'column_settings': change_tables.written_as_setting(),
+        'mistakes': change_tables.dms_mistakes,
+        'may_wait': change_tables.nothing_waits,
+    }) %}
+{% endmacro %}

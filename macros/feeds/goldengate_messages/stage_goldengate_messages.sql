@@ -1,0 +1,80 @@
+{#-
+    Messages of GoldenGate's handlers are mapped rows (see mapped_steps.sql): JSON, or Avro that has landed as columns, in the form of the
+    operation (`before` and `after`) or of the row (columns beside `op_type`).
+-#}
+{% macro stage_goldengate_messages(spec, bound) %}
+    {{- change_tables.mapped_steps(spec, bound, change_tables.goldengate_messages_mapping(spec)) -}}
+{% endmacro %}
+
+
+{% macro goldengate_messages_mapping(spec) %}
+    {% set of_rows = spec.layout in ['row', 'row_columns'] %}
+    {% set in_message = spec.layout in ['operation', 'row'] %}
+    {% set landed = change_tables.landed_columns(spec, spec.relation, [], '') %}
+    {% set fields = {} %}
+    {% for name in ['table', 'op_type', 'op_ts', 'pos', 'xid', 'csn'] %}
+        {% set there = in_message or not landed or name in landed %}
+        {% do fields.update({name: "message['" ~ name ~ "']" if in_message else change_tables.quoted(name) if there else none}) %}
+    {% endfor %}
+    {% do change_tables.refuse_missing_columns(spec, spec.relation, ['op_type', 'pos'] | reject('in', landed) | list if landed and not in_message else [],
+        "let the handler's metaColumnsTemplate have ${optype[op_type]} and ${position[pos]}"
+    ) %}
+    {% set of_operation = 'table string, op_type string, op_ts string, pos string, xid string, csn string, before map<string, string>, after map<string, string>' %}
+    {% set ids = [fields.xid, fields.csn] | select | list %}
+    {% do return({
+        'message': {'column': spec.message_column, 'type': 'map<string, string>' if of_rows else of_operation, 'envelope': none} if in_message else none,
+        'only': (fields.table ~ ' = ' ~ change_tables.text_literal(spec.settings.table)) if spec.settings.table is not none else none,
+        'operation': fields.op_type,
+        'operations': spec.operations,
+        'sequence': change_tables.sequence_parts([{'sql': fields.pos, 'kind': 'number', 'length': 32}]),
+        'changed_at': fields.op_ts,
+        'transaction_id': ('coalesce(' ~ ids | join(', ') ~ ')' if ids | length > 1 else ids[0]) if ids else none,
+        'row': {'operation': 'message.after', 'row': 'message', 'operation_columns': 'after'}.get(spec.layout),
+        'row_before': {'operation': 'message.before', 'operation_columns': 'before'}.get(spec.layout),
+        'not_captured': {'flag': '{name}_isMissing'} if spec.images == 'partial' else none,
+        'position': spec.position,
+    }) %}
+{% endmacro %}
+
+
+{% macro goldengate_messages_mistakes(node, given) %}
+    {% set found = [] %}
+    {% do found.extend(change_tables.operations_mistakes(given.operations)) if given.get('operations') is not none %}
+    {% do found.extend(change_tables.snapshot_seq_mistakes(given, '^[0-9]{32}$', "a `pos` filled with zeros to 32 digits")) %}
+    {% do return(found + change_tables.mapped_feed_mistakes(node, given)) %}
+{% endmacro %}
+
+
+{% macro goldengate_messages_arrival(spec) %}
+    {% do return(change_tables.arrival_of_position(spec.settings.position, spec.message_column if spec.layout in ['operation', 'row'] else none)) %}
+{% endmacro %}
+
+
+{#- What the models must know of this format: see `format_of`. -#}
+{% macro goldengate_messages_format() %}
+    {% do return({
+        'stage': change_tables.stage_goldengate_messages,
+        'settings': {
+            'layout': {
+                'default': 'operation', 'type': 'text', 'values': ['operation', 'row', 'operation_columns', 'row_columns'],
+                'meaning': "how messages land: JSON with `before` and `after` (`operation`) or with the columns beside `op_type` (`row`); or the fields of either as raw columns (`…_columns`), as Avro lands",
+            },
+            'message_column': {'default': 'value', 'type': 'text', 'meaning': "the raw column that has the JSON"},
+            'table': {'default': none, 'type': 'text', 'meaning': "the table as messages name it, where other tables' are in the raw table, too; null: all"},
+            'operations': {
+                'default': {'I': 'insert', 'U': 'update', 'D': 'delete', 'T': 'truncate'}, 'type': 'mapping',
+                'meaning': "what `op_type` means, where the handler is set to other words",
+            },
+            'position': {
+                'default': none, 'type': 'names',
+                'meaning': "raw columns that say where a row is, as `[topic, partition, offset]`: see [arrival](feeds/mapped.md#arrival)",
+            },
+            'column_names': change_tables.column_names_setting(),
+            'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
+        },
+        'column_settings': change_tables.written_as_setting(),
+        'mistakes': change_tables.goldengate_messages_mistakes,
+        'arrival': change_tables.goldengate_messages_arrival,
+        'may_wait': change_tables.nothing_waits,
+    }) %}
+{% endmacro %}

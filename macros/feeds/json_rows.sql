@@ -1,0 +1,82 @@
+{#- Rows that are objects in JSON texts, whatever the feed. -#}
+
+{#- Options of `from_json`: a text that is not of the type is kept in the field `_ct_corrupt`. -#}
+{% macro json_reading_options() -%}
+    map('columnNameOfCorruptRecord', '_ct_corrupt')
+{%- endmacro %}
+
+
+{#- Bytes or text as JSON can have them: as text where they are valid UTF-8, else as hex digits. -#}
+{% macro readable(name) -%}
+    if(is_valid_utf8(cast({{ name }} as string)), cast({{ name }} as string), hex({{ name }}))
+{%- endmacro %}
+
+
+{#- Whether a text is no JSON object, or has more than one. `message`: what `from_json` has made of it. -#}
+{% macro is_no_json_object(text, message) -%}
+    not is_valid_utf8({{ text }}) or {{ message }} is null or {{ message }}['_ct_corrupt'] is not null
+                or not {{ text }} rlike '\\}\\s*$'
+                {#- text after the object, or what looks like it inside a text #}
+                or (
+                    {{ text }} rlike '\\}\\s*([^\\s,}\\]]|,\\s*[^"\\s])'
+                    and (
+                        try_parse_json(concat('[', {{ text }}, ']')) is null
+                        or try_variant_get(try_parse_json(concat('[', {{ text }}, ']')), '$[1]', 'variant') is not null
+                    )
+                )
+{%- endmacro %}
+
+
+{#-
+    The text of a column out of a JSON object, with all its digits. Spark's JSON reader makes a double of a number with a fraction or an
+    exponent, which loses digits and zeros. So a number for a decimal is read again, digit by digit, from the object itself: at the first of
+    these paths that has it. A long number is one of more digits than a double keeps. A number for a text is found in the object by its
+    name and its value: the first one, or the last.
+
+    text   SQL for the column's text as `from_json` has it
+    json   SQL for the object
+-#}
+{% macro exact_json_text(spec, column, text, json, paths, takes_last) -%}
+    {%- set type = change_tables.canonical_type(column.data_type) -%}
+    {%- set name_of_column = column.label or column.name -%}
+    {%- set name = ('' if spec.settings.column_names == 'exact' else '(?iu)') ~ '"\\Q' ~ name_of_column ~ '\\E"\\s*:\\s*' -%}
+    {%- if type.startswith('decimal') -%}
+        case
+            when {{ text }} is not null and ({{ text }} rlike 'E' or {{ json }} rlike {{ change_tables.text_literal(name ~ '[-0-9.]{16}') }})
+                then coalesce({{ change_tables._exact_texts(spec, name_of_column, json, paths) | join(', ') }}, {{ text }})
+            else {{ text }}
+        end
+    {%- elif modules.re.match('string|varchar|char', type) -%}
+        case
+            when {{ text }} rlike '^(-?[0-9]+[.][0-9]+(E-?[0-9]+)?|0|"-?Infinity")$'
+                then coalesce(
+                    try_element_at(
+                        filter(
+                            regexp_extract_all({{ json }}, {{ change_tables.text_literal(name ~ '(-?[0-9]+(?:[.][0-9]+)?(?:[eE][-+]?[0-9]+)?)\\s*[,}]') }}, 1),
+                            number -> try_cast(number as double) = try_cast(replace({{ text }}, '"', '') as double)
+                        ),
+                        {{ -1 if takes_last else 1 }}
+                    ),
+                    {{ text }}
+                )
+            else {{ text }}
+        end
+    {%- else -%}
+        {{ text }}
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- SQL for a number with its exact digits, for each path at which it can be. -#}
+{% macro _exact_texts(spec, name, json, paths) %}
+    {% set texts = [] %}
+    {% for path in paths %}
+        {% set row = 'try_variant_get(try_parse_json(' ~ json ~ '), ' ~ change_tables.text_literal(path) ~ ", 'map<string, string>')" %}
+        {% if spec.settings.column_names == 'exact' %}
+            {% do texts.append(row ~ '[' ~ change_tables.text_literal(name) ~ ']') %}
+        {% else %}
+            {% do texts.append('get(map_values(map_filter(' ~ row ~ ', (name, text) -> lower(name) = ' ~ change_tables.name_in_row(spec, name) ~ ')), 0)') %}
+        {% endif %}
+    {% endfor %}
+    {% do return(texts) %}
+{% endmacro %}

@@ -1,0 +1,131 @@
+{#-
+    From raw rows that the entry describes to `staged`: how each part of a change is read is SQL of the entry (see mapped_steps.sql). A raw row
+    is one change.
+-#}
+{% macro stage_mapped(spec, bound) %}
+    {{- change_tables.mapped_steps(spec, bound, change_tables.mapping_of(spec)) -}}
+{% endmacro %}
+
+
+{#- The mapping that an entry says: see mapped_steps. -#}
+{% macro mapping_of(spec) %}
+    {% set mapping = {} %}
+    {% for name in change_tables.mapped_settings() %}
+        {% do mapping.update({name: spec.settings[name]}) %}
+    {% endfor %}
+    {% do mapping.update({'sequence': change_tables.sequence_parts(spec.settings.sequence)}) %}
+    {% do return(mapping) %}
+{% endmacro %}
+
+
+{% macro mapped_settings() %}
+    {% do return({
+        'message': {
+            'default': none, 'type': 'mapping',
+            'meaning': "`{column, type}`: the raw column that has each change as a JSON object, and the fields of it that are read, as a Spark schema or as `map<string, string>`; SQL finds them in `message`. null: raw columns have them",
+        },
+        'only': {'default': none, 'type': 'text', 'meaning': "SQL for the rows that are this table's; null: all"},
+        'operation': {'required': true, 'type': 'text', 'meaning': "SQL for the word that says what happened"},
+        'operations': {
+            'required': true, 'type': 'mapping',
+            'meaning': "what the words mean: word → `insert`, `update`, `upsert`, `delete`, `truncate`, `snapshot` or `ignore`",
+        },
+        'sequence': {
+            'required': true, 'type': 'list',
+            'meaning': "the parts of the sequence, the most important first: `{sql, kind, length}`. See [sequences](feeds/mapped.md#sequences)",
+        },
+        'changed_at': {'default': none, 'type': 'text', 'meaning': "SQL for the time of the change"},
+        'transaction_id': {'default': none, 'type': 'text', 'meaning': "SQL for the transaction of the change"},
+        'row': {
+            'default': none, 'type': 'text',
+            'meaning': "where the row is: a raw column or a field of one that is a map of texts, a struct or a JSON object, as `message.after`; or a name with `{name}` in it, as `new_{name}`; null: raw columns have the declared names",
+        },
+        'row_before': {'default': none, 'type': 'text', 'meaning': "the same of the row before; null: the feed has none"},
+        'not_captured': {
+            'default': none, 'type': 'mapping',
+            'meaning': "how a row says that it lacks a column: `{absent: true}`, `{flag: '{name}_isMissing'}` or `{value: …}`; null: it never does. It needs `images: partial`",
+        },
+        'position': {
+            'default': none, 'type': 'names',
+            'meaning': "raw columns that say where a row is, the number that rises as rows land last, as `[topic, partition, offset]`. Rows are then found by it: see [arrival](feeds/mapped.md#arrival)",
+        },
+        'column_names': change_tables.column_names_setting(),
+    }) %}
+{% endmacro %}
+
+
+{#- What can be wrong in a description, all at once: a line for each fault. -#}
+{% macro mapped_mistakes(node, given) %}
+    {% set found = [] %}
+    {% do found.extend(change_tables.operations_mistakes(given.operations)) %}
+    {% do found.extend(change_tables._message_mistakes(given.get('message'))) %}
+    {% do found.extend(change_tables.sequence_mistakes(given.sequence)) %}
+    {% do found.extend(change_tables._captured_mistakes(given)) %}
+    {% for name in ['operation', 'only', 'changed_at', 'transaction_id', 'row', 'row_before'] if given.get(name) is string and not given[name] | trim %}
+        {% do found.append("`" ~ name ~ "` must not be empty" ~ ("; leave it out where there is none" if name != 'operation')) %}
+    {% endfor %}
+    {% if given.get('row_before') and given.row_before == given.get('row') %}
+        {% do found.append("`row_before` must be another row than `row`, got " ~ change_tables.shown_value(given.row_before) ~ " for both") %}
+    {% endif %}
+    {% if given.get('position') is not none and given.position | length < 2 %}
+        {% do found.append("`position` must name the columns of a group and then the number, as [topic, partition, offset], got " ~ given.position | list | string ~ "; for one column take `arrival`") %}
+    {% endif %}
+    {% do found.extend(change_tables.mapped_feed_mistakes(node, given)) %}
+    {% if not found and given.get('snapshot_seq', '') %}
+        {% set pattern = change_tables.pattern_of_sequence(change_tables.sequence_parts(given.sequence)) %}
+        {% do found.extend(change_tables.snapshot_seq_mistakes(given, pattern, "a sequence as `_change_seq` has it (" ~ pattern ~ ")")) %}
+    {% endif %}
+    {% do return(found) %}
+{% endmacro %}
+
+
+{% macro _message_mistakes(message) %}
+    {% do return([]) if message is none or message is undefined %}
+    {% if message is not mapping or message.keys() | sort != ['column', 'type'] or message.values() | reject('string') | list %}
+        {% do return(["`message` must be {column, type}: the raw column, and the fields that are read as a Spark schema, got " ~ change_tables.shown_value(message)]) %}
+    {% endif %}
+    {% do return([]) if modules.re.match('map *< *string *, *string *>$', message.type) %}
+    {% set wrong = [] %}
+    {% for field in change_tables.type_tree('struct<' ~ message.type ~ '>').fields %}
+        {% do wrong.append(field.name) if field.tree.kind == 'other' or not field.tree.text %}
+    {% endfor %}
+    {% do return([] if not wrong else ["`message`: `type` must be a Spark schema, as `op string, after map<string, string>`, got " ~ change_tables.shown_value(message.type)]) %}
+{% endmacro %}
+
+
+{#- What is wrong with `not_captured`, and with `images`, which it goes with. -#}
+{% macro _captured_mistakes(given) %}
+    {% set said = given.get('not_captured') %}
+    {% set is_partial = given.get('images', 'full') == 'partial' %}
+    {% if said is none or said is undefined %}
+        {% do return([] if not is_partial else [
+            "`images: partial` needs `not_captured`, which says how a row shows that it lacks a column: a null alone does not, since it is a value, too"
+        ]) %}
+    {% endif %}
+    {% set way = said.keys() | first if said is mapping and said | length == 1 %}
+    {% set value = said[way] if way %}
+    {% set is_right = (way == 'absent' and value is sameas true) or (way == 'flag' and value is string and '{name}' in value) or (way == 'value' and value is string) %}
+    {% if not is_right %}
+        {% do return(["`not_captured` must be {absent: true}, {flag: a name with {name} in it} or {value: a text}, got " ~ change_tables.shown_value(said)]) %}
+    {% endif %}
+    {% do return([] if is_partial else ["`not_captured` says that rows lack columns: it needs `images: partial`, got full"]) %}
+{% endmacro %}
+
+
+{#- The position of raw rows that an entry says: see `arrival` of `format_of`. -#}
+{% macro mapped_arrival(spec) %}
+    {% do return(change_tables.arrival_of_position(spec.settings.position, spec.settings.message.column if spec.settings.message else none)) %}
+{% endmacro %}
+
+
+{#- What the models must know of this format: see `format_of`. -#}
+{% macro mapped_format() %}
+    {% do return({
+        'stage': change_tables.stage_mapped,
+        'settings': change_tables.mapped_settings(),
+        'column_settings': change_tables.written_as_setting(),
+        'mistakes': change_tables.mapped_mistakes,
+        'arrival': change_tables.mapped_arrival,
+        'may_wait': change_tables.nothing_waits,
+    }) %}
+{% endmacro %}

@@ -1,0 +1,44 @@
+{#- What formats have in common that are made of a mapping. -#}
+
+{#- Mistakes of what all feeds without transactions have in common. -#}
+{% macro mapped_feed_mistakes(node, given) %}
+    {% set found = [] %}
+    {% if given.get('hold_open_transactions') %}
+        {% do found.append("`hold_open_transactions` must be false: the description does not say where a transaction ends, got true") %}
+    {% endif %}
+    {% do found.extend(change_tables.lookback_mistakes(given, 'rows have') if given.get('position') is none else []) %}
+    {% do return(found + change_tables.written_as_mistakes(change_tables.declared_columns(node))) %}
+{% endmacro %}
+
+
+{#- What is wrong with the words of operations. -#}
+{% macro operations_mistakes(operations) %}
+    {% set meanings = ['insert', 'update', 'upsert', 'delete', 'truncate', 'snapshot', 'ignore'] %}
+    {% if operations is not mapping or not operations %}
+        {% do return(["`operations` must say what each word means, as {I: insert, U: update, D: delete}, got " ~ change_tables.shown_value(operations)]) %}
+    {% endif %}
+    {% set found = [] %}
+    {% for word, meaning in operations.items() %}
+        {% if word is not string %}
+            {% do found.append("`operations`: words must be texts (in quotes), got " ~ change_tables.shown_value(word)) %}
+        {% endif %}
+        {% if meaning not in meanings %}
+            {% do found.append("`operations`: " ~ word ~ " must mean one of " ~ meanings | join(', ') ~ ", got " ~ change_tables.shown_value(meaning)) %}
+        {% endif %}
+    {% endfor %}
+    {% do return(found) %}
+{% endmacro %}
+
+
+{#- The last column of a position is the number; the others are the group. `record`: the column that all of a record is in, if there is one. -#}
+{% macro arrival_of_position(position, record) %}
+    {% do return(none if not position else {
+        'kind': 'whole_number', 'group': position[:-1] | list, 'columns': [position[-1]], 'record': [record or position[-1]],
+    }) %}
+{% endmacro %}
+
+
+{#- Of formats whose raw rows are whole: none blocks the watermark. -#}
+{% macro nothing_waits(spec) %}
+    {% do return('false') %}
+{% endmacro %}

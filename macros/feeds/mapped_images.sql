@@ -1,0 +1,241 @@
+{#-
+    The rows of a mapping, the row and the row before:
+
+    kind                     texts: maps of names and texts; fields: columns and fields of the raw table
+    read, read_before        name -> {sql, data_type}: the columns as they land; of the row before the key alone, as `_ct_before_1` and on
+    columns, before          the same as typed_columns takes them
+    written                  those that are written otherwise than a text or a column shows them: see `written_value`
+    maps                     of texts, name -> SQL for the maps as they land
+    row, row_before          of texts, SQL for the maps that count, out of these
+    is_null                  SQL for rows without a row; none where that cannot be seen
+    has_before               SQL for whether there is a row before; none: there never is
+    captured                 SQL for the names of the columns that the row has
+-#}
+{% macro mapped_images(spec, mapping) %}
+    {% set rows = {
+        'row': change_tables._mapped_row(spec, mapping, mapping.row, 'row'),
+        'row_before': change_tables._mapped_row(spec, mapping, mapping.row_before, 'row_before') if mapping.row_before else none,
+    } %}
+    {% if rows.row_before and rows.row_before.kind != rows.row.kind %}
+        {% do change_tables.refuse_entry(spec,
+            "`row` and `row_before` must be alike, got " ~ rows.row.kind ~ " and " ~ rows.row_before.kind
+        ) %}
+    {% endif %}
+    {% set images = {'kind': rows.row.kind, 'written': [], 'read': {}, 'read_before': {}, 'columns': {}, 'before': {}} %}
+    {% if rows.row.kind == 'texts' %}
+        {% do change_tables._images_of_texts(spec, mapping, rows, images) %}
+    {% else %}
+        {% do change_tables._images_of_fields(spec, mapping, rows, images) %}
+    {% endif %}
+    {% for values, types in [(images.read, images.columns), (images.read_before, images.before)] %}
+        {% for name, value in values.items() %}
+            {% do types.update({name | lower: {'name': name, 'data_type': value.data_type}}) %}
+        {% endfor %}
+    {% endfor %}
+    {% do change_tables.refuse_landed_types(spec, spec.relation, images.columns) %}
+    {% do return(images) %}
+{% endmacro %}
+
+
+{#- Where a row is: {kind, sql, tree, path} of one that is a map, a text or a struct; {kind, template} of columns. -#}
+{% macro _mapped_row(spec, mapping, given, setting) %}
+    {% if given is none or '{name}' in given %}
+        {% do return({'kind': 'fields', 'template': given or '{name}'}) %}
+    {% endif %}
+    {% set tree = change_tables._tree_of_path(spec, mapping, given, setting) %}
+    {% set parts = given.split('.') %}
+    {% set sql = [change_tables.quoted(parts[0])] %}
+    {% for part in parts[1:] %}
+        {% do sql.append('[' ~ change_tables.text_literal(part) ~ ']') %}
+    {% endfor %}
+    {% set row = {'sql': sql | join, 'tree': tree, 'path': '$' ~ (given[parts[0] | length:] if parts[0] == 'message' else '')} %}
+    {% if tree.kind == 'struct' %}
+        {% do return(dict(row, kind='fields')) %}
+    {% elif tree.kind == 'string' %}
+        {% set map = "from_json(" ~ row.sql ~ ", 'map<string, string>')" %}
+        {% do return(dict(row, kind='texts', sql=map, text=row.sql)) %}
+    {% elif tree.kind == 'map' and tree.key.kind == 'string' and tree.element.kind == 'string' %}
+        {% do return(dict(row, kind='texts', text='_ct_text' if parts[0] == 'message' else none)) %}
+    {% endif %}
+    {% do change_tables.refuse_entry(spec,
+        "`" ~ setting ~ "` must be a struct, a map<string, string> or a JSON object as text, got '" ~ given ~ "', which is " ~ tree.text
+    ) %}
+{% endmacro %}
+
+
+{#- The type of a raw column, of a message's field, or of a field in one of these. While there is no raw table: a map of texts. -#}
+{% macro _tree_of_path(spec, mapping, path, setting) %}
+    {% set parts = path.split('.') %}
+    {% set found = namespace(tree=none) %}
+    {% set landed = change_tables.landed_columns(spec, spec.relation, [], '') %}
+    {% if mapping.message and parts[0] == 'message' %}
+        {% set found.tree = change_tables.type_tree(mapping.message.type if change_tables.message_is_map(mapping.message) else 'struct<' ~ mapping.message.type ~ '>') %}
+    {% elif not landed %}
+        {% do return(change_tables.type_tree('map<string, string>')) %}
+    {% elif parts[0] | lower in landed %}
+        {% set found.tree = change_tables.type_tree(landed[parts[0] | lower].data_type) %}
+    {% endif %}
+    {% for part in parts[1:] if found.tree is not none %}
+        {% set fields = change_tables.landed_fields(found.tree, part) if found.tree.kind == 'struct' else [] %}
+        {% set found.tree = fields[0].tree if fields else none %}
+    {% endfor %}
+    {% if found.tree is none %}
+        {% do change_tables.refuse_entry(spec,
+            "`" ~ setting ~ "` must name a column of " ~ spec.relation ~ " or a field of one, got '" ~ path ~ "'; its columns: "
+            ~ landed.values() | map(attribute='name') | join(', ')
+        ) %}
+    {% endif %}
+    {% do return(found.tree) %}
+{% endmacro %}
+
+
+{#- Rows that are maps: a delete's row is the row before where it has no other. -#}
+{% macro _images_of_texts(spec, mapping, rows, images) %}
+    {% set row = 'if(size(_ct_map) > 0, _ct_map, null)' %}
+    {% set row_before = 'if(size(_ct_map_before) > 0, _ct_map_before, null)' if rows.row_before else none %}
+    {% do images.update({
+        'maps': {'_ct_map': rows.row.sql} if not row_before else {'_ct_map': rows.row.sql, '_ct_map_before': rows.row_before.sql},
+        'row': "if(_ct_operation = 'delete', coalesce(" ~ row ~ ', ' ~ row_before ~ '), ' ~ row ~ ')' if row_before else row,
+        'row_before': row_before,
+        'is_null': '_ct_row is null',
+        'has_before': '_ct_row_before is not null' if row_before else none,
+    }) %}
+    {% set hidden = change_tables._values_not_captured(mapping) %}
+    {% for column in spec.columns + (change_tables.columns_before(spec) if row_before else []) %}
+        {% set is_before = column.name.startswith('_ct_before_') %}
+        {% set name = change_tables.name_in_row(spec, column.label or column.name) %}
+        {% set own, other = ('_ct_row_before', '_ct_row') if is_before else ('_ct_row', '_ct_row_before') %}
+        {% set text = own ~ '[' ~ name ~ ']' %}
+        {% if is_before or column.name in spec.key %}
+            {% set text = 'if(map_contains_key(' ~ own ~ ', ' ~ name ~ '), ' ~ text ~ ', ' ~ other ~ '[' ~ name ~ '])' %}
+        {% endif %}
+        {% set text = 'case when ' ~ text ~ ' not in (' ~ hidden ~ ') then ' ~ text ~ ' end' if hidden else text %}
+        {% set places = [rows.row_before, rows.row] if is_before else [rows.row, rows.row_before] %}
+        {% set text = change_tables._exact_mapped_text(spec, column, text, places | select | selectattr('text') | list) %}
+        {% do change_tables._add_value(spec, column, text, 'string', is_before, images) %}
+    {% endfor %}
+    {% set flag = (mapping.not_captured or {}).get('flag') %}
+    {% set is_captured = "value is null or value not in (" ~ hidden ~ ")" if hidden %}
+    {% if flag %}
+        {% set is_captured = "not coalesce(_ct_row[concat('" ~ flag.replace('{name}', "', name, '") ~ "')] = 'true', false)" %}
+    {% endif %}
+    {% set captured = 'map_keys(map_filter(_ct_row, (name, value) -> ' ~ is_captured ~ '))' if is_captured else 'map_keys(_ct_row)' %}
+    {% do images.update({'captured': change_tables.names_as_declared(spec, captured)}) %}
+{% endmacro %}
+
+
+{#- A number of a JSON row with all its digits, where the row is within a text that is there. -#}
+{% macro _exact_mapped_text(spec, column, text, rows) %}
+    {% do return(text) if not rows or rows | map(attribute='text') | unique | list | length > 1 %}
+    {% do return(change_tables.exact_json_text(spec, column, text, rows[0].text, rows | map(attribute='path') | list, false) | trim) %}
+{% endmacro %}
+
+
+{#- The values that stand for one that was not captured, as SQL literals; empty where there are none. -#}
+{% macro _values_not_captured(mapping) %}
+    {% set value = (mapping.not_captured or {}).get('value') %}
+    {% do return(change_tables.text_literals([value] if value is string else value) if value is not none else '') %}
+{% endmacro %}
+
+
+{#- Rows that are columns or fields of the raw table. -#}
+{% macro _images_of_fields(spec, mapping, rows, images) %}
+    {% set before = rows.row_before %}
+    {% set is_delete = "_ct_operation = 'delete'" %}
+    {% set row_is_null = rows.row.sql ~ ' is null' if rows.row.sql else none %}
+    {% set missing = [] %}
+    {% set found, found_before = {}, {} %}
+    {% for column in spec.columns %}
+        {% do found.update({column.name: change_tables._field_of_row(spec, rows.row, column.name, missing)}) %}
+        {#- of the row before, only the key is needed -#}
+        {% set lacks = [] %}
+        {% set of_before = change_tables._field_of_row(spec, before, column.name, lacks) if before else none %}
+        {% do missing.extend(lacks) if column.name in spec.key %}
+        {% do found_before.update({column.name: of_before}) if before and not lacks %}
+    {% endfor %}
+    {% do change_tables.refuse_missing_columns(spec, spec.relation, missing, "`row` and `row_before` say where the declared columns are") %}
+    {#- without a struct that is null, a delete lacks its row where it lacks the key -#}
+    {% set key_is_null = [] %}
+    {% for name in spec.key %}
+        {% do key_is_null.append(found[name].sql ~ ' is null') %}
+    {% endfor %}
+    {% set lacks_row = row_is_null or '(' ~ key_is_null | join(' and ') ~ ')' %}
+    {% set hidden = change_tables._values_not_captured(mapping) %}
+    {% set captured = [] %}
+    {% for column in spec.columns %}
+        {% set value, value_before = found[column.name], found_before.get(column.name) %}
+        {% set sql = value.sql %}
+        {% if value_before and value_before.data_type == value.data_type %}
+            {% set sql = 'if(' ~ is_delete ~ ' and ' ~ lacks_row ~ ', ' ~ value_before.sql ~ ', ' ~ sql ~ ')' %}
+        {% endif %}
+        {% set is_hidden = change_tables._is_not_captured(spec, mapping, rows.row, column, value.sql, hidden) %}
+        {% set when_captured = 'case when not coalesce(' ~ is_hidden ~ ', false) then {} end' if is_hidden else '{}' %}
+        {#- what stands for a value is a text, and must not be read as one -#}
+        {% set is_placeholder = hidden and change_tables.type_tree(value.data_type).kind in ['string', 'binary'] %}
+        {% do change_tables._add_value(spec, column, when_captured.format(sql) if is_placeholder else sql, value.data_type, false, images) %}
+        {% do captured.append(when_captured.format(change_tables.text_literal(column.name))) %}
+    {% endfor %}
+    {% for column in change_tables.columns_before(spec) if before %}
+        {% do change_tables._add_value(spec, column, found_before[column.label].sql, found_before[column.label].data_type, true, images) %}
+    {% endfor %}
+    {% set has_before = [] %}
+    {% for name in spec.key if before %}
+        {% do has_before.append(found_before[name].sql ~ ' is not null') %}
+    {% endfor %}
+    {% do images.update({
+        'is_null': row_is_null ~ (' and (' ~ before.sql ~ " is null or _ct_operation <> 'delete')" if before and before.sql else '') if row_is_null else none,
+        'has_before': (before.sql ~ ' is not null' if before.sql else has_before | join(' or ')) if before else none,
+        'captured': 'array_compact(array(' ~ captured | join(', ') ~ '))',
+    }) %}
+{% endmacro %}
+
+
+{#- A column of such a row: {sql, data_type}. Notes it as missing where it is not there. -#}
+{% macro _field_of_row(spec, row, name, missing) %}
+    {% set landed = change_tables.landed_columns(spec, spec.relation, [], '') %}
+    {% if row.template %}
+        {% set wanted = row.template.replace('{name}', name) %}
+        {% set column = landed.get(wanted | lower) %}
+        {% do missing.append(wanted) if landed and not column %}
+        {% do return({'sql': change_tables.quoted(wanted), 'data_type': column.data_type if column else 'string'}) %}
+    {% endif %}
+    {% set fields = change_tables.landed_fields(row.tree, name) %}
+    {% do missing.append(row.sql ~ '.' ~ name) if not fields %}
+    {% do return({
+        'sql': row.sql ~ '[' ~ change_tables.text_literal(fields[0].name if fields else name) ~ ']',
+        'data_type': fields[0].tree.text if fields else 'string',
+    }) %}
+{% endmacro %}
+
+
+{#- SQL for whether the value of such a column was not captured; empty where it always is. -#}
+{% macro _is_not_captured(spec, mapping, row, column, value, hidden) %}
+    {% set flag = (mapping.not_captured or {}).get('flag') %}
+    {% if column.name in spec.key %}
+        {% do return('') %}
+    {% elif flag %}
+        {% set missing = [] %}
+        {% set of_row = row.template or '{name}' %}
+        {% set field = change_tables._field_of_row(spec, row if row.template is none or row.template is undefined else {'template': '{name}'}, flag.replace('{name}', column.name), missing) %}
+        {#- a column that never lacks its value has no flag -#}
+        {% do return('' if missing else 'cast(' ~ field.sql ~ ' as boolean)') %}
+    {% elif hidden %}
+        {% do return('cast(' ~ value ~ ' as string) in (' ~ hidden ~ ')') %}
+    {% endif %}
+    {% do return('') %}
+{% endmacro %}
+
+
+{#- Notes a column of a row: its value, read as `written_as` says. -#}
+{% macro _add_value(spec, column, sql, data_type, is_before, images) %}
+    {% set written_as = change_tables.column_of(spec, column.label or column.name).meta.get('written_as') %}
+    {% set value = {'sql': sql, 'data_type': data_type} %}
+    {% if written_as %}
+        {% set text = 'cast(' ~ sql ~ ' as string)' if data_type != 'string' else sql %}
+        {% do value.update(change_tables.written_value(written_as, text, column)) %}
+        {% do images.written.append({'name': column.label or column.name, 'landed': text, 'sql': value.sql, 'written_as': written_as}) %}
+    {% elif data_type == 'string' and change_tables.canonical_type(column.data_type) == 'binary' %}
+        {% do value.update({'data_type': 'hex'}) %}
+    {% endif %}
+    {% do images['read_before' if is_before else 'read'].update({column.name: value}) %}
+{% endmacro %}

@@ -1,0 +1,329 @@
+{#-
+    A mapping says how each part of a change is read from a raw row. SQL is over the columns of the raw table, and over `message`, the
+    struct of a message's fields, where there is one.
+
+    message          {column, type}: the raw column that has each change as a JSON object, and its fields as a Spark schema, or as
+                     map<string, string>; none: the raw columns have all parts. `envelope`: a field that can have them all in it
+    only             SQL for the rows that are this table's; none: all
+    operation        SQL for the word that says what happened
+    operations       what the words mean: word -> insert, update, upsert, delete, truncate, snapshot, ignore
+    sequence         the parts of the sequence, the first one first: {sql, kind, length}, see `sequence_kinds`
+    changed_at       SQL for the time of the change, or none
+    transaction_id   SQL, or none
+    row              where the row is that a change leaves: a raw column or a field of one (`after`, `message.after`), which is a map of
+                     texts, a struct, or a JSON object as text; or the name of each raw column by that of the declared one, as `new_{name}`.
+                     none: the raw columns have the names of the declared ones
+    row_before       the same of the row before, or none
+    not_captured     how a row says that it lacks the value of a column: {absent: true}, {flag: '{name}_isMissing'}, {value: '…'}; none: it
+                     always has all
+    position         the raw columns of a row's position as messages of a topic have it: those of the group, then the number
+    columns          SQL of the further columns that a format has
+-#}
+{% macro mapped_steps(spec, bound, mapping) %}
+    {%- set mapping = dict({
+        'message': none, 'only': none, 'changed_at': none, 'transaction_id': none, 'row': none, 'row_before': none, 'not_captured': none,
+        'position': none, 'columns': {},
+    }, **mapping) -%}
+    {%- set key = 'struct(' ~ change_tables.column_list(spec.key) ~ ')' -%}
+    {%- set images = change_tables.mapped_images(spec, mapping) -%}
+    {%- do change_tables.refuse_times_as_sequences(spec, mapping) -%}
+    {%- set may_be_unreadable = mapping.message is not none -%}
+{{ change_tables.mapped_read_steps(spec, bound, mapping, images) }},
+
+{{ change_tables.mapped_unpacked_step(spec, mapping, images, bound) }},
+
+{{ change_tables.typed_step(spec, images.columns, images.before) }},
+
+judged as (
+
+    select
+        *,
+        {%- if images.has_before %}
+        {{ change_tables.key_before(spec) }} as _ct_read_key_before,
+        {%- endif %}
+        case
+            {%- if may_be_unreadable %}
+            when _ct_is_tombstone
+                then struct('ignored' as status, 'tombstone: the message has no value' as reason)
+            when _ct_is_unreadable
+                then {{ change_tables.rejected("concat('message_malformed: ', if(is_valid_utf8(_ct_text), 'the value is not a JSON object of the type that `message` gives', 'the value is not UTF-8'))") }}
+            {%- endif %}
+            when _ct_operation is null
+                then {{ change_tables.rejected("concat('unknown_operation: operation is ', coalesce(concat('\\'', _ct_landed_code, '\\''), 'null'))") }}
+            when _ct_operation = 'ignore'
+                then struct('ignored' as status, concat('operation_ignored: ', _ct_landed_code, ' is no change of a row') as reason)
+            {%- for part in mapping.sequence %}
+            {%- set text = '_ct_sequence_' ~ loop.index %}
+            when {{ text }} is null
+                then {{ change_tables.rejected(change_tables.text_literal('change_seq_missing: ' ~ part.sql ~ ' is null')) }}
+            {%- if change_tables.sequence_kinds()[part.kind].pattern %}
+            when not {{ text }} rlike {{ change_tables.text_literal(change_tables.sequence_kinds()[part.kind].pattern.format(length=part.length)) }}
+                then {{ change_tables.rejected(
+                    "concat('change_seq_malformed: \\'', " ~ text ~ ", '\\' is not " ~ change_tables.sequence_kinds()[part.kind].what.format(length=part.length) ~ "')"
+                ) }}
+            {%- endif %}
+            {%- endfor %}
+            {%- if mapping.changed_at %}
+            when {{ change_tables.does_not_fit('_ct_landed_time', 'timestamp') }}
+                then {{ change_tables.rejected("concat('value_does_not_fit: changed_at: \\'', _ct_landed_time, '\\' is not timestamp')") }}
+            {%- endif %}
+            when _ct_operation = 'truncate'
+                then null
+            {%- if images.is_null %}
+            when _ct_lacks_row
+                then {{ change_tables.rejected("'data_missing: the row is null" ~ (", and the row before" if images.has_before) ~ "'") }}
+            {%- endif %}
+            {%- if images.kind == 'texts' %}
+            when _ct_names_fault is not null
+                then {{ change_tables.rejected('_ct_names_fault') }}
+            when _ct_missing_key is not null
+                then {{ change_tables.rejected("concat('key_missing: the row does not have the key column ', _ct_missing_key)") }}
+            {%- endif %}
+            {%- if images.written %}
+            when _ct_written_misfit is not null
+                then {{ change_tables.rejected("concat('value_does_not_fit: ', _ct_written_misfit)") }}
+            {%- endif %}
+            when _ct_key_misfit is not null
+                then {{ change_tables.rejected("concat('value_does_not_fit: ', _ct_key_misfit)") }}
+            when {{ change_tables.key_is_null(spec) }}
+                then {{ change_tables.rejected(change_tables.key_missing(spec)) }}
+            {%- if images.has_before %}
+            when _ct_operation = 'update' and _ct_key_before_misfit is not null
+                then {{ change_tables.rejected("concat('value_does_not_fit: row before: ', _ct_key_before_misfit)") }}
+            {%- endif %}
+            when _ct_operation <> 'delete' and _ct_column_misfit is not null
+                then {{ change_tables.rejected("concat('value_does_not_fit: ', _ct_column_misfit)") }}
+        end as _ct_verdict
+    from typed
+
+),
+
+staged_rows as (
+
+    select
+        {{ change_tables.each(spec.column_names, '{name},') | join('\n        ') }}
+        case when _ct_verdict is null then _ct_operation end as _change_op,
+        _change_seq,
+        {{ '_changed_at' if mapping.changed_at else 'cast(null as timestamp) as _changed_at' }},
+        {{ '_transaction_id' if mapping.transaction_id else 'cast(null as string) as _transaction_id' }},
+        case
+            when _ct_verdict is not null then null
+            when _ct_operation = 'truncate' then concat_ws(':', _change_seq, _ct_operation)
+            else concat_ws(':', _change_seq, _ct_operation, {{ change_tables.key_text(spec) }})
+        end as _change_id,
+        {{ change_tables.present_where(spec, "_ct_verdict is null and _ct_operation in ('insert', 'update', 'upsert')", change_tables.present_columns(spec, '_ct_captured_names')) }} as _present_columns,
+        cast(null as array<string>) as _changed_columns,
+        {%- if images.has_before %}
+        case
+            when _ct_verdict is null and _ct_operation = 'update' and _ct_has_before and not {{ key }} <=> _ct_read_key_before
+                then _ct_read_key_before
+        end as _key_before,
+        {%- else %}
+        cast(null as {{ change_tables.key_type(spec) }}) as _key_before,
+        {%- endif %}
+        _raw_id,
+        case when _ct_verdict is not null then to_json(_ct_landed_row, {{ change_tables.json_options() }}) end as _raw_row,
+        if(_ct_verdict is null, 'accepted', _ct_verdict['status']) as _status,
+        _ct_verdict['reason'] as _status_reason,
+        {%- for column in change_tables.further_columns(spec) %}
+        {{ column.name }},
+        {%- endfor %}
+        cast(null as string) as _report,
+        {{ change_tables.place_of_row(bound, blocks='false as _ct_blocks_watermark' if change_tables.says_what_blocks_watermark(spec)) }}
+    from judged
+
+),
+
+{{ change_tables.staged_with_snapshot(spec, bound) }}
+{%- endmacro %}
+
+
+{#- What becomes of a row that cannot be used, as `_ct_verdict` has it: null where a row is a change. `reason`: SQL for `code: detail`. -#}
+{% macro rejected(reason) -%}
+    struct('rejected' as status, {{ reason }} as reason)
+{%- endmacro %}
+
+
+{#-
+    The raw rows of the entry, with the parts of a change that are not columns. The last step is `read_rows`: operation, sequence, time and
+    transaction; of rows that are maps the two images, `_ct_row` and `_ct_row_before`.
+-#}
+{% macro mapped_read_steps(spec, bound, mapping, images) -%}
+{%- set message = mapping.message -%}
+{%- set expected = (mapping.position or []) + ([message.column] if message else []) -%}
+{%- set landed = change_tables.landed_columns(spec, spec.relation, expected, "`position` and the message's column must name some of its columns") -%}
+landed as (
+
+    select
+        *,
+        {%- if message %}
+        cast({{ change_tables.quoted(message.column) }} as string) as _ct_text,
+        {%- endif %}
+        {%- if mapping.position %}
+        concat_ws(':', {{ change_tables.column_list(mapping.position) }}) as _raw_id,
+        {%- else %}
+        {%- set hashed = landed.values() | map(attribute='name') | reject('equalto', spec.arrival) | list %}
+        lower(hex({{ change_tables.hash_of(change_tables.as_landed(hashed or spec.column_names, landed)) }})) as _raw_id,
+        {%- endif %}
+        {{- change_tables.arrival_column(bound.arrival) }}
+        {{ change_tables.readable_row(landed) }} as _ct_landed_row
+    from {{ spec.relation }}
+    {{- change_tables.where([bound.predicate, bound.get('until')]) }}
+
+),
+
+{% if message -%}
+-- by explode, so that Spark reads each message once, however many of its fields are used
+parsed as (
+
+    select
+        {{ '*' if 'message' not in landed else '* except (message)' }},
+        _ct_message,
+        {{ change_tables.message_body(message) }} as message
+    from
+        landed
+        lateral view explode(array(from_json(_ct_text, '{{ change_tables.message_type(message) | replace("'", "\\'") }}', {{ change_tables.json_reading_options() }}))) as _ct_message
+
+),
+
+{% endif -%}
+read_rows as (
+
+    select
+        *,
+        {%- if message %}
+        _ct_text is null as _ct_is_tombstone,
+        _ct_text is not null and ({{ change_tables.is_no_json_object('_ct_text', '_ct_message') }}) as _ct_is_unreadable,
+        {%- endif %}
+        cast({{ mapping.operation }} as string) as _ct_landed_code,
+        {{ change_tables.operation_of_word('cast(' ~ mapping.operation ~ ' as string)', mapping.operations) }} as _ct_operation,
+        {%- for part in mapping.sequence %}
+        cast({{ part.sql }} as string) as _ct_sequence_{{ loop.index }},
+        {%- endfor %}
+        {%- if mapping.changed_at %}
+        cast({{ mapping.changed_at }} as string) as _ct_landed_time,
+        {%- endif %}
+        {%- if images.kind == 'texts' %}
+        {%- for name, map in images.maps.items() %}
+        {{ map }} as {{ name }},
+        {%- endfor %}
+        {{ change_tables.names_as_matched(spec, images.row) }} as _ct_row,
+        {{ change_tables.names_as_matched(spec, images.row_before) if images.has_before else 'cast(null as map<string, string>)' }} as _ct_row_before,
+        {%- endif %}
+        cast({{ mapping.transaction_id or 'null' }} as string) as _transaction_id
+    from {{ 'parsed' if message else 'landed' }}
+    {%- if mapping.only %}
+    where {{ 'coalesce(' ~ mapping.only ~ ', ' ~ change_tables.is_no_json_object('_ct_text', '_ct_message') ~ ')' if message else mapping.only }}
+    {%- endif %}
+
+)
+{%- endmacro %}
+
+
+{#- The columns out of the images, as they land, and what else of a row later steps use. The step is `unpacked`. -#}
+{% macro mapped_unpacked_step(spec, mapping, images, bound) -%}
+unpacked as (
+
+    select
+    {%- for name, column in (images.read.items() | list) + (images.read_before.items() | list) %}
+        {{ column.sql }} as {{ change_tables.quoted(name) }},
+    {%- endfor %}
+        {%- if images.kind == 'texts' %}
+        {{ change_tables.missing_key(spec) }} as _ct_missing_key,
+        {{ change_tables.names_fault(spec) }} as _ct_names_fault,
+        {%- endif %}
+        {%- if images.written %}
+        case
+            {%- for column in images.written %}
+            when {{ column.landed }} is not null and {{ column.sql }} is null
+                then concat({{ change_tables.text_literal('column ' ~ column.name ~ ": '") }}, {{ column.landed }}, {{ change_tables.text_literal("' is not " ~ column.written_as) }})
+            {%- endfor %}
+        end as _ct_written_misfit,
+        {%- endif %}
+        {%- if images.is_null %}
+        {{ images.is_null }} as _ct_lacks_row,
+        {%- endif %}
+        {%- if images.has_before %}
+        {{ images.has_before }} as _ct_has_before,
+        {%- endif %}
+        {%- if spec.images == 'partial' %}
+        {{ images.captured }} as _ct_captured_names,
+        {%- endif %}
+        {%- if mapping.message %}
+        _ct_is_tombstone,
+        _ct_is_unreadable,
+        _ct_text,
+        {%- endif %}
+        _ct_landed_code,
+        _ct_operation,
+        {%- for part in mapping.sequence %}
+        _ct_sequence_{{ loop.index }},
+        {%- endfor %}
+        {{ change_tables.sequence_of_parts(mapping.sequence) }} as _change_seq,
+        {%- if mapping.changed_at %}
+        _ct_landed_time,
+        {{ change_tables.read_value('_ct_landed_time', change_tables.type_tree('string'), change_tables.type_tree('timestamp')) }} as _changed_at,
+        {%- endif %}
+        _transaction_id,
+        {%- for column in change_tables.further_columns(spec) %}
+        {{ mapping.columns[column.name] }} as {{ column.name }},
+        {%- endfor %}
+        _raw_id,
+        {%- if bound.arrival %}
+        _ct_arrival,
+        {%- endif %}
+        _ct_landed_row
+    from read_rows
+
+)
+{%- endmacro %}
+
+
+{#- All columns of a raw row as a struct; bytes as text where they are valid UTF-8, else as hex digits. -#}
+{% macro readable_row(landed) -%}
+    {%- set binary = landed.values() | selectattr('data_type', 'equalto', 'binary') | map(attribute='name') | list -%}
+    {%- if not binary -%}
+        struct(*)
+    {%- else -%}
+        struct(
+            {%- for column in landed.values() %}
+            {{ change_tables.readable(change_tables.quoted(column.name)) ~ ' as ' ~ change_tables.quoted(column.name) if column.name in binary else change_tables.quoted(column.name) }}{{ ',' if not loop.last }}
+            {%- endfor %}
+        )
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- The type of a message: what the entry says, and the text of one that is not of it. Its fields can be in one field of it, its envelope. -#}
+{% macro message_type(message) -%}
+    {%- if change_tables.message_is_map(message) -%}
+        {{ message.type }}
+    {%- else -%}
+        struct<_ct_corrupt: string, {{ message.envelope ~ ': struct<' ~ message.type ~ '>, ' if message.envelope }}{{ message.type }}>
+    {%- endif -%}
+{%- endmacro %}
+
+
+{% macro message_is_map(message) %}
+    {% do return(modules.re.match('map *<', message.type) is not none) %}
+{% endmacro %}
+
+
+{#- The fields of a message, in its envelope or without one. -#}
+{% macro message_body(message) -%}
+    {%- if not message.envelope -%}
+        _ct_message
+    {%- else -%}
+        {%- set fields = [] -%}
+        {%- for field in change_tables.type_tree('struct<' ~ message.type ~ '>').fields -%}
+            {%- do fields.append(change_tables.field_of('_ct_message', field.name) ~ ' as ' ~ change_tables.quoted(field.name)) -%}
+        {%- endfor -%}
+        coalesce({{ change_tables.field_of('_ct_message', message.envelope) }}, struct({{ fields | join(', ') }}))
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- What a word of the feed means; null where it means nothing. -#}
+{% macro operation_of_word(word, operations) -%}
+    element_at(map({{ change_tables.text_literals(operations.items() | sum(start=())) }}), {{ word }})
+{%- endmacro %}

@@ -1,0 +1,285 @@
+"""Small hand-made raw tables of feeds that an entry describes: what lands in two batches, and what comes of it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from .cases import Case
+from .consumer import Entry
+from .landing import Expression
+
+AT = dt.datetime(2026, 1, 31, 12, 0, tzinfo=dt.UTC)
+COLUMNS = {"id": "bigint", "name": "string", "amount": "decimal(10,2)"}
+ALL = ("stg", "dedup", "current")
+WORDS = {"I": "insert", "U": "update", "D": "delete", "T": "truncate", "X": "ignore", "S": "snapshot", "P": "upsert"}
+
+# flat rows, as a trigger or an export writes them
+FLAT = {
+    "format": "mapped",
+    "key": ["id"],
+    "operation": "action",
+    "operations": WORDS,
+    "sequence": [{"sql": "audit_id", "kind": "number", "length": 12}],
+    "changed_at": "audited_at",
+    "transaction_id": "session",
+}
+FLAT_LANDED = {
+    "audit_id": "bigint",
+    "action": "string",
+    "audited_at": "timestamp",
+    "session": "int",
+    "id": "bigint",
+    "name": "string",
+    "amount": "string",
+}
+
+
+def flat(number: int | None, action: str | None, *row: Any) -> list[Any]:
+    """A raw row of the audit table."""
+    return [number, action, AT, 7, *row]
+
+
+MESSAGE_TYPE = "op string, ts bigint, pos string, before map<string, string>, after map<string, string>"
+MESSAGES = {
+    "format": "mapped",
+    "key": ["id"],
+    "images": "partial",
+    "message": {"column": "value", "type": MESSAGE_TYPE},
+    "only": "topic = 'orders'",
+    "operation": "message.op",
+    "operations": {"c": "insert", "u": "update", "d": "delete"},
+    "sequence": [{"sql": "message.pos", "kind": "file_position"}],
+    "changed_at": "timestamp_millis(message.ts)",
+    "row": "message.after",
+    "row_before": "message.before",
+    "not_captured": {"absent": True},
+    "position": ["topic", "partition", "offset"],
+}
+MESSAGES_LANDED = {"topic": "string", "partition": "int", "offset": "bigint", "value": "binary"}
+
+
+def message(offset: int, op: str | None, pos: str | None, topic: str = "orders", **images: Any) -> list[Any]:
+    """A record with a message of this form."""
+    return [topic, 0, offset, json.dumps({"op": op, "ts": 1769860800000, "pos": pos, **images}).encode()]
+
+
+STRUCT = "struct<id:bigint,name:string,name_missing:boolean,amount:decimal(10,2)>"
+STRUCTS = {
+    "format": "mapped",
+    "key": ["id"],
+    "images": "partial",
+    "operation": "kind",
+    "operations": {"1": "insert", "2": "update", "3": "delete"},
+    "sequence": [
+        {"sql": "scn"},
+        {"sql": "rs_id", "kind": "text", "length": 4},
+        {"sql": "hex", "kind": "hexadecimal", "length": 4},
+    ],
+    "row": "new",
+    "row_before": "old",
+    "not_captured": {"flag": "{name}_missing"},
+}
+STRUCTS_LANDED = {
+    "kind": "int",
+    "scn": "decimal(20,0)",
+    "rs_id": "string",
+    "hex": "string",
+    "new": STRUCT,
+    "old": STRUCT,
+}
+
+
+def struct(id_: Any, name: Any = None, amount: Any = None, missing: str = "false") -> Expression:
+    """A row as a struct."""
+    shown = "null" if name is None else f"'{name}'"
+    number = f"cast({amount or 'null'} as decimal(10,2))"
+    return Expression(f"named_struct('id', {id_}L, 'name', {shown}, 'name_missing', {missing}, 'amount', {number})")
+
+
+NONE = Expression(f"cast(null as {STRUCT})")
+
+
+def of_structs(kind: int, scn: int, new: Any, old: Any = NONE, rs_id: str = "0001", number: str = "a") -> list[Any]:
+    """A raw row with both images."""
+    values = (kind, f"{scn}BD", repr(rs_id), repr(number), new, old)
+    return [value if isinstance(value, Expression) else Expression(str(value)) for value in values]
+
+
+WRITTEN = {
+    "id": "bigint",
+    "day": "date",
+    "at": "timestamp",
+    "price": "decimal(10,3)",
+    "large": "decimal(38,2)",
+    "bytes": "binary",
+}
+WRITTEN_AS = {
+    "day": "epoch_days",
+    "at": "epoch_millis",
+    "price": "base64_decimal",
+    "large": "base64_decimal",
+    "bytes": "base64",
+}
+WRITTEN_SPEC = {
+    "format": "mapped",
+    "key": ["id"],
+    "operation": "'I'",
+    "operations": WORDS,
+    "sequence": ["n"],
+    "row": "doc",
+}
+
+WRITTEN_ROWS: set[tuple[Any, ...]] = {
+    (1, "2026-01-31", "2026-01-31 12:00:00.123", "100.000", "-0.01", "00FF"),
+    (2, "1969-12-31", "1969-12-31 23:59:59.999", "-100.000", "123456789012345678901234567890.12", None),
+    (6, None, None, "0.000", "-1.28", None),
+}
+
+CASES: Sequence[Case] = [
+    Case(
+        Entry("flat", FLAT, COLUMNS, ALL),
+        FLAT_LANDED,
+        [
+            [
+                flat(1, "I", 1, "first", "1.50"),
+                flat(1, "I", 1, "first", "1.50"),
+                flat(9, "I", 2, "second", "2"),
+                flat(10, "U", 1, "tenth, not before the ninth", "1.50"),
+                flat(11, "X", None, None, None),
+                flat(12, "Q", 3, "?", "1"),
+                flat(None, "I", 4, "no sequence", "1"),
+                flat(1234567890123, "I", 4, "too long a sequence", "1"),
+                flat(-1, "I", 4, "no whole number", "1"),
+                flat(13, "I", None, "no key", "1"),
+                flat(14, "U", 1, "does not fit", "1.555"),
+                flat(15, None, 3, "?", "1"),
+                flat(16, "P", 6, "upserted", "6"),
+            ],
+            [
+                flat(20, "D", 2, None, None),
+                flat(19, "U", 2, "late", "1"),
+                flat(21, "S", 6, "read again", "6"),
+                flat(8, "U", 1, "before the tenth", "1.50"),
+            ],
+        ],
+        {
+            ("accepted", None): 9,
+            ("ignored", "operation_ignored"): 1,
+            ("rejected", "unknown_operation"): 2,
+            ("rejected", "change_seq_missing"): 1,
+            ("rejected", "change_seq_malformed"): 2,
+            ("rejected", "key_missing"): 1,
+            ("rejected", "value_does_not_fit"): 1,
+        },
+        [
+            {(1, "tenth, not before the ninth"), (2, "second"), (6, "upserted")},
+            {(1, "tenth, not before the ninth"), (6, "read again")},
+        ],
+    ),
+    Case(
+        Entry("truncated", FLAT | {"arrival": "audit_id"}, COLUMNS, ALL),
+        FLAT_LANDED,
+        [
+            [flat(1, "I", 1, "gone", "1"), flat(2, "T", None, None, None), flat(3, "I", 2, "stays", "1")],
+            [flat(4, "I", 1, "again", "1")],
+        ],
+        {("accepted", None): 4},
+        [{(2, "stays")}, {(1, "again"), (2, "stays")}],
+    ),
+    Case(
+        Entry("messages", MESSAGES, COLUMNS, ALL),
+        MESSAGES_LANDED,
+        [
+            [
+                message(0, "c", "log.000009/99", after={"id": 1, "name": "a", "amount": 0.1}),
+                message(1, "u", "log.000010/5", before={"id": 1}, after={"id": 1, "amount": 12345678.90}),
+                message(2, "c", "log.000010/6", after={"id": 2, "name": "b", "amount": 1}),
+                message(3, "u", "log.000010/7", before={"id": 2, "name": "b"}, after={"id": 3, "name": "moved"}),
+                message(4, "c", "log.000010/8", topic="lines", after={"id": 9, "name": "of another table"}),
+                ["orders", 0, 5, b"{not json"],
+                ["orders", 0, 6, None],
+                message(7, "u", "10/8", before={}, after={}),
+                message(8, "u", None, after={"id": 1}),
+                message(9, "u", "log/8", after={"id": 1}),
+                message(10, "u", "log.000010/9", after={"name": "no key"}),
+                message(11, "u", "log.000010/10", after={"ID": 1, "name": "of another case"}),
+            ],
+            [
+                message(12, "d", "log.000010/11", before={"id": 3, "name": "moved"}, after=None),
+                message(13, "d", "log.000010/12", before={"id": 8}, after={}),
+                message(14, "u", "log.000010/13", after={"id": 1, "name": None}),
+            ],
+        ],
+        {
+            ("accepted", None): 7,
+            ("rejected", "message_malformed"): 1,
+            ("ignored", "tombstone"): 1,
+            ("rejected", "data_missing"): 1,
+            ("rejected", "change_seq_missing"): 1,
+            ("rejected", "change_seq_malformed"): 1,
+            ("rejected", "key_missing"): 1,
+            ("rejected", "column_not_declared"): 1,
+        },
+        [
+            {(1, "a", "12345678.90"), (3, "moved", "1.00")},
+            {(1, None, "12345678.90")},
+        ],
+        shown="id, name, cast(amount as string)",
+    ),
+    Case(
+        Entry("structs", STRUCTS, COLUMNS, ALL),
+        STRUCTS_LANDED,
+        [
+            [
+                of_structs(1, 1, struct(1, "a", "1.5")),
+                of_structs(2, 2, struct(1, None, "2.5", "true"), struct(1, "a", "1.5")),
+                of_structs(1, 10, struct(2, "b"), number="f"),
+                of_structs(2, 10, struct(2, "after f in hex"), number="10"),
+                of_structs(2, 11, struct(4, "moved"), struct(2), rs_id="0002"),
+                of_structs(1, 12, NONE),
+                of_structs(1, 13, struct(5, "x"), rs_id="00001"),
+            ],
+            [of_structs(3, 14, NONE, struct(4, "moved")), of_structs(2, 3, struct(1, None, "3.5", "false"))],
+        ],
+        {("accepted", None): 7, ("rejected", "data_missing"): 1, ("rejected", "change_seq_malformed"): 1},
+        [{(1, "a", "2.50"), (4, "moved", None)}, {(1, None, "3.50")}],
+        shown="id, name, cast(amount as string)",
+    ),
+    Case(
+        Entry(
+            "written",
+            WRITTEN_SPEC,
+            WRITTEN,
+            ALL,
+            column_meta={name: {"written_as": way} for name, way in WRITTEN_AS.items()},
+        ),
+        {"n": "int", "doc": "string"},
+        [
+            [
+                [
+                    1,
+                    json.dumps(
+                        {"id": 1, "day": 20484, "at": 1769860800123, "price": "AYag", "large": "/w==", "bytes": "AP8="}
+                    ),
+                ],
+                [
+                    2,
+                    json.dumps(
+                        {"id": 2, "day": -1, "at": -1, "price": "/nlg", "large": "AJvTCjxkWUPdFpCgOhQ=", "bytes": None}
+                    ),
+                ],
+                [3, json.dumps({"id": 3, "day": "yesterday"})],
+                [4, json.dumps({"id": 4, "price": "not base64!"})],
+                [5, json.dumps({"id": 5, "at": 9223372036854775807})],
+                [6, json.dumps({"id": 6, "price": "AA==", "large": "gA=="})],
+            ],
+            [],
+        ],
+        {("accepted", None): 3, ("rejected", "value_does_not_fit"): 3},
+        [WRITTEN_ROWS] * 2,
+        shown="id, cast(day as string), cast(at as string), cast(price as string), cast(large as string), hex(bytes)",
+    ),
+]

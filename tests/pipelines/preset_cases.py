@@ -1,0 +1,289 @@
+"""Raw tables of Debezium, AWS DMS and GoldenGate's handlers: what lands in two batches, and what comes of it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .cases import Case
+from .consumer import Entry
+from .landing import Expression
+
+AT = dt.datetime(2026, 1, 31, 12, 0, tzinfo=dt.UTC)
+MILLIS = 1769860800000
+COLUMNS = {"id": "bigint", "name": "string", "amount": "decimal(10,2)"}
+LANDED = COLUMNS | {"amount": "string"}
+ALL = ("stg", "dedup", "current")
+POSITION = ["topic", "partition", "offset"]
+KAFKA = {"topic": "string", "partition": "int", "offset": "bigint", "value": "string"}
+TOAST = "__debezium_unavailable_value"
+
+DEBEZIUM: dict[str, Any] = {"format": "debezium", "key": ["id"]}
+
+
+class Topic:
+    """Numbers the records of a topic."""
+
+    def __init__(self) -> None:
+        self._offset = -1
+
+    def record(self, value: Mapping[str, Any] | str | None) -> list[Any]:
+        """The next record."""
+        self._offset += 1
+        text = value if isinstance(value, str) or value is None else json.dumps(value)
+        return ["shop.public.orders", 0, self._offset, text]
+
+
+def event(op: str, source: Mapping[str, Any], before: Any = None, after: Any = None) -> dict[str, Any]:
+    """A change event without its schema."""
+    told = {"version": "3.0", "name": "shop", "ts_ms": MILLIS, "schema": "public", "table": "orders"}
+    return {"before": before, "after": after, "source": {**told, **source}, "op": op, "ts_ms": MILLIS + 5}
+
+
+def with_schema(change: Mapping[str, Any]) -> dict[str, Any]:
+    """The same with its schema, as the JSON converter writes it by default."""
+    return {"schema": {"type": "struct", "fields": [{"field": "op", "type": "string"}]}, "payload": change}
+
+
+def row(id_: Any, name: Any = "", amount: Any = "1.50") -> dict[str, Any]:
+    """A row with every column."""
+    return {"id": id_, "name": name, "amount": amount}
+
+
+def _of_postgres() -> list[list[list[Any]]]:
+    topic = Topic()
+
+    def at(lsn: int, op: str, before: Any = None, after: Any = None) -> dict[str, Any]:
+        return event(op, {"lsn": lsn, "txId": 7, "sequence": f'["{lsn - 1}","{lsn}"]'}, before, after)
+
+    first = [
+        at(100, "r", after=row(1, "read by the snapshot")),
+        with_schema(at(100, "r", after=row(2, "large text"))),
+        with_schema(at(205, "u", after={"id": 2, "name": TOAST, "amount": "2.50"})),
+        at(1000, "c", after=row(3, "third")),
+        at(1000, "c", after=row(3, "third")),
+        None,
+        at(1100, "d", before=row(1, None, None)),
+        at(1200, "d", before={"id": 3, "name": None, "amount": None}),
+        at(1200, "c", after=row(4, "was the third")),
+        at(1300, "m"),
+        "not an event",
+        {"status": "BEGIN", "id": "7"},
+    ]
+    second = [
+        at(999, "u", after=row(3, "late, and deleted since")),
+        at(1400, "t"),
+        at(1500, "c", after=row(5, "fifth")),
+    ]
+    return [[topic.record(change) for change in changes] for changes in (first, second)]
+
+
+def _of_mysql() -> list[list[list[Any]]]:
+    topic = Topic()
+
+    def at(file: int, pos: int, op: str, row_: int = 0, table: str = "orders", **images: Any) -> dict[str, Any]:
+        source = {"file": f"mysql-bin.{file:06d}", "pos": pos, "row": row_, "table": table, "gtid": None}
+        return event(op, source, **images)
+
+    first = [
+        at(9, 4711, "c", after=row(1, "ninth file")),
+        at(10, 4, "u", before=row(1, "ninth file"), after=row(1, "tenth file")),
+        at(10, 99, "u", row_=1, before=row(1), after=row(1, "second row of its event")),
+        at(10, 99, "u", row_=0, before=row(1), after=row(1, "first row of its event")),
+        at(10, 100, "c", table="lines", after=row(9, "of another table")),
+        at(10, 120, "u", before=row(1), after=row(7, "the key of an update")),
+    ]
+    second = [at(10, 130, "d", before=row(7))]
+    return [[topic.record(change) for change in changes] for changes in (first, second)]
+
+
+LSN = "0000002a:0000048{}:000{}"
+SOURCE = "struct<table:string,ts_ms:bigint,commit_lsn:string,change_lsn:string,event_serial_no:bigint>"
+IMAGE = "struct<id:bigint,name:string,amount:string>"
+
+
+def _image(values: Sequence[Any] | None) -> str:
+    if values is None:
+        return f"cast(null as {IMAGE})"
+    id_, name, amount = values
+    return f"named_struct('id', {id_}L, 'name', '{name}', 'amount', '{amount}')"
+
+
+def of_structs(op: str, commit: int, change: int | None, serial: int | str, before: Any, after: Any) -> list[Any]:
+    """An event of SQL Server, as columns."""
+    change_lsn = "cast(null as string)" if change is None else f"'{LSN.format(change, change)}'"
+    source = (
+        f"named_struct('table', 'orders', 'ts_ms', {MILLIS}L, 'commit_lsn', '{LSN.format(commit, 9)}',"
+        f" 'change_lsn', {change_lsn}, 'event_serial_no', cast({serial} as bigint))"
+    )
+    return [Expression(value) for value in (f"'{op}'", source, _image(before), _image(after))]
+
+
+DMS = {
+    "format": "dms",
+    "key": ["id"],
+    "sequence_column": "change_seq",
+    "time_column": "committed",
+    "before_prefix": "BI_",
+}
+DMS_LANDED = {
+    "Op": "string",
+    "committed": "string",
+    "change_seq": "string",
+    **LANDED,
+    "BI_id": "bigint",
+}
+
+
+def dms(op: str | None, number: int | None, *values: Any, before: Any = None, sequence: str = "") -> list[Any]:
+    """A row of a file."""
+    seq = sequence if number is None else f"2026013112000025{number:019d}"
+    return [op, "2026-01-31 12:00:00.250000", seq, *values, before]
+
+
+GOLDENGATE = {"format": "goldengate_messages", "key": ["id"], "position": POSITION}
+
+
+def operation(op: str | None, pos: int | str | None, **images: Any) -> dict[str, Any]:
+    """A message in the form of the operation."""
+    return {
+        "table": "APP.ORDERS",
+        "op_type": op,
+        "op_ts": "2026-01-31 12:00:00.250000",
+        "current_ts": "2026-01-31T12:00:01.000000",
+        "pos": f"{pos:020d}" if isinstance(pos, int) else pos,
+        "primary_keys": ["id"],
+        "tokens": {"R": "AAAW"},
+        **images,
+    }
+
+
+def _of_goldengate() -> list[list[list[Any]]]:
+    topic = Topic()
+    first = [
+        operation("I", 1444, after=row(1, "first", 1.5)),
+        operation("U", 2000, before=row(1, "first", 1.5), after={"id": 1, "name": "only the name"}),
+        operation(
+            "U", 3000, before={"id": 1}, after={"id": 1, "name": None, "name_isMissing": True, "amount": 99999999.99}
+        ),
+        operation("I", 3100, after=row(2, "second")),
+        operation("U", 3200, before=row(2, "second"), after={"id": 3, "name": "moved"}),
+        operation("D", 3300, before={"id": 9}),
+        operation("X", 3400, after=row(5)),
+        operation("I", None, after=row(5)),
+        operation("I", "12 34", after=row(5)),
+        operation("I", 3500, after={"name": "no key"}),
+        operation("I", 3600, before={}, after={}),
+    ]
+    second = [operation("T", 4000), operation("I", 4100, after=row(6, "after the truncate"))]
+    return [[topic.record(change) for change in changes] for changes in (first, second)]
+
+
+def _of_goldengate_rows() -> list[list[list[Any]]]:
+    topic = Topic()
+    first = [
+        operation("I", 1, **row(1, "first", 0.10)),
+        operation("U", 2, id=1, name="only the name"),
+        operation("I", 3, **row(2, "second")),
+        operation("D", 4, id=2),
+        operation("I", 4, **row(3, "was the second")),
+    ]
+    return [[topic.record(change) for change in changes] for changes in (first, [operation("D", 5, id=3)])]
+
+
+CASES: Sequence[Case] = [
+    Case(
+        Entry("postgres", DEBEZIUM | {"connector": "postgresql", "position": POSITION}, COLUMNS, ALL),
+        KAFKA,
+        _of_postgres(),
+        {
+            ("accepted", None): 11,
+            ("ignored", "tombstone"): 1,
+            ("ignored", "operation_ignored"): 1,
+            ("rejected", "message_malformed"): 1,
+            ("rejected", "unknown_operation"): 1,
+        },
+        [{(2, "large text", "2.50"), (4, "was the third", "1.50")}, {(5, "fifth", "1.50")}],
+        shown="id, name, cast(amount as string)",
+    ),
+    Case(
+        Entry("mysql", DEBEZIUM | {"connector": "mysql", "table": "orders", "images": "full"}, COLUMNS, ALL),
+        KAFKA,
+        _of_mysql(),
+        {("accepted", None): 6},
+        [{(7, "the key of an update")}, set()],
+    ),
+    Case(
+        Entry("sqlserver", DEBEZIUM | {"connector": "sqlserver", "layout": "columns"}, COLUMNS, ALL),
+        {"op": "string", "source": SOURCE, "before": IMAGE, "after": IMAGE},
+        [
+            [
+                of_structs("r", 1, None, "null", None, (1, "read", "1")),
+                of_structs("u", 3, 2, 2, (1, "read", "1"), (1, "second in its commit", "1")),
+                of_structs("u", 3, 1, 2, (1, "read", "1"), (1, "first in its commit", "1")),
+                of_structs("c", 4, 1, 1, None, (2, TOAST, "1")),
+            ],
+            [of_structs("d", 5, 1, 1, (2, "x", "1"), None)],
+        ],
+        {("accepted", None): 5},
+        [{(1, "second in its commit")}, {(1, "second in its commit")}],
+    ),
+    Case(
+        Entry("flattened", DEBEZIUM | {"connector": "postgresql", "layout": "flattened"}, COLUMNS, ALL),
+        LANDED | {"__op": "string", "__deleted": "string", "__source_lsn": "bigint", "__source_ts_ms": "bigint"},
+        [
+            [
+                [1, "first", "1.5", "c", "false", 1, MILLIS],
+                [1, TOAST, "2.5", "u", "false", 2, MILLIS],
+                [2, "second", "1", "c", "false", 3, MILLIS],
+            ],
+            [[2, None, None, "d", "true", 10, MILLIS]],
+        ],
+        {("accepted", None): 4},
+        [{(1, "first", "2.50"), (2, "second", "1.00")}, {(1, "first", "2.50")}],
+        shown="id, name, cast(amount as string)",
+    ),
+    Case(
+        Entry("dms", DMS, COLUMNS, ALL),
+        DMS_LANDED,
+        [
+            [
+                dms("I", None, 1, "loaded", "1"),
+                dms(None, None, 2, "loaded without Op", "1"),
+                dms("U", 2, 1, "changed", "1", before=1),
+                dms("I", 3, 3, "third", "1"),
+                dms("U", None, 1, "a change without its sequence", "1"),
+                dms("U", 4, 4, "moved", "1", before=3),
+                dms("I", None, 5, "?", "1", sequence="12-34"),
+            ],
+            [dms("D", 5, 2, "loaded without Op", "1")],
+        ],
+        {("accepted", None): 6, ("rejected", "change_seq_missing"): 1, ("rejected", "change_seq_malformed"): 1},
+        [{(1, "changed"), (2, "loaded without Op"), (4, "moved")}, {(1, "changed"), (4, "moved")}],
+    ),
+    Case(
+        Entry("goldengate", GOLDENGATE | {"table": "APP.ORDERS"}, COLUMNS, ALL),
+        KAFKA,
+        _of_goldengate(),
+        {
+            ("accepted", None): 8,
+            ("rejected", "unknown_operation"): 1,
+            ("rejected", "change_seq_missing"): 1,
+            ("rejected", "change_seq_malformed"): 1,
+            ("rejected", "key_missing"): 1,
+            ("rejected", "data_missing"): 1,
+        },
+        [{(1, "only the name", "99999999.99"), (3, "moved", "1.50")}, {(6, "after the truncate", "1.50")}],
+        shown="id, name, cast(amount as string)",
+    ),
+    Case(
+        Entry("goldengate_rows", GOLDENGATE | {"layout": "row"}, COLUMNS, ALL),
+        KAFKA,
+        _of_goldengate_rows(),
+        {("accepted", None): 6},
+        [{(1, "only the name", "0.10"), (3, "was the second", "1.50")}, {(1, "only the name", "0.10")}],
+        shown="id, name, cast(amount as string)",
+    ),
+]
