@@ -1,29 +1,18 @@
 {#-
-    How values can be written that no text of them shows: `written_as` of a declared column. Name -> what it means, for the docs.
+    How values can be written that no text of them shows: `written_as` of a declared column. Times count from 1970-01-01 00:00 UTC;
+    of nanoseconds the microsecond counts. A `base64_decimal` is the unscaled number as bytes, whose places are those of the declared type.
 -#}
 {% macro ways_of_writing() %}
-    {% do return({
-        'epoch_days': 'days since 1970-01-01',
-        'epoch_seconds': 'seconds since 1970-01-01 00:00 UTC',
-        'epoch_millis': 'milliseconds since then',
-        'epoch_micros': 'microseconds since then',
-        'epoch_nanos': 'nanoseconds since then, cut to microseconds',
-        'base64': 'bytes in base64',
-        'base64_decimal': "the unscaled number of a decimal as bytes in base64; the digits after the point are those of the declared type",
-    }) %}
+    {% do return(['epoch_days', 'epoch_seconds', 'epoch_millis', 'epoch_micros', 'epoch_nanos', 'base64', 'base64_decimal']) %}
 {% endmacro %}
 
 
 {#- The setting of declared columns, for the formats that have it. -#}
 {% macro written_as_setting() %}
-    {% set ways = [] %}
-    {% for name, what in change_tables.ways_of_writing().items() %}
-        {% do ways.append('`' ~ name ~ '`, ' ~ what) %}
-    {% endfor %}
     {% do return({
         'written_as': {
-            'default': none, 'type': 'text', 'values': change_tables.ways_of_writing() | list,
-            'meaning': "how the feed writes the values of a column, where no text of the value: " ~ ways | join('; '),
+            'default': none, 'type': 'text', 'values': change_tables.ways_of_writing(),
+            'meaning': "how the feed writes the values of a column, where no text of the value: see [rows](feeds/mapped.md#rows)",
         },
     }) %}
 {% endmacro %}
