@@ -262,10 +262,40 @@ def change_within_an_exchange() -> list[RawRow]:
 
 def after_all_others(rows: Iterable[RawRow], history: int) -> list[RawRow]:
     """Rows of histories by hand, with keys and sequences that no random one has, from this history on."""
-    return [
-        replace(row, seq=f"{row.seq[:16]}{int(row.seq[16:]) + 10**9:019d}", key=(row.key[0] + history, row.key[1]))
-        for row in rows
-    ]
+    return [_moved(row, 10**9, history) for row in rows]
+
+
+_ROOM = 1000
+"""How many numbers of changes `among_random_ones` makes room for."""
+
+
+def among_random_ones(
+    random_ones: Sequence[RawRow], by_hand: Iterable[RawRow], history: int
+) -> tuple[list[RawRow], list[RawRow]]:
+    """Random rows, and rows by hand that come next behind their last truncate, with keys that no random one has.
+
+    There the resets among the rows by hand end few random rows, and no random row ends one of theirs.
+    """
+    last = max((_number(row) for row in random_ones if row.oper == "T"), default=0)
+    return (
+        [_moved(row, _ROOM) if _number(row) > last else row for row in random_ones],
+        [_moved(row, last + 1, history) for row in by_hand],
+    )
+
+
+def _number(row: RawRow) -> int:
+    """The number of the change among all changes of its source."""
+    return int(row.seq[16:])
+
+
+def _moved(row: RawRow, numbers: int, histories: int = 0) -> RawRow:
+    """The row so many numbers of changes later, with its time, and of a history that is so many further."""
+    return replace(
+        row,
+        seq=f"{row.seq[:16]}{_number(row) + numbers:019d}",
+        changed_at=row.changed_at and row.changed_at + timedelta(seconds=numbers),
+        key=(row.key[0] if row.key[0] is None else row.key[0] + histories, row.key[1]),
+    )
 
 
 def truncate_before_an_exchange() -> list[RawRow]:

@@ -120,14 +120,18 @@ class SourceTable:
 
 
 def source_tables(examples: Iterable[Example]) -> list[SourceTable]:
-    """Examples share a table where neither a change nor a setting of one reaches the rows of another."""
+    """Examples share a table where neither a change nor a setting of one reaches the rows of another.
+
+    A truncate reaches only what comes before it: the first example of a table may have some.
+    """
     alone, shared = list[SourceTable](), dict[str, list[Example]]()
-    for example in examples:
-        reaches = example.operations & {"truncate", "snapshot"} or "key" in example.settings or example.later_settings
-        if reaches or not example.changes:
+    for example in sorted(examples, key=lambda example: "truncate" not in example.operations):
+        reaches = "snapshot" in example.operations or "key" in example.settings or example.later_settings
+        known = shared.get(json.dumps(example.settings), [])
+        if reaches or not example.changes or ("truncate" in example.operations and known):
             alone.append(SourceTable(example.name, [example]))
         else:
-            shared.setdefault(json.dumps(example.settings), []).append(example)
+            shared[json.dumps(example.settings)] = [*known, example]
     return alone + [
         SourceTable(f"examples_{number}" if len(group) > 1 else group[0].name, group)
         for number, group in enumerate(shared.values())
@@ -149,7 +153,7 @@ def _raw_rows(place: int, example: Example, change: Mapping[str, str], columns: 
             None,
             None if transaction_id == NULL else transaction_id,
             None if at == NULL else datetime.fromisoformat(f"{DAY} {at}+00:00"),
-            *_values({"example": example.name} | values, columns),
+            *_values({"example": NULL if letter == "T" else example.name} | values, columns),
         ]
 
     rows = [row(LETTERS[change["_change_op"]], {name: change[name] for name in example.columns})]
