@@ -30,7 +30,9 @@ SEED = int(os.environ.get("CHANGE_TABLES_PROOF_SEED", "0"))
 SCALE = int(os.environ.get("CHANGE_TABLES_PROOF_SCALE", "1"))
 SKIPPED = {2: ["current_feed__orders", "history_feed__arriving", "dedup_feed__by_recid+"]}
 """Models that are not built in a batch, so that the next build takes in two."""
+VIEWS = ["stg_*", "rejected", "reported"]
 MODELS = ("stg", "dedup", "current", "history")
+"""Of each feed one table has both states, the other one of them: what follows a log does not ask for its feed."""
 TRAIL = {"format": "goldengate_trail", "key": KEY}
 CAPTURE = {
     "format": "openedge_cdc",
@@ -39,10 +41,10 @@ CAPTURE = {
     "policy_level": 3,
 }
 ENTRIES = [
-    Entry("orders", TRAIL | {"table_name": "APP.ORDERS"}, COLUMNS, MODELS, identifier="trail_records"),
+    Entry("orders", TRAIL | {"table_name": "APP.ORDERS"}, COLUMNS, MODELS[:3], identifier="trail_records"),
     Entry("lines", TRAIL | {"table_name": "APP.LINES"}, COLUMNS, MODELS, identifier="trail_records"),
     Entry("arriving", CAPTURE | {"key": KEY, "arrival": "landed"}, COLUMNS, MODELS, identifier="captured"),
-    Entry("by_recid", CAPTURE | {"key_from": "recid"}, COLUMNS, MODELS, identifier="captured"),
+    Entry("by_recid", CAPTURE | {"key_from": "recid"}, COLUMNS, ("stg", "dedup", "history"), identifier="captured"),
 ]
 RAW_TABLES = {"trail_records": RECORD, "tracking": TRACKING, "captured": HEADERS | COLUMNS | {"landed": "int"}}
 
@@ -133,7 +135,7 @@ def _assert_models(
         }
         for kind, rows in expected.items():
             model = f"{kind}_feed__{name}"
-            if model in skipped or f"dedup_feed__{name}+" in skipped:
+            if kind not in entry.models or model in skipped or f"dedup_feed__{name}+" in skipped:
                 continue
             found = raw.query(f"{queries[kind]} {project.schema}.{model}")
             assert rows, f"{model} {moment}: nothing is there"
@@ -179,7 +181,7 @@ def test_state_and_history_are_what_the_changes_of_the_source_say(project: Consu
         if batch == COLUMN_ADDED_IN:
             project.write_sources(_entries_in(batch), ["tracking"])
         skipped = SKIPPED.get(batch, [])
-        project.dbt("run", *(["--exclude", *skipped] if skipped else []))
+        project.dbt("run", *(["--exclude", *VIEWS, *skipped] if batch > 1 else []))
         histories.run(batch, skipped)
         _assert_models(project, raw, histories, batch, f"after batch {batch}", skipped)
     for name in ("orders", "lines", "arriving"):
@@ -190,5 +192,5 @@ def test_state_and_history_are_what_the_changes_of_the_source_say(project: Consu
 
     histories.begin()
     histories.run(BATCHES)
-    project.dbt("run", "--full-refresh", "--vars", "{change_tables_allow_loss: true}")
+    project.dbt("run", "--full-refresh", "--exclude", *VIEWS, "--vars", "{change_tables_allow_loss: true}")
     _assert_models(project, raw, histories, BATCHES, "after a full refresh")
