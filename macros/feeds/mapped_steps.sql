@@ -178,7 +178,7 @@ parsed as (
 
     select
         {{ '*' if 'message' not in landed else '* except (message)' }},
-        _ct_message,
+        _ct_text is not null and ({{ change_tables.is_no_json_object('_ct_text', '_ct_message') }}) as _ct_is_unreadable,
         {{ change_tables.message_body(message) }} as message
     from
         landed
@@ -193,7 +193,6 @@ read_rows as (
         *,
         {%- if message %}
         _ct_text is null as _ct_is_tombstone,
-        _ct_text is not null and ({{ change_tables.is_no_json_object('_ct_text', '_ct_message') }}) as _ct_is_unreadable,
         {%- endif %}
         cast({{ mapping.operation }} as string) as _ct_landed_code,
         {{ change_tables.operation_of_word('cast(' ~ mapping.operation ~ ' as string)', mapping.operations) }} as _ct_operation,
@@ -213,7 +212,7 @@ read_rows as (
         cast({{ mapping.transaction_id or 'null' }} as string) as _transaction_id
     from {{ 'parsed' if message else 'landed' }}
     {%- if mapping.only %}
-    where {{ 'coalesce(' ~ mapping.only ~ ', ' ~ change_tables.is_no_json_object('_ct_text', '_ct_message') ~ ')' if message else mapping.only }}
+    where {{ 'coalesce(' ~ mapping.only ~ ', _ct_is_unreadable)' if message else mapping.only }}
     {%- endif %}
 
 )

@@ -223,7 +223,7 @@ where _ct_is_change
 
 {#-
     The batch of a run that reads on, where transactions that the log has from an earlier place are ignored. Asked only where a
-    commit is not above all that the log has in its group.
+    commit is not above all that the log has in its group. In a run that reads everything, staging asks the log.
 -#}
 {% macro leave_out_repeated(spec, log, new_changes) %}
     {%- set commits = change_tables.commits_of_format(spec) -%}

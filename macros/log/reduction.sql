@@ -92,6 +92,10 @@ weighed_deliveries as (
     select
         *,
         case when _ct_differs and _ct_is_delivery then {{ change_tables._content_hash(spec, has_versions) }} end as _ct_content_hash,
+        {%- if has_versions %}
+        {#- what has landed has the columns that the log lacks #}
+        case when _ct_differs and _ct_is_delivery and not _ct_is_logged then {{ change_tables._content_hash(spec, false) }} end as _ct_landed_hash,
+        {%- endif %}
         {%- if with_log and change_tables._records_of(spec) %}
         case when _ct_differs and _ct_is_delivery then {{ change_tables._record_hash(spec, has_versions) }} end as _ct_record_hash,
         {%- endif %}
@@ -113,6 +117,9 @@ weighed_deliveries as (
 coalesce(
             max(_is_conflicting) over same_change
             or min(_ct_content_hash) over same_change <> max(_ct_content_hash) over same_change
+            {%- if has_versions %}
+            or min(_ct_landed_hash) over same_change <> max(_ct_landed_hash) over same_change
+            {%- endif %}
             or not min(_key_before) over same_change <=> max(_key_before) over same_change,
             false
         )

@@ -42,7 +42,8 @@
                                or none, `remedy` what to do about a hole. See `sequence_gaps`
     commits(spec)              of a feed that can send whole transactions again, at another place: SQL over the log for the `group` in
                                which they are sent, the `number` of the commit as a text, the columns that are its `name`, and the
-                               `reason` why it is left out. None where it is applied. See `leave_out_repeated`
+                               `reason` why it is left out. None where it is applied. See `leave_out_repeated`; in a
+                               run that reads everything, staging leaves out what `bound.log` has from an earlier place
     functions(spec)            the Python functions that its steps call: `staged`, and those of `unclaimed_steps`, as lists by these names
 -#}
 {% macro format_of(name) %}

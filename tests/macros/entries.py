@@ -147,11 +147,12 @@ LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
     (_entry("trail", TRAIL), trail_cases.RECORD),
     (_entry("trail_types", TRAIL, COLUMNS, identifier="trail"), None),
     (
-        _entry("trail_cased", TRAIL | {"column_names": "ignore_case", "snapshot": "trail_load"}),
-        trail_cases.RECORD,
-    ),
-    (
-        _entry("trail_full_images", TRAIL | {"images": "full", "arrival": "none", "repeated_transactions": "apply"}),
+        _entry(
+            "trail_cased",
+            TRAIL
+            | {"column_names": "ignore_case", "images": "full", "snapshot": "trail_load"}
+            | {"repeated_transactions": "apply"},
+        ),
         trail_cases.RECORD,
     ),
     # the event log

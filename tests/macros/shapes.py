@@ -211,7 +211,9 @@ SHAPES: Mapping[str, Shape] = {
     "goldengate_trail__staging__all_types": Shape("stg_feed__trail_types"),
     "goldengate_trail__log__first": Shape(_log("trail")),
     "goldengate_trail__log__since": Shape(_log("trail"), _since("trail"), {_TRAIL: _places(("it's", "4", "200"))}),
-    "goldengate_trail__log__everything": Shape(_log("trail_full_images"), _since("trail_full_images")),
+    "goldengate_trail__log__everything": Shape(
+        _log("trail"), _since("trail"), variables={"change_tables_rescan": True}
+    ),
     "goldengate_trail__staging__ignore_case": Shape("stg_feed__trail_cased"),
     "goldengate_trail__unclaimed": Shape("unclaimed_trail"),
     "idm_event_log__staging": Shape("stg_feed__events"),

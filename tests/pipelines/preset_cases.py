@@ -228,7 +228,7 @@ CASES: Sequence[Case] = [
             [of_structs("d", 5, 1, 1, (2, "x", "1"), None)],
         ],
         {("accepted", None): 5},
-        [{(1, "second in its commit")}, {(1, "second in its commit")}],
+        [{(1, "second in its commit"), (2, None)}, {(1, "second in its commit")}],
     ),
     Case(
         Entry("flattened", DEBEZIUM | {"connector": "postgresql", "layout": "flattened"}, COLUMNS, ALL),

@@ -18,7 +18,7 @@ from .cases import (
 )
 from .consumer import Consumer
 from .landing import Raw
-from .trail_cases import CASES, COLUMNS, LOADED, STORIES, UNCLAIMED, Story, Trail, position
+from .trail_cases import CASES, COLUMNS, LOADED, RECORD, STORIES, UNCLAIMED, Story, Trail, position
 
 pytestmark = pytest.mark.slow
 
@@ -166,3 +166,13 @@ def test_a_start_that_lands_late_is_healed_by_a_rescan(project: Consumer, raw: R
     assert raw.query(names) == []
     project.dbt("run", *selected, "--vars", "{change_tables_rescan: true}")
     assert sorted(raw.query(names)) == [(89, "the start"), (90, "no start"), (91, "no start")]
+
+
+@pytest.mark.usefixtures("results")
+def test_a_transaction_that_the_log_alone_has_is_not_applied_again_by_a_rescan(project: Consumer, raw: Raw) -> None:
+    logged = f"select _change_id from {SCHEMA}.dedup_feed__orders where startswith(_change_seq, 'sa/')"
+    before = raw.query(logged)
+    raw.create(f"{SCHEMA}_raw.orders", RECORD)
+    raw.insert(f"{SCHEMA}_raw.orders", [row for batch in CASES[0].batches for row in batch if row[:2] != ["sa", 0]])
+    project.dbt("run", "--select", "dedup_feed__orders", "--vars", "{change_tables_rescan: true}")
+    assert sorted(raw.query(logged)) == sorted(before)

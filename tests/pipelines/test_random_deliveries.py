@@ -57,6 +57,10 @@ class Row:
         return Delivery(content, header=f"{self.minutes:02d}")
 
 
+ALWAYS = {3: [Row(0, "b", "c", 1)], 5: [Row(0, "b", "b", 1), Row(0, "b", "a", 0)]}
+"""Rows that land besides, by batch. What was logged before a column was declared meets two rows that differ in it."""
+
+
 def _entries(columns: Mapping[str, str]) -> list[Entry]:
     return [
         Entry(name, SPEC | {"arrival": arrival}, columns, ("stg", "dedup"), identifier="deliveries")
@@ -81,7 +85,7 @@ def test_a_log_holds_what_all_deliveries_of_a_change_come_to(consumer: Callable[
         rows = [
             Row(chance.randint(1, CHANGES), chance.choice("abc"), chance.choice("abc"), chance.randint(0, 1))
             for _ in range(CHANGES)
-        ]
+        ] + ALWAYS.get(batch, [])
         raw.insert(f"{SCHEMA}_raw.deliveries", [row.landed(batch) for row in rows])
         in_raw += rows
         before = dict(log)

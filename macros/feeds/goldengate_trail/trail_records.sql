@@ -4,8 +4,8 @@
     from those that begin an open transaction. The last step is `records`:
 
     _ct_kind            what the record does, by the reference seed of IOTypes; null where that does not know it
-    _ct_transaction     closed, open, abandoned, repeated (closed, and written before), none (no transaction is open before the record);
-                        null where it has no position
+    _ct_transaction     closed, open, abandoned, repeated (closed, and written before; of a run that reads everything, also where only the
+                        log has that), none (no transaction is open before the record); null where it has no position
     _ct_fault           what cannot be read of the record, or of another piece of it
     _ct_run_error       what the pieces of the record lack
     _ct_is_first        whether a record begins here: a whole one, or the first of its pieces
@@ -29,6 +29,12 @@
     {#- of a DDL record the names do not count: the changes that it makes can have the same -#}
     {%- set start = "struct(trail_rba, _ct_landed_csn, if(_ct_kind = 'ddl', null, _ct_landed_transaction_id) as _ct_landed_transaction_id)" -%}
     {%- set leaves_out = spec.settings.repeated_transactions == 'ignore' -%}
+    {#- a run that reads on asks the log only where it may have a transaction: see `leave_out_repeated` -#}
+    {%- set asks_log = leaves_out and bound.get('log') and not bound.predicate -%}
+    {%- set stands_before = '_ct_first_start < struct(_ct_start_seqno, _ct_start_rba) and _ct_first_start < _ct_last_writing' -%}
+    {%- if asks_log -%}
+        {%- set stands_before = '(' ~ stands_before ~ ' or _ct_first_logged < ' ~ change_tables.trail_position('trail_name', '_ct_start_seqno', '_ct_start_rba') ~ ')' -%}
+    {%- endif -%}
     {%- set image = "if(_ct_kind = 'delete' or (_ct_kind = 'update' and before_after = 'B'), coalesce(_ct_image_before, _ct_image_after), _ct_image_after)" -%}
     {%- set own_image_before = "if(_ct_kind = 'update' and before_after = 'A', _ct_image_before, null)" -%}
 {{ change_tables.trail_header_steps(spec, bound) }},
@@ -194,6 +200,21 @@ in_transactions as (
 
 ),
 
+{% if asks_log -%}
+{#- raw may no longer have the writing that the log has -#}
+logged_transactions as (
+
+    select
+        concat(_csn, ' ', _transaction_id) as _ct_logged_identity,
+        left(_change_id, length(_change_id) - 31) as _ct_logged_trail,
+        min(_change_id) as _ct_first_logged
+    from {{ bound.log }}
+    where _checkpoint is null and _csn is not null
+    group by all
+
+),
+
+{% endif -%}
 {% if leaves_out -%}
 written as (
 
@@ -203,6 +224,10 @@ written as (
             partition by _ct_identity, trail_name
         ) as _ct_first_start
     from in_transactions
+    {%- if asks_log %}
+    left join logged_transactions
+        on _ct_identity = _ct_logged_identity and trail_name = _ct_logged_trail
+    {%- endif %}
 
 ),
 
@@ -213,7 +238,7 @@ counted as (
     select
         {%- if leaves_out %}
         * except (_ct_transaction),
-        if(_ct_transaction = 'closed' and _ct_first_start < struct(_ct_start_seqno, _ct_start_rba) and _ct_first_start < _ct_last_writing, 'repeated', _ct_transaction) as _ct_transaction,
+        if(_ct_transaction = 'closed' and {{ stands_before }}, 'repeated', _ct_transaction) as _ct_transaction,
         {%- else %}
         *,
         {%- endif %}
