@@ -4,7 +4,7 @@
 
     message          {column, type}: the raw column that has each change as a JSON object, and its fields as a Spark schema, or as
                      map<string, string>; none: the raw columns have all parts. `envelope`: a field that can have them all in it
-    only             SQL for the rows that are this table's; none: all
+    only             SQL for the rows that are this table's; none: all. Rows for which it is null are rejected
     operation        SQL for the word that says what happened
     operations       what the words mean: word -> insert, update, upsert, delete, truncate, snapshot, ignore
     sequence         the parts of the sequence, the first one first: {sql, kind, length}, see `sequence_kinds`
@@ -47,6 +47,10 @@ judged as (
                 then struct('ignored' as status, 'tombstone: the message has no value' as reason)
             when _ct_is_unreadable
                 then {{ change_tables.rejected("concat('message_malformed: ', if(is_valid_utf8(_ct_text), 'the value is not a JSON object of the type that `message` gives', 'the value is not UTF-8'))") }}
+            {%- endif %}
+            {%- if mapping.only %}
+            when _ct_table_is_unknown
+                then {{ change_tables.rejected(change_tables.text_literal('table_unknown: null is ' ~ mapping.only)) }}
             {%- endif %}
             when _ct_operation is null
                 then {{ change_tables.rejected("concat('unknown_operation: operation is ', coalesce(concat('\\'', _ct_landed_code, '\\''), 'null'))") }}
@@ -194,6 +198,9 @@ read_rows as (
         {%- if message %}
         _ct_text is null as _ct_is_tombstone,
         {%- endif %}
+        {%- if mapping.only %}
+        ({{ mapping.only }}) is null as _ct_table_is_unknown,
+        {%- endif %}
         cast({{ mapping.operation }} as string) as _ct_landed_code,
         {{ change_tables.operation_of_word('cast(' ~ mapping.operation ~ ' as string)', mapping.operations) }} as _ct_operation,
         {%- for part in mapping.sequence %}
@@ -212,7 +219,7 @@ read_rows as (
         cast({{ mapping.transaction_id or 'null' }} as string) as _transaction_id
     from {{ 'parsed' if message else 'landed' }}
     {%- if mapping.only %}
-    where {{ 'coalesce(' ~ mapping.only ~ ', _ct_is_unreadable)' if message else mapping.only }}
+    where coalesce({{ mapping.only }}, true)
     {%- endif %}
 
 )
@@ -252,6 +259,9 @@ unpacked as (
         _ct_is_tombstone,
         _ct_is_unreadable,
         _ct_text,
+        {%- endif %}
+        {%- if mapping.only %}
+        _ct_table_is_unknown,
         {%- endif %}
         _ct_landed_code,
         _ct_operation,

@@ -204,7 +204,6 @@ SHAPES: Mapping[str, Shape] = {
     "qlik_kafka__log__first_table_in_a_column": Shape(_log("kafka_by_column")),
     "qlik_kafka__schemas": Shape("kafka_schemas"),
     "qlik_kafka__unclaimed": Shape("unclaimed_kafka"),
-    "qlik_kafka__unclaimed__table_in_a_column": Shape("unclaimed_kafka_by_column"),
     "mapped__staging": Shape("stg_feed__mapped"),
     "mapped__staging__fields": Shape("stg_feed__debezium"),
     "goldengate_trail__staging": Shape("stg_feed__trail"),

@@ -61,7 +61,7 @@ MESSAGES = {
 MESSAGES_LANDED = {"topic": "string", "partition": "int", "offset": "bigint", "value": "binary"}
 
 
-def message(offset: int, op: str | None, pos: str | None, topic: str = "orders", **images: Any) -> list[Any]:
+def message(offset: int, op: str | None, pos: str | None, topic: str | None = "orders", **images: Any) -> list[Any]:
     """A record with a message of this form."""
     return [topic, 0, offset, json.dumps({"op": op, "ts": 1769860800000, "pos": pos, **images}).encode()]
 
@@ -206,6 +206,7 @@ CASES: Sequence[Case] = [
                 message(9, "u", "log/8", after={"id": 1}),
                 message(10, "u", "log.000010/9", after={"name": "no key"}),
                 message(11, "u", "log.000010/10", after={"ID": 1, "name": "of another case"}),
+                message(15, "c", "log.000010/10", topic=None, after={"id": 1, "name": "of a table that is not known"}),
             ],
             [
                 message(12, "d", "log.000010/11", before={"id": 3, "name": "moved"}, after=None),
@@ -222,6 +223,7 @@ CASES: Sequence[Case] = [
             ("rejected", "change_seq_malformed"): 1,
             ("rejected", "key_missing"): 1,
             ("rejected", "column_not_declared"): 1,
+            ("rejected", "table_unknown"): 1,
         },
         [
             {(1, "a", "12345678.90"), (3, "moved", "1.00")},

@@ -409,9 +409,9 @@ def test_tables_that_were_changed_by_hand_are_seen_and_made_right(feeds: Feeds) 
     held.raw.query(f"restore table {log} to version as of {version}")
     held.raw.query(f"delete from {HELD} where landed = 60")
     for options in (("--exclude", "dedup_feed__held"), RESCAN, ()):
-        said = held.build(*options, must_succeed=False)
-        assert said.count("its log was set back to an older version: ") == 2
-        assert said.count("holds 5 changes, and the log before held 6; build the log with --vars") == 2
+        refused = held.build(*options, must_succeed=False)
+        assert refused.count("its log was set back to an older version: ") == 2
+        assert refused.count("holds 5 changes, and the log before held 6; build the log with --vars") == 2
     assert [held.ids(kind) for kind in ("current", "history")] == [list(range(1, 7))] * 2
     held.build("--vars", "{change_tables_allow_loss: true}")
     held.are_right(5)

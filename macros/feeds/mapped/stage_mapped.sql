@@ -24,7 +24,7 @@
             'default': none, 'type': 'mapping',
             'meaning': "`{column, type}`: the raw column that has each change as a JSON object, and the fields of it that are read, as a Spark schema or as `map<string, string>`; SQL finds them in `message`. null: raw columns have them",
         },
-        'only': {'default': none, 'type': 'text', 'meaning': "SQL for the rows that are this table's; null: all"},
+        'only': {'default': none, 'type': 'text', 'meaning': "SQL for the rows that are this table's; rows for which it is null are rejected (`table_unknown`). null: all"},
         'operation': {'required': true, 'type': 'text', 'meaning': "SQL for the word that says what happened"},
         'operations': {
             'required': true, 'type': 'mapping',
