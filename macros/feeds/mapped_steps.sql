@@ -182,7 +182,14 @@ parsed as (
 
     select
         {{ '*' if 'message' not in landed else '* except (message)' }},
-        _ct_text is not null and ({{ change_tables.is_no_json_object('_ct_text', '_ct_message') }}) as _ct_is_unreadable,
+        case
+            when _ct_text is null
+                then false
+            when
+                {{ change_tables.is_no_json_object('_ct_text', '_ct_message') }}
+                then true
+            else false
+        end as _ct_is_unreadable,
         {{ change_tables.message_body(message) }} as message
     from
         landed
@@ -232,7 +239,7 @@ unpacked as (
 
     select
     {%- for name, column in (images.read.items() | list) + (images.read_before.items() | list) %}
-        {{ column.sql }} as {{ change_tables.quoted(name) }},
+        {{ column.sql ~ (' as ' ~ change_tables.quoted(name) if column.sql != change_tables.quoted(name) else '') }},
     {%- endfor %}
         {%- if images.kind == 'texts' %}
         {{ change_tables.missing_key(spec) }} as _ct_missing_key,

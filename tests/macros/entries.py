@@ -138,7 +138,15 @@ LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
         kafka_cases.RECORD,
     ),
     # described feeds
-    (_entry("mapped", mapped_cases.MESSAGES | {"key": KEY}), mapped_cases.MESSAGES_LANDED),
+    (
+        _entry(
+            "mapped",
+            mapped_cases.MESSAGES
+            | {"key": KEY, "operation": "message['op']", "changed_at": "timestamp_millis(message['ts'])"}
+            | {"sequence": [{"sql": "message['pos']", "kind": "file_position"}]},
+        ),
+        mapped_cases.MESSAGES_LANDED,
+    ),
     (
         _entry("debezium", preset_cases.DEBEZIUM | {"key": KEY, "connector": "mysql", "layout": "flattened"}),
         FEW_AS_TEXT | {f"__{name}": "string" for name in ("op", "deleted", "file", "pos", "row", "source_ts_ms")},

@@ -228,7 +228,6 @@ SHAPES: Mapping[str, Shape] = {
         {_log(name): {"batch": "20260131T110000000000_00000009"} for name in ("events", "events_multi_valued")}
         | {"documents": {}},
     ),
-    "idm_event_log__documents__first_events_ahead": Shape("documents_ahead", _since("events_ahead")),
     "openedge_cdc__log__first": Shape(_log("openedge")),
     "openedge_cdc__log__since": Shape(_log("openedge_arriving"), _since("openedge_arriving")),
     "openedge_cdc__log__everything": Shape(_log("openedge"), _since("openedge"), _REVISED),

@@ -210,7 +210,7 @@ logged_transactions as (
         min(_change_id) as _ct_first_logged
     from {{ bound.log }}
     where _checkpoint is null and _csn is not null
-    group by all
+    group by concat(_csn, ' ', _transaction_id), left(_change_id, length(_change_id) - 31)
 
 ),
 

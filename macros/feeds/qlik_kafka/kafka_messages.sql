@@ -96,7 +96,8 @@ read as (
         {%- else %}
         case
             when _ct_text is null then 'tombstone'
-            when {{ change_tables.is_no_json_object('_ct_text', '_ct_message') }}
+            when
+                {{ change_tables.is_no_json_object('_ct_text', '_ct_message') }}
                 then 'unreadable'
             when _ct_message['magic'] is not null and not coalesce(_ct_message['type'] in ('DT', 'MD'), false) then 'unreadable'
             when _ct_message['type'] = 'MD' or (_ct_message['magic'] is null and _ct_body['lineage'] is not null) then 'metadata'

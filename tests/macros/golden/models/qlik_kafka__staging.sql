@@ -124,7 +124,8 @@ read as (
         * except (_ct_body, _ct_message),
         case
             when _ct_text is null then 'tombstone'
-            when not is_valid_utf8(_ct_text) or _ct_message is null or _ct_message['_ct_corrupt'] is not null
+            when
+                not is_valid_utf8(_ct_text) or _ct_message is null or _ct_message['_ct_corrupt'] is not null
                 or not _ct_text rlike '\\}\\s*$'
                 or (
                     _ct_text rlike '\\}\\s*([^\\s,}\\]]|,\\s*[^"\\s])'
