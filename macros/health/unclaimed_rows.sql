@@ -17,7 +17,7 @@
         {%- set unclaimed_steps = change_tables.format_of(specs[0].format).unclaimed_steps -%}
         {%- if not unclaimed_steps -%}
             {%- do change_tables.refuse_model(
-                "unclaimed_rows is for formats whose raw tables hold many tables; each raw table of format '" ~ specs[0].format ~ "' holds one"
+                "unclaimed_rows does not read format '" ~ specs[0].format ~ "': it is for qlik_kafka, goldengate_trail, idm_event_log, openedge_cdc"
             ) -%}
         {%- endif -%}
         {%- set rows -%}

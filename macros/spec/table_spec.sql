@@ -228,7 +228,7 @@
         },
         'arrival': {
             'default': 'auto', 'type': 'text',
-            'meaning': "what says that a raw row landed after another: a column of the raw table that never decreases as rows land, or `none`. `auto`: offsets of Kafka messages, positions of trail records, else `none`. See [the arrival column](feeds/qlik_change_tables.md#the-arrival-column)",
+            'meaning': "what says that a raw row landed after another: a column of the raw table that never decreases as rows land, or `none`. `auto`: the `position` of the entry, offsets of Kafka messages, positions of trail records, else `none`. See [the arrival column](feeds/qlik_change_tables.md#the-arrival-column)",
         },
         'lookback': {
             'default': 0, 'type': 'number',

@@ -150,6 +150,7 @@
         'column_settings': change_tables.written_as_setting(),
         'mistakes': change_tables.debezium_mistakes,
         'arrival': change_tables.debezium_arrival,
+        'settings_of_order': ['connector', 'sequence'],
         'may_wait': change_tables.nothing_waits,
     }) %}
 {% endmacro %}

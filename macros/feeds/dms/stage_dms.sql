@@ -60,6 +60,7 @@
         },
         'column_settings': change_tables.written_as_setting(),
         'mistakes': change_tables.dms_mistakes,
+        'settings_of_order': ['sequence_column'],
         'may_wait': change_tables.nothing_waits,
     }) %}
 {% endmacro %}

@@ -126,6 +126,7 @@
         'column_settings': change_tables.written_as_setting(),
         'mistakes': change_tables.mapped_mistakes,
         'arrival': change_tables.mapped_arrival,
+        'settings_of_order': ['sequence'],
         'may_wait': change_tables.nothing_waits,
     }) %}
 {% endmacro %}
