@@ -30,10 +30,10 @@
 {% endmacro %}
 
 
-{#- The last column of a position is the number; the others are the group. `record`: the column that all of a record is in, if there is one. -#}
+{#- The last column of a position is the number; the others are the group. `record`: columns by which two records at one position differ. -#}
 {% macro arrival_of_position(position, record) %}
     {% do return(none if not position else {
-        'kind': 'whole_number', 'group': position[:-1] | list, 'columns': [position[-1]], 'record': [record or position[-1]],
+        'kind': 'whole_number', 'group': position[:-1] | list, 'columns': [position[-1]], 'record': record,
     }) %}
 {% endmacro %}
 

@@ -51,6 +51,9 @@
     {% set row = {'sql': sql | join, 'tree': tree, 'path': '$' ~ (given[parts[0] | length:] if parts[0] == 'message' else '')} %}
     {% if tree.kind == 'struct' %}
         {% do return(dict(row, kind='fields')) %}
+    {% elif tree.kind == 'string' and parts[0] == 'message' and mapping.message %}
+        {#- by the time that it is a text, its numbers have lost digits -#}
+        {% do change_tables.refuse_entry(spec, "`" ~ setting ~ "` must be a map<string, string> or a struct in the `type` of `message`, got '" ~ given ~ "', which is string") %}
     {% elif tree.kind == 'string' %}
         {% set map = "from_json(" ~ row.sql ~ ", 'map<string, string>')" %}
         {% do return(dict(row, kind='texts', sql=map, text=row.sql)) %}
@@ -91,7 +94,9 @@
 
 {#- Rows that are maps: a delete's row is the row before where it has no other. -#}
 {% macro _images_of_texts(spec, mapping, rows, images) %}
-    {% set row = 'if(size(_ct_map) > 0, _ct_map, null)' %}
+    {#- a message has been looked at as a whole -#}
+    {% set is_object = ' and not (' ~ change_tables.is_no_json_object(rows.row.text, '_ct_map') ~ ')' if rows.row.text and rows.row.text != '_ct_text' else '' %}
+    {% set row = 'if(size(_ct_map) > 0' ~ is_object ~ ', _ct_map, null)' %}
     {% set row_before = 'if(size(_ct_map_before) > 0, _ct_map_before, null)' if rows.row_before else none %}
     {% do images.update({
         'maps': {'_ct_map': rows.row.sql} if not row_before else {'_ct_map': rows.row.sql, '_ct_map_before': rows.row_before.sql},
@@ -111,13 +116,15 @@
         {% endif %}
         {% set text = 'case when ' ~ text ~ ' not in (' ~ hidden ~ ') then ' ~ text ~ ' end' if hidden else text %}
         {% set places = [rows.row_before, rows.row] if is_before else [rows.row, rows.row_before] %}
-        {% set text = change_tables._exact_mapped_text(spec, column, text, places | select | selectattr('text') | list) %}
-        {% do change_tables._add_value(spec, column, text, 'string', is_before, images) %}
+        {% set text = change_tables._exact_mapped_text(spec, mapping, column, text, places | select | selectattr('text') | list) %}
+        {% do change_tables._add_value(spec, column, text, 'string', is_before, images, mapping.bytes_as) %}
     {% endfor %}
     {% set flag = (mapping.not_captured or {}).get('flag') %}
     {% set is_captured = "value is null or value not in (" ~ hidden ~ ")" if hidden %}
     {% if flag %}
-        {% set is_captured = "not coalesce(_ct_row[concat('" ~ flag.replace('{name}', "', name, '") ~ "')] = 'true', false)" %}
+        {% set flag = flag | lower if spec.settings.column_names == 'ignore_case' else flag %}
+        {% set flag = "concat('" ~ flag.replace('{name}', "', name, '") ~ "')" %}
+        {% set is_captured = 'not coalesce(try_cast(_ct_row[' ~ flag ~ '] as boolean), false)' %}
     {% endif %}
     {% set captured = 'map_keys(map_filter(_ct_row, (name, value) -> ' ~ is_captured ~ '))' if is_captured else 'map_keys(_ct_row)' %}
     {% do images.update({'captured': change_tables.names_as_declared(spec, captured)}) %}
@@ -125,9 +132,14 @@
 
 
 {#- A number of a JSON row with all its digits, where the row is within a text that is there. -#}
-{% macro _exact_mapped_text(spec, column, text, rows) %}
-    {% do return(text) if not rows or rows | map(attribute='text') | unique | list | length > 1 %}
-    {% do return(change_tables.exact_json_text(spec, column, text, rows[0].text, rows | map(attribute='path') | list, false) | trim) %}
+{% macro _exact_mapped_text(spec, mapping, column, text, rows) %}
+    {% do return(text) if not rows %}
+    {% set paths = [] %}
+    {% for row in rows if row.text == rows[0].text %}
+        {% do paths.append(mapping.message.envelope and '$.' ~ mapping.message.envelope ~ row.path[1:]) if row.text == '_ct_text' %}
+        {% do paths.append(row.path) %}
+    {% endfor %}
+    {% do return(change_tables.exact_json_text(spec, column, text, rows[0].text, paths | select | list, false) | trim) %}
 {% endmacro %}
 
 
@@ -154,29 +166,40 @@
         {% do found_before.update({column.name: of_before}) if before and not lacks %}
     {% endfor %}
     {% do change_tables.refuse_missing_columns(spec, spec.relation, missing, "`row` and `row_before` say where the declared columns are") %}
-    {#- without a struct that is null, a delete lacks its row where it lacks the key -#}
+    {#- a delete lacks its row where it lacks the key: a struct can have nulls alone -#}
     {% set key_is_null = [] %}
     {% for name in spec.key %}
         {% do key_is_null.append(found[name].sql ~ ' is null') %}
     {% endfor %}
-    {% set lacks_row = row_is_null or '(' ~ key_is_null | join(' and ') ~ ')' %}
+    {% set lacks_row = '(' ~ (row_is_null ~ ' or ' if row_is_null else '') ~ key_is_null | join(' and ') ~ ')' %}
     {% set hidden = change_tables._values_not_captured(mapping) %}
+    {% set said = mapping.not_captured or {} %}
+    {% if said.absent %}
+        {% do change_tables.refuse_entry(spec, "`not_captured: {absent: true}` is for rows that are maps or JSON objects: a struct, and columns, always have every name") %}
+    {% endif %}
     {% set captured = [] %}
+    {% set flags = [] %}
     {% for column in spec.columns %}
         {% set value, value_before = found[column.name], found_before.get(column.name) %}
         {% set sql = value.sql %}
-        {% if value_before and value_before.data_type == value.data_type %}
-            {% set sql = 'if(' ~ is_delete ~ ' and ' ~ lacks_row ~ ', ' ~ value_before.sql ~ ', ' ~ sql ~ ')' %}
+        {% if value_before %}
+            {% set is_alike = value_before.data_type == value.data_type %}
+            {% set read_before = value_before.sql if is_alike else 'try_cast(' ~ value_before.sql ~ ' as ' ~ value.data_type ~ ')' %}
+            {% set sql = 'if(' ~ is_delete ~ ' and ' ~ lacks_row ~ ', ' ~ read_before ~ ', ' ~ sql ~ ')' %}
         {% endif %}
         {% set is_hidden = change_tables._is_not_captured(spec, mapping, rows.row, column, value.sql, hidden) %}
+        {% do flags.append(is_hidden) if is_hidden %}
         {% set when_captured = 'case when not coalesce(' ~ is_hidden ~ ', false) then {} end' if is_hidden else '{}' %}
         {#- what stands for a value is a text, and must not be read as one -#}
         {% set is_placeholder = hidden and change_tables.type_tree(value.data_type).kind in ['string', 'binary'] %}
-        {% do change_tables._add_value(spec, column, when_captured.format(sql) if is_placeholder else sql, value.data_type, false, images) %}
+        {% do change_tables._add_value(spec, column, when_captured.format(sql) if is_placeholder else sql, value.data_type, false, images, mapping.bytes_as) %}
         {% do captured.append(when_captured.format(change_tables.text_literal(column.name))) %}
     {% endfor %}
+    {% if said.flag and not flags and change_tables.landed_columns(spec, spec.relation, [], '') and spec.columns | length > spec.key | length %}
+        {% do change_tables.refuse_entry(spec, "`not_captured` names flags as " ~ said.flag ~ ", and no column of " ~ spec.relation ~ " has one") %}
+    {% endif %}
     {% for column in change_tables.columns_before(spec) if before %}
-        {% do change_tables._add_value(spec, column, found_before[column.label].sql, found_before[column.label].data_type, true, images) %}
+        {% do change_tables._add_value(spec, column, found_before[column.label].sql, found_before[column.label].data_type, true, images, mapping.bytes_as) %}
     {% endfor %}
     {% set has_before = [] %}
     {% for name in spec.key if before %}
@@ -184,7 +207,7 @@
     {% endfor %}
     {% do images.update({
         'is_null': row_is_null ~ (' and (' ~ before.sql ~ " is null or _ct_operation <> 'delete')" if before and before.sql else '') if row_is_null else none,
-        'has_before': (before.sql ~ ' is not null' if before.sql else has_before | join(' or ')) if before else none,
+        'has_before': (before.sql ~ ' is not null' if before.sql else has_before | join(' and ')) if before else none,
         'captured': 'array_compact(array(' ~ captured | join(', ') ~ '))',
     }) %}
 {% endmacro %}
@@ -218,7 +241,7 @@
         {% set of_row = row.template or '{name}' %}
         {% set field = change_tables._field_of_row(spec, row if row.template is none or row.template is undefined else {'template': '{name}'}, flag.replace('{name}', column.name), missing) %}
         {#- a column that never lacks its value has no flag -#}
-        {% do return('' if missing else 'cast(' ~ field.sql ~ ' as boolean)') %}
+        {% do return('' if missing else 'try_cast(' ~ field.sql ~ ' as boolean)') %}
     {% elif hidden %}
         {% do return('cast(' ~ value ~ ' as string) in (' ~ hidden ~ ')') %}
     {% endif %}
@@ -227,7 +250,7 @@
 
 
 {#- Notes a column of a row: its value, read as `written_as` says. -#}
-{% macro _add_value(spec, column, sql, data_type, is_before, images) %}
+{% macro _add_value(spec, column, sql, data_type, is_before, images, bytes_as) %}
     {% set written_as = change_tables.column_of(spec, column.label or column.name).meta.get('written_as') %}
     {% set value = {'sql': sql, 'data_type': data_type} %}
     {% if written_as %}
@@ -235,7 +258,7 @@
         {% do value.update(change_tables.written_value(written_as, text, column)) %}
         {% do images.written.append({'name': column.label or column.name, 'landed': text, 'sql': value.sql, 'written_as': written_as}) %}
     {% elif data_type == 'string' and change_tables.canonical_type(column.data_type) == 'binary' %}
-        {% do value.update({'data_type': 'hex'}) %}
+        {% do value.update({'data_type': bytes_as}) %}
     {% endif %}
     {% do images['read_before' if is_before else 'read'].update({column.name: value}) %}
 {% endmacro %}

@@ -5,7 +5,7 @@
         'hexadecimal': {'length': 16, 'pattern': '^[0-9A-Fa-f]{{1,{length}}}$', 'what': 'a hexadecimal number of at most {length} digits'},
         'text': {'length': none, 'pattern': none, 'what': 'a text'},
         'fixed_text': {'length': none, 'pattern': '^(?s).{{{length}}}$', 'what': 'a text of {length} characters'},
-        'file_position': {'length': none, 'pattern': '^.*?[0-9]{{1,10}}[/:][0-9]{{1,19}}$', 'what': 'a file with a number and a position in it, as binlog.000012/4711'},
+        'file_position': {'length': none, 'pattern': '(^|[^0-9])[0-9]{{1,10}}[/:][0-9]{{1,19}}$', 'what': 'a file with a number and a position in it, as binlog.000012/4711'},
     }) %}
 {% endmacro %}
 

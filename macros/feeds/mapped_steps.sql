@@ -17,12 +17,13 @@
     not_captured     how a row says that it lacks the value of a column: {absent: true}, {flag: '{name}_isMissing'}, {value: '…'}; none: it
                      always has all
     position         the raw columns of a row's position as messages of a topic have it: those of the group, then the number
+    bytes_as         how bytes are written in texts: hex or base64
     columns          SQL of the further columns that a format has
 -#}
 {% macro mapped_steps(spec, bound, mapping) %}
     {%- set mapping = dict({
         'message': none, 'only': none, 'changed_at': none, 'transaction_id': none, 'row': none, 'row_before': none, 'not_captured': none,
-        'position': none, 'columns': {},
+        'position': none, 'bytes_as': 'hex', 'columns': {},
     }, **mapping) -%}
     {%- set key = 'struct(' ~ change_tables.column_list(spec.key) ~ ')' -%}
     {%- set images = change_tables.mapped_images(spec, mapping) -%}
@@ -75,7 +76,7 @@ judged as (
                 then null
             {%- if images.is_null %}
             when _ct_lacks_row
-                then {{ change_tables.rejected("'data_missing: the row is null" ~ (", and the row before" if images.has_before) ~ "'") }}
+                then {{ change_tables.rejected("concat('data_missing: the row is null or no object', if(_ct_operation = 'delete', ', and so is the row before', ''))" if images.has_before else "'data_missing: the row is null or no object'") }}
             {%- endif %}
             {%- if images.kind == 'texts' %}
             when _ct_names_fault is not null
@@ -119,7 +120,10 @@ staged_rows as (
         cast(null as array<string>) as _changed_columns,
         {%- if images.has_before %}
         case
-            when _ct_verdict is null and _ct_operation = 'update' and _ct_has_before and not {{ key }} <=> _ct_read_key_before
+            when
+                _ct_verdict is null and _ct_operation = 'update' and _ct_has_before
+                and ({{ change_tables.each(spec.key, '_ct_before_{number} is not null') | join(' or ') }})
+                and not {{ key }} <=> _ct_read_key_before
                 then _ct_read_key_before
         end as _key_before,
         {%- else %}
@@ -164,10 +168,9 @@ landed as (
         cast({{ change_tables.quoted(message.column) }} as string) as _ct_text,
         {%- endif %}
         {%- if mapping.position %}
-        concat_ws(':', {{ change_tables.column_list(mapping.position) }}) as _raw_id,
+        concat_ws(':', {{ change_tables.each(mapping.position, "coalesce(cast({name} as string), '')") | join(', ') }}) as _raw_id,
         {%- else %}
-        {%- set hashed = landed.values() | map(attribute='name') | reject('equalto', spec.arrival) | list %}
-        lower(hex({{ change_tables.hash_of(change_tables.as_landed(hashed or spec.column_names, landed)) }})) as _raw_id,
+        lower(hex({{ change_tables.hash_of(change_tables.hashed_columns(spec, landed)) }})) as _raw_id,
         {%- endif %}
         {{- change_tables.arrival_column(bound.arrival) }}
         {{ change_tables.readable_row(landed) }} as _ct_landed_row
@@ -293,6 +296,20 @@ unpacked as (
 
 )
 {%- endmacro %}
+
+
+{#- The columns by which raw rows differ: all but the arrival, as `hash_of` takes them. It takes no variants: of these the JSON counts. -#}
+{% macro hashed_columns(spec, landed) %}
+    {% do return(change_tables.as_landed(spec.column_names, {})) if not landed %}
+    {% set columns = [] %}
+    {% for column in landed.values() if column.name != spec.arrival %}
+        {% set is_variant = 'variant' in column.data_type %}
+        {% do columns.append(
+            {'name': column.name, 'data_type': 'string', 'value': 'to_json(' ~ change_tables.quoted(column.name) ~ ')'} if is_variant else column
+        ) %}
+    {% endfor %}
+    {% do return(columns) %}
+{% endmacro %}
 
 
 {#- All columns of a raw row as a struct; bytes as text where they are valid UTF-8, else as hex digits. -#}

@@ -53,7 +53,7 @@
         'epoch_seconds': 'try_multiply(' ~ number ~ ', 1000000)',
         'epoch_millis': 'try_multiply(' ~ number ~ ', 1000)',
         'epoch_micros': number,
-        'epoch_nanos': '(' ~ number ~ ' - pmod(' ~ number ~ ', 1000)) div 1000',
+        'epoch_nanos': number ~ ' div 1000 - if(' ~ number ~ ' % 1000 < 0, 1, 0)',
     }[written_as] %}
     {% do return({'sql': 'timestamp_micros(' ~ micros ~ ')', 'data_type': 'timestamp'}) %}
 {% endmacro %}

@@ -258,7 +258,7 @@ right join (select count(*) as _ct_all from {{ spec.relation }})
 -#}
 {% macro _refuse_two_records(spec, arrival, condition) %}
     {% set place = change_tables.column_list(arrival.group + arrival.columns) %}
-    {% set hash = change_tables.hash_of(change_tables.as_landed(arrival.record, {})) %}
+    {% set hash = change_tables.hash_of(change_tables.as_landed(arrival.record, change_tables.landed_columns(spec, spec.relation, arrival.record, 'a record is in these'))) %}
     {% set rows = run_query(
         "select concat_ws(':', " ~ place ~ ") as place from (select " ~ place ~ ", " ~ hash ~ " as _ct_hash from "
         ~ spec.relation ~ " where not (" ~ change_tables.lacks_position(arrival) ~ ") and " ~ condition

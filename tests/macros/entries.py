@@ -142,7 +142,7 @@ LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
         _entry(
             "mapped",
             mapped_cases.MESSAGES
-            | {"key": KEY, "operation": "message['op']", "changed_at": "timestamp_millis(message['ts'])"}
+            | {"key": KEY, "operation": "message['op']", "changed_at": "timestamp_micros(message['ts'])"}
             | {"sequence": [{"sql": "message['pos']", "kind": "file_position"}]},
         ),
         mapped_cases.MESSAGES_LANDED,

@@ -96,6 +96,10 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], str]] = {
         {"format": "debezium", "key": ["id"]},
         "`connector` must be given, or `sequence`, which orders the events",
     ),
+    "no_snapshot_seq": (
+        {"format": "debezium", "key": ["id"], "connector": "mysql", "snapshot": "load", "snapshot_seq": "23876543"},
+        "`snapshot_seq` must be empty or a sequence as `_change_seq` has it (^[0-9]{10}/[0-9]{19}/[0-9]{10}$), got ",
+    ),
     "unordered": (
         {"format": "dms", "key": ["id"]},
         "`sequence_column` must be given: the times of DMS do not order changes. Let a rule of the task add it:"
@@ -150,6 +154,26 @@ MISFITS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, str], str]] = {
         RAW,
         "the raw table misfits_raw.lacks_column must have the columns that the spec names, it lacks new_id, new_name, ",
     ),
+    "flags_that_are_not_there": (
+        RIGHT | {"images": "partial", "not_captured": {"flag": "{name}_missing"}},
+        RAW_FLAT,
+        "`not_captured` names flags as {name}_missing, and no column of misfits_raw.flags_that_are_not_there has one",
+    ),
+    "absent_columns": (
+        RIGHT | {"images": "partial", "not_captured": {"absent": True}},
+        RAW_FLAT,
+        "`not_captured: {absent: true}` is for rows that are maps or JSON objects: a struct, and columns, always have",
+    ),
+    "text_in_a_message": (
+        RIGHT | {"message": {"column": "text", "type": "op string, after string"}, "row": "message.after"},
+        RAW | {"text": "string"},
+        "`row` must be a map<string, string> or a struct in the `type` of `message`, got 'message.after', which",
+    ),
+    "no_table": (
+        {"format": "debezium", "key": ["id"], "sequence": ["n"], "layout": "flattened", "table": "orders"},
+        RAW_FLAT,
+        "it lacks table; `table` is compared with it: of flattened events, name it in `add.fields`, as source.table",
+    ),
     "two_kinds": (
         RIGHT | {"row": "text", "row_before": "after"},
         RAW | {"text": "string"},
@@ -169,7 +193,7 @@ MISFITS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, str], str]] = {
     "no_op_type": (
         {"format": "goldengate_messages", "key": ["id"], "layout": "row_columns"},
         COLUMNS | {"pos": "string"},
-        "it lacks op_type; let the handler's metaColumnsTemplate have ${optype[op_type]} and ${position[pos]}",
+        "it lacks op_type; let the handler's metaColumnsTemplate have ${optype[op_type]}, ${position[pos]} and, ",
     ),
 }
 

@@ -56,7 +56,8 @@ def _of_postgres() -> list[list[list[Any]]]:
     topic = Topic()
 
     def at(lsn: int, op: str, before: Any = None, after: Any = None) -> dict[str, Any]:
-        return event(op, {"lsn": lsn, "txId": 7, "sequence": f'["{lsn - 1}","{lsn}"]'}, before, after)
+        snapshot = "true" if op == "r" else "false"
+        return event(op, {"lsn": lsn, "txId": 7, "sequence": f'[null,"{lsn}"]', "snapshot": snapshot}, before, after)
 
     first = [
         at(100, "r", after=row(1, "read by the snapshot")),
@@ -69,6 +70,8 @@ def _of_postgres() -> list[list[list[Any]]]:
         at(1200, "d", before={"id": 3, "name": None, "amount": None}),
         at(1200, "c", after=row(4, "was the third")),
         at(1300, "m"),
+        at(100, "r", after=row(7, "read while a change of it was not committed")),
+        at(90, "u", after=row(7, "committed after the snapshot")),
         "not an event",
         {"status": "BEGIN", "id": "7"},
     ]
@@ -193,19 +196,32 @@ def _of_goldengate_rows() -> list[list[list[Any]]]:
     return [[topic.record(change) for change in changes] for changes in (first, [operation("D", 5, id=3)])]
 
 
+def _of_goldengate_in_capitals() -> list[list[list[Any]]]:
+    topic = Topic()
+    first = [
+        operation("I", 1, after={"ID": 1, "NAME": "first", "AMOUNT": 1.5}),
+        operation("U", 2, before={"ID": 1}, after={"ID": 1, "NAME": None, "NAME_isMissing": True, "AMOUNT": 2.5}),
+    ]
+    second = [operation("U", 3, before={"ID": 1}, after={"ID": 1, "NAME": None, "NAME_isMissing": False})]
+    return [[topic.record(change) for change in changes] for changes in (first, second)]
+
+
 CASES: Sequence[Case] = [
     Case(
         Entry("postgres", DEBEZIUM | {"connector": "postgresql", "position": POSITION}, COLUMNS, ALL),
         KAFKA,
         _of_postgres(),
         {
-            ("accepted", None): 11,
+            ("accepted", None): 13,
             ("ignored", "tombstone"): 1,
             ("ignored", "operation_ignored"): 1,
             ("rejected", "message_malformed"): 1,
             ("rejected", "unknown_operation"): 1,
         },
-        [{(2, "large text", "2.50"), (4, "was the third", "1.50")}, {(5, "fifth", "1.50")}],
+        [
+            {(2, "large text", "2.50"), (4, "was the third", "1.50"), (7, "committed after the snapshot", "1.50")},
+            {(5, "fifth", "1.50")},
+        ],
         shown="id, name, cast(amount as string)",
     ),
     Case(
@@ -232,14 +248,16 @@ CASES: Sequence[Case] = [
     ),
     Case(
         Entry("flattened", DEBEZIUM | {"connector": "postgresql", "layout": "flattened"}, COLUMNS, ALL),
-        LANDED | {"__op": "string", "__deleted": "string", "__source_lsn": "bigint", "__source_ts_ms": "bigint"},
+        LANDED
+        | {"__op": "string", "__deleted": "string", "__source_lsn": "bigint", "__source_ts_ms": "bigint"}
+        | {"__source_sequence": "string", "__source_snapshot": "string"},
         [
             [
-                [1, "first", "1.5", "c", "false", 1, MILLIS],
-                [1, TOAST, "2.5", "u", "false", 2, MILLIS],
-                [2, "second", "1", "c", "false", 3, MILLIS],
+                [1, "first", "1.5", "c", "false", 1, MILLIS, None, "false"],
+                [1, TOAST, "2.5", "u", "false", 2, MILLIS, None, "false"],
+                [2, "second", "1", "c", "false", 3, MILLIS, None, "false"],
             ],
-            [[2, None, None, "d", "true", 10, MILLIS]],
+            [[2, None, None, "d", "true", 10, MILLIS, None, "false"]],
         ],
         {("accepted", None): 4},
         [{(1, "first", "2.50"), (2, "second", "1.00")}, {(1, "first", "2.50")}],
@@ -276,6 +294,14 @@ CASES: Sequence[Case] = [
             ("rejected", "data_missing"): 1,
         },
         [{(1, "only the name", "99999999.99"), (3, "moved", "1.50")}, {(6, "after the truncate", "1.50")}],
+        shown="id, name, cast(amount as string)",
+    ),
+    Case(
+        Entry("goldengate_cased", GOLDENGATE | {"column_names": "ignore_case"}, COLUMNS, ALL),
+        KAFKA,
+        _of_goldengate_in_capitals(),
+        {("accepted", None): 3},
+        [{(1, "first", "2.50")}, {(1, None, "2.50")}],
         shown="id, name, cast(amount as string)",
     ),
     Case(

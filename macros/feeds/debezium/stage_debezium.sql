@@ -13,9 +13,13 @@
     {% set in_message = layout in ['message', 'flattened_message'] %}
     {% set operation = change_tables.debezium_field(spec, 'op') %}
     {% set deleted = change_tables.debezium_field(spec, 'deleted') if is_flat %}
-    {% set operation = "if(" ~ deleted ~ " = 'true', 'd', coalesce(" ~ (operation or 'null') ~ ", 'upsert'))" if deleted else operation %}
+    {% if is_flat %}
+        {% set operation = 'coalesce(' ~ (operation or 'null') ~ ", 'upsert')" %}
+        {% set operation = 'if(' ~ deleted ~ " = 'true', 'd', " ~ operation ~ ')' if deleted else operation %}
+    {% endif %}
     {% set changed_at = change_tables.debezium_field(spec, 'ts_ms', of_source=true) %}
     {% set table = change_tables.debezium_field(spec, 'table', of_source=true) %}
+    {% do change_tables.refuse_missing_columns(spec, spec.relation, ['table'] if spec.table is not none and not table else [], "`table` is compared with it: of flattened events, name it in `add.fields`, as source.table") %}
     {% set ids = [] %}
     {% for name in ['txId', 'gtid'] %}
         {% set id = change_tables.debezium_field(spec, name, of_source=true) %}
@@ -39,6 +43,7 @@
         'row_before': {'message': 'message.before', 'columns': 'before'}.get(layout),
         'not_captured': {'value': spec.unavailable_values} if spec.images == 'partial' else none,
         'position': spec.position,
+        'bytes_as': 'base64',
     }) %}
 {% endmacro %}
 
@@ -67,33 +72,56 @@
 {% endmacro %}
 
 
-{#- The parts of the sequence, by the connector. What a snapshot read lacks is the lowest there is. -#}
-{% macro _debezium_sequence(spec) %}
-    {% set no_lsn = '00000000:00000000:0000' %}
-    {% set parts = {
-        'postgresql': [['lsn', '{}', 'number', none]],
-        'mysql': [['file', "concat({}, '/', {pos})", 'file_position', none], ['row', "coalesce({}, '0')", 'number', 10]],
-        'mariadb': [['file', "concat({}, '/', {pos})", 'file_position', none], ['row', "coalesce({}, '0')", 'number', 10]],
+{#-
+    The parts of the sequence, by the connector: {sql, kind, length}, with fields of `source` in braces. A read of the first snapshot comes
+    before every change, since a change that was not yet committed then has a lower `lsn`. What reads lack is the lowest there is.
+-#}
+{% macro _debezium_parts() %}
+    {% set no_lsn, no_lsn_of_db2 = '00000000:00000000:0000', '00000000:00000000:0000000000000000' %}
+    {% set is_first = "coalesce({snapshot}, 'false') in ('true', 'first', 'first_in_data_collection', 'last_in_data_collection', 'last')" %}
+    {% set of_binlog = [
+        {'sql': "concat({file}, '/', {pos})", 'kind': 'file_position'}, {'sql': "coalesce({row}, '0')", 'kind': 'number', 'length': 10},
+    ] %}
+    {% do return({
+        'postgresql': [
+            {'sql': "if(" ~ is_first ~ ", '0', coalesce(get_json_object({sequence}, '$[0]'), '0'))", 'kind': 'number'},
+            {'sql': 'if(' ~ is_first ~ ", '0', {lsn})", 'kind': 'number'},
+        ],
+        'mysql': of_binlog,
+        'mariadb': of_binlog,
         'sqlserver': [
-            ['commit_lsn', '{}', 'text', 22], ['change_lsn', "coalesce({}, '" ~ no_lsn ~ "')", 'text', 22],
-            ['event_serial_no', "coalesce({}, '0')", 'number', 10],
+            {'sql': '{commit_lsn}', 'kind': 'text', 'length': 22},
+            {'sql': "coalesce({change_lsn}, '" ~ no_lsn ~ "')", 'kind': 'text', 'length': 22},
+            {'sql': "coalesce({event_serial_no}, '0')", 'kind': 'number', 'length': 10},
         ],
-        'db2': [['commit_lsn', '{}', 'text', 22], ['change_lsn', "coalesce({}, '" ~ no_lsn ~ "')", 'text', 22]],
+        'db2': [
+            {'sql': '{commit_lsn}', 'kind': 'text', 'length': 34},
+            {'sql': "coalesce({change_lsn}, '" ~ no_lsn_of_db2 ~ "')", 'kind': 'text', 'length': 34},
+        ],
         'oracle': [
-            ['commit_scn', 'coalesce({}, {scn})', 'number', none], ['scn', '{}', 'number', none],
-            ['rs_id', "concat(rpad(trim(coalesce({}, '')), 24, ' '), lpad(coalesce({ssn}, '0'), 10, '0'))", 'text', 34],
+            {'sql': 'coalesce({commit_scn}, {scn})', 'kind': 'number'},
+            {'sql': '{scn}', 'kind': 'number'},
+            {
+                'sql': "coalesce(concat(rpad(trim({rs_id}), 24, ' '), lpad(coalesce({ssn}, '0'), 10, '0')), if("
+                    ~ is_first ~ ", repeat(' ', 34), null))",
+                'kind': 'text', 'length': 34,
+            },
         ],
-    }[spec.connector] %}
+    }) %}
+{% endmacro %}
+
+
+{#- These with the fields as they land. -#}
+{% macro _debezium_sequence(spec) %}
     {% set sequence, missing = [], [] %}
-    {% for name, sql, kind, length in parts %}
-        {% set fields = [] %}
-        {% for wanted in [name] + modules.re.findall('{([a-z]+)}', sql) %}
-            {% set field = change_tables.debezium_field(spec, wanted, of_source=true) %}
-            {% do missing.append(wanted) if not field %}
-            {% do fields.append('cast(' ~ field ~ ' as string)') %}
+    {% for part in change_tables._debezium_parts()[spec.connector] %}
+        {% set found = namespace(sql=part.sql) %}
+        {% for name in modules.re.findall('{([a-z_]+)}', part.sql) %}
+            {% set field = change_tables.debezium_field(spec, name, of_source=true) %}
+            {% do missing.append(name) if not field and name not in missing %}
+            {% set found.sql = found.sql.replace('{' ~ name ~ '}', 'cast(' ~ field ~ ' as string)') %}
         {% endfor %}
-        {% set sql = modules.re.sub('{[a-z]+}', '{}', sql).format(*fields) %}
-        {% do sequence.append({'sql': sql, 'kind': kind, 'length': length}) %}
+        {% do sequence.append(dict(part, sql=found.sql)) %}
     {% endfor %}
     {% do change_tables.refuse_missing_columns(spec, spec.relation, missing,
         "events of the connector " ~ spec.connector ~ " are ordered by these fields of `source`: of flattened events, name them in `add.fields`, as source." ~ missing | join(',source.')
@@ -107,8 +135,9 @@
     {% do found.extend(change_tables.sequence_mistakes(given.sequence)) if given.get('sequence') is not none %}
     {% do found.append("`connector` must be given, or `sequence`, which orders the events") if given.get('connector') is none and given.get('sequence') is none %}
     {% do found.extend(change_tables.mapped_feed_mistakes(node, given)) %}
-    {% if not found and given.get('sequence') is not none and given.get('snapshot_seq', '') %}
-        {% set pattern = change_tables.pattern_of_sequence(change_tables.sequence_parts(given.sequence)) %}
+    {% if not found and given.get('snapshot_seq', '') %}
+        {% set parts = given.get('sequence') or change_tables._debezium_parts().get(given.connector, []) %}
+        {% set pattern = change_tables.pattern_of_sequence(change_tables.sequence_parts(parts)) %}
         {% do found.extend(change_tables.snapshot_seq_mistakes(given, pattern, "a sequence as `_change_seq` has it (" ~ pattern ~ ")")) %}
     {% endif %}
     {% do return(found) %}
@@ -116,7 +145,7 @@
 
 
 {% macro debezium_arrival(spec) %}
-    {% do return(change_tables.arrival_of_position(spec.settings.position, spec.message_column if spec.layout in ['message', 'flattened_message'] else none)) %}
+    {% do return(change_tables.arrival_of_position(spec.settings.position, {'columns': ['op', 'before', 'after'], 'flattened': spec.column_names}.get(spec.layout, [spec.message_column]))) %}
 {% endmacro %}
 
 
@@ -136,8 +165,12 @@
             'message_column': {'default': 'value', 'type': 'text', 'meaning': "the raw column that has the JSON"},
             'table': {'default': none, 'type': 'text', 'meaning': "the table in `source`, where other tables' events are in the raw table, too; null: all"},
             'unavailable_values': {
-                'default': ['__debezium_unavailable_value', 'X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=='], 'type': 'names',
-                'meaning': "what stands for a value that the source did not log: `unavailable.value.placeholder`, as text and in base64",
+                'default': [
+                    '__debezium_unavailable_value', 'X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==', '["__debezium_unavailable_value"]',
+                    '{"__debezium_unavailable_value":"__debezium_unavailable_value"}',
+                ],
+                'type': 'names',
+                'meaning': "what stands for a value that the source did not log: `unavailable.value.placeholder`, as text, in base64, in an array and in an hstore",
             },
             'position': {
                 'default': none, 'type': 'names',

@@ -9,7 +9,7 @@
 
 {% macro dms_mapping(spec) %}
     {% set names = {
-        'operation': spec.operation_column, 'sequence': spec.sequence_column, 'time': spec.time_column, 'transaction': spec.transaction_column,
+        'operation': spec.operation_column, 'sequence': spec.sequence_column, 'time': spec.time_column,
     } %}
     {% set landed = change_tables.landed_columns(
         spec, spec.relation, names.values() | select | list, "name the columns that DMS adds, see docs/feeds/dms.md"
@@ -22,7 +22,6 @@
         'operations': {'load': 'snapshot', 'I': 'insert', 'U': 'update', 'D': 'delete'},
         'sequence': change_tables.sequence_parts([{'sql': 'if(' ~ is_load ~ ", '0', " ~ sequence ~ ')', 'kind': 'number', 'length': 35}]),
         'changed_at': change_tables.quoted(spec.time_column) if spec.time_column is not none else none,
-        'transaction_id': change_tables.quoted(spec.transaction_column) if spec.transaction_column is not none else none,
         'row_before': (spec.before_prefix ~ '{name}') if spec.before_prefix is not none else none,
     }) %}
 {% endmacro %}
@@ -52,7 +51,6 @@
             'sequence_column': {'default': none, 'type': 'text', 'meaning': "the column that a rule of the task adds, with the expression `$AR_H_CHANGE_SEQ`. It must be given"},
             'operation_column': {'default': 'Op', 'type': 'text', 'meaning': "the column that says what happened"},
             'time_column': {'default': none, 'type': 'text', 'meaning': "the column with the time of the commit (`TimestampColumnName` of the target)"},
-            'transaction_column': {'default': none, 'type': 'text', 'meaning': "a column that a rule adds, with the expression `$AR_H_TRANSACTION_ID`"},
             'before_prefix': {
                 'default': none, 'type': 'text',
                 'meaning': "what the names of columns with the row before begin with, as `BI_` (`add-before-image-columns`); null: there are none",

@@ -16,8 +16,8 @@
         {% set there = in_message or not landed or name in landed %}
         {% do fields.update({name: "message['" ~ name ~ "']" if in_message else change_tables.quoted(name) if there else none}) %}
     {% endfor %}
-    {% do change_tables.refuse_missing_columns(spec, spec.relation, ['op_type', 'pos'] | reject('in', landed) | list if landed and not in_message else [],
-        "let the handler's metaColumnsTemplate have ${optype[op_type]} and ${position[pos]}"
+    {% do change_tables.refuse_missing_columns(spec, spec.relation, (['op_type', 'pos'] + (['table'] if spec.settings.table is not none else [])) | reject('in', landed) | list if landed and not in_message else [],
+        "let the handler's metaColumnsTemplate have ${optype[op_type]}, ${position[pos]} and, for `table`, ${objectname[table]}"
     ) %}
     {% set of_operation = 'table string, op_type string, op_ts string, pos string, xid string, csn string, before map<string, string>, after map<string, string>' %}
     {% set ids = [fields.xid, fields.csn] | select | list %}
@@ -33,6 +33,7 @@
         'row_before': {'operation': 'message.before', 'operation_columns': 'before'}.get(spec.layout),
         'not_captured': {'flag': '{name}_isMissing'} if spec.images == 'partial' else none,
         'position': spec.position,
+        'bytes_as': 'base64',
     }) %}
 {% endmacro %}
 
@@ -46,7 +47,7 @@
 
 
 {% macro goldengate_messages_arrival(spec) %}
-    {% do return(change_tables.arrival_of_position(spec.settings.position, spec.message_column if spec.layout in ['operation', 'row'] else none)) %}
+    {% do return(change_tables.arrival_of_position(spec.settings.position, {'operation_columns': ['op_type', 'before', 'after'], 'row_columns': ['op_type'] + spec.column_names}.get(spec.layout, [spec.message_column]))) %}
 {% endmacro %}
 
 

@@ -114,7 +114,15 @@
 
 {#- The position of raw rows that an entry says: see `arrival` of `format_of`. -#}
 {% macro mapped_arrival(spec) %}
-    {% do return(change_tables.arrival_of_position(spec.settings.position, spec.settings.message.column if spec.settings.message else none)) %}
+    {% set row = spec.settings.row or '{name}' %}
+    {% set record = [spec.settings.message.column] if spec.settings.message else [row.split('.')[0]] %}
+    {% if '{name}' in row and not spec.settings.message %}
+        {% set record = [] %}
+        {% for name in spec.column_names %}
+            {% do record.append(row.replace('{name}', name)) %}
+        {% endfor %}
+    {% endif %}
+    {% do return(change_tables.arrival_of_position(spec.settings.position, record)) %}
 {% endmacro %}
 
 
