@@ -189,11 +189,11 @@
         {% endif %}
         {% set is_hidden = change_tables._is_not_captured(spec, mapping, rows.row, column, value.sql, hidden) %}
         {% do flags.append(is_hidden) if is_hidden %}
-        {% set when_captured = 'case when not coalesce(' ~ is_hidden ~ ', false) then {} end' if is_hidden else '{}' %}
+        {% set when, end = ('case when not coalesce(' ~ is_hidden ~ ', false) then ', ' end') if is_hidden else ('', '') %}
         {#- what stands for a value is a text, and must not be read as one -#}
         {% set is_placeholder = hidden and change_tables.type_tree(value.data_type).kind in ['string', 'binary'] %}
-        {% do change_tables._add_value(spec, column, when_captured.format(sql) if is_placeholder else sql, value.data_type, false, images, mapping.bytes_as) %}
-        {% do captured.append(when_captured.format(change_tables.text_literal(column.name))) %}
+        {% do change_tables._add_value(spec, column, when ~ sql ~ end if is_placeholder else sql, value.data_type, false, images, mapping.bytes_as) %}
+        {% do captured.append(when ~ change_tables.text_literal(column.name) ~ end) %}
     {% endfor %}
     {% if said.flag and not flags and change_tables.landed_columns(spec, spec.relation, [], '') and spec.columns | length > spec.key | length %}
         {% do change_tables.refuse_entry(spec, "`not_captured` names flags as " ~ said.flag ~ ", and no column of " ~ spec.relation ~ " has one") %}

@@ -96,7 +96,9 @@ def struct(id_: Any, name: Any = None, amount: Any = None, missing: str = "false
     """A row as a struct."""
     shown = "null" if name is None else f"'{name}'"
     number = f"cast({amount or 'null'} as decimal(10,2))"
-    return Expression(f"named_struct('id', {id_}L, 'name', {shown}, 'name_missing', {missing}, 'amount', {number})")
+    return Expression(
+        f"named_struct('id', cast({id_} as bigint), 'name', {shown}, 'name_missing', {missing}, 'amount', {number})"
+    )
 
 
 NONE = Expression(f"cast(null as {STRUCT})")
