@@ -84,7 +84,7 @@
     ] %}
     {% do return({
         'postgresql': [
-            {'sql': "if(" ~ is_first ~ ", '0', coalesce(get_json_object({sequence}, '$[0]'), '0'))", 'kind': 'number'},
+            {'sql': "if(" ~ is_first ~ ", '0', coalesce(nullif(get_json_object({sequence}, '$[0]'), 'null'), '0'))", 'kind': 'number'},
             {'sql': 'if(' ~ is_first ~ ", '0', {lsn})", 'kind': 'number'},
         ],
         'mysql': of_binlog,
