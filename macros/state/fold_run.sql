@@ -4,8 +4,8 @@
     kind                   first (build whole), since (add what is new), nothing new; `empty` is made by `empty_run`
     checkpoint_before      the checkpoint that it adds to; none for a first run
     checkpoint             the checkpoint that it leaves: `storage_version`, `key` and `columns` as a log's has them, `log`, `batch`,
-                           `origin`, `held_changes`, `reset_seq` and `loads` of the log's, and `counted`: how many changes that had when
-                           the rows of the state were last counted
+                           `origin`, `reset_seq` and `loads` of the log's, its `held_changes` as `log_changes`, and `counted`: how many
+                           changes that had when the rows of the state were last counted
     replaced               by `state_run`: the checkpoint that a first run finds and replaces; none: there is none, or it is a full refresh
     log                    by `state_run`: the table of the log
     history, folds         whether the model keeps versions; whether older events of a key decide its row (see `folded_steps`)
@@ -50,7 +50,7 @@
         'checkpoint_before': checkpoint_before,
         'checkpoint': {
             'storage_version': change_tables.storage_version(), 'log': log_checkpoint.log, 'origin': change_tables.origin_of_log(log_checkpoint),
-            'batch': log_checkpoint.batch, 'held_changes': log_checkpoint.held_changes, 'reset_seq': log_checkpoint.reset_seq, 'loads': log_checkpoint.loads,
+            'batch': log_checkpoint.batch, 'log_changes': log_checkpoint.held_changes, 'reset_seq': log_checkpoint.reset_seq, 'loads': log_checkpoint.loads,
             'key': spec.key, 'columns': types, 'counted': changes if is_to_be_counted else counted,
         },
         'history': history,

@@ -31,7 +31,7 @@
     landed: then the changes are looked for from which the state has its rows.
 -#}
 {% macro _what_the_log_lacks(state, run, replaced) %}
-    {% set held_before = replaced.held_changes or 0 %}
+    {% set held_before = replaced.log_changes or 0 %}
     {% if run.checkpoint.held_changes < held_before %}
         {% do return(run.log ~ ' holds ' ~ run.checkpoint.held_changes ~ ' changes, and the log before held ' ~ held_before) %}
     {% endif %}
