@@ -32,8 +32,8 @@
 -#}
 {% macro _what_the_log_lacks(state, run, replaced) %}
     {% set held_before = replaced.log_changes or 0 %}
-    {% if run.checkpoint.held_changes < held_before %}
-        {% do return(run.log ~ ' holds ' ~ run.checkpoint.held_changes ~ ' changes, and the log before held ' ~ held_before) %}
+    {% if run.checkpoint.log_changes < held_before %}
+        {% do return(run.log ~ ' holds ' ~ run.checkpoint.log_changes ~ ' changes, and the log before held ' ~ held_before) %}
     {% endif %}
     {% set lost = run_query(
         'select count(*) as lost_rows from ' ~ state ~ ' as kept left anti join ' ~ run.log ~ ' as logged'
