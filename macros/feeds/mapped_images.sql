@@ -238,8 +238,7 @@
         {% do return('') %}
     {% elif flag %}
         {% set missing = [] %}
-        {% set of_row = row.template or '{name}' %}
-        {% set field = change_tables._field_of_row(spec, row if row.template is none or row.template is undefined else {'template': '{name}'}, flag.replace('{name}', column.name), missing) %}
+        {% set field = change_tables._field_of_row(spec, {'template': '{name}'} if row.template else row, flag.replace('{name}', column.name), missing) %}
         {#- a column that never lacks its value has no flag -#}
         {% do return('' if missing else 'try_cast(' ~ field.sql ~ ' as boolean)') %}
     {% elif hidden %}

@@ -28,7 +28,6 @@
     {%- set key = 'struct(' ~ change_tables.column_list(spec.key) ~ ')' -%}
     {%- set images = change_tables.mapped_images(spec, mapping) -%}
     {%- do change_tables.refuse_times_as_sequences(spec, mapping) -%}
-    {%- set may_be_unreadable = mapping.message is not none -%}
 {{ change_tables.mapped_read_steps(spec, bound, mapping, images) }},
 
 {{ change_tables.mapped_unpacked_step(spec, mapping, images, bound) }},
@@ -43,7 +42,7 @@ judged as (
         {{ change_tables.key_before(spec) }} as _ct_read_key_before,
         {%- endif %}
         case
-            {%- if may_be_unreadable %}
+            {%- if mapping.message %}
             when _ct_is_tombstone
                 then struct('ignored' as status, 'tombstone: the message has no value' as reason)
             when _ct_is_unreadable

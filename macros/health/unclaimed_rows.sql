@@ -16,8 +16,12 @@
         ) -%}
         {%- set unclaimed_steps = change_tables.format_of(specs[0].format).unclaimed_steps -%}
         {%- if not unclaimed_steps -%}
+            {%- set shared = [] -%}
+            {%- for name in change_tables.known_formats() if change_tables.format_of(name).unclaimed_steps -%}
+                {%- do shared.append(name) -%}
+            {%- endfor -%}
             {%- do change_tables.refuse_model(
-                "unclaimed_rows does not read format '" ~ specs[0].format ~ "': it is for qlik_kafka, goldengate_trail, idm_event_log, openedge_cdc"
+                "unclaimed_rows does not read format '" ~ specs[0].format ~ "': it is for " ~ shared | join(', ')
             ) -%}
         {%- endif -%}
         {%- set rows -%}

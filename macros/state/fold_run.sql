@@ -4,7 +4,7 @@
     kind                   first (build whole), since (add what is new), nothing new; `empty` is made by `empty_run`
     checkpoint_before      the checkpoint that it adds to; none for a first run
     checkpoint             the checkpoint that it leaves: `storage_version`, `key` and `columns` as a log's has them, `log`, `batch`,
-                           `origin`, `reset_seq` and `loads` of the log's, its `held_changes` as `log_changes`, and `counted`: how many
+                           `origin`, `reset_seq` and `loads` of the log's, `log_changes`: how many it holds, and `counted`: how many
                            changes that had when the rows of the state were last counted
     replaced               by `state_run`: the checkpoint that a first run finds and replaces; none: there is none, or it is a full refresh
     log                    by `state_run`: the table of the log

@@ -8,11 +8,9 @@
 
 
 {% macro dms_mapping(spec) %}
-    {% set names = {
-        'operation': spec.operation_column, 'sequence': spec.sequence_column, 'time': spec.time_column,
-    } %}
-    {% set landed = change_tables.landed_columns(
-        spec, spec.relation, names.values() | select | list, "name the columns that DMS adds, see docs/feeds/dms.md"
+    {% do change_tables.landed_columns(
+        spec, spec.relation, [spec.operation_column, spec.sequence_column, spec.time_column] | select | list,
+        "name the columns that DMS adds, see docs/feeds/dms.md"
     ) %}
     {% set operation = 'cast(' ~ change_tables.quoted(spec.operation_column) ~ ' as string)' %}
     {% set sequence = "nullif(cast(" ~ change_tables.quoted(spec.sequence_column) ~ " as string), '')" %}
