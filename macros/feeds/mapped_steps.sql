@@ -25,7 +25,6 @@
         'message': none, 'only': none, 'changed_at': none, 'transaction_id': none, 'row': none, 'row_before': none, 'not_captured': none,
         'position': none, 'bytes_as': 'hex', 'columns': {},
     }, **mapping) -%}
-    {%- set key = 'struct(' ~ change_tables.column_list(spec.key) ~ ')' -%}
     {%- set images = change_tables.mapped_images(spec, mapping) -%}
     {%- do change_tables.refuse_times_as_sequences(spec, mapping) -%}
 {{ change_tables.mapped_read_steps(spec, bound, mapping, images) }},
@@ -38,116 +37,64 @@ judged as (
 
     select
         *,
-        {%- if images.has_before %}
-        {{ change_tables.key_before(spec) }} as _ct_read_key_before,
-        {%- endif %}
         case
             {%- if mapping.message %}
             when _ct_is_tombstone
-                then struct('ignored' as status, 'tombstone: the message has no value' as reason)
+                then {{ change_tables.ignored('tombstone: the message has no value') }}
             when _ct_is_unreadable
-                then {{ change_tables.rejected("concat('message_malformed: ', if(is_valid_utf8(_ct_text), 'the value is not a JSON object of the type that `message` gives', 'the value is not UTF-8'))") }}
+                then {{ change_tables.rejected("message_malformed: {if(is_valid_utf8(_ct_text), 'the value is not a JSON object of the type that `message` gives', 'the value is not UTF-8')}") }}
             {%- endif %}
             {%- if mapping.only %}
             when _ct_table_is_unknown
-                then {{ change_tables.rejected(change_tables.text_literal('table_unknown: null is ' ~ mapping.only)) }}
+                then {{ change_tables.verdict('rejected', change_tables.text_literal('table_unknown: null is ' ~ mapping.only)) }}
             {%- endif %}
             when _ct_operation is null
-                then {{ change_tables.rejected("concat('unknown_operation: operation is ', coalesce(concat('\\'', _ct_landed_code, '\\''), 'null'))") }}
+                then {{ change_tables.rejected('unknown_operation: operation is {_ct_landed_code?}') }}
             when _ct_operation = 'ignore'
-                then struct('ignored' as status, concat('operation_ignored: ', _ct_landed_code, ' is no change of a row') as reason)
+                then {{ change_tables.ignored('operation_ignored: {_ct_landed_code} is no change of a row') }}
             {%- for part in mapping.sequence %}
+            {%- set kind = change_tables.sequence_kinds()[part.kind] %}
             {%- set text = '_ct_sequence_' ~ loop.index %}
             when {{ text }} is null
-                then {{ change_tables.rejected(change_tables.text_literal('change_seq_missing: ' ~ part.sql ~ ' is null')) }}
-            {%- if change_tables.sequence_kinds()[part.kind].pattern %}
-            when not {{ text }} rlike {{ change_tables.text_literal(change_tables.sequence_kinds()[part.kind].pattern.format(length=part.length)) }}
-                then {{ change_tables.rejected(
-                    "concat('change_seq_malformed: \\'', " ~ text ~ ", '\\' is not " ~ change_tables.sequence_kinds()[part.kind].what.format(length=part.length) ~ "')"
-                ) }}
+                then {{ change_tables.verdict('rejected', change_tables.text_literal('change_seq_missing: ' ~ part.sql ~ ' is null')) }}
+            {%- if kind.pattern %}
+            when not {{ text }} rlike {{ change_tables.text_literal(kind.pattern.format(length=part.length)) }}
+                then {{ change_tables.rejected("change_seq_malformed: '{" ~ text ~ "}' is not " ~ kind.what.format(length=part.length)) }}
             {%- endif %}
             {%- endfor %}
             {%- if mapping.changed_at %}
             when {{ change_tables.does_not_fit('_ct_landed_time', 'timestamp') }}
-                then {{ change_tables.rejected("concat('value_does_not_fit: changed_at: \\'', _ct_landed_time, '\\' is not timestamp')") }}
+                then {{ change_tables.rejected("value_does_not_fit: changed_at: '{_ct_landed_time}' is not timestamp") }}
             {%- endif %}
             when _ct_operation = 'truncate'
                 then null
             {%- if images.is_null %}
             when _ct_lacks_row
-                then {{ change_tables.rejected("concat('data_missing: the row is null or no object', if(_ct_operation = 'delete', ', and so is the row before', ''))" if images.has_before else "'data_missing: the row is null or no object'") }}
+                then {{ change_tables.rejected('data_missing: the row is null or no object' ~ ("{if(_ct_operation = 'delete', ', and so is the row before', '')}" if images.has_before)) }}
             {%- endif %}
             {%- if images.kind == 'texts' %}
             when _ct_names_fault is not null
-                then {{ change_tables.rejected('_ct_names_fault') }}
+                then {{ change_tables.rejected('{_ct_names_fault}') }}
             when _ct_missing_key is not null
-                then {{ change_tables.rejected("concat('key_missing: the row does not have the key column ', _ct_missing_key)") }}
+                then {{ change_tables.rejected('key_missing: the row does not have the key column {_ct_missing_key}') }}
             {%- endif %}
             {%- if images.written %}
             when _ct_written_misfit is not null
-                then {{ change_tables.rejected("concat('value_does_not_fit: ', _ct_written_misfit)") }}
+                then {{ change_tables.rejected('value_does_not_fit: {_ct_written_misfit}') }}
             {%- endif %}
-            when _ct_key_misfit is not null
-                then {{ change_tables.rejected("concat('value_does_not_fit: ', _ct_key_misfit)") }}
-            when {{ change_tables.key_is_null(spec) }}
-                then {{ change_tables.rejected(change_tables.key_missing(spec)) }}
-            {%- if images.has_before %}
-            when _ct_operation = 'update' and _ct_key_before_misfit is not null
-                then {{ change_tables.rejected("concat('value_does_not_fit: row before: ', _ct_key_before_misfit)") }}
-            {%- endif %}
-            when _ct_operation <> 'delete' and _ct_column_misfit is not null
-                then {{ change_tables.rejected("concat('value_does_not_fit: ', _ct_column_misfit)") }}
+            {{ change_tables.value_verdicts(spec, "_ct_operation <> 'delete'", 'row before' if images.has_before, "_ct_operation = 'update'") }}
         end as _ct_verdict
     from typed
 
 ),
 
-staged_rows as (
-
-    select
-        {{ change_tables.each(spec.column_names, '{name},') | join('\n        ') }}
-        case when _ct_verdict is null then _ct_operation end as _change_op,
-        _change_seq,
-        {{ '_changed_at' if mapping.changed_at else 'cast(null as timestamp) as _changed_at' }},
-        {{ '_transaction_id' if mapping.transaction_id else 'cast(null as string) as _transaction_id' }},
-        case
-            when _ct_verdict is not null then null
-            when _ct_operation = 'truncate' then concat_ws(':', _change_seq, _ct_operation)
-            else concat_ws(':', _change_seq, _ct_operation, {{ change_tables.key_text(spec) }})
-        end as _change_id,
-        {{ change_tables.present_where(spec, "_ct_verdict is null and _ct_operation in ('insert', 'update', 'upsert')", change_tables.present_columns(spec, '_ct_captured_names')) }} as _present_columns,
-        cast(null as array<string>) as _changed_columns,
-        {%- if images.has_before %}
-        case
-            when
-                _ct_verdict is null and _ct_operation = 'update' and _ct_has_before
-                and ({{ change_tables.each(spec.key, '_ct_before_{number} is not null') | join(' or ') }})
-                and not {{ key }} <=> _ct_read_key_before
-                then _ct_read_key_before
-        end as _key_before,
-        {%- else %}
-        cast(null as {{ change_tables.key_type(spec) }}) as _key_before,
-        {%- endif %}
-        _raw_id,
-        case when _ct_verdict is not null then to_json(_ct_landed_row, {{ change_tables.json_options() }}) end as _raw_row,
-        if(_ct_verdict is null, 'accepted', _ct_verdict['status']) as _status,
-        _ct_verdict['reason'] as _status_reason,
-        {%- for column in change_tables.further_columns(spec) %}
-        {{ column.name }},
-        {%- endfor %}
-        cast(null as string) as _report,
-        {{ change_tables.place_of_row(bound, blocks='false as _ct_blocks_watermark' if change_tables.says_what_blocks_watermark(spec)) }}
-    from judged
-
-),
-
-{{ change_tables.staged_with_snapshot(spec, bound) }}
-{%- endmacro %}
-
-
-{#- What becomes of a row that cannot be used, as `_ct_verdict` has it: null where a row is a change. `reason`: SQL for `code: detail`. -#}
-{% macro rejected(reason) -%}
-    struct('rejected' as status, {{ reason }} as reason)
+{{ change_tables.staged_rows(spec, bound, {
+    'operation': '_ct_operation',
+    'id': "concat_ws(':', _change_seq, _ct_operation, if(_ct_operation = 'truncate', null, " ~ change_tables.key_text(spec) ~ '))',
+    'changed_at': 'cast(null as timestamp)' if not mapping.changed_at,
+    'present_columns': [("_ct_operation in ('insert', 'update', 'upsert')", change_tables.present_columns(spec, '_ct_captured_names'))],
+    'moves': "_ct_operation = 'update' and _ct_has_before and (" ~ change_tables.each(spec.key, '_ct_before_{number} is not null') | join(' or ') ~ ')' if images.has_before,
+}) }}
 {%- endmacro %}
 
 

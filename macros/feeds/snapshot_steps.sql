@@ -4,39 +4,6 @@
 {%- endmacro %}
 
 
-{#- The last step of every staging, `staged`: the rows of `staged_rows`, and those of the snapshot where the run reads it. -#}
-{% macro staged_with_snapshot(spec, bound) -%}
-{%- if spec.snapshot and bound.snapshot -%}
-{{ change_tables.snapshot_steps(spec, bound) }},
-
-{% endif -%}
-staged as (
-
-    select {{ '*, false as _ct_is_of_load' if spec.snapshot and bound.snapshot else '*' }}
-    from staged_rows
-    {%- if spec.snapshot and bound.snapshot %}
-    union all
-    select *, true as _ct_is_of_load
-    from staged_snapshot
-    {%- endif %}
-
-)
-{%- endmacro %}
-
-
-{#-
-    A number by which rows differ that are the same in all else. It also keeps Spark from computing a row twice: a column that has
-    another value at each evaluation stops conditions on staged rows from being pushed below it. After it come the arrival and, where
-    the format says it, what blocks the watermark, where the bound has an arrival.
--#}
-{% macro place_of_row(bound, arrival='_ct_arrival', blocks=none) -%}
-    monotonically_increasing_id() as _ct_place
-    {%- for column in [arrival, blocks] if bound.arrival and column %},
-        {{ column }}
-    {%- endfor -%}
-{%- endmacro %}
-
-
 {#-
     The rows of a table's snapshot (its full load) as changes. The last step is `staged_snapshot`. Each row sets the whole row of
     its key, at the sequence `snapshot_seq`. A snapshot has no header columns, whatever the feed. Where loads have texts for arrays,
@@ -92,46 +59,36 @@ judged_load as (
 
     select
         *,
+        {%- for column in change_tables.further_columns(spec) %}
+        cast(null as {{ column.data_type }}) as {{ column.name }},
+        {%- endfor %}
+        {%- if bound.arrival %}
+        null as _ct_arrival,
+        {%- endif %}
         case
             {%- if split %}
             when _ct_extent_misfit is not null
-                then concat('value_does_not_fit: ', _ct_extent_misfit)
+                then {{ change_tables.rejected('value_does_not_fit: {_ct_extent_misfit}') }}
             {%- endif %}
             when _ct_column_misfit is not null
-                then concat('value_does_not_fit: ', _ct_column_misfit)
+                then {{ change_tables.rejected('value_does_not_fit: {_ct_column_misfit}') }}
             when {{ change_tables.key_is_null(spec) }}
-                then {{ change_tables.key_missing(spec) }}
-        end as _ct_rejection
+                then {{ change_tables.verdict('rejected', change_tables.key_missing(spec)) }}
+        end as _ct_verdict
     from loaded
 
 ),
 
 staged_snapshot as (
 
-    select
-        {{ change_tables.each(spec.column_names, '{name},') | join('\n        ') }}
-        case when _ct_rejection is null then 'snapshot' end as _change_op,
-        {{ change_tables.text_literal(spec.snapshot_seq) }} as _change_seq,
-        cast(null as timestamp) as _changed_at,
-        cast(null as string) as _transaction_id,
-        case
-            when _ct_rejection is null then concat_ws(':', 'snapshot', {{ change_tables.text_literal(spec.snapshot_seq) }}, {{ change_tables.key_text(spec) }})
-        end as _change_id,
-        cast(null as array<string>) as _present_columns,
-        cast(null as array<string>) as _changed_columns,
-        cast(null as {{ change_tables.key_type(spec) }}) as _key_before,
-        _raw_id,
-        case when _ct_rejection is not null then to_json(_ct_landed_row, {{ change_tables.json_options() }}) end as _raw_row,
-        case when _ct_rejection is null then 'accepted' else 'rejected' end as _status,
-        _ct_rejection as _status_reason,
-        {%- for column in change_tables.further_columns(spec) %}
-        cast(null as {{ column.data_type }}) as {{ column.name }},
-        {%- endfor %}
-        cast(null as string) as _report,
-        {{ change_tables.place_of_row(
-            bound, 'null as _ct_arrival', 'false as _ct_blocks_watermark' if change_tables.says_what_blocks_watermark(spec)
-        ) }}
-    from judged_load
+    {% set seq = change_tables.text_literal(spec.snapshot_seq) -%}
+    {{ change_tables.staged_select(spec, bound, {
+        'operation': "'snapshot'",
+        'id': "concat_ws(':', 'snapshot', " ~ seq ~ ', ' ~ change_tables.key_text(spec) ~ ')',
+        'seq': seq,
+        'changed_at': 'cast(null as timestamp)',
+        'transaction_id': 'cast(null as string)',
+    }, 'judged_load') }}
 
 )
 {%- endmacro %}

@@ -94,27 +94,28 @@ typed as (
 
 ),
 
-judged as (
+-- what rejects a row by itself
+checked as (
 
     select
         *,
         case
             when _ct_operation_code is null
-                then concat('unknown_operation: change_oper is ', coalesce(concat('\'', _ct_landed_code, '\''), 'null'))
+                then {{ change_tables.rejected('unknown_operation: change_oper is {_ct_landed_code?}') }}
             when _change_seq is null
-                then 'change_seq_missing: change_seq is null'
+                then {{ change_tables.rejected('change_seq_missing: change_seq is null') }}
             when length(_change_seq) <> 35 or _change_seq rlike '[^0-9]'
-                then concat('change_seq_malformed: \'', _change_seq, '\' is not 35 digits')
+                then {{ change_tables.rejected("change_seq_malformed: '{_change_seq}' is not 35 digits") }}
             when _ct_timestamp_misfit is not null
-                then concat('value_does_not_fit: ', _ct_timestamp_misfit)
+                then {{ change_tables.rejected('value_does_not_fit: {_ct_timestamp_misfit}') }}
             when _ct_operation_code = 'T'
                 then null
-            {{ change_tables.value_faults(spec, "_ct_operation_code in ('I', 'U')") }}
+            {{ change_tables.value_verdicts(spec, "_ct_operation_code in ('I', 'U')") }}
             {%- if spec.mask_type == 'string' and header.change_mask %}
             when _ct_landed_mask is not null and _ct_mask_words is null
-                then concat('change_mask_malformed: \'', _ct_landed_mask, '\' is not a hex number')
+                then {{ change_tables.rejected("change_mask_malformed: '{_ct_landed_mask}' is not a hex number") }}
             {%- endif %}
-        end as _ct_rejection
+        end as _ct_fault
     from typed
 
 ),
@@ -125,10 +126,11 @@ narrowed as (
     select
         * except (_ct_landed_row),
         case
-            when _ct_rejection is not null or _ct_operation_code = 'B'
+            when _ct_fault is not null or _ct_operation_code = 'B'
                 then to_json(_ct_landed_row, {{ change_tables.json_options() }})
-        end as _raw_row
-    from judged
+        end as _raw_row,
+        _ct_operation_code = 'U' and _ct_fault is null as _ct_is_update
+    from checked
 
 ),
 
@@ -137,86 +139,73 @@ paired as (
 
     select
         *,
-        min(case when _ct_operation_code = 'B' and _ct_rejection is null then {{ key }} end) over same_sequence as _ct_lowest_before_key,
-        max(case when _ct_operation_code = 'B' and _ct_rejection is null then {{ key }} end) over same_sequence as _ct_highest_before_key,
-        min(case when _ct_operation_code = 'U' and _ct_rejection is null then {{ key }} end) over same_sequence as _ct_lowest_update_key,
-        max(case when _ct_operation_code = 'U' and _ct_rejection is null then {{ key }} end) over same_sequence as _ct_highest_update_key,
-        bool_or(_ct_operation_code = 'U' and _ct_rejection is null) over same_sequence as _ct_has_update,
+        min(case when _ct_operation_code = 'B' and _ct_fault is null then {{ key }} end) over same_sequence as _ct_lowest_before_key,
+        max(case when _ct_operation_code = 'B' and _ct_fault is null then {{ key }} end) over same_sequence as _ct_highest_before_key,
+        min(case when _ct_is_update then {{ key }} end) over same_sequence as _ct_lowest_update_key,
+        max(case when _ct_is_update then {{ key }} end) over same_sequence as _ct_highest_update_key,
+        bool_or(_ct_is_update) over same_sequence as _ct_has_update,
         bool_or(_ct_operation_code = 'U') over same_sequence as _ct_has_landed_update
     from narrowed
     window same_sequence as (partition by _change_seq)
 
 ),
 
-staged_rows as (
+judged as (
 
     select
-        {{ change_tables.each(spec.column_names, '{name},') | join('\n        ') }}
+        *,
+        if({{ key }} <=> _ct_highest_before_key, _ct_lowest_before_key, _ct_highest_before_key) as _ct_key_before,
         case
-            when _ct_rejection is null
-                then element_at(map('I', 'insert', 'U', 'update', 'D', 'delete', 'T', 'truncate'), _ct_operation_code)
-        end as _change_op,
-        _change_seq,
-        _changed_at,
-        _transaction_id,
-        case
-            when _ct_rejection is null and _ct_operation_code = 'T' then concat_ws(':', _change_seq, 'T')
-            when _ct_rejection is null and _ct_operation_code <> 'B'
-                then concat_ws(':', _change_seq, _ct_operation_code, {{ change_tables.key_text(spec) }})
-        end as _change_id,
-        {{ change_tables.present_where(spec, "_ct_operation_code = 'U' and _ct_rejection is null", change_tables._sparse_columns(spec)) }} as _present_columns,
-        case
-            when _ct_operation_code in ('I', 'U') and _ct_rejection is null and _ct_mask_words is not null
-                then array_compact(array(
-                {%- for name in spec.column_names %}
-                    case when {{ change_tables._mask_names(spec, name) }} then {{ change_tables.text_literal(name) }} end{{ ',' if not loop.last }}
-                {%- endfor %}
-                ))
-        end as _changed_columns,
-        case
-            when _ct_operation_code <> 'U' or _ct_rejection is not null then null
-            when not {{ key }} <=> _ct_highest_before_key then _ct_highest_before_key
-            when not {{ key }} <=> _ct_lowest_before_key then _ct_lowest_before_key
-        end as _key_before,
-        _raw_id,
-        _raw_row,
-        case
-            when _ct_rejection is not null then 'rejected'
-            when _ct_operation_code <> 'B' then 'accepted'
-            when _ct_has_update then 'merged'
-            else 'waiting'
-        end as _status,
-        case
-            when _ct_rejection is not null then _ct_rejection
-            when _ct_operation_code <> 'B' then null
-            when _ct_has_update then 'before_image: part of the update with the same change_seq'
-            when _ct_has_landed_update then 'after_image_rejected: the update with the same change_seq is rejected'
-            else 'after_image_missing: no update with the same change_seq has landed'
-        end as _status_reason,
-        case
-            when
-                _ct_operation_code = 'U' and _ct_rejection is null and _ct_highest_before_key is null
-                and ({% for name in spec.key %}{{ ' or ' if not loop.first }}{{ change_tables._mask_names(spec, name) }}{% endfor %})
-                then 'key_move_without_before: the mask says that the key changed, and no before image has the key before'
-            when _ct_operation_code = 'U' and _ct_rejection is null and not _ct_lowest_before_key <=> _ct_highest_before_key
-                then concat(
-                    'conflicting_content: two before images with the same change_seq, keys ',
-                    to_json(_ct_lowest_before_key), ' and ', to_json(_ct_highest_before_key)
-                )
-            when
-                _ct_operation_code = 'U' and _ct_rejection is null and _ct_highest_before_key is not null
-                and not _ct_lowest_update_key <=> _ct_highest_update_key
-                then concat(
-                    'conflicting_content: a before image and two updates with the same change_seq, keys ',
-                    to_json(_ct_lowest_update_key), ' and ', to_json(_ct_highest_update_key)
-                )
-        end as _report,
-        {{ change_tables.place_of_row(bound) }}
+            when _ct_fault is not null or _ct_operation_code <> 'B'
+                then _ct_fault
+            when _ct_has_update
+                then {{ change_tables.merged('before_image: part of the update with the same change_seq') }}
+            when _ct_has_landed_update
+                then {{ change_tables.waiting('after_image_rejected: the update with the same change_seq is rejected') }}
+            else {{ change_tables.waiting('after_image_missing: no update with the same change_seq has landed') }}
+        end as _ct_verdict
     from paired
 
 ),
 
-{{ change_tables.staged_with_snapshot(spec, bound) }}
+{% set masked -%}
+    array_compact(array(
+                {%- for name in spec.column_names %}
+                    case when {{ change_tables._mask_names(spec, name) }} then {{ change_tables.text_literal(name) }} end{{ ',' if not loop.last }}
+                {%- endfor %}
+                ))
+{%- endset -%}
+{%- set key_is_masked = [] -%}
+{%- for name in spec.key -%}
+    {%- do key_is_masked.append(change_tables._mask_names(spec, name)) -%}
+{%- endfor -%}
+{{ change_tables.staged_rows(spec, bound, {
+    'operation': "element_at(map('I', 'insert', 'U', 'update', 'D', 'delete', 'T', 'truncate'), _ct_operation_code)",
+    'id': "concat_ws(':', _change_seq, _ct_operation_code, if(_ct_operation_code = 'T', null, " ~ change_tables.key_text(spec) ~ '))',
+    'present_columns': [('_ct_is_update', change_tables._sparse_columns(spec))],
+    'changed_columns': [("_ct_operation_code in ('I', 'U') and _ct_mask_words is not null", masked)],
+    'moves': '_ct_is_update',
+    'key_before': '_ct_key_before',
+    'has_raw_row': true,
+    'report': [
+        (
+            '_ct_is_update and _ct_highest_before_key is null and (' ~ key_is_masked | join(' or ') ~ ')',
+            "'key_move_without_before: the mask says that the key changed, and no before image has the key before'",
+        ),
+        (
+            '_ct_is_update and not _ct_lowest_before_key <=> _ct_highest_before_key',
+            change_tables.reason(
+                'conflicting_content: two before images with the same change_seq, keys {to_json(_ct_lowest_before_key)} and {to_json(_ct_highest_before_key)}'
+            ),
+        ),
+        (
+            '_ct_is_update and _ct_highest_before_key is not null and not _ct_lowest_update_key <=> _ct_highest_update_key',
+            change_tables.reason(
+                'conflicting_content: a before image and two updates with the same change_seq, keys {to_json(_ct_lowest_update_key)} and {to_json(_ct_highest_update_key)}'
+            ),
+        ),
+    ],
+}) }}
 {%- endmacro %}
 
 

@@ -618,14 +618,16 @@ judged_load as (
 
     select
         *,
+        cast(null as int) as _parts,
+        cast(null as boolean) as _has_tracking,
         case
             when _ct_extent_misfit is not null
-                then concat('value_does_not_fit: ', _ct_extent_misfit)
+                then struct('rejected' as status, concat('value_does_not_fit: ', _ct_extent_misfit) as reason)
             when _ct_column_misfit is not null
-                then concat('value_does_not_fit: ', _ct_column_misfit)
+                then struct('rejected' as status, concat('value_does_not_fit: ', _ct_column_misfit) as reason)
             when `order` is null and `it's` is null
-                then 'key_missing: every key column is null: order, it\'s'
-        end as _ct_rejection
+                then struct('rejected' as status, 'key_missing: every key column is null: order, it\'s' as reason)
+        end as _ct_verdict
     from loaded
 
 ),
@@ -640,22 +642,20 @@ staged_snapshot as (
         day,
         tags,
         counts,
-        case when _ct_rejection is null then 'snapshot' end as _change_op,
+        case when _ct_verdict is null then 'snapshot' end as _change_op,
         '' as _change_seq,
         cast(null as timestamp) as _changed_at,
         cast(null as string) as _transaction_id,
-        case
-            when _ct_rejection is null then concat_ws(':', 'snapshot', '', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')))
-        end as _change_id,
+        case when _ct_verdict is null then concat_ws(':', 'snapshot', '', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))) end as _change_id,
         cast(null as array<string>) as _present_columns,
         cast(null as array<string>) as _changed_columns,
         cast(null as struct<`order`: bigint, `it's`: string>) as _key_before,
         _raw_id,
-        case when _ct_rejection is not null then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
-        case when _ct_rejection is null then 'accepted' else 'rejected' end as _status,
-        _ct_rejection as _status_reason,
-        cast(null as int) as _parts,
-        cast(null as boolean) as _has_tracking,
+        case when _ct_verdict['status'] is not null then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
+        if(_ct_verdict is null, 'accepted', _ct_verdict['status']) as _status,
+        _ct_verdict['reason'] as _status_reason,
+        _parts,
+        _has_tracking,
         cast(null as string) as _report,
         monotonically_increasing_id() as _ct_place
     from judged_load

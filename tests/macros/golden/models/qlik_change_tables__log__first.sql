@@ -40,28 +40,29 @@ typed as (
 
 ),
 
-judged as (
+-- what rejects a row by itself
+checked as (
 
     select
         *,
         case
             when _ct_operation_code is null
-                then concat('unknown_operation: change_oper is ', coalesce(concat('\'', _ct_landed_code, '\''), 'null'))
+                then struct('rejected' as status, concat('unknown_operation: change_oper is ', coalesce(concat('\'', _ct_landed_code, '\''), 'null')) as reason)
             when _change_seq is null
-                then 'change_seq_missing: change_seq is null'
+                then struct('rejected' as status, 'change_seq_missing: change_seq is null' as reason)
             when length(_change_seq) <> 35 or _change_seq rlike '[^0-9]'
-                then concat('change_seq_malformed: \'', _change_seq, '\' is not 35 digits')
+                then struct('rejected' as status, concat('change_seq_malformed: \'', _change_seq, '\' is not 35 digits') as reason)
             when _ct_timestamp_misfit is not null
-                then concat('value_does_not_fit: ', _ct_timestamp_misfit)
+                then struct('rejected' as status, concat('value_does_not_fit: ', _ct_timestamp_misfit) as reason)
             when _ct_operation_code = 'T'
                 then null
             when _ct_key_misfit is not null
-                then concat('value_does_not_fit: ', _ct_key_misfit)
+                then struct('rejected' as status, concat('value_does_not_fit: ', _ct_key_misfit) as reason)
             when `order` is null and `it's` is null
-                then 'key_missing: every key column is null: order, it\'s'
+                then struct('rejected' as status, 'key_missing: every key column is null: order, it\'s' as reason)
             when _ct_operation_code in ('I', 'U') and _ct_column_misfit is not null
-                then concat('value_does_not_fit: ', _ct_column_misfit)
-        end as _ct_rejection
+                then struct('rejected' as status, concat('value_does_not_fit: ', _ct_column_misfit) as reason)
+        end as _ct_fault
     from typed
 
 ),
@@ -72,10 +73,11 @@ narrowed as (
     select
         * except (_ct_landed_row),
         case
-            when _ct_rejection is not null or _ct_operation_code = 'B'
+            when _ct_fault is not null or _ct_operation_code = 'B'
                 then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
-        end as _raw_row
-    from judged
+        end as _raw_row,
+        _ct_operation_code = 'U' and _ct_fault is null as _ct_is_update
+    from checked
 
 ),
 
@@ -84,14 +86,32 @@ paired as (
 
     select
         *,
-        min(case when _ct_operation_code = 'B' and _ct_rejection is null then struct(`order`, `it's`) end) over same_sequence as _ct_lowest_before_key,
-        max(case when _ct_operation_code = 'B' and _ct_rejection is null then struct(`order`, `it's`) end) over same_sequence as _ct_highest_before_key,
-        min(case when _ct_operation_code = 'U' and _ct_rejection is null then struct(`order`, `it's`) end) over same_sequence as _ct_lowest_update_key,
-        max(case when _ct_operation_code = 'U' and _ct_rejection is null then struct(`order`, `it's`) end) over same_sequence as _ct_highest_update_key,
-        bool_or(_ct_operation_code = 'U' and _ct_rejection is null) over same_sequence as _ct_has_update,
+        min(case when _ct_operation_code = 'B' and _ct_fault is null then struct(`order`, `it's`) end) over same_sequence as _ct_lowest_before_key,
+        max(case when _ct_operation_code = 'B' and _ct_fault is null then struct(`order`, `it's`) end) over same_sequence as _ct_highest_before_key,
+        min(case when _ct_is_update then struct(`order`, `it's`) end) over same_sequence as _ct_lowest_update_key,
+        max(case when _ct_is_update then struct(`order`, `it's`) end) over same_sequence as _ct_highest_update_key,
+        bool_or(_ct_is_update) over same_sequence as _ct_has_update,
         bool_or(_ct_operation_code = 'U') over same_sequence as _ct_has_landed_update
     from narrowed
     window same_sequence as (partition by _change_seq)
+
+),
+
+judged as (
+
+    select
+        *,
+        if(struct(`order`, `it's`) <=> _ct_highest_before_key, _ct_lowest_before_key, _ct_highest_before_key) as _ct_key_before,
+        case
+            when _ct_fault is not null or _ct_operation_code <> 'B'
+                then _ct_fault
+            when _ct_has_update
+                then struct('merged' as status, 'before_image: part of the update with the same change_seq' as reason)
+            when _ct_has_landed_update
+                then struct('waiting' as status, 'after_image_rejected: the update with the same change_seq is rejected' as reason)
+            else struct('waiting' as status, 'after_image_missing: no update with the same change_seq has landed' as reason)
+        end as _ct_verdict
+    from paired
 
 ),
 
@@ -102,21 +122,14 @@ staged_rows as (
         `it's`,
         `name with spaces`,
         amount,
-        case
-            when _ct_rejection is null
-                then element_at(map('I', 'insert', 'U', 'update', 'D', 'delete', 'T', 'truncate'), _ct_operation_code)
-        end as _change_op,
+        case when _ct_verdict is null then element_at(map('I', 'insert', 'U', 'update', 'D', 'delete', 'T', 'truncate'), _ct_operation_code) end as _change_op,
         _change_seq,
         _changed_at,
         _transaction_id,
-        case
-            when _ct_rejection is null and _ct_operation_code = 'T' then concat_ws(':', _change_seq, 'T')
-            when _ct_rejection is null and _ct_operation_code <> 'B'
-                then concat_ws(':', _change_seq, _ct_operation_code, to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')))
-        end as _change_id,
+        case when _ct_verdict is null then concat_ws(':', _change_seq, _ct_operation_code, if(_ct_operation_code = 'T', null, to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')))) end as _change_id,
         cast(null as array<string>) as _present_columns,
         case
-            when _ct_operation_code in ('I', 'U') and _ct_rejection is null and _ct_mask_words is not null
+            when _ct_verdict is null and _ct_operation_code in ('I', 'U') and _ct_mask_words is not null
                 then array_compact(array(
                     case when getbit(get(_ct_mask_words, 0), 3) = 1 then 'order' end,
                     case when getbit(get(_ct_mask_words, 0), 12) = 1 then 'it\'s' end,
@@ -125,46 +138,24 @@ staged_rows as (
                 ))
         end as _changed_columns,
         case
-            when _ct_operation_code <> 'U' or _ct_rejection is not null then null
-            when not struct(`order`, `it's`) <=> _ct_highest_before_key then _ct_highest_before_key
-            when not struct(`order`, `it's`) <=> _ct_lowest_before_key then _ct_lowest_before_key
+            when _ct_verdict is null and _ct_is_update and not struct(`order`, `it's`) <=> _ct_key_before
+                then _ct_key_before
         end as _key_before,
         _raw_id,
         _raw_row,
+        if(_ct_verdict is null, 'accepted', _ct_verdict['status']) as _status,
+        _ct_verdict['reason'] as _status_reason,
         case
-            when _ct_rejection is not null then 'rejected'
-            when _ct_operation_code <> 'B' then 'accepted'
-            when _ct_has_update then 'merged'
-            else 'waiting'
-        end as _status,
-        case
-            when _ct_rejection is not null then _ct_rejection
-            when _ct_operation_code <> 'B' then null
-            when _ct_has_update then 'before_image: part of the update with the same change_seq'
-            when _ct_has_landed_update then 'after_image_rejected: the update with the same change_seq is rejected'
-            else 'after_image_missing: no update with the same change_seq has landed'
-        end as _status_reason,
-        case
-            when
-                _ct_operation_code = 'U' and _ct_rejection is null and _ct_highest_before_key is null
-                and (getbit(get(_ct_mask_words, 0), 3) = 1 or getbit(get(_ct_mask_words, 0), 12) = 1)
+            when _ct_verdict is null and _ct_is_update and _ct_highest_before_key is null and (getbit(get(_ct_mask_words, 0), 3) = 1 or getbit(get(_ct_mask_words, 0), 12) = 1)
                 then 'key_move_without_before: the mask says that the key changed, and no before image has the key before'
-            when _ct_operation_code = 'U' and _ct_rejection is null and not _ct_lowest_before_key <=> _ct_highest_before_key
-                then concat(
-                    'conflicting_content: two before images with the same change_seq, keys ',
-                    to_json(_ct_lowest_before_key), ' and ', to_json(_ct_highest_before_key)
-                )
-            when
-                _ct_operation_code = 'U' and _ct_rejection is null and _ct_highest_before_key is not null
-                and not _ct_lowest_update_key <=> _ct_highest_update_key
-                then concat(
-                    'conflicting_content: a before image and two updates with the same change_seq, keys ',
-                    to_json(_ct_lowest_update_key), ' and ', to_json(_ct_highest_update_key)
-                )
+            when _ct_verdict is null and _ct_is_update and not _ct_lowest_before_key <=> _ct_highest_before_key
+                then concat('conflicting_content: two before images with the same change_seq, keys ', to_json(_ct_lowest_before_key), ' and ', to_json(_ct_highest_before_key))
+            when _ct_verdict is null and _ct_is_update and _ct_highest_before_key is not null and not _ct_lowest_update_key <=> _ct_highest_update_key
+                then concat('conflicting_content: a before image and two updates with the same change_seq, keys ', to_json(_ct_lowest_update_key), ' and ', to_json(_ct_highest_update_key))
         end as _report,
         monotonically_increasing_id() as _ct_place,
         _ct_arrival
-    from paired
+    from judged
 
 ),
 
@@ -190,12 +181,13 @@ judged_load as (
 
     select
         *,
+        null as _ct_arrival,
         case
             when _ct_column_misfit is not null
-                then concat('value_does_not_fit: ', _ct_column_misfit)
+                then struct('rejected' as status, concat('value_does_not_fit: ', _ct_column_misfit) as reason)
             when `order` is null and `it's` is null
-                then 'key_missing: every key column is null: order, it\'s'
-        end as _ct_rejection
+                then struct('rejected' as status, 'key_missing: every key column is null: order, it\'s' as reason)
+        end as _ct_verdict
     from loaded
 
 ),
@@ -207,23 +199,21 @@ staged_snapshot as (
         `it's`,
         `name with spaces`,
         amount,
-        case when _ct_rejection is null then 'snapshot' end as _change_op,
+        case when _ct_verdict is null then 'snapshot' end as _change_op,
         '' as _change_seq,
         cast(null as timestamp) as _changed_at,
         cast(null as string) as _transaction_id,
-        case
-            when _ct_rejection is null then concat_ws(':', 'snapshot', '', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')))
-        end as _change_id,
+        case when _ct_verdict is null then concat_ws(':', 'snapshot', '', to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))) end as _change_id,
         cast(null as array<string>) as _present_columns,
         cast(null as array<string>) as _changed_columns,
         cast(null as struct<`order`: bigint, `it's`: string>) as _key_before,
         _raw_id,
-        case when _ct_rejection is not null then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
-        case when _ct_rejection is null then 'accepted' else 'rejected' end as _status,
-        _ct_rejection as _status_reason,
+        case when _ct_verdict['status'] is not null then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
+        if(_ct_verdict is null, 'accepted', _ct_verdict['status']) as _status,
+        _ct_verdict['reason'] as _status_reason,
         cast(null as string) as _report,
         monotonically_increasing_id() as _ct_place,
-        null as _ct_arrival
+        _ct_arrival
     from judged_load
 
 ),
