@@ -171,39 +171,6 @@ typed as (
 {%- endmacro %}
 
 
-{#-
-    Branches of a `case`: values that do not fit, as far as the row has them, and a key that is null.
-
-    has_columns   SQL for the rows of which the columns count that are no key
-    before        how messages name the row before, where there is one
--#}
-{% macro value_faults(spec, has_columns, before=none) -%}
-when _ct_key_misfit is not null
-                then concat('value_does_not_fit: ', _ct_key_misfit)
-            when {{ change_tables.key_is_null(spec) }}
-                then {{ change_tables.key_missing(spec) }}
-            {%- if before %}
-            when _ct_key_before_misfit is not null
-                then concat('value_does_not_fit: {{ before }}: ', _ct_key_before_misfit)
-            {%- endif %}
-            when {{ has_columns }} and _ct_column_misfit is not null
-                then concat('value_does_not_fit: ', _ct_column_misfit)
-{%- endmacro %}
-
-
-{#- SQL for `_present_columns`: these `names` where a row is a change that can lack columns. Full images lack none. -#}
-{% macro present_where(spec, is_change, names) -%}
-    {%- if spec.images == 'partial' -%}
-        case
-            when {{ is_change }}
-                then {{ names }}
-        end
-    {%- else -%}
-        cast(null as array<string>)
-    {%- endif -%}
-{%- endmacro %}
-
-
 {#- The declared columns among `names` (SQL for an array), and the key. Null where these are all columns. -#}
 {% macro present_columns(spec, names) -%}
     nullif(

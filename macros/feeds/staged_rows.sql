@@ -75,12 +75,15 @@ when _ct_key_misfit is not null
 {#-
     The last steps of a staging: `staged_rows`, out of a step whose rows have a verdict, and `staged`, which has the load as well.
 
-    change   how the columns of a change are read: see `staged_select`
+    change      how the columns of a change are read: see `staged_select`
+    rows        the step
+    condition   SQL for those of its rows that are staged; none: all
 -#}
-{% macro staged_rows(spec, bound, change, rows='judged') -%}
+{% macro staged_rows(spec, bound, change, rows='judged', condition=none) -%}
 staged_rows as (
 
     {{ change_tables.staged_select(spec, bound, change, rows) }}
+    {{- '\n    where ' ~ condition if condition }}
 
 ),
 
@@ -89,14 +92,14 @@ staged_rows as (
 
 
 {#-
-    The rows of a step in the columns of `staged`. The step has the declared columns, those of the format, `_raw_id`, `_ct_verdict`, `_ct_landed_row`
+    The rows of a step in the columns of `staged`. The step has the declared columns, those of the format, `_ct_verdict`, `_ct_landed_row`
     and, where the bound has it, `_ct_arrival`. What differs from format to format is SQL. Where that is for rows on a condition, it is a list
     of pairs of condition and SQL. What is left out is null, if nothing else is said.
 
     operation         what a change does
     id                its identity
     retracts          whether rejected rows have the identity as well: see `retracts_changes` of `format_of`
-    seq, changed_at, transaction_id
+    seq, changed_at, transaction_id, raw_id
                       of all rows. Left out: the columns that have the names of the contract
     present_columns   names, of changes that can lack columns: a list of pairs. Full images lack none
     changed_columns   names
@@ -123,7 +126,7 @@ staged_rows as (
         {{ change_tables._of_change(is_change, change.changed_columns, 'array<string>') }} as _changed_columns,
         {%- set moves = [(change.moves ~ ' and not struct(' ~ change_tables.column_list(spec.key) ~ ') <=> ' ~ key_before, key_before)] if change.moves %}
         {{ change_tables._of_change(is_change, moves, change_tables.key_type(spec)) }} as _key_before,
-        _raw_id,
+        {{ change.raw_id ~ ' as ' if change.raw_id }}_raw_id,
         {{ "case when _ct_verdict['status'] is not null then to_json(_ct_landed_row, " ~ change_tables.json_options() ~ ') end as ' if not change.has_raw_row }}_raw_row,
         if(_ct_verdict is null, 'accepted', _ct_verdict['status']) as _status,
         _ct_verdict['reason'] as _status_reason,

@@ -3,7 +3,6 @@
     are unpacked into the table's columns as texts, which are then typed and judged.
 -#}
 {% macro stage_goldengate_trail(spec, bound) %}
-    {%- set key = 'struct(' ~ change_tables.column_list(spec.key) ~ ')' -%}
 {{ change_tables.trail_record_steps(spec, bound) }},
 
 {{ change_tables.unpacked_and_typed_steps(spec, 'records') }},
@@ -12,100 +11,72 @@ judged as (
 
     select
         *,
-        {{ change_tables.key_before(spec) }} as _ct_read_key_before,
         case
             when not _ct_is_own
-                then 'waiting'
+                then {{ change_tables.not_of_entry() }}
             when _ct_position is null
-                then null
-            when _ct_kind in ('metadata', 'control', 'ddl') or _ct_transaction in ('abandoned', 'repeated')
-                then 'ignored'
+                then {{ change_tables.verdict('rejected', "concat('position_missing: ', " ~ change_tables.trail_position_fault('_ct_landed_row') | indent(8) ~ ')') }}
+            when _ct_kind = 'metadata'
+                then {{ change_tables.ignored('metadata: the record says how a table is made') }}
+            when _ct_kind = 'ddl'
+                then {{ change_tables.ignored('ddl_record: the record has a statement that changed a definition') }}
+            when _ct_kind = 'control'
+                then {{ change_tables.ignored('control_record: io_type {_ct_io_type} is no change of a row') }}
+            when _ct_transaction = 'abandoned'
+                then {{ change_tables.ignored('transaction_abandoned: another transaction begins before the end of this one') }}
+            when _ct_transaction = 'repeated'
+                then {{ change_tables.verdict('ignored', change_tables.repeated_transaction()) }}
             when _ct_transaction = 'open'
-                then 'waiting'
-            when _ct_fault is not null or _ct_transaction = 'none' or _ct_run_error is not null
-                then null
-            when not _ct_is_first or _ct_is_paired
-                then 'merged'
-        end as _ct_other_status,
-        case
-            when not _ct_is_own
-                then null
-            when _ct_position is null
-                then concat('position_missing: ', {{ change_tables.trail_position_fault('_ct_landed_row') | indent(8) }})
-            when _ct_kind in ('metadata', 'control', 'ddl') or _ct_transaction in ('abandoned', 'repeated', 'open')
-                then null
+                then {{ change_tables.waiting('transaction_open: the end of the transaction has not landed') }}
             when _ct_fault is not null
-                then _ct_fault
+                then {{ change_tables.rejected('{_ct_fault}') }}
             when _ct_transaction = 'none'
-                then concat('transaction_start_missing: trans_ind is ', _ct_trans_ind, ' and no transaction is open')
+                then {{ change_tables.rejected('transaction_start_missing: trans_ind is {_ct_trans_ind} and no transaction is open') }}
             when _ct_run_error is not null
-                then concat('chunk_run_broken: ', _ct_run_error)
-            when not _ct_is_first or _ct_is_paired or _ct_kind = 'truncate'
+                then {{ change_tables.rejected('chunk_run_broken: {_ct_run_error}') }}
+            when not _ct_is_first
+                then {{ change_tables.merged('chunk: the record goes on from {_ct_first_position}') }}
+            when _ct_is_paired
+                then {{ change_tables.merged('before_image: half of an update') }}
+            when _ct_kind = 'truncate'
                 then null
             when _ct_is_half
-                then 'after_half_missing: the next record of the table in the transaction is not the half after'
+                then {{ change_tables.rejected('after_half_missing: the next record of the table in the transaction is not the half after') }}
             when _ct_row is null
-                then concat('data_missing: ', if(_ct_kind = 'delete', 'before_data and after_data are', 'after_data is'), ' null or empty')
+                then {{ change_tables.rejected("data_missing: {if(_ct_kind = 'delete', 'before_data and after_data are', 'after_data is')} null or empty") }}
             when _ct_names_fault is not null
-                then _ct_names_fault
+                then {{ change_tables.rejected('{_ct_names_fault}') }}
             when _ct_missing_key is not null
-                then concat('key_missing: no image has the key column ', _ct_missing_key)
-            {{ change_tables.value_faults(spec, "_ct_kind <> 'delete'", 'before_data') }}
-        end as _ct_rejection
+                then {{ change_tables.rejected('key_missing: no image has the key column {_ct_missing_key}') }}
+            {{ change_tables.value_verdicts(spec, "_ct_kind <> 'delete'", 'before_data') }}
+        end as _ct_verdict
     from typed
 
 ),
 
-staged_rows as (
-
-    select
-        {{ change_tables.each(spec.column_names, '{name},') | join('\n        ') }}
-        case when _ct_rejection is null and _ct_other_status is null then _ct_kind end as _change_op,
-        {{ change_tables._trail_sequence(spec) }} as _change_seq,
-        _ct_io_time as _changed_at,
-        _transaction_id,
-        case when _ct_rejection is null and _ct_other_status is null then _ct_first_position end as _change_id,
-        {{ change_tables.present_where(spec, "_ct_rejection is null and _ct_other_status is null and _ct_kind not in ('delete', 'truncate')", change_tables.present_columns(spec, change_tables.names_as_declared(spec, 'map_keys(_ct_row)'))) }} as _present_columns,
-        cast(null as array<string>) as _changed_columns,
-        case
-            when
-                _ct_rejection is null and _ct_other_status is null and _ct_kind = 'update' and _ct_row_before is not null
-                and not {{ key }} <=> _ct_read_key_before
-                then _ct_read_key_before
-        end as _key_before,
-        coalesce(_ct_position, to_json(struct(_ct_landed_row['trail_name'] as trail_name, _ct_landed_row['trail_seqno'] as trail_seqno, _ct_landed_row['trail_rba'] as trail_rba))) as _raw_id,
-        case
-            when _ct_is_own and (_ct_rejection is not null or _ct_other_status is not null)
-                then to_json(_ct_landed_row, {{ change_tables.json_options() }})
-        end as _raw_row,
-        if(_ct_is_own, coalesce(if(_ct_rejection is not null, 'rejected', null), _ct_other_status, 'accepted'), null) as _status,
-        case
-            when not _ct_is_own then null
-            when _ct_rejection is not null then _ct_rejection
-            when _ct_kind = 'metadata' then 'metadata: the record says how a table is made'
-            when _ct_kind = 'ddl' then 'ddl_record: the record has a statement that changed a definition'
-            when _ct_kind = 'control' then concat('control_record: io_type ', _ct_io_type, ' is no change of a row')
-            when _ct_transaction = 'abandoned' then 'transaction_abandoned: another transaction begins before the end of this one'
-            when _ct_transaction = 'repeated' then {{ change_tables.repeated_transaction() }}
-            when _ct_other_status = 'waiting' then 'transaction_open: the end of the transaction has not landed'
-            when _ct_other_status = 'merged' and not _ct_is_first then concat('chunk: the record goes on from ', _ct_first_position)
-            when _ct_other_status = 'merged' then 'before_image: half of an update'
-        end as _status_reason,
-        {%- for column in change_tables.further_columns(spec) %}
-        {{ column.name }},
-        {%- endfor %}
-        case
-            when _ct_rejection is null and _ct_other_status is null and _ct_parts_differ
-                then 'conflicting_content: pieces of the record were delivered with different contents; the greater ones count'
-            when _ct_rejection is null and _ct_other_status is null and _ct_is_key_update and _ct_row_before is null
-                then 'key_move_without_before: the record says that the key changed, and has no key before'
-        end as _report,
-        {{ change_tables.place_of_row(bound, blocks="coalesce(_ct_transaction = 'open', false) as _ct_blocks_watermark") }}
-    from judged
-
-),
-
-{{ change_tables.staged_with_snapshot(spec, bound) }}
+{{ change_tables.staged_rows(spec, bound, {
+    'operation': '_ct_kind',
+    'id': '_ct_first_position',
+    'seq': change_tables._trail_sequence(spec),
+    'changed_at': '_ct_io_time',
+    'raw_id': "coalesce(_ct_position, to_json(struct(_ct_landed_row['trail_name'] as trail_name, _ct_landed_row['trail_seqno'] as trail_seqno, _ct_landed_row['trail_rba'] as trail_rba)))",
+    'present_columns': [(
+        "_ct_kind not in ('delete', 'truncate')",
+        change_tables.present_columns(spec, change_tables.names_as_declared(spec, 'map_keys(_ct_row)')),
+    )],
+    'moves': "_ct_kind = 'update' and _ct_row_before is not null",
+    'report': [
+        (
+            '_ct_parts_differ',
+            "'conflicting_content: pieces of the record were delivered with different contents; the greater ones count'",
+        ),
+        (
+            '_ct_is_key_update and _ct_row_before is null',
+            "'key_move_without_before: the record says that the key changed, and has no key before'",
+        ),
+    ],
+    'blocks': "coalesce(_ct_transaction = 'open', false)",
+}) }}
 {%- endmacro %}
 
 

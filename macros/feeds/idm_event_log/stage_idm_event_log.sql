@@ -6,6 +6,7 @@
     {%- set reads = spec.replica is not none -%}
     {%- set others = spec.column_names | reject('in', spec.key) | list -%}
     {%- set names = change_tables._names_as_logged(spec) -%}
+    {%- set multi_valued = change_tables.text_literals(spec.multi_valued | map(attribute='name')) -%}
     {%- set texts = change_tables.texts_of_rows(spec, bytes_as='base64') -%}
     {%- do change_tables.landed_columns(
         spec, spec.relation, change_tables._event_log_columns(), "event logs land by the names of their columns", numbers=['event_type']
@@ -64,80 +65,67 @@ typed as (
 
 ),
 
-set_aside as (
-
-    select
-        *,
-        case
-            when _ct_record_id is null or _ct_record_id <= 0
-                then concat('position_missing: record_id is ', coalesce(cast(_ct_landed_row['record_id'] as string), 'null'))
-            when _ct_event_time is null
-                then concat('event_time_missing: event_time is ', coalesce(concat('\'', cast(_ct_landed_row['event_time'] as string), '\''), 'null'))
-            {%- if spec.future_events %}
-            when not {{ change_tables._event_time_is_placed('_ct_event_time') }}
-                then concat('event_time_out_of_range: event_time is ', cast(_ct_event_time as string), ', and events are ordered by times of the years 1 to 9999')
-            {%- endif %}
-            when not coalesce(_ct_logged_status in ('N', 'S', 'W', 'E', 'F'), false)
-                then concat('reserved_status: status is ', coalesce(concat('\'', _ct_logged_status, '\''), 'null'))
-            when not coalesce(_event_type between 1 and 8, false)
-                then concat('unknown_operation: event_type is ', coalesce(cast(_event_type as string), 'null'))
-        end as _ct_header_fault,
-        case
-            when _ct_logged_status <> 'N'
-                then concat('already_processed: status is ', _ct_logged_status)
-            {%- if spec.driver_user is not none and not spec.allow_loopback %}
-            when _ct_perpetrator = {{ change_tables.text_literal(spec.driver_user) }}
-                then concat('loopback: the driver itself caused the event, as ', _ct_perpetrator)
-            {%- endif %}
-        end as _ct_set_aside,
-        _ct_key_fault is null and _ct_key_misfit is null as _ct_has_key,
-        {{ '_ct_event_time > current_timestamp()' if spec.future_events else 'false' }} as _ct_is_ahead
-    from typed
-
-),
-
 judged as (
 
     select
         *,
+        _ct_key_fault is null and _ct_key_misfit is null as _ct_has_key,
         case
-            when _ct_header_fault is not null
-                then _ct_header_fault
-            when _ct_set_aside is not null
-                then null
+            when _ct_record_id is null or _ct_record_id <= 0
+                then {{ change_tables.rejected("position_missing: record_id is {coalesce(cast(_ct_landed_row['record_id'] as string), 'null')}") }}
+            when _ct_event_time is null
+                then {{ change_tables.rejected("event_time_missing: event_time is {cast(_ct_landed_row['event_time'] as string)?}") }}
+            {%- if spec.future_events %}
+            when not {{ change_tables._event_time_is_placed('_ct_event_time') }}
+                then {{ change_tables.rejected('event_time_out_of_range: event_time is {cast(_ct_event_time as string)}, and events are ordered by times of the years 1 to 9999') }}
+            {%- endif %}
+            when not coalesce(_ct_logged_status in ('N', 'S', 'W', 'E', 'F'), false)
+                then {{ change_tables.rejected('reserved_status: status is {_ct_logged_status?}') }}
+            when not coalesce(_event_type between 1 and 8, false)
+                then {{ change_tables.rejected("unknown_operation: event_type is {coalesce(cast(_event_type as string), 'null')}") }}
+            when _ct_logged_status <> 'N'
+                then {{ change_tables.ignored('already_processed: status is {_ct_logged_status}') }}
+            {%- if spec.driver_user is not none and not spec.allow_loopback %}
+            when _ct_perpetrator = {{ change_tables.text_literal(spec.driver_user) }}
+                then {{ change_tables.ignored('loopback: the driver itself caused the event, as {_ct_perpetrator}') }}
+            {%- endif %}
             when _ct_key_fault is not null
-                then concat('key_malformed: ', _ct_key_fault)
+                then {{ change_tables.rejected('key_malformed: {_ct_key_fault}') }}
             when _ct_key_misfit is not null
-                then concat('value_does_not_fit: table_key: ', _ct_key_misfit)
+                then {{ change_tables.rejected('value_does_not_fit: table_key: {_ct_key_misfit}') }}
             when _event_type not in (4, 5, 6) and _column_name is null
-                then concat('column_not_declared: column_name is ', coalesce(concat('\'', _ct_logged_column, '\''), 'null'))
+                then {{ change_tables.rejected('column_not_declared: column_name is {_ct_logged_column?}') }}
             when _event_type in (2, 3, 8) and _column_name in ({{ change_tables.text_literals(spec.key) }})
-                then concat('key_updated: an update of the key column ', _column_name, ' alone does not say which row it makes')
+                then {{ change_tables.rejected('key_updated: an update of the key column {_column_name} alone does not say which row it makes') }}
             {%- for text, types in {'table_key': none, 'old_value': '= 2', 'new_value': 'in (1, 2, 3)'}.items() %}
             when {{ '_event_type ' ~ types ~ ' and ' if types }}_{{ text }} rlike {{ change_tables.xml_forbidden_characters() }}
-                then concat('xml_forbidden_character: {{ text }}: character ', {{ change_tables._place_of_forbidden_character('_' ~ text) }}, ' is not allowed in XML')
+                then {{ change_tables.rejected('xml_forbidden_character: ' ~ text ~ ': character {' ~ change_tables._place_of_forbidden_character('_' ~ text) ~ '} is not allowed in XML') }}
             {%- endfor %}
             when _event_type in (1, 2, 3) and _ct_column_misfit is not null
-                then concat('value_does_not_fit: new_value: ', _ct_column_misfit)
+                then {{ change_tables.rejected('value_does_not_fit: new_value: {_ct_column_misfit}') }}
             {%- set binary = change_tables.binary_columns(spec.columns + spec.multi_valued) %}
             {%- set binary_values = change_tables.binary_columns(spec.multi_valued) %}
             {%- for text, type, names in [('old_value', '= 2', binary), ('new_value', 'in (1, 2, 3)', binary_values)] if names %}
             when _event_type {{ type }} and _column_name in ({{ change_tables.text_literals(names) }}) and _{{ text }} is not null and try_to_binary(_{{ text }}, 'base64') is null
-                then concat('value_does_not_fit: {{ text }}: column ', _column_name, ': \'', _{{ text }}, '\' is not binary')
+                then {{ change_tables.rejected('value_does_not_fit: ' ~ text ~ ": column {_column_name}: '{_" ~ text ~ "}' is not binary") }}
             {%- endfor %}
             {%- for name in spec.key %}
             when _event_type = 1 and _column_name = {{ change_tables.text_literal(name) }} and _new_value is not null and not coalesce({{ change_tables._same_as_key(spec, name) }}, false)
-                then concat('key_contradicted: new_value of the key column ', _column_name, ' is not that of table_key')
+                then {{ change_tables.rejected('key_contradicted: new_value of the key column {_column_name} is not that of table_key') }}
             {%- endfor %}
             {%- if not reads %}
             when _event_type in (5, 6, 7, 8)
-                then 'no_replica: the event has no value, and `replica` names no entry to read it from'
+                then {{ change_tables.rejected('no_replica: the event has no value, and `replica` names no entry to read it from') }}
             {%- elif spec.multi_valued %}
-            when _event_type in (7, 8) and _column_name in ({{ change_tables.text_literals(spec.multi_valued | map(attribute='name')) }})
-                then concat('no_replica: the event has no value, and the replica does not hold the multi-valued ', _column_name)
+            when _event_type in (7, 8) and _column_name in ({{ multi_valued }})
+                then {{ change_tables.rejected('no_replica: the event has no value, and the replica does not hold the multi-valued {_column_name}') }}
             {%- endif %}
-        end as _ct_rejection
-    from set_aside
+            {%- if spec.future_events %}
+            when _ct_event_time > current_timestamp()
+                then {{ change_tables.waiting('future_event: event_time is yet to come') }}
+            {%- endif %}
+        end as _ct_verdict
+    from typed
 
 ),
 {%- if reads %}
@@ -145,73 +133,24 @@ judged as (
 {{ change_tables._read_event_steps(spec, bound, others) }},
 {%- endif %}
 
-decided as (
-
-    select
-        *,
-        case
-            when _ct_rejection is not null then 'rejected'
-            when _ct_set_aside is not null then 'ignored'
-            when _ct_is_ahead then 'waiting'
-            else 'accepted'
-        end as _status,
-        case
-            when _ct_rejection is not null then _ct_rejection
-            when _ct_set_aside is not null then _ct_set_aside
-            when _ct_is_ahead then 'future_event: event_time is yet to come'
-        end as _status_reason
-    from {{ 'answered' if reads else 'judged' }}
-
-),
-
-staged_rows as (
-
-    select
-        {{ change_tables.each(spec.column_names, '{name},') | join('\n        ') }}
-        case
-            when _status <> 'accepted' then null
-            when _event_type = 4 then 'delete'
-            when _event_type = 5 then 'insert'
-            when _event_type in (1, 6, 7) then 'upsert'
-            else 'update'
-        end as _change_op,
-        {% if reads -%}
-        {{ change_tables._event_seq(spec, "_ct_last_event['_ct_event_time']", "_ct_last_event['_ct_record_id']", '_ct_read_at') }} as _change_seq,
-        {%- else -%}
-        {{ change_tables._event_seq(spec, '_ct_event_time', '_ct_record_id', "'" ~ '0' * 20 ~ "'") }} as _change_seq,
-        {%- endif %}
-        _ct_event_time as _changed_at,
-        cast(null as string) as _transaction_id,
-        case when _status = 'accepted' then {{ change_tables._event_id('_ct_record_id') }} end as _change_id,
-        case
-            {%- if spec.multi_valued %}
-            when _status = 'accepted' and _column_name in ({{ change_tables.text_literals(spec.multi_valued | map(attribute='name')) }})
-                then cast(array() as array<string>)
-            {%- endif %}
-            when _status = 'accepted' and _event_type not in (4, 5, 6)
-                then {{ change_tables.present_columns(spec, 'array(_column_name)') }}
-        end as _present_columns,
-        case when _status = 'accepted' and _event_type not in (4, 5, 6) then array(_column_name) end as _changed_columns,
-        cast(null as {{ change_tables.key_type(spec) }}) as _key_before,
-        coalesce(cast(_ct_record_id as string), lower(hex(xxhash64(to_json(_ct_landed_row))))) as _raw_id,
-        case when _status <> 'accepted' then to_json(_ct_landed_row, {{ change_tables.json_options() }}) end as _raw_row,
-        _status,
-        _status_reason,
-        _event_type,
-        _column_name,
-        _old_value,
-        _new_value,
-        _table_key,
-        cast(null as string) as _report,
-        {{ change_tables.place_of_row(bound) }}
-    from decided
-    {%- if reads and bound.predicate is not none %}
-    where _ct_is_wanted
-    {%- endif %}
-
-),
-
-{{ change_tables.staged_with_snapshot(spec, bound) }}
+{% set present = [('_event_type not in (4, 5, 6)', change_tables.present_columns(spec, 'array(_column_name)'))] -%}
+{%- if spec.multi_valued -%}
+    {%- set present = [('_column_name in (' ~ multi_valued ~ ')', 'cast(array() as array<string>)')] + present -%}
+{%- endif -%}
+{{ change_tables.staged_rows(spec, bound, {
+    'operation': [
+        ('_event_type = 4', "'delete'"), ('_event_type = 5', "'insert'"),
+        ('_event_type in (1, 6, 7)', "'upsert'"), ('_event_type in (2, 3, 8)', "'update'"),
+    ],
+    'id': change_tables._event_id('_ct_record_id'),
+    'seq': change_tables._event_seq(spec, "_ct_last_event['_ct_event_time']", "_ct_last_event['_ct_record_id']", '_ct_read_at') if reads
+        else change_tables._event_seq(spec, '_ct_event_time', '_ct_record_id', "'" ~ '0' * 20 ~ "'"),
+    'changed_at': '_ct_event_time',
+    'transaction_id': 'cast(null as string)',
+    'raw_id': 'coalesce(cast(_ct_record_id as string), lower(hex(xxhash64(to_json(_ct_landed_row)))))',
+    'present_columns': present,
+    'changed_columns': [('_event_type not in (4, 5, 6)', 'array(_column_name)')],
+}, 'answered' if reads else 'judged', '_ct_is_wanted' if reads and bound.predicate is not none) }}
 {%- endmacro %}
 
 
@@ -255,7 +194,7 @@ flagged as (
 
     select
         judged.*,
-        judged._ct_has_key and coalesce(judged._ct_record_id > 0{{ ' and not judged._ct_is_ahead' if spec.future_events }}, false) as _ct_counts,
+        judged._ct_has_key and coalesce(judged._ct_record_id > 0{{ ' and judged._ct_event_time <= current_timestamp()' if spec.future_events }}, false) as _ct_counts,
         {%- if bound.get('log') %}
         logged_events._change_id is not null as _ct_is_logged
     from judged
@@ -331,7 +270,7 @@ spans as (
 answered as (
 
     select
-        spans.* except (_ct_rejection, _ct_set_aside{% if others %}, {{ change_tables.column_list(others) }}{% endif %}),
+        spans.* except (_ct_verdict{% if others %}, {{ change_tables.column_list(others) }}{% endif %}),
         {%- for name in others %}
         case
             when {{ change_tables._reads_row() }} and {{ change_tables._has_read(name, name in misfits or name in forbidden) }}
@@ -343,21 +282,18 @@ answered as (
         if({{ change_tables._reads_row() }}, _ct_last_of_span, {{ event }}) as _ct_last_event,
         if({{ change_tables._reads_row() }}, '{{ bound.get('read_at', '9' * 20) }}', '{{ '0' * 20 }}') as _ct_read_at,
         case
-            when _ct_set_aside is not null
-                then _ct_set_aside
+            when _ct_verdict is not null
+                then _ct_verdict
+            when _event_type in (5, 6, 7, 8) and _ct_is_logged
+                then {{ change_tables.ignored('read_before: the log holds what the event read') }}
             when {{ change_tables._reads_row() }} and _ct_read is null
-                then 'row_gone: the replica does not hold the row; it is looked for again while the event is new'
-            when _event_type in (5, 6, 7, 8) and _ct_is_logged and not _ct_is_ahead and _ct_rejection is null
-                then 'read_before: the log holds what the event read'
-        end as _ct_set_aside,
-        case
-            when _ct_rejection is not null
-                then _ct_rejection
-            when {{ change_tables._reads_row() }} and {{ change_tables._fault_of_read_column('_ct_misfits') }} is not null
-                then concat('value_does_not_fit: replica: ', {{ change_tables._fault_of_read_column('_ct_misfits') }})
-            when {{ change_tables._reads_row() }} and {{ change_tables._fault_of_read_column('_ct_forbidden') }} is not null
-                then concat('xml_forbidden_character: replica: ', {{ change_tables._fault_of_read_column('_ct_forbidden') }})
-        end as _ct_rejection
+                then {{ change_tables.ignored('row_gone: the replica does not hold the row; it is looked for again while the event is new') }}
+            {%- for faults, code in {'_ct_misfits': 'value_does_not_fit', '_ct_forbidden': 'xml_forbidden_character'}.items() %}
+            {%- set fault = change_tables._fault_of_read_column(faults) %}
+            when {{ change_tables._reads_row() }} and {{ fault }} is not null
+                then {{ change_tables.rejected(code ~ ': replica: {' ~ fault ~ '}') }}
+            {%- endfor %}
+        end as _ct_verdict
     from spans
     left join read_rows
         on {{ change_tables.same_key(spec.key, 'spans', 'read_rows') }}
@@ -509,7 +445,7 @@ answered as (
 
 {#- Whether an event reads the replica in this run. -#}
 {% macro _reads_row() -%}
-    _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_logged
+    _event_type in (5, 6, 7, 8) and _ct_verdict is null and not _ct_is_logged
 {%- endmacro %}
 
 

@@ -241,10 +241,10 @@
 {%- endmacro %}
 
 
-{#- What is wrong with the sequence of a row; two lines of a `case`. -#}
-{% macro openedge_sequence_fault() -%}
+{#- What is wrong with the sequence of a row: branches of a `case`, whose texts `made` makes SQL of: `reason` or `rejected`. -#}
+{% macro openedge_sequence_faults(made) -%}
 when _ct_landed_sequence is null
-                then 'change_seq_missing: _Change-Sequence is null'
+                then {{ made('change_seq_missing: _Change-Sequence is null') }}
             when coalesce(_ct_sequence, -1) < 0
-                then concat('change_seq_malformed: \'', _ct_landed_sequence, '\' is no whole number of 0 or more')
+                then {{ made("change_seq_malformed: '{_ct_landed_sequence}' is no whole number of 0 or more") }}
 {%- endmacro %}

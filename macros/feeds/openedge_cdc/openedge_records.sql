@@ -6,7 +6,7 @@
     _ct_before_<n>         the key by the before image, where it can be read whole
     _ct_fault              what makes the change unusable, whatever its values are
     _ct_waits_for          what the row waits for, as `code: detail`
-    _ct_is_part            whether the row is part of another row's change: a second part, or a before image
+    _ct_position, _ct_is_before  more than 0, or true, where the row is part of another row's change: a second part, or a before image
     _ct_differs            whether a part has landed with different contents
     _ct_is_tracked         whether the tracking row is there; `_ct_field_map` is its field map, in lower case
     _parts                 how many of the rows are read
@@ -102,7 +102,7 @@ identified as (
             else to_json(struct(_ct_landed_sequence as `_Change-Sequence`, _ct_landed_operation as `_Operation`, _ct_landed_position as `_Continuation-Position`), {{ change_tables.json_options() }})
         end as _raw_id,
         case
-            {{ change_tables.openedge_sequence_fault() }}
+            {{ change_tables.openedge_sequence_faults(change_tables.reason) }}
             when coalesce(_ct_operation_code, 0) not between 1 and 4
                 then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_landed_operation, '\''), 'null'))
             when _ct_landed_position is not null and coalesce(_ct_record_position, -1) < 0
@@ -282,8 +282,7 @@ records as (
     {%- for column in declared if change_tables.openedge_is_extent(column, change) %}
         {{ change_tables._openedge_elements(column, declared.index(column) + 1, change) }} as {{ change_tables.quoted(column.name) }},
     {%- endfor %}
-        *,
-        _ct_is_before or _ct_position > 0 as _ct_is_part
+        *
     from joined
 
 )

@@ -10,14 +10,10 @@
     {%- if spec.policy_level < 2 %}
 {{ change_tables.openedge_tracking_step(spec, 'tracking_rows', tracking, arrival=bound.arrival, condition=bound.predicate) }},
 
-{{ change_tables._openedge_judged_tracking_steps(spec, tracking, 'tracking_rows') }},
+{{ change_tables._openedge_judged_tracking_steps(spec, bound, tracking, 'tracking_rows') }},
 
-staged_rows as (
-
-    {{ change_tables._openedge_staged_tracking(spec, bound) }}
-
-),
-    {%- else %}
+{{ change_tables.staged_rows(spec, bound, change_tables._openedge_tracking_change(spec), 'judged_tracking_rows') }}
+    {%- else -%}
         {%- set change = change_tables.openedge_columns(
             spec, spec.relation, change_tables.openedge_change_headers(), ['change_sequence', 'operation'],
             change_tables.openedge_declared(spec)
@@ -36,21 +32,21 @@ lone_tracking_rows as (
 
 ),
 
-{{ change_tables._openedge_judged_tracking_steps(spec, tracking, 'lone_tracking_rows') }},
+{{ change_tables._openedge_judged_tracking_steps(spec, bound, tracking, 'lone_tracking_rows') }},
         {%- endif %}
 
 staged_rows as (
 
-    {{ change_tables._openedge_staged_records(spec, bound, change) }}
+    {{ change_tables.staged_select(spec, bound, change_tables._openedge_record_change(spec, change), 'judged') }}
         {%- if bound.predicate is none %}
     union all
-    {{ change_tables._openedge_staged_tracking(spec, bound) }}
+    {{ change_tables.staged_select(spec, bound, change_tables._openedge_tracking_change(spec), 'judged_tracking_rows') }}
         {%- endif %}
 
 ),
-    {%- endif %}
 
 {{ change_tables.staged_with_snapshot(spec, bound) }}
+    {%- endif %}
 {%- endmacro %}
 
 
@@ -78,6 +74,7 @@ staged_rows as (
 {%- endif -%}
 {%- do change_tables.refuse_landed_types(spec, spec.relation, landed) -%}
 {%- set others = spec.column_names | reject('in', spec.key) | reject('in', arrays) | list -%}
+{%- set waits = "_ct_after_state <> 'whole'" ~ (' or not _ct_is_tracked' if spec.without_tracking == 'wait') -%}
 typed as (
 
     select
@@ -109,93 +106,67 @@ judged as (
 
     select
         *,
-        {%- if not own_key %}
-        {{ change_tables.key_before(spec) }} as _ct_read_key_before,
-        {%- endif %}
-        case
-            when _ct_waits_for is not null then 'waiting'
-            when _ct_is_part then 'merged'
-        end as _ct_other_status,
+        _ct_is_tracked as _has_tracking,
         case
             when _ct_fault is not null
-                then _ct_fault
-            when _ct_after_state <> 'whole'{{ ' or not _ct_is_tracked' if spec.without_tracking == 'wait' }}
-                then null
+                then {{ change_tables.rejected('{_ct_fault}') }}
+            when {{ waits }}
+                then {{ change_tables.waiting('{_ct_waits_for}') }}
             when _ct_time is null and _ct_tracking['_ct_time_misfit'] is not null
-                then concat('value_does_not_fit: tracking row: ', _ct_tracking['_ct_time_misfit'])
-            when _ct_key_misfit is not null
-                then concat('value_does_not_fit: ', _ct_key_misfit)
-            when {{ change_tables.key_is_null(spec) }}
-                then {{ change_tables.key_missing(spec) }}
-            {%- if not own_key %}
-            when _ct_kind = 'update' and _ct_key_before_misfit is not null
-                then concat('value_does_not_fit: before image: ', _ct_key_before_misfit)
-            {%- endif %}
-            when _ct_kind <> 'delete' and _ct_column_misfit is not null
-                then concat('value_does_not_fit: ', _ct_column_misfit)
+                then {{ change_tables.rejected("value_does_not_fit: tracking row: {_ct_tracking['_ct_time_misfit']}") }}
+            {{ change_tables.value_verdicts(spec, "_ct_kind <> 'delete'", 'before image' if not own_key, "_ct_kind = 'update'") }}
             when _ct_kind <> 'delete' and _ct_extent_misfit is not null
-                then concat('value_does_not_fit: ', _ct_extent_misfit)
-        end as _ct_rejection
+                then {{ change_tables.rejected('value_does_not_fit: {_ct_extent_misfit}') }}
+            when _ct_waits_for is not null
+                then {{ change_tables.waiting('{_ct_waits_for}') }}
+            when _ct_position > 0
+                then {{ change_tables.merged('chunk: the record goes on from the one at position 0') }}
+            when _ct_is_before
+                then {{ change_tables.merged('before_image: part of the update with the same sequence') }}
+        end as _ct_verdict
     from typed
 
 )
 {%- endmacro %}
 
 
-{#- The rows of the change table in the columns of `staged`. -#}
-{% macro _openedge_staged_records(spec, bound, change) -%}
-    {%- set own_key = spec.key_from == 'recid' -%}
-    {%- set is_accepted = '_ct_rejection is null and _ct_other_status is null' -%}
-    select
-        {{ change_tables.each(spec.column_names, '{name},') | join('\n        ') }}
-        case when {{ is_accepted }} then _ct_kind end as _change_op,
-        _change_seq,
-        coalesce(_ct_time, _ct_tracking['_ct_time']) as _changed_at,
-        coalesce(_ct_landed_transaction_id, _ct_tracking['_transaction_id']) as _transaction_id,
-        case when _ct_rejection is not null or _ct_other_status is null then _change_seq end as _change_id,
-        {{ change_tables.present_where(spec, is_accepted ~ " and _ct_kind = 'update'", change_tables.present_columns(spec, change_tables._openedge_present_names(spec))) }} as _present_columns,
-        case when {{ is_accepted }} and _ct_kind <> 'delete' then _ct_named_columns end as _changed_columns,
-        {%- if own_key %}
-        cast(null as {{ change_tables.key_type(spec) }}) as _key_before,
-        {%- else %}
-        case
-            when {{ is_accepted }} and _ct_kind = 'update' and _ct_has_before and not struct({{ change_tables.column_list(spec.key) }}) <=> _ct_read_key_before
-                then _ct_read_key_before
-        end as _key_before,
-        {%- endif %}
-        _raw_id,
-        case when _ct_rejection is not null or _ct_other_status is not null then to_json(_ct_landed_row, {{ change_tables.json_options() }}) end as _raw_row,
-        coalesce(if(_ct_rejection is not null, 'rejected', null), _ct_other_status, 'accepted') as _status,
-        case
-            when _ct_rejection is not null then _ct_rejection
-            when _ct_waits_for is not null then _ct_waits_for
-            when _ct_position > 0 then 'chunk: the record goes on from the one at position 0'
-            when _ct_is_before then 'before_image: part of the update with the same sequence'
-        end as _status_reason,
-        _parts,
-        _ct_is_tracked as _has_tracking,
-        case
-            when {{ is_accepted }} and _ct_differs
-                then 'conflicting_content: rows of the change were delivered with different contents; the greater ones count'
-            {%- if not own_key %}
-            when {{ is_accepted }} and _ct_kind = 'update' and not _ct_has_before and arrays_overlap(_ct_named_columns, {{ change_tables.names_array(spec.key) }})
-                then 'key_move_without_before: the field map says that the key changed, and no before image has the key before'
-            {%- endif %}
-            {%- if change.landed %}
-            {%- set known = change_tables.text_literals((change.landed + change.declared.keys() | map('lower') | list) | unique) %}
-            {%- set unknown = "filter(_ct_tracking['_ct_field_map'], field -> lower(field) not in (" ~ known ~ '))' %}
-            {%- set unknown = 'nullif(array_join(' ~ unknown ~ ", ', '), '')" %}
-            when {{ is_accepted }} and _ct_kind <> 'delete'
-                then concat('unknown_field: the field map names ', {{ unknown }}, ', and neither the change table nor the sources file has a column of that name')
-            {%- endif %}
-        end as _report,
-        {{ change_tables.place_of_row(bound) }}
-    from judged
-{%- endmacro %}
+{#- How the columns of a change are read from the rows of the change table: see `staged_select`. -#}
+{% macro _openedge_record_change(spec, change) %}
+    {% set own_key = spec.key_from == 'recid' %}
+    {% set report = [(
+        '_ct_differs',
+        "'conflicting_content: rows of the change were delivered with different contents; the greater ones count'",
+    )] %}
+    {% if not own_key %}
+        {% do report.append((
+            "_ct_kind = 'update' and not _ct_has_before and arrays_overlap(_ct_named_columns, " ~ change_tables.names_array(spec.key) ~ ')',
+            "'key_move_without_before: the field map says that the key changed, and no before image has the key before'",
+        )) %}
+    {% endif %}
+    {% if change.landed %}
+        {% set known = change_tables.text_literals((change.landed + change.declared.keys() | map('lower') | list) | unique) %}
+        {% set unknown = "filter(_ct_tracking['_ct_field_map'], field -> lower(field) not in (" ~ known ~ '))' %}
+        {% do report.append((
+            "_ct_kind <> 'delete'",
+            "concat('unknown_field: the field map names ', nullif(array_join(" ~ unknown ~ ", ', '), ''), ', and neither the change table nor the sources file has a column of that name')",
+        )) %}
+    {% endif %}
+    {% do return({
+        'operation': '_ct_kind',
+        'id': '_change_seq',
+        'retracts': true,
+        'changed_at': "coalesce(_ct_time, _ct_tracking['_ct_time'])",
+        'transaction_id': "coalesce(_ct_landed_transaction_id, _ct_tracking['_transaction_id'])",
+        'present_columns': [("_ct_kind = 'update'", change_tables.present_columns(spec, change_tables._openedge_present_names(spec)))],
+        'changed_columns': [("_ct_kind <> 'delete'", '_ct_named_columns')],
+        'moves': "_ct_kind = 'update' and _ct_has_before" if not own_key,
+        'report': report,
+    }) %}
+{% endmacro %}
 
 
 {#- The tracking rows of a step, typed and judged. The last step is `judged_tracking_rows`. -#}
-{% macro _openedge_judged_tracking_steps(spec, tracking, rows) -%}
+{% macro _openedge_judged_tracking_steps(spec, bound, tracking, rows) -%}
 {%- set own_key = spec.key_from == 'recid' -%}
 {%- set has_changes = spec.policy_level < 2 -%}
 {%- if own_key -%}
@@ -216,75 +187,56 @@ typed_tracking_rows as (
 judged_tracking_rows as (
 
     select
-        *,
+        {{ '*' if own_key else '* except (_partition_id, _recid)' }},
+        {%- for column in spec.columns if not (own_key and column.name in spec.key) %}
+        cast(null as {{ column.data_type }}) as {{ change_tables.quoted(column.name) }},
+        {%- endfor %}
+        {{ '1' if has_changes else 'cast(null as int)' }} as _parts,
+        {{ 'true' if has_changes else 'cast(null as boolean)' }} as _has_tracking,
+        {%- if bound.arrival and not has_changes %}
+        null as _ct_arrival,
+        {%- endif %}
         case
-            {{ change_tables.openedge_sequence_fault() }}
+            {{ change_tables.openedge_sequence_faults(change_tables.rejected) }}
             when _ct_operation_code = 3
-                then 'unknown_operation: operation 3, a before image, is never in a tracking table'
+                then {{ change_tables.rejected('unknown_operation: operation 3, a before image, is never in a tracking table') }}
             when coalesce(_ct_operation_code, 0) not between 1 and 12
-                then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_landed_operation, '\''), 'null'))
+                then {{ change_tables.rejected('unknown_operation: operation is {_ct_landed_operation?}') }}
             {%- if has_changes %}
             when _ct_timestamp_misfit is not null
-                then concat('value_does_not_fit: ', _ct_timestamp_misfit)
+                then {{ change_tables.rejected('value_does_not_fit: {_ct_timestamp_misfit}') }}
             when _ct_operation_code in (1, 2, 4) and _ct_key_misfit is not null
-                then concat('value_does_not_fit: ', _ct_key_misfit)
+                then {{ change_tables.rejected('value_does_not_fit: {_ct_key_misfit}') }}
             when _ct_operation_code in (1, 2, 4) and {{ change_tables.key_is_null(spec) }}
-                then {{ change_tables.key_missing(spec) }}
+                then {{ change_tables.verdict('rejected', change_tables.key_missing(spec)) }}
             {%- endif %}
-        end as _ct_rejection
+            when _ct_operation_code in (5, 12)
+                then {{ change_tables.ignored('schema_event: {' ~ change_tables.openedge_event('_ct_operation_code') ~ '}') }}
+            when _ct_operation_code between 6 and 11
+                then {{ change_tables.ignored('partition_event: {' ~ change_tables.openedge_event('_ct_operation_code') ~ "}, partition {coalesce(cast(_partition_id as string), 'null')}") }}
+            {%- if not has_changes %}
+            else {{ change_tables.waiting('change_row_missing: no change row of this sequence has landed') }}
+            {%- endif %}
+        end as _ct_verdict
     from {{ 'typed_tracking_rows' if own_key else rows }}
 
 )
 {%- endmacro %}
 
 
-{#- Tracking rows in the columns of `staged`: the changes of levels 0 and 1, and at levels 2 and 3 those without a change row. -#}
-{% macro _openedge_staged_tracking(spec, bound) -%}
-    {%- set has_changes = spec.policy_level < 2 -%}
-    {%- set is_accepted = '_ct_rejection is null and _ct_operation_code in (1, 2, 4)' -%}
-    {%- set sequence = change_tables.openedge_change_seq('_ct_sequence') -%}
-    {%- set raw_row = 'to_json(_ct_landed_row, ' ~ change_tables.json_options() ~ ')' -%}
-    select
-    {%- for column in spec.columns %}
-        {%- if spec.key_from == 'recid' and column.name in spec.key %}
-        {{ column.name }},
-        {%- else %}
-        cast(null as {{ column.data_type }}) as {{ change_tables.quoted(column.name) }},
-        {%- endif %}
-    {%- endfor %}
-        {%- set operation = "element_at(map(1, 'insert', 2, 'delete', 4, 'update'), cast(_ct_operation_code as int))" %}
-        {{ 'case when ' ~ is_accepted ~ ' then ' ~ operation ~ ' end' if has_changes else 'cast(null as string)' }} as _change_op,
-        {{ sequence }} as _change_seq,
-        _ct_time as _changed_at,
-        _transaction_id,
-        {{ 'case when ' ~ is_accepted ~ ' then ' ~ sequence ~ ' end' if has_changes else 'cast(null as string)' }} as _change_id,
-        cast(null as array<string>) as _present_columns,
-        {%- set changed = 'case when ' ~ is_accepted ~ ' and _ct_operation_code <> 2 then _ct_field_map end' %}
-        {{ changed if has_changes else 'cast(null as array<string>)' }} as _changed_columns,
-        cast(null as {{ change_tables.key_type(spec) }}) as _key_before,
-        {{ change_tables.openedge_tracking_id(spec.source_table_number | int) }} as _raw_id,
-        {{ 'case when not (' ~ is_accepted ~ ') then ' ~ raw_row ~ ' end' if has_changes else raw_row }} as _raw_row,
-        case
-            when _ct_rejection is not null then 'rejected'
-            when _ct_operation_code between 5 and 12 then 'ignored'
-            else {{ "'accepted'" if has_changes else "'waiting'" }}
-        end as _status,
-        case
-            when _ct_rejection is not null then _ct_rejection
-            when _ct_operation_code in (5, 12)
-                then concat('schema_event: ', {{ change_tables.openedge_event('_ct_operation_code') }})
-            when _ct_operation_code between 6 and 11
-                then concat('partition_event: ', {{ change_tables.openedge_event('_ct_operation_code') }}, ', partition ', coalesce(cast(_partition_id as string), 'null'))
-            {%- if not has_changes %}
-            else 'change_row_missing: no change row of this sequence has landed'
-            {%- endif %}
-        end as _status_reason,
-        {{ '1' if has_changes else 'cast(null as int)' }} as _parts,
-        {{ 'true' if has_changes else 'cast(null as boolean)' }} as _has_tracking,
-        cast(null as string) as _report,
-        {{ change_tables.place_of_row(bound, '_ct_arrival' if has_changes else 'null as _ct_arrival') }}
-    from judged_tracking_rows
-{%- endmacro %}
+{#- The same of tracking rows: the changes of levels 0 and 1, and at levels 2 and 3 those without a change row, which are none. -#}
+{% macro _openedge_tracking_change(spec) %}
+    {% set sequence = change_tables.openedge_change_seq('_ct_sequence') %}
+    {% set every_row = {
+        'seq': sequence, 'changed_at': '_ct_time', 'raw_id': change_tables.openedge_tracking_id(spec.source_table_number | int),
+    } %}
+    {% do return(every_row if spec.policy_level >= 2 else dict(
+        every_row,
+        operation="element_at(map(1, 'insert', 2, 'delete', 4, 'update'), cast(_ct_operation_code as int))",
+        id=sequence,
+        changed_columns=[('_ct_operation_code <> 2', '_ct_field_map')],
+    )) %}
+{% endmacro %}
 
 
 {#- The key columns that no user declares: see table_spec. -#}

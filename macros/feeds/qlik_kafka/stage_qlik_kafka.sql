@@ -3,7 +3,6 @@
     the table's columns as texts, which are then typed and judged.
 -#}
 {% macro stage_qlik_kafka(spec, bound) %}
-    {%- set key = 'struct(' ~ change_tables.column_list(spec.key) ~ ')' -%}
 {{ change_tables.kafka_message_steps(spec, bound) }},
 {%- if spec.hold_open_transactions %}
 
@@ -96,95 +95,56 @@ judged as (
 
     select
         *,
-        {{ change_tables.key_before(spec) }} as _ct_read_key_before,
         case
             when not _ct_is_own
-                then null
-            when _ct_kind in ('tombstone', 'metadata', 'schema_missing')
-                then null
+                then {{ change_tables.not_of_entry() }}
+            when _ct_kind = 'tombstone'
+                then {{ change_tables.ignored('tombstone: the message has no value') }}
+            when _ct_kind = 'metadata'
+                then {{ change_tables.ignored('metadata: the message says how a table is made') }}
+            when _ct_kind = 'schema_missing'
+                then {{ change_tables.waiting('schema_missing: {_ct_error}') }}
             when _ct_kind = 'unreadable'
-                then concat('message_malformed: ', _ct_error)
+                then {{ change_tables.rejected('message_malformed: {_ct_error}') }}
             when _ct_operation_code is null
-                then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_landed_code, '\''), 'null'))
+                then {{ change_tables.rejected('unknown_operation: operation is {_ct_landed_code?}') }}
             when _change_seq is null or _change_seq = ''
-                then 'change_seq_missing: changeSequence is null or empty'
+                then {{ change_tables.rejected('change_seq_missing: changeSequence is null or empty') }}
             when length(_change_seq) <> 35 or _change_seq rlike '[^0-9]'
-                then concat('change_seq_malformed: \'', _change_seq, '\' is not 35 digits')
+                then {{ change_tables.rejected("change_seq_malformed: '{_change_seq}' is not 35 digits") }}
             when {{ change_tables.does_not_fit('_ct_landed_time', 'timestamp') }}
-                then concat('value_does_not_fit: header timestamp: \'', _ct_landed_time, '\' is not timestamp')
+                then {{ change_tables.rejected("value_does_not_fit: header timestamp: '{_ct_landed_time}' is not timestamp") }}
             when _ct_row is null
-                then concat('data_missing: ', if(_ct_operation_code = 'D', 'data and beforeData are null', 'data is null'))
+                then {{ change_tables.rejected("data_missing: {if(_ct_operation_code = 'D', 'data and beforeData are null', 'data is null')}") }}
             when _ct_names_fault is not null
-                then _ct_names_fault
+                then {{ change_tables.rejected('{_ct_names_fault}') }}
             when _ct_missing_key is not null
-                then concat('key_missing: neither data nor beforeData has the key column ', _ct_missing_key)
-            {{ change_tables.value_faults(spec, "_ct_operation_code <> 'D'", 'beforeData') }}
+                then {{ change_tables.rejected('key_missing: neither data nor beforeData has the key column {_ct_missing_key}') }}
+            {{ change_tables.value_verdicts(spec, "_ct_operation_code <> 'D'", 'beforeData') }}
             when _ct_landed_mask is not null and _ct_masked_names is null
-                then concat('change_mask_malformed: \'', _ct_landed_mask, '\' is not a hex number')
+                then {{ change_tables.rejected("change_mask_malformed: '{_ct_landed_mask}' is not a hex number") }}
             when _ct_landed_column_mask is not null and _ct_present_names is null
-                then concat('column_mask_malformed: \'', _ct_landed_column_mask, '\' is not a hex number')
-        end as _ct_rejection
+                then {{ change_tables.rejected("column_mask_malformed: '{_ct_landed_column_mask}' is not a hex number") }}
+            when _ct_is_open
+                then {{ change_tables.waiting('transaction_open: not every event of the transaction has landed') }}
+        end as _ct_verdict
     from typed
 
 ),
 
-staged_rows as (
-
-    select
-        {{ change_tables.each(spec.column_names, '{name},') | join('\n        ') }}
-        case
-            when _ct_rejection is null
-                then element_at(map('R', 'snapshot', 'I', 'insert', 'U', 'update', 'D', 'delete'), _ct_operation_code)
-        end as _change_op,
-        _change_seq,
-        _changed_at,
-        _transaction_id,
-        case
-            when _ct_rejection is not null or _ct_kind <> 'data' or _ct_is_open or not _ct_is_own then null
-            when _ct_operation_code = 'R' then concat_ws(':', _change_seq, 'R', _raw_id)
-            else concat_ws(':', _change_seq, _ct_operation_code, {{ change_tables.key_text(spec) }})
-        end as _change_id,
-        {{ change_tables.present_where(spec, "_ct_rejection is null and _ct_operation_code <> 'D'", change_tables._kafka_present_columns(spec)) }} as _present_columns,
-        case
-            when _ct_rejection is null and _ct_operation_code in ('I', 'U')
-                then array_intersect({{ change_tables.names_array(spec.column_names) }}, _ct_masked_names)
-        end as _changed_columns,
-        case
-            when _ct_rejection is null and _ct_operation_code = 'U' and _ct_has_before and not {{ key }} <=> _ct_read_key_before
-                then _ct_read_key_before
-        end as _key_before,
-        _raw_id,
-        case
-            when _ct_is_own and (_ct_rejection is not null or _ct_kind <> 'data' or _ct_is_open)
-                then to_json(_ct_landed_row, {{ change_tables.json_options() }})
-        end as _raw_row,
-        case
-            when not _ct_is_own then null
-            when _ct_rejection is not null then 'rejected'
-            when _ct_kind in ('tombstone', 'metadata') then 'ignored'
-            when _ct_kind = 'schema_missing' or _ct_is_open then 'waiting'
-            else 'accepted'
-        end as _status,
-        case
-            when not _ct_is_own then null
-            when _ct_rejection is not null then _ct_rejection
-            when _ct_kind = 'tombstone' then 'tombstone: the message has no value'
-            when _ct_kind = 'metadata' then 'metadata: the message says how a table is made'
-            when _ct_kind = 'schema_missing' then concat('schema_missing: ', _ct_error)
-            when _ct_is_open then 'transaction_open: not every event of the transaction has landed'
-        end as _status_reason,
-        case
-            when
-                _ct_rejection is null and _ct_operation_code = 'U' and not _ct_has_before
-                and arrays_overlap(_ct_masked_names, {{ change_tables.names_array(spec.key) }})
-                then 'key_move_without_before: the mask says that the key changed, and no beforeData has the key before'
-        end as _report,
-        {{ change_tables.place_of_row(bound, blocks='_ct_blocks_watermark') }}
-    from judged
-
-),
-
-{{ change_tables.staged_with_snapshot(spec, bound) }}
+{{ change_tables.staged_rows(spec, bound, {
+    'is_change': "coalesce(_ct_verdict['status'] <> 'rejected', true)",
+    'operation': "element_at(map('R', 'snapshot', 'I', 'insert', 'U', 'update', 'D', 'delete'), _ct_operation_code)",
+    'id': "concat_ws(':', _change_seq, _ct_operation_code, if(_ct_operation_code = 'R', _raw_id, " ~ change_tables.key_text(spec) ~ '))',
+    'present_columns': [("_ct_operation_code <> 'D'", change_tables._kafka_present_columns(spec))],
+    'changed_columns': [("_ct_operation_code in ('I', 'U')", 'array_intersect(' ~ change_tables.names_array(spec.column_names) ~ ', _ct_masked_names)')],
+    'moves': "_ct_operation_code = 'U' and _ct_has_before",
+    'report': [(
+        "_ct_operation_code = 'U' and not _ct_has_before and arrays_overlap(_ct_masked_names, " ~ change_tables.names_array(spec.key) ~ ')',
+        "'key_move_without_before: the mask says that the key changed, and no beforeData has the key before'",
+    )],
+    'blocks': '_ct_blocks_watermark',
+}) }}
 {%- endmacro %}
 
 

@@ -505,26 +505,11 @@ judged as (
 
     select
         *,
-        struct(_ct_before_1 as `order`, _ct_before_2 as `it's`) as _ct_read_key_before,
         case
             when not _ct_is_own
-                then 'waiting'
+                then struct(cast(null as string) as status, cast(null as string) as reason)
             when _ct_position is null
-                then null
-            when _ct_kind in ('metadata', 'control', 'ddl') or _ct_transaction in ('abandoned', 'repeated')
-                then 'ignored'
-            when _ct_transaction = 'open'
-                then 'waiting'
-            when _ct_fault is not null or _ct_transaction = 'none' or _ct_run_error is not null
-                then null
-            when not _ct_is_first or _ct_is_paired
-                then 'merged'
-        end as _ct_other_status,
-        case
-            when not _ct_is_own
-                then null
-            when _ct_position is null
-                then concat('position_missing: ', case
+                then struct('rejected' as status, concat('position_missing: ', case
                     when _ct_landed_row['trail_name'] = ''
                         then 'trail_name is empty'
                     when _ct_landed_row['trail_name'] is null
@@ -537,34 +522,48 @@ judged as (
                         then concat('trail_rba is ', _ct_landed_row['trail_rba'])
                     when _ct_landed_row['trail_rba'] is null
                         then 'trail_rba is null'
-                end)
-            when _ct_kind in ('metadata', 'control', 'ddl') or _ct_transaction in ('abandoned', 'repeated', 'open')
-                then null
+                end) as reason)
+            when _ct_kind = 'metadata'
+                then struct('ignored' as status, 'metadata: the record says how a table is made' as reason)
+            when _ct_kind = 'ddl'
+                then struct('ignored' as status, 'ddl_record: the record has a statement that changed a definition' as reason)
+            when _ct_kind = 'control'
+                then struct('ignored' as status, concat('control_record: io_type ', _ct_io_type, ' is no change of a row') as reason)
+            when _ct_transaction = 'abandoned'
+                then struct('ignored' as status, 'transaction_abandoned: another transaction begins before the end of this one' as reason)
+            when _ct_transaction = 'repeated'
+                then struct('ignored' as status, concat('transaction_repeated: transaction ', _transaction_id, ' with the CSN ', _csn, ' stands in the trail before') as reason)
+            when _ct_transaction = 'open'
+                then struct('waiting' as status, 'transaction_open: the end of the transaction has not landed' as reason)
             when _ct_fault is not null
-                then _ct_fault
+                then struct('rejected' as status, _ct_fault as reason)
             when _ct_transaction = 'none'
-                then concat('transaction_start_missing: trans_ind is ', _ct_trans_ind, ' and no transaction is open')
+                then struct('rejected' as status, concat('transaction_start_missing: trans_ind is ', _ct_trans_ind, ' and no transaction is open') as reason)
             when _ct_run_error is not null
-                then concat('chunk_run_broken: ', _ct_run_error)
-            when not _ct_is_first or _ct_is_paired or _ct_kind = 'truncate'
+                then struct('rejected' as status, concat('chunk_run_broken: ', _ct_run_error) as reason)
+            when not _ct_is_first
+                then struct('merged' as status, concat('chunk: the record goes on from ', _ct_first_position) as reason)
+            when _ct_is_paired
+                then struct('merged' as status, 'before_image: half of an update' as reason)
+            when _ct_kind = 'truncate'
                 then null
             when _ct_is_half
-                then 'after_half_missing: the next record of the table in the transaction is not the half after'
+                then struct('rejected' as status, 'after_half_missing: the next record of the table in the transaction is not the half after' as reason)
             when _ct_row is null
-                then concat('data_missing: ', if(_ct_kind = 'delete', 'before_data and after_data are', 'after_data is'), ' null or empty')
+                then struct('rejected' as status, concat('data_missing: ', if(_ct_kind = 'delete', 'before_data and after_data are', 'after_data is'), ' null or empty') as reason)
             when _ct_names_fault is not null
-                then _ct_names_fault
+                then struct('rejected' as status, _ct_names_fault as reason)
             when _ct_missing_key is not null
-                then concat('key_missing: no image has the key column ', _ct_missing_key)
+                then struct('rejected' as status, concat('key_missing: no image has the key column ', _ct_missing_key) as reason)
             when _ct_key_misfit is not null
-                then concat('value_does_not_fit: ', _ct_key_misfit)
+                then struct('rejected' as status, concat('value_does_not_fit: ', _ct_key_misfit) as reason)
             when `order` is null and `it's` is null
-                then 'key_missing: every key column is null: order, it\'s'
+                then struct('rejected' as status, 'key_missing: every key column is null: order, it\'s' as reason)
             when _ct_key_before_misfit is not null
-                then concat('value_does_not_fit: before_data: ', _ct_key_before_misfit)
+                then struct('rejected' as status, concat('value_does_not_fit: before_data: ', _ct_key_before_misfit) as reason)
             when _ct_kind <> 'delete' and _ct_column_misfit is not null
-                then concat('value_does_not_fit: ', _ct_column_misfit)
-        end as _ct_rejection
+                then struct('rejected' as status, concat('value_does_not_fit: ', _ct_column_misfit) as reason)
+        end as _ct_verdict
     from typed
 
 ),
@@ -576,13 +575,13 @@ staged_rows as (
         `it's`,
         `name with spaces`,
         amount,
-        case when _ct_rejection is null and _ct_other_status is null then _ct_kind end as _change_op,
+        case when _ct_verdict is null then _ct_kind end as _change_op,
         _ct_first_position as _change_seq,
         _ct_io_time as _changed_at,
         _transaction_id,
-        case when _ct_rejection is null and _ct_other_status is null then _ct_first_position end as _change_id,
+        case when _ct_verdict is null then _ct_first_position end as _change_id,
         case
-            when _ct_rejection is null and _ct_other_status is null and _ct_kind not in ('delete', 'truncate')
+            when _ct_verdict is null and _ct_kind not in ('delete', 'truncate')
                 then nullif(
                     array_union(
                         array('order', 'it\'s'),
@@ -596,37 +595,21 @@ staged_rows as (
         end as _present_columns,
         cast(null as array<string>) as _changed_columns,
         case
-            when
-                _ct_rejection is null and _ct_other_status is null and _ct_kind = 'update' and _ct_row_before is not null
-                and not struct(`order`, `it's`) <=> _ct_read_key_before
-                then _ct_read_key_before
+            when _ct_verdict is null and _ct_kind = 'update' and _ct_row_before is not null and not struct(`order`, `it's`) <=> struct(_ct_before_1 as `order`, _ct_before_2 as `it's`)
+                then struct(_ct_before_1 as `order`, _ct_before_2 as `it's`)
         end as _key_before,
         coalesce(_ct_position, to_json(struct(_ct_landed_row['trail_name'] as trail_name, _ct_landed_row['trail_seqno'] as trail_seqno, _ct_landed_row['trail_rba'] as trail_rba))) as _raw_id,
-        case
-            when _ct_is_own and (_ct_rejection is not null or _ct_other_status is not null)
-                then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
-        end as _raw_row,
-        if(_ct_is_own, coalesce(if(_ct_rejection is not null, 'rejected', null), _ct_other_status, 'accepted'), null) as _status,
-        case
-            when not _ct_is_own then null
-            when _ct_rejection is not null then _ct_rejection
-            when _ct_kind = 'metadata' then 'metadata: the record says how a table is made'
-            when _ct_kind = 'ddl' then 'ddl_record: the record has a statement that changed a definition'
-            when _ct_kind = 'control' then concat('control_record: io_type ', _ct_io_type, ' is no change of a row')
-            when _ct_transaction = 'abandoned' then 'transaction_abandoned: another transaction begins before the end of this one'
-            when _ct_transaction = 'repeated' then concat('transaction_repeated: transaction ', _transaction_id, ' with the CSN ', _csn, ' stands in the trail before')
-            when _ct_other_status = 'waiting' then 'transaction_open: the end of the transaction has not landed'
-            when _ct_other_status = 'merged' and not _ct_is_first then concat('chunk: the record goes on from ', _ct_first_position)
-            when _ct_other_status = 'merged' then 'before_image: half of an update'
-        end as _status_reason,
+        case when _ct_verdict['status'] is not null then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
+        if(_ct_verdict is null, 'accepted', _ct_verdict['status']) as _status,
+        _ct_verdict['reason'] as _status_reason,
         _csn,
         _format_type,
         _audit_rba,
         _audit_pos,
         case
-            when _ct_rejection is null and _ct_other_status is null and _ct_parts_differ
+            when _ct_verdict is null and _ct_parts_differ
                 then 'conflicting_content: pieces of the record were delivered with different contents; the greater ones count'
-            when _ct_rejection is null and _ct_other_status is null and _ct_is_key_update and _ct_row_before is null
+            when _ct_verdict is null and _ct_is_key_update and _ct_row_before is null
                 then 'key_move_without_before: the record says that the key changed, and has no key before'
         end as _report,
         monotonically_increasing_id() as _ct_place

@@ -70,63 +70,46 @@ typed as (
 
 ),
 
-set_aside as (
-
-    select
-        *,
-        case
-            when _ct_record_id is null or _ct_record_id <= 0
-                then concat('position_missing: record_id is ', coalesce(cast(_ct_landed_row['record_id'] as string), 'null'))
-            when _ct_event_time is null
-                then concat('event_time_missing: event_time is ', coalesce(concat('\'', cast(_ct_landed_row['event_time'] as string), '\''), 'null'))
-            when not coalesce(_ct_logged_status in ('N', 'S', 'W', 'E', 'F'), false)
-                then concat('reserved_status: status is ', coalesce(concat('\'', _ct_logged_status, '\''), 'null'))
-            when not coalesce(_event_type between 1 and 8, false)
-                then concat('unknown_operation: event_type is ', coalesce(cast(_event_type as string), 'null'))
-        end as _ct_header_fault,
-        case
-            when _ct_logged_status <> 'N'
-                then concat('already_processed: status is ', _ct_logged_status)
-            when _ct_perpetrator = 'it\'s me'
-                then concat('loopback: the driver itself caused the event, as ', _ct_perpetrator)
-        end as _ct_set_aside,
-        _ct_key_fault is null and _ct_key_misfit is null as _ct_has_key,
-        false as _ct_is_ahead
-    from typed
-
-),
-
 judged as (
 
     select
         *,
+        _ct_key_fault is null and _ct_key_misfit is null as _ct_has_key,
         case
-            when _ct_header_fault is not null
-                then _ct_header_fault
-            when _ct_set_aside is not null
-                then null
+            when _ct_record_id is null or _ct_record_id <= 0
+                then struct('rejected' as status, concat('position_missing: record_id is ', coalesce(cast(_ct_landed_row['record_id'] as string), 'null')) as reason)
+            when _ct_event_time is null
+                then struct('rejected' as status, concat('event_time_missing: event_time is ', coalesce(concat('\'', cast(_ct_landed_row['event_time'] as string), '\''), 'null')) as reason)
+            when not coalesce(_ct_logged_status in ('N', 'S', 'W', 'E', 'F'), false)
+                then struct('rejected' as status, concat('reserved_status: status is ', coalesce(concat('\'', _ct_logged_status, '\''), 'null')) as reason)
+            when not coalesce(_event_type between 1 and 8, false)
+                then struct('rejected' as status, concat('unknown_operation: event_type is ', coalesce(cast(_event_type as string), 'null')) as reason)
+            when _ct_logged_status <> 'N'
+                then struct('ignored' as status, concat('already_processed: status is ', _ct_logged_status) as reason)
+            when _ct_perpetrator = 'it\'s me'
+                then struct('ignored' as status, concat('loopback: the driver itself caused the event, as ', _ct_perpetrator) as reason)
             when _ct_key_fault is not null
-                then concat('key_malformed: ', _ct_key_fault)
+                then struct('rejected' as status, concat('key_malformed: ', _ct_key_fault) as reason)
             when _ct_key_misfit is not null
-                then concat('value_does_not_fit: table_key: ', _ct_key_misfit)
+                then struct('rejected' as status, concat('value_does_not_fit: table_key: ', _ct_key_misfit) as reason)
             when _event_type not in (4, 5, 6) and _column_name is null
-                then concat('column_not_declared: column_name is ', coalesce(concat('\'', _ct_logged_column, '\''), 'null'))
+                then struct('rejected' as status, concat('column_not_declared: column_name is ', coalesce(concat('\'', _ct_logged_column, '\''), 'null')) as reason)
             when _event_type in (2, 3, 8) and _column_name in ('order', 'it\'s')
-                then concat('key_updated: an update of the key column ', _column_name, ' alone does not say which row it makes')
+                then struct('rejected' as status, concat('key_updated: an update of the key column ', _column_name, ' alone does not say which row it makes') as reason)
             when _table_key rlike '[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]'
-                then concat('xml_forbidden_character: table_key: character ', length(regexp_extract(_table_key, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' is not allowed in XML')
+                then struct('rejected' as status, concat('xml_forbidden_character: table_key: character ', length(regexp_extract(_table_key, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' is not allowed in XML') as reason)
             when _event_type = 2 and _old_value rlike '[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]'
-                then concat('xml_forbidden_character: old_value: character ', length(regexp_extract(_old_value, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' is not allowed in XML')
+                then struct('rejected' as status, concat('xml_forbidden_character: old_value: character ', length(regexp_extract(_old_value, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' is not allowed in XML') as reason)
             when _event_type in (1, 2, 3) and _new_value rlike '[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]'
-                then concat('xml_forbidden_character: new_value: character ', length(regexp_extract(_new_value, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' is not allowed in XML')
+                then struct('rejected' as status, concat('xml_forbidden_character: new_value: character ', length(regexp_extract(_new_value, '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]*', 0)) + 1, ' is not allowed in XML') as reason)
             when _event_type in (1, 2, 3) and _ct_column_misfit is not null
-                then concat('value_does_not_fit: new_value: ', _ct_column_misfit)
+                then struct('rejected' as status, concat('value_does_not_fit: new_value: ', _ct_column_misfit) as reason)
             when _event_type = 1 and _column_name = 'order' and _new_value is not null and not coalesce(coalesce(try_cast(trim(_new_value) as bigint), try_cast(replace(cast(try_cast(regexp_extract(trim(_new_value), '^ *[-+]?[0-9]*([.][0-9]{0,18}0*)?([eE][+]?0*[0-9]{1,2})? *$|^ *[-+]?[0-9]*([.][0-9]{0,9}0*)?[eE]-0*[0-9] *$', 0) as decimal(38, 18)) as string), '.000000000000000000', '') as bigint)) = `order`, false)
-                then concat('key_contradicted: new_value of the key column ', _column_name, ' is not that of table_key')
+                then struct('rejected' as status, concat('key_contradicted: new_value of the key column ', _column_name, ' is not that of table_key') as reason)
             when _event_type = 1 and _column_name = 'it\'s' and _new_value is not null and not coalesce(_new_value = `it's`, false)
-                then concat('key_contradicted: new_value of the key column ', _column_name, ' is not that of table_key')
-        end as _ct_rejection
-    from set_aside
+                then struct('rejected' as status, concat('key_contradicted: new_value of the key column ', _column_name, ' is not that of table_key') as reason)
+        end as _ct_verdict
+    from typed
 
 ),
 
@@ -145,7 +128,7 @@ read_keys as (
 
     select distinct `order`, `it's`
     from flagged
-    where _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_logged
+    where _event_type in (5, 6, 7, 8) and _ct_verdict is null and not _ct_is_logged
 
 ),
 
@@ -203,59 +186,36 @@ spans as (
 answered as (
 
     select
-        spans.* except (_ct_rejection, _ct_set_aside, `name with spaces`, amount),
+        spans.* except (_ct_verdict, `name with spaces`, amount),
         case
-            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_logged and (_event_type in (5, 6) or _column_name = 'name with spaces' or _event_type = 7 and not exists(concat(_ct_read['_ct_misfits'], _ct_read['_ct_forbidden']), fault -> fault['name'] = 'name with spaces'))
+            when _event_type in (5, 6, 7, 8) and _ct_verdict is null and not _ct_is_logged and (_event_type in (5, 6) or _column_name = 'name with spaces' or _event_type = 7 and not exists(concat(_ct_read['_ct_misfits'], _ct_read['_ct_forbidden']), fault -> fault['name'] = 'name with spaces'))
                 then _ct_read['name with spaces']
             when _event_type in (1, 2, 3)
                 then spans.`name with spaces`
         end as `name with spaces`,
         case
-            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_logged and (_event_type in (5, 6, 7) or _column_name = 'amount')
+            when _event_type in (5, 6, 7, 8) and _ct_verdict is null and not _ct_is_logged and (_event_type in (5, 6, 7) or _column_name = 'amount')
                 then _ct_read['amount']
             when _event_type in (1, 2, 3)
                 then spans.amount
         end as amount,
-        if(_event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_logged, _ct_last_of_span, struct(_ct_record_id, _ct_event_time)) as _ct_last_event,
-        if(_event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_logged, '99999999999999999999', '00000000000000000000') as _ct_read_at,
+        if(_event_type in (5, 6, 7, 8) and _ct_verdict is null and not _ct_is_logged, _ct_last_of_span, struct(_ct_record_id, _ct_event_time)) as _ct_last_event,
+        if(_event_type in (5, 6, 7, 8) and _ct_verdict is null and not _ct_is_logged, '99999999999999999999', '00000000000000000000') as _ct_read_at,
         case
-            when _ct_set_aside is not null
-                then _ct_set_aside
-            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_logged and _ct_read is null
-                then 'row_gone: the replica does not hold the row; it is looked for again while the event is new'
-            when _event_type in (5, 6, 7, 8) and _ct_is_logged and not _ct_is_ahead and _ct_rejection is null
-                then 'read_before: the log holds what the event read'
-        end as _ct_set_aside,
-        case
-            when _ct_rejection is not null
-                then _ct_rejection
-            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_logged and get(filter(_ct_read['_ct_misfits'], fault -> _event_type in (5, 6) or fault['name'] = _column_name), 0)['text'] is not null
-                then concat('value_does_not_fit: replica: ', get(filter(_ct_read['_ct_misfits'], fault -> _event_type in (5, 6) or fault['name'] = _column_name), 0)['text'])
-            when _event_type in (5, 6, 7, 8) and _ct_rejection is null and _ct_set_aside is null and not _ct_is_ahead and not _ct_is_logged and get(filter(_ct_read['_ct_forbidden'], fault -> _event_type in (5, 6) or fault['name'] = _column_name), 0)['text'] is not null
-                then concat('xml_forbidden_character: replica: ', get(filter(_ct_read['_ct_forbidden'], fault -> _event_type in (5, 6) or fault['name'] = _column_name), 0)['text'])
-        end as _ct_rejection
+            when _ct_verdict is not null
+                then _ct_verdict
+            when _event_type in (5, 6, 7, 8) and _ct_is_logged
+                then struct('ignored' as status, 'read_before: the log holds what the event read' as reason)
+            when _event_type in (5, 6, 7, 8) and _ct_verdict is null and not _ct_is_logged and _ct_read is null
+                then struct('ignored' as status, 'row_gone: the replica does not hold the row; it is looked for again while the event is new' as reason)
+            when _event_type in (5, 6, 7, 8) and _ct_verdict is null and not _ct_is_logged and get(filter(_ct_read['_ct_misfits'], fault -> _event_type in (5, 6) or fault['name'] = _column_name), 0)['text'] is not null
+                then struct('rejected' as status, concat('value_does_not_fit: replica: ', get(filter(_ct_read['_ct_misfits'], fault -> _event_type in (5, 6) or fault['name'] = _column_name), 0)['text']) as reason)
+            when _event_type in (5, 6, 7, 8) and _ct_verdict is null and not _ct_is_logged and get(filter(_ct_read['_ct_forbidden'], fault -> _event_type in (5, 6) or fault['name'] = _column_name), 0)['text'] is not null
+                then struct('rejected' as status, concat('xml_forbidden_character: replica: ', get(filter(_ct_read['_ct_forbidden'], fault -> _event_type in (5, 6) or fault['name'] = _column_name), 0)['text']) as reason)
+        end as _ct_verdict
     from spans
     left join read_rows
         on spans.`order` <=> read_rows.`order` and spans.`it's` <=> read_rows.`it's`
-
-),
-
-decided as (
-
-    select
-        *,
-        case
-            when _ct_rejection is not null then 'rejected'
-            when _ct_set_aside is not null then 'ignored'
-            when _ct_is_ahead then 'waiting'
-            else 'accepted'
-        end as _status,
-        case
-            when _ct_rejection is not null then _ct_rejection
-            when _ct_set_aside is not null then _ct_set_aside
-            when _ct_is_ahead then 'future_event: event_time is yet to come'
-        end as _status_reason
-    from answered
 
 ),
 
@@ -267,18 +227,21 @@ staged_rows as (
         `name with spaces`,
         amount,
         case
-            when _status <> 'accepted' then null
-            when _event_type = 4 then 'delete'
-            when _event_type = 5 then 'insert'
-            when _event_type in (1, 6, 7) then 'upsert'
-            else 'update'
+            when _ct_verdict is null and _event_type = 4
+                then 'delete'
+            when _ct_verdict is null and _event_type = 5
+                then 'insert'
+            when _ct_verdict is null and _event_type in (1, 6, 7)
+                then 'upsert'
+            when _ct_verdict is null and _event_type in (2, 3, 8)
+                then 'update'
         end as _change_op,
         concat(lpad(cast(_ct_last_event['_ct_record_id'] as string), 19, '0'), '/', _ct_read_at, '/', lpad(cast(_ct_record_id as string), 19, '0')) as _change_seq,
         _ct_event_time as _changed_at,
         cast(null as string) as _transaction_id,
-        case when _status = 'accepted' then lpad(cast(_ct_record_id as string), 19, '0') end as _change_id,
+        case when _ct_verdict is null then lpad(cast(_ct_record_id as string), 19, '0') end as _change_id,
         case
-            when _status = 'accepted' and _event_type not in (4, 5, 6)
+            when _ct_verdict is null and _event_type not in (4, 5, 6)
                 then nullif(
                     array_union(
                         array('order', 'it\'s'),
@@ -290,12 +253,15 @@ staged_rows as (
                     array('order', 'it\'s', 'name with spaces', 'amount')
                 )
         end as _present_columns,
-        case when _status = 'accepted' and _event_type not in (4, 5, 6) then array(_column_name) end as _changed_columns,
+        case
+            when _ct_verdict is null and _event_type not in (4, 5, 6)
+                then array(_column_name)
+        end as _changed_columns,
         cast(null as struct<`order`: bigint, `it's`: string>) as _key_before,
         coalesce(cast(_ct_record_id as string), lower(hex(xxhash64(to_json(_ct_landed_row))))) as _raw_id,
-        case when _status <> 'accepted' then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
-        _status,
-        _status_reason,
+        case when _ct_verdict['status'] is not null then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
+        if(_ct_verdict is null, 'accepted', _ct_verdict['status']) as _status,
+        _ct_verdict['reason'] as _status_reason,
         _event_type,
         _column_name,
         _old_value,
@@ -303,7 +269,7 @@ staged_rows as (
         _table_key,
         cast(null as string) as _report,
         monotonically_increasing_id() as _ct_place
-    from decided
+    from answered
 
 ),
 

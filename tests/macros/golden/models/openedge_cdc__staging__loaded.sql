@@ -416,29 +416,31 @@ judged as (
 
     select
         *,
-        struct(_ct_before_1 as `order`, _ct_before_2 as `it's`) as _ct_read_key_before,
-        case
-            when _ct_waits_for is not null then 'waiting'
-            when _ct_is_part then 'merged'
-        end as _ct_other_status,
+        _ct_is_tracked as _has_tracking,
         case
             when _ct_fault is not null
-                then _ct_fault
+                then struct('rejected' as status, _ct_fault as reason)
             when _ct_after_state <> 'whole'
-                then null
+                then struct('waiting' as status, _ct_waits_for as reason)
             when _ct_time is null and _ct_tracking['_ct_time_misfit'] is not null
-                then concat('value_does_not_fit: tracking row: ', _ct_tracking['_ct_time_misfit'])
+                then struct('rejected' as status, concat('value_does_not_fit: tracking row: ', _ct_tracking['_ct_time_misfit']) as reason)
             when _ct_key_misfit is not null
-                then concat('value_does_not_fit: ', _ct_key_misfit)
+                then struct('rejected' as status, concat('value_does_not_fit: ', _ct_key_misfit) as reason)
             when `order` is null and `it's` is null
-                then 'key_missing: every key column is null: order, it\'s'
+                then struct('rejected' as status, 'key_missing: every key column is null: order, it\'s' as reason)
             when _ct_kind = 'update' and _ct_key_before_misfit is not null
-                then concat('value_does_not_fit: before image: ', _ct_key_before_misfit)
+                then struct('rejected' as status, concat('value_does_not_fit: before image: ', _ct_key_before_misfit) as reason)
             when _ct_kind <> 'delete' and _ct_column_misfit is not null
-                then concat('value_does_not_fit: ', _ct_column_misfit)
+                then struct('rejected' as status, concat('value_does_not_fit: ', _ct_column_misfit) as reason)
             when _ct_kind <> 'delete' and _ct_extent_misfit is not null
-                then concat('value_does_not_fit: ', _ct_extent_misfit)
-        end as _ct_rejection
+                then struct('rejected' as status, concat('value_does_not_fit: ', _ct_extent_misfit) as reason)
+            when _ct_waits_for is not null
+                then struct('waiting' as status, _ct_waits_for as reason)
+            when _ct_position > 0
+                then struct('merged' as status, 'chunk: the record goes on from the one at position 0' as reason)
+            when _ct_is_before
+                then struct('merged' as status, 'before_image: part of the update with the same sequence' as reason)
+        end as _ct_verdict
     from typed
 
 ),
@@ -456,16 +458,30 @@ judged_tracking_rows as (
 
     select
         *,
+        cast(null as bigint) as `order`,
+        cast(null as string) as `it's`,
+        cast(null as string) as `name with spaces`,
+        cast(null as decimal(12, 2)) as amount,
+        cast(null as date) as day,
+        cast(null as array<string>) as tags,
+        cast(null as array<int>) as counts,
+        cast(null as int) as _parts,
+        cast(null as boolean) as _has_tracking,
         case
             when _ct_landed_sequence is null
-                then 'change_seq_missing: _Change-Sequence is null'
+                then struct('rejected' as status, 'change_seq_missing: _Change-Sequence is null' as reason)
             when coalesce(_ct_sequence, -1) < 0
-                then concat('change_seq_malformed: \'', _ct_landed_sequence, '\' is no whole number of 0 or more')
+                then struct('rejected' as status, concat('change_seq_malformed: \'', _ct_landed_sequence, '\' is no whole number of 0 or more') as reason)
             when _ct_operation_code = 3
-                then 'unknown_operation: operation 3, a before image, is never in a tracking table'
+                then struct('rejected' as status, 'unknown_operation: operation 3, a before image, is never in a tracking table' as reason)
             when coalesce(_ct_operation_code, 0) not between 1 and 12
-                then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_landed_operation, '\''), 'null'))
-        end as _ct_rejection
+                then struct('rejected' as status, concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_landed_operation, '\''), 'null')) as reason)
+            when _ct_operation_code in (5, 12)
+                then struct('ignored' as status, concat('schema_event: ', element_at(map(5, 'field_deleted', 6, 'partition_dropped', 7, 'partition_truncated', 8, 'partition_deallocated', 9, 'tenant_partition_deallocated', 10, 'tenant_partition_dropped', 11, 'merged_partition_dropped', 12, 'field_added'), cast(_ct_operation_code as int))) as reason)
+            when _ct_operation_code between 6 and 11
+                then struct('ignored' as status, concat('partition_event: ', element_at(map(5, 'field_deleted', 6, 'partition_dropped', 7, 'partition_truncated', 8, 'partition_deallocated', 9, 'tenant_partition_deallocated', 10, 'tenant_partition_dropped', 11, 'merged_partition_dropped', 12, 'field_added'), cast(_ct_operation_code as int)), ', partition ', coalesce(cast(_partition_id as string), 'null')) as reason)
+            else struct('waiting' as status, 'change_row_missing: no change row of this sequence has landed' as reason)
+        end as _ct_verdict
     from lone_tracking_rows
 
 ),
@@ -480,13 +496,13 @@ staged_rows as (
         day,
         tags,
         counts,
-        case when _ct_rejection is null and _ct_other_status is null then _ct_kind end as _change_op,
+        case when _ct_verdict is null then _ct_kind end as _change_op,
         _change_seq,
         coalesce(_ct_time, _ct_tracking['_ct_time']) as _changed_at,
         coalesce(_ct_landed_transaction_id, _ct_tracking['_transaction_id']) as _transaction_id,
-        case when _ct_rejection is not null or _ct_other_status is null then _change_seq end as _change_id,
+        case when coalesce(_ct_verdict['status'] = 'rejected', true) then _change_seq end as _change_id,
         case
-            when _ct_rejection is null and _ct_other_status is null and _ct_kind = 'update'
+            when _ct_verdict is null and _ct_kind = 'update'
                 then nullif(
                     array_union(
                         array('order', 'it\'s'),
@@ -509,41 +525,39 @@ staged_rows as (
                     array('order', 'it\'s', 'name with spaces', 'amount', 'day', 'tags', 'counts')
                 )
         end as _present_columns,
-        case when _ct_rejection is null and _ct_other_status is null and _ct_kind <> 'delete' then _ct_named_columns end as _changed_columns,
         case
-            when _ct_rejection is null and _ct_other_status is null and _ct_kind = 'update' and _ct_has_before and not struct(`order`, `it's`) <=> _ct_read_key_before
-                then _ct_read_key_before
+            when _ct_verdict is null and _ct_kind <> 'delete'
+                then _ct_named_columns
+        end as _changed_columns,
+        case
+            when _ct_verdict is null and _ct_kind = 'update' and _ct_has_before and not struct(`order`, `it's`) <=> struct(_ct_before_1 as `order`, _ct_before_2 as `it's`)
+                then struct(_ct_before_1 as `order`, _ct_before_2 as `it's`)
         end as _key_before,
         _raw_id,
-        case when _ct_rejection is not null or _ct_other_status is not null then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
-        coalesce(if(_ct_rejection is not null, 'rejected', null), _ct_other_status, 'accepted') as _status,
-        case
-            when _ct_rejection is not null then _ct_rejection
-            when _ct_waits_for is not null then _ct_waits_for
-            when _ct_position > 0 then 'chunk: the record goes on from the one at position 0'
-            when _ct_is_before then 'before_image: part of the update with the same sequence'
-        end as _status_reason,
+        case when _ct_verdict['status'] is not null then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
+        if(_ct_verdict is null, 'accepted', _ct_verdict['status']) as _status,
+        _ct_verdict['reason'] as _status_reason,
         _parts,
-        _ct_is_tracked as _has_tracking,
+        _has_tracking,
         case
-            when _ct_rejection is null and _ct_other_status is null and _ct_differs
+            when _ct_verdict is null and _ct_differs
                 then 'conflicting_content: rows of the change were delivered with different contents; the greater ones count'
-            when _ct_rejection is null and _ct_other_status is null and _ct_kind = 'update' and not _ct_has_before and arrays_overlap(_ct_named_columns, array('order', 'it\'s'))
+            when _ct_verdict is null and _ct_kind = 'update' and not _ct_has_before and arrays_overlap(_ct_named_columns, array('order', 'it\'s'))
                 then 'key_move_without_before: the field map says that the key changed, and no before image has the key before'
-            when _ct_rejection is null and _ct_other_status is null and _ct_kind <> 'delete'
+            when _ct_verdict is null and _ct_kind <> 'delete'
                 then concat('unknown_field: the field map names ', nullif(array_join(filter(_ct_tracking['_ct_field_map'], field -> lower(field) not in ('_tran-id', '_time-stamp', '_change-sequence', '_continuation-position', '_arrayindex', '_fragment', '_operation', 'order', 'it\'s', 'name with spaces', 'amount', 'day', 'tags', 'counts', 'notes', 'landed')), ', '), ''), ', and neither the change table nor the sources file has a column of that name')
         end as _report,
         monotonically_increasing_id() as _ct_place
     from judged
     union all
     select
-        cast(null as bigint) as `order`,
-        cast(null as string) as `it's`,
-        cast(null as string) as `name with spaces`,
-        cast(null as decimal(12, 2)) as amount,
-        cast(null as date) as day,
-        cast(null as array<string>) as tags,
-        cast(null as array<int>) as counts,
+        `order`,
+        `it's`,
+        `name with spaces`,
+        amount,
+        day,
+        tags,
+        counts,
         cast(null as string) as _change_op,
         case when _ct_sequence >= 0 then lpad(cast(_ct_sequence as string), 19, '0') end as _change_seq,
         _ct_time as _changed_at,
@@ -553,22 +567,11 @@ staged_rows as (
         cast(null as array<string>) as _changed_columns,
         cast(null as struct<`order`: bigint, `it's`: string>) as _key_before,
         concat_ws('/', 'tracking', 12, coalesce(case when _ct_sequence >= 0 then lpad(cast(_ct_sequence as string), 19, '0') end, _ct_landed_sequence, 'null'), coalesce(_ct_landed_operation, 'null')) as _raw_id,
-        to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) as _raw_row,
-        case
-            when _ct_rejection is not null then 'rejected'
-            when _ct_operation_code between 5 and 12 then 'ignored'
-            else 'waiting'
-        end as _status,
-        case
-            when _ct_rejection is not null then _ct_rejection
-            when _ct_operation_code in (5, 12)
-                then concat('schema_event: ', element_at(map(5, 'field_deleted', 6, 'partition_dropped', 7, 'partition_truncated', 8, 'partition_deallocated', 9, 'tenant_partition_deallocated', 10, 'tenant_partition_dropped', 11, 'merged_partition_dropped', 12, 'field_added'), cast(_ct_operation_code as int)))
-            when _ct_operation_code between 6 and 11
-                then concat('partition_event: ', element_at(map(5, 'field_deleted', 6, 'partition_dropped', 7, 'partition_truncated', 8, 'partition_deallocated', 9, 'tenant_partition_deallocated', 10, 'tenant_partition_dropped', 11, 'merged_partition_dropped', 12, 'field_added'), cast(_ct_operation_code as int)), ', partition ', coalesce(cast(_partition_id as string), 'null'))
-            else 'change_row_missing: no change row of this sequence has landed'
-        end as _status_reason,
-        cast(null as int) as _parts,
-        cast(null as boolean) as _has_tracking,
+        case when _ct_verdict['status'] is not null then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
+        if(_ct_verdict is null, 'accepted', _ct_verdict['status']) as _status,
+        _ct_verdict['reason'] as _status_reason,
+        _parts,
+        _has_tracking,
         cast(null as string) as _report,
         monotonically_increasing_id() as _ct_place
     from judged_tracking_rows

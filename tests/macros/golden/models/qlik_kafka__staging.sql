@@ -363,41 +363,46 @@ judged as (
 
     select
         *,
-        struct(_ct_before_1 as `order`, _ct_before_2 as `it's`) as _ct_read_key_before,
         case
             when not _ct_is_own
-                then null
-            when _ct_kind in ('tombstone', 'metadata', 'schema_missing')
-                then null
+                then struct(cast(null as string) as status, cast(null as string) as reason)
+            when _ct_kind = 'tombstone'
+                then struct('ignored' as status, 'tombstone: the message has no value' as reason)
+            when _ct_kind = 'metadata'
+                then struct('ignored' as status, 'metadata: the message says how a table is made' as reason)
+            when _ct_kind = 'schema_missing'
+                then struct('waiting' as status, concat('schema_missing: ', _ct_error) as reason)
             when _ct_kind = 'unreadable'
-                then concat('message_malformed: ', _ct_error)
+                then struct('rejected' as status, concat('message_malformed: ', _ct_error) as reason)
             when _ct_operation_code is null
-                then concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_landed_code, '\''), 'null'))
+                then struct('rejected' as status, concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_landed_code, '\''), 'null')) as reason)
             when _change_seq is null or _change_seq = ''
-                then 'change_seq_missing: changeSequence is null or empty'
+                then struct('rejected' as status, 'change_seq_missing: changeSequence is null or empty' as reason)
             when length(_change_seq) <> 35 or _change_seq rlike '[^0-9]'
-                then concat('change_seq_malformed: \'', _change_seq, '\' is not 35 digits')
+                then struct('rejected' as status, concat('change_seq_malformed: \'', _change_seq, '\' is not 35 digits') as reason)
             when _ct_landed_time is not null and (coalesce(try_cast(_ct_landed_time as timestamp), try_cast(regexp_replace(_ct_landed_time, '^ *([-+]?[0-9]+-[0-9]+-[0-9]+)[: T]([0-9]+:[0-9]+:[0-9]+)(?:[:.]([0-9]+))? *([-+]?) *(.*)$', '$1 $2.$3$4$5') as timestamp)) is null or cast(_ct_landed_time as string) rlike '^ *T?[0-9]+:')
-                then concat('value_does_not_fit: header timestamp: \'', _ct_landed_time, '\' is not timestamp')
+                then struct('rejected' as status, concat('value_does_not_fit: header timestamp: \'', _ct_landed_time, '\' is not timestamp') as reason)
             when _ct_row is null
-                then concat('data_missing: ', if(_ct_operation_code = 'D', 'data and beforeData are null', 'data is null'))
+                then struct('rejected' as status, concat('data_missing: ', if(_ct_operation_code = 'D', 'data and beforeData are null', 'data is null')) as reason)
             when _ct_names_fault is not null
-                then _ct_names_fault
+                then struct('rejected' as status, _ct_names_fault as reason)
             when _ct_missing_key is not null
-                then concat('key_missing: neither data nor beforeData has the key column ', _ct_missing_key)
+                then struct('rejected' as status, concat('key_missing: neither data nor beforeData has the key column ', _ct_missing_key) as reason)
             when _ct_key_misfit is not null
-                then concat('value_does_not_fit: ', _ct_key_misfit)
+                then struct('rejected' as status, concat('value_does_not_fit: ', _ct_key_misfit) as reason)
             when `order` is null and `it's` is null
-                then 'key_missing: every key column is null: order, it\'s'
+                then struct('rejected' as status, 'key_missing: every key column is null: order, it\'s' as reason)
             when _ct_key_before_misfit is not null
-                then concat('value_does_not_fit: beforeData: ', _ct_key_before_misfit)
+                then struct('rejected' as status, concat('value_does_not_fit: beforeData: ', _ct_key_before_misfit) as reason)
             when _ct_operation_code <> 'D' and _ct_column_misfit is not null
-                then concat('value_does_not_fit: ', _ct_column_misfit)
+                then struct('rejected' as status, concat('value_does_not_fit: ', _ct_column_misfit) as reason)
             when _ct_landed_mask is not null and _ct_masked_names is null
-                then concat('change_mask_malformed: \'', _ct_landed_mask, '\' is not a hex number')
+                then struct('rejected' as status, concat('change_mask_malformed: \'', _ct_landed_mask, '\' is not a hex number') as reason)
             when _ct_landed_column_mask is not null and _ct_present_names is null
-                then concat('column_mask_malformed: \'', _ct_landed_column_mask, '\' is not a hex number')
-        end as _ct_rejection
+                then struct('rejected' as status, concat('column_mask_malformed: \'', _ct_landed_column_mask, '\' is not a hex number') as reason)
+            when _ct_is_open
+                then struct('waiting' as status, 'transaction_open: not every event of the transaction has landed' as reason)
+        end as _ct_verdict
     from typed
 
 ),
@@ -409,20 +414,13 @@ staged_rows as (
         `it's`,
         `name with spaces`,
         amount,
-        case
-            when _ct_rejection is null
-                then element_at(map('R', 'snapshot', 'I', 'insert', 'U', 'update', 'D', 'delete'), _ct_operation_code)
-        end as _change_op,
+        case when coalesce(_ct_verdict['status'] <> 'rejected', true) then element_at(map('R', 'snapshot', 'I', 'insert', 'U', 'update', 'D', 'delete'), _ct_operation_code) end as _change_op,
         _change_seq,
         _changed_at,
         _transaction_id,
+        case when _ct_verdict is null then concat_ws(':', _change_seq, _ct_operation_code, if(_ct_operation_code = 'R', _raw_id, to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')))) end as _change_id,
         case
-            when _ct_rejection is not null or _ct_kind <> 'data' or _ct_is_open or not _ct_is_own then null
-            when _ct_operation_code = 'R' then concat_ws(':', _change_seq, 'R', _raw_id)
-            else concat_ws(':', _change_seq, _ct_operation_code, to_json(struct(`order`, `it's`), map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')))
-        end as _change_id,
-        case
-            when _ct_rejection is null and _ct_operation_code <> 'D'
+            when coalesce(_ct_verdict['status'] <> 'rejected', true) and _ct_operation_code <> 'D'
                 then nullif(
                     array_union(
                         array('order', 'it\'s'),
@@ -442,37 +440,19 @@ staged_rows as (
                 )
         end as _present_columns,
         case
-            when _ct_rejection is null and _ct_operation_code in ('I', 'U')
+            when coalesce(_ct_verdict['status'] <> 'rejected', true) and _ct_operation_code in ('I', 'U')
                 then array_intersect(array('order', 'it\'s', 'name with spaces', 'amount'), _ct_masked_names)
         end as _changed_columns,
         case
-            when _ct_rejection is null and _ct_operation_code = 'U' and _ct_has_before and not struct(`order`, `it's`) <=> _ct_read_key_before
-                then _ct_read_key_before
+            when coalesce(_ct_verdict['status'] <> 'rejected', true) and _ct_operation_code = 'U' and _ct_has_before and not struct(`order`, `it's`) <=> struct(_ct_before_1 as `order`, _ct_before_2 as `it's`)
+                then struct(_ct_before_1 as `order`, _ct_before_2 as `it's`)
         end as _key_before,
         _raw_id,
+        case when _ct_verdict['status'] is not null then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')) end as _raw_row,
+        if(_ct_verdict is null, 'accepted', _ct_verdict['status']) as _status,
+        _ct_verdict['reason'] as _status_reason,
         case
-            when _ct_is_own and (_ct_rejection is not null or _ct_kind <> 'data' or _ct_is_open)
-                then to_json(_ct_landed_row, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))
-        end as _raw_row,
-        case
-            when not _ct_is_own then null
-            when _ct_rejection is not null then 'rejected'
-            when _ct_kind in ('tombstone', 'metadata') then 'ignored'
-            when _ct_kind = 'schema_missing' or _ct_is_open then 'waiting'
-            else 'accepted'
-        end as _status,
-        case
-            when not _ct_is_own then null
-            when _ct_rejection is not null then _ct_rejection
-            when _ct_kind = 'tombstone' then 'tombstone: the message has no value'
-            when _ct_kind = 'metadata' then 'metadata: the message says how a table is made'
-            when _ct_kind = 'schema_missing' then concat('schema_missing: ', _ct_error)
-            when _ct_is_open then 'transaction_open: not every event of the transaction has landed'
-        end as _status_reason,
-        case
-            when
-                _ct_rejection is null and _ct_operation_code = 'U' and not _ct_has_before
-                and arrays_overlap(_ct_masked_names, array('order', 'it\'s'))
+            when coalesce(_ct_verdict['status'] <> 'rejected', true) and _ct_operation_code = 'U' and not _ct_has_before and arrays_overlap(_ct_masked_names, array('order', 'it\'s'))
                 then 'key_move_without_before: the mask says that the key changed, and no beforeData has the key before'
         end as _report,
         monotonically_increasing_id() as _ct_place
