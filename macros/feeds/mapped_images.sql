@@ -108,12 +108,7 @@
     {% set hidden = change_tables._values_not_captured(mapping) %}
     {% for column in spec.columns + (change_tables.columns_before(spec) if row_before else []) %}
         {% set is_before = column.name.startswith('_ct_before_') %}
-        {% set name = change_tables.name_in_row(spec, column.label or column.name) %}
-        {% set own, other = ('_ct_row_before', '_ct_row') if is_before else ('_ct_row', '_ct_row_before') %}
-        {% set text = own ~ '[' ~ name ~ ']' %}
-        {% if is_before or column.name in spec.key %}
-            {% set text = 'if(map_contains_key(' ~ own ~ ', ' ~ name ~ '), ' ~ text ~ ', ' ~ other ~ '[' ~ name ~ '])' %}
-        {% endif %}
+        {% set text = change_tables.text_in_rows(spec, column) | trim %}
         {% set text = 'case when ' ~ text ~ ' not in (' ~ hidden ~ ') then ' ~ text ~ ' end' if hidden else text %}
         {% set places = [rows.row_before, rows.row] if is_before else [rows.row, rows.row_before] %}
         {% set text = change_tables._exact_mapped_text(spec, mapping, column, text, places | select | selectattr('text') | list) %}

@@ -34,6 +34,19 @@
 {%- endmacro %}
 
 
+{#- The text of a column in the maps, or of one of the key before. A key column that its row does not name is that of the other row. -#}
+{% macro text_in_rows(spec, column) -%}
+    {%- set is_before = column.name.startswith('_ct_before_') -%}
+    {%- set row, other_row = ('_ct_row_before', '_ct_row') if is_before else ('_ct_row', '_ct_row_before') -%}
+    {%- set name = change_tables.name_in_row(spec, column.label or column.name) -%}
+    {%- if is_before or column.name in spec.key -%}
+        if(map_contains_key({{ row }}, {{ name }}), {{ row }}[{{ name }}], {{ other_row }}[{{ name }}])
+    {%- else -%}
+        {{ row }}[{{ name }}]
+    {%- endif -%}
+{%- endmacro %}
+
+
 {#- A row as it lands, with its names as columns are matched. Names that differ by case alone stay as they are: see `names_fault`. -#}
 {% macro names_as_matched(spec, row) -%}
     {%- if spec.settings.column_names == 'exact' -%}
@@ -99,12 +112,7 @@ unpacked as (
 
     select
     {%- for column in spec.columns + before %}
-        {%- set name = change_tables.name_in_row(spec, column.label or column.name) %}
-        {%- set row, other_row = ('_ct_row_before', '_ct_row') if column in before else ('_ct_row', '_ct_row_before') %}
-        {%- set text = row ~ '[' ~ name ~ ']' %}
-        {%- if column in before or column.name in spec.key %}
-            {%- set text = 'if(map_contains_key(' ~ row ~ ', ' ~ name ~ '), ' ~ text ~ ', ' ~ other_row ~ '[' ~ name ~ '])' %}
-        {%- endif %}
+        {%- set text = change_tables.text_in_rows(spec, column) %}
         {{ exact_text(spec, column, text, column in before) if exact_text else text }} as {{ change_tables.quoted(column.name) }},
     {%- endfor %}
         {{ change_tables.missing_key(spec) }} as _ct_missing_key,
@@ -135,9 +143,10 @@ case
 {#-
     The step `typed`: the columns of `unpacked` as they are declared, and what does not fit.
 
-    landed, before   as they land, name -> {data_type}: the columns, and those of the key before
+    landed, before   as they land, name -> {data_type}: the columns, and those of the key before, where there are any
+    further          what else it has: lines of a select list
 -#}
-{% macro typed_step(spec, landed, before) -%}
+{% macro typed_step(spec, landed, before, further=none) -%}
 {%- set columns_before = change_tables.columns_before(spec) if before else [] -%}
 typed as (
 
@@ -148,6 +157,9 @@ typed as (
         {{ change_tables.misfit({'columns': columns_before}, columns_before | map(attribute='name') | list, before) }} as _ct_key_before_misfit,
         {%- endif %}
         {{ change_tables.misfit(spec, spec.column_names | reject('in', spec.key) | list, landed) }} as _ct_column_misfit,
+        {%- if further %}
+        {{ further }},
+        {%- endif %}
         * except ({{ change_tables.column_list(spec.column_names + columns_before | map(attribute='name') | list) }})
     from unpacked
 

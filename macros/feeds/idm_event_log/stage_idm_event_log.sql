@@ -53,17 +53,7 @@ unpacked as (
 
 ),
 
-typed as (
-
-    select
-    {{- change_tables.typed_columns(spec, texts) }}
-        {{ change_tables._key_fault(spec) }} as _ct_key_fault,
-        {{ change_tables.misfit(spec, spec.key, texts) }} as _ct_key_misfit,
-        {{ change_tables.misfit(spec, others, texts) }} as _ct_column_misfit,
-        * except ({{ change_tables.column_list(spec.column_names) }})
-    from unpacked
-
-),
+{{ change_tables.typed_step(spec, texts, {}, change_tables._key_fault(spec) ~ ' as _ct_key_fault') }},
 
 judged as (
 

@@ -4,9 +4,13 @@
 
     the declared columns   of the after image; of an array, its elements as texts, and its text in `_ct_text_<n>`
     _ct_before_<n>         the key by the before image, where it can be read whole
-    _ct_fault              what makes the change unusable, whatever its values are
-    _ct_waits_for          what the row waits for, as `code: detail`
-    _ct_position, _ct_is_before  more than 0, or true, where the row is part of another row's change: a second part, or a before image
+    _ct_fault_in_change    what is wrong with the headers of a row of the change
+    _ct_after_state, _ct_before_state
+                           whether the parts of an image are all there, as far as they show it: `whole`, `none`, or the code of what is missing
+    _ct_after_clash, _ct_before_clash
+                           the first column that differs between the parts of an image and is not the field at the cut
+    _ct_position, _ct_is_before
+                           more than 0, or true: the row is part of another row's change, as a second part or as a before image
     _ct_differs            whether a part has landed with different contents
     _ct_is_tracked         whether the tracking row is there; `_ct_field_map` is its field map, in lower case
     _parts                 how many of the rows are read
@@ -150,7 +154,6 @@ images as (
 
 ),
 
-{# whether the parts of an image are all there, as far as they show it: `whole`, `none`, or the code of what is missing -#}
 with_tracking as (
 
     select
@@ -175,7 +178,6 @@ with_tracking as (
 
 ),
 
-{# the first column that differs between the parts of an image and is not the field at the cut -#}
 clashes as (
 
     select
@@ -195,51 +197,6 @@ clashes as (
         end as _ct_{{ image }}_clash{{ ',' if not loop.last }}
         {%- endfor %}
     from with_tracking
-
-),
-
-judged_records as (
-
-    select
-        *,
-        case
-            when _ct_fault_in_change is not null
-                then _ct_fault_in_change
-            when _ct_operations not in (array(1L), array(2L), array(3L), array(4L), array(3L, 4L))
-                then concat('operations_contradict: the change rows are of operations ', array_join(_ct_operations, ', '))
-            when _ct_is_tracked and _ct_tracked_numbers <> if(array_contains(_ct_operations, 3), array(4L), _ct_operations)
-                then concat(
-                    'operations_contradict: the change rows are of operation ', array_join(_ct_operations, ', '),
-                    ', the tracking row is of ', array_join(_ct_tracked_operations, ', ')
-                )
-            {%- for image in ['after', 'before'] %}
-            when size(_ct_{{ image }}_positions) > 1
-                then concat(
-                    'continuation_broken: the {{ image }} image has parts that go on from positions ',
-                    array_join(_ct_{{ image }}_positions, ', '), ', and there can be one'
-                )
-            {%- endfor %}
-            {%- for image in ['after', 'before'] %}
-            when _ct_{{ image }}_clash is not null
-                then concat(
-                    'parts_clash: {{ image }} image: column ', _ct_{{ image }}_clash,
-                    ' differs between the two parts and is not the field at the cut'
-                )
-            {%- endfor %}
-        end as _ct_fault,
-        case
-            {%- if spec.without_tracking == 'wait' %}
-            when not _ct_is_tracked
-                then 'tracking_row_missing: no tracking row of this sequence has landed'
-            {%- endif %}
-            when _ct_after_state = 'none'
-                then 'after_image_missing: no after image of this sequence has landed'
-            when _ct_after_state <> 'whole'
-                then concat(_ct_after_state, ': the image is in two records, and one of them has not landed')
-            when _ct_is_before and _ct_before_state <> 'whole'
-                then concat(_ct_before_state, ': the image is in two records, and one of them has not landed')
-        end as _ct_waits_for
-    from clashes
 
 ),
 
@@ -272,7 +229,7 @@ joined as (
         size(_ct_after_positions) + if(_ct_after_first is null, 0, 1)
         + if(_ct_before_state = 'whole', size(_ct_before_positions) + 1, 0) as _parts,
         *
-    from judged_records
+    from clashes
 
 ),
 

@@ -74,7 +74,6 @@ staged_rows as (
 {%- endif -%}
 {%- do change_tables.refuse_landed_types(spec, spec.relation, landed) -%}
 {%- set others = spec.column_names | reject('in', spec.key) | reject('in', arrays) | list -%}
-{%- set waits = "_ct_after_state <> 'whole'" ~ (' or not _ct_is_tracked' if spec.without_tracking == 'wait') -%}
 typed as (
 
     select
@@ -108,17 +107,35 @@ judged as (
         *,
         _ct_is_tracked as _has_tracking,
         case
-            when _ct_fault is not null
-                then {{ change_tables.rejected('{_ct_fault}') }}
-            when {{ waits }}
-                then {{ change_tables.waiting('{_ct_waits_for}') }}
+            when _ct_fault_in_change is not null
+                then {{ change_tables.rejected('{_ct_fault_in_change}') }}
+            when _ct_operations not in (array(1L), array(2L), array(3L), array(4L), array(3L, 4L))
+                then {{ change_tables.rejected("operations_contradict: the change rows are of operations {array_join(_ct_operations, ', ')}") }}
+            when _ct_is_tracked and _ct_tracked_numbers <> if(array_contains(_ct_operations, 3), array(4L), _ct_operations)
+                then {{ change_tables.rejected("operations_contradict: the change rows are of operation {array_join(_ct_operations, ', ')}, the tracking row is of {array_join(_ct_tracked_operations, ', ')}") }}
+            {%- for image in ['after', 'before'] %}
+            when size(_ct_{{ image }}_positions) > 1
+                then {{ change_tables.rejected('continuation_broken: the ' ~ image ~ ' image has parts that go on from positions {array_join(_ct_' ~ image ~ "_positions, ', ')}, and there can be one") }}
+            {%- endfor %}
+            {%- for image in ['after', 'before'] %}
+            when _ct_{{ image }}_clash is not null
+                then {{ change_tables.rejected('parts_clash: ' ~ image ~ ' image: column {_ct_' ~ image ~ '_clash} differs between the two parts and is not the field at the cut') }}
+            {%- endfor %}
+            {%- if spec.without_tracking == 'wait' %}
+            when not _ct_is_tracked
+                then {{ change_tables.waiting('tracking_row_missing: no tracking row of this sequence has landed') }}
+            {%- endif %}
+            when _ct_after_state = 'none'
+                then {{ change_tables.waiting('after_image_missing: no after image of this sequence has landed') }}
+            when _ct_after_state <> 'whole'
+                then {{ change_tables.waiting('{_ct_after_state}: the image is in two records, and one of them has not landed') }}
             when _ct_time is null and _ct_tracking['_ct_time_misfit'] is not null
                 then {{ change_tables.rejected("value_does_not_fit: tracking row: {_ct_tracking['_ct_time_misfit']}") }}
             {{ change_tables.value_verdicts(spec, "_ct_kind <> 'delete'", 'before image' if not own_key, "_ct_kind = 'update'") }}
             when _ct_kind <> 'delete' and _ct_extent_misfit is not null
                 then {{ change_tables.rejected('value_does_not_fit: {_ct_extent_misfit}') }}
-            when _ct_waits_for is not null
-                then {{ change_tables.waiting('{_ct_waits_for}') }}
+            when _ct_is_before and _ct_before_state <> 'whole'
+                then {{ change_tables.waiting('{_ct_before_state}: the image is in two records, and one of them has not landed') }}
             when _ct_position > 0
                 then {{ change_tables.merged('chunk: the record goes on from the one at position 0') }}
             when _ct_is_before

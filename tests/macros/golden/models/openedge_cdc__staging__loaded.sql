@@ -236,53 +236,6 @@ clashes as (
 
 ),
 
-judged_records as (
-
-    select
-        *,
-        case
-            when _ct_fault_in_change is not null
-                then _ct_fault_in_change
-            when _ct_operations not in (array(1L), array(2L), array(3L), array(4L), array(3L, 4L))
-                then concat('operations_contradict: the change rows are of operations ', array_join(_ct_operations, ', '))
-            when _ct_is_tracked and _ct_tracked_numbers <> if(array_contains(_ct_operations, 3), array(4L), _ct_operations)
-                then concat(
-                    'operations_contradict: the change rows are of operation ', array_join(_ct_operations, ', '),
-                    ', the tracking row is of ', array_join(_ct_tracked_operations, ', ')
-                )
-            when size(_ct_after_positions) > 1
-                then concat(
-                    'continuation_broken: the after image has parts that go on from positions ',
-                    array_join(_ct_after_positions, ', '), ', and there can be one'
-                )
-            when size(_ct_before_positions) > 1
-                then concat(
-                    'continuation_broken: the before image has parts that go on from positions ',
-                    array_join(_ct_before_positions, ', '), ', and there can be one'
-                )
-            when _ct_after_clash is not null
-                then concat(
-                    'parts_clash: after image: column ', _ct_after_clash,
-                    ' differs between the two parts and is not the field at the cut'
-                )
-            when _ct_before_clash is not null
-                then concat(
-                    'parts_clash: before image: column ', _ct_before_clash,
-                    ' differs between the two parts and is not the field at the cut'
-                )
-        end as _ct_fault,
-        case
-            when _ct_after_state = 'none'
-                then 'after_image_missing: no after image of this sequence has landed'
-            when _ct_after_state <> 'whole'
-                then concat(_ct_after_state, ': the image is in two records, and one of them has not landed')
-            when _ct_is_before and _ct_before_state <> 'whole'
-                then concat(_ct_before_state, ': the image is in two records, and one of them has not landed')
-        end as _ct_waits_for
-    from clashes
-
-),
-
 joined as (
 
     select
@@ -307,7 +260,7 @@ joined as (
         size(_ct_after_positions) + if(_ct_after_first is null, 0, 1)
         + if(_ct_before_state = 'whole', size(_ct_before_positions) + 1, 0) as _parts,
         *
-    from judged_records
+    from clashes
 
 ),
 
@@ -344,8 +297,7 @@ records as (
             ),
             split_extent(_ct_text_7, cast(null as int))
         ) as counts,
-        *,
-        _ct_is_before or _ct_position > 0 as _ct_is_part
+        *
     from joined
 
 ),
@@ -418,10 +370,24 @@ judged as (
         *,
         _ct_is_tracked as _has_tracking,
         case
-            when _ct_fault is not null
-                then struct('rejected' as status, _ct_fault as reason)
+            when _ct_fault_in_change is not null
+                then struct('rejected' as status, _ct_fault_in_change as reason)
+            when _ct_operations not in (array(1L), array(2L), array(3L), array(4L), array(3L, 4L))
+                then struct('rejected' as status, concat('operations_contradict: the change rows are of operations ', array_join(_ct_operations, ', ')) as reason)
+            when _ct_is_tracked and _ct_tracked_numbers <> if(array_contains(_ct_operations, 3), array(4L), _ct_operations)
+                then struct('rejected' as status, concat('operations_contradict: the change rows are of operation ', array_join(_ct_operations, ', '), ', the tracking row is of ', array_join(_ct_tracked_operations, ', ')) as reason)
+            when size(_ct_after_positions) > 1
+                then struct('rejected' as status, concat('continuation_broken: the after image has parts that go on from positions ', array_join(_ct_after_positions, ', '), ', and there can be one') as reason)
+            when size(_ct_before_positions) > 1
+                then struct('rejected' as status, concat('continuation_broken: the before image has parts that go on from positions ', array_join(_ct_before_positions, ', '), ', and there can be one') as reason)
+            when _ct_after_clash is not null
+                then struct('rejected' as status, concat('parts_clash: after image: column ', _ct_after_clash, ' differs between the two parts and is not the field at the cut') as reason)
+            when _ct_before_clash is not null
+                then struct('rejected' as status, concat('parts_clash: before image: column ', _ct_before_clash, ' differs between the two parts and is not the field at the cut') as reason)
+            when _ct_after_state = 'none'
+                then struct('waiting' as status, 'after_image_missing: no after image of this sequence has landed' as reason)
             when _ct_after_state <> 'whole'
-                then struct('waiting' as status, _ct_waits_for as reason)
+                then struct('waiting' as status, concat(_ct_after_state, ': the image is in two records, and one of them has not landed') as reason)
             when _ct_time is null and _ct_tracking['_ct_time_misfit'] is not null
                 then struct('rejected' as status, concat('value_does_not_fit: tracking row: ', _ct_tracking['_ct_time_misfit']) as reason)
             when _ct_key_misfit is not null
@@ -434,8 +400,8 @@ judged as (
                 then struct('rejected' as status, concat('value_does_not_fit: ', _ct_column_misfit) as reason)
             when _ct_kind <> 'delete' and _ct_extent_misfit is not null
                 then struct('rejected' as status, concat('value_does_not_fit: ', _ct_extent_misfit) as reason)
-            when _ct_waits_for is not null
-                then struct('waiting' as status, _ct_waits_for as reason)
+            when _ct_is_before and _ct_before_state <> 'whole'
+                then struct('waiting' as status, concat(_ct_before_state, ': the image is in two records, and one of them has not landed') as reason)
             when _ct_position > 0
                 then struct('merged' as status, 'chunk: the record goes on from the one at position 0' as reason)
             when _ct_is_before
@@ -457,7 +423,7 @@ lone_tracking_rows as (
 judged_tracking_rows as (
 
     select
-        *,
+        * except (_partition_id, _recid),
         cast(null as bigint) as `order`,
         cast(null as string) as `it's`,
         cast(null as string) as `name with spaces`,
