@@ -38,15 +38,9 @@ judged as (
     select
         *,
         case
-            {%- if mapping.message %}
-            when _ct_is_tombstone
-                then {{ change_tables.ignored('tombstone: the message has no value') }}
-            when _ct_is_unreadable
-                then {{ change_tables.rejected("message_malformed: {if(is_valid_utf8(_ct_text), 'the value is not a JSON object of the type that `message` gives', 'the value is not UTF-8')}") }}
-            {%- endif %}
-            {%- if mapping.only %}
-            when _ct_table_is_unknown
-                then {{ change_tables.verdict('rejected', change_tables.text_literal('table_unknown: null is ' ~ mapping.only)) }}
+            {%- if mapping.message or mapping.only %}
+            when _ct_message_verdict is not null
+                then _ct_message_verdict
             {%- endif %}
             when _ct_operation is null
                 then {{ change_tables.rejected('unknown_operation: operation is {_ct_landed_code?}') }}
@@ -131,14 +125,6 @@ parsed as (
 
     select
         {{ '*' if 'message' not in landed else '* except (message)' }},
-        case
-            when _ct_text is null
-                then false
-            when
-                {{ change_tables.is_no_json_object('_ct_text', '_ct_message') }}
-                then true
-            else false
-        end as _ct_is_unreadable,
         {{ change_tables.message_body(message) }} as message
     from
         landed
@@ -151,11 +137,20 @@ read_rows as (
 
     select
         *,
-        {%- if message %}
-        _ct_text is null as _ct_is_tombstone,
-        {%- endif %}
-        {%- if mapping.only %}
-        ({{ mapping.only }}) is null as _ct_table_is_unknown,
+        {%- if message or mapping.only %}
+        case
+            {%- if message %}
+            when _ct_text is null
+                then {{ change_tables.ignored('tombstone: the message has no value') }}
+            when
+                {{ change_tables.is_no_json_object('_ct_text', '_ct_message') }}
+                then {{ change_tables.rejected("message_malformed: {if(is_valid_utf8(_ct_text), 'the value is not a JSON object of the type that `message` gives', 'the value is not UTF-8')}") }}
+            {%- endif %}
+            {%- if mapping.only %}
+            when ({{ mapping.only }}) is null
+                then {{ change_tables.verdict('rejected', change_tables.text_literal('table_unknown: null is ' ~ mapping.only)) }}
+            {%- endif %}
+        end as _ct_message_verdict,
         {%- endif %}
         cast({{ mapping.operation }} as string) as _ct_landed_code,
         {{ change_tables.operation_of_word('cast(' ~ mapping.operation ~ ' as string)', mapping.operations) }} as _ct_operation,
@@ -211,13 +206,8 @@ unpacked as (
         {%- if spec.images == 'partial' %}
         {{ images.captured }} as _ct_captured_names,
         {%- endif %}
-        {%- if mapping.message %}
-        _ct_is_tombstone,
-        _ct_is_unreadable,
-        _ct_text,
-        {%- endif %}
-        {%- if mapping.only %}
-        _ct_table_is_unknown,
+        {%- if mapping.message or mapping.only %}
+        _ct_message_verdict,
         {%- endif %}
         _ct_landed_code,
         _ct_operation,

@@ -2,8 +2,7 @@
     The messages of a raw table of Kafka records: those of the entry's topic and of the bound, each read once. The last step is
     `messages`:
 
-    _ct_kind               data, metadata, tombstone (no value), unreadable, or schema_missing (an Avro message that waits)
-    _ct_error              what is wrong with an unreadable one, or which schema is missing
+    _ct_message_verdict    what becomes of a message that has no change; null of a data message
     _ct_headers            the headers of a data message, as texts
     _ct_row                the row that the change leaves; of a delete, the row that it ends: texts by column
     _ct_row_before         of an update or a delete, the row before
@@ -76,40 +75,39 @@ read as (
 
     select
         * except (_ct_body, _ct_message),
-        {%- if spec.serialization == 'avro' %}
+        {%- set no_value = change_tables.ignored('tombstone: the message has no value') %}
+        {%- set is_metadata = change_tables.ignored('metadata: the message says how a table is made') %}
         case
-            when value is null then 'tombstone'
-            when _ct_envelope['error'] is not null or not coalesce(_ct_envelope['type'] in ('DT', 'MD'), false) then 'unreadable'
-            when _ct_envelope['type'] = 'MD' then 'metadata'
-            when _ct_schema is null then 'schema_missing'
-            when _ct_text is null or _ct_message is null or _ct_message['_ct_corrupt'] is not null then 'unreadable'
-            else 'data'
-        end as _ct_kind,
-        case
-            when _ct_envelope['error'] is not null then _ct_envelope['error']
+            {%- if spec.serialization == 'avro' %}
+            when value is null
+                then {{ no_value }}
+            when _ct_envelope['error'] is not null
+                then {{ change_tables.rejected("message_malformed: {_ct_envelope['error']}") }}
             when not coalesce(_ct_envelope['type'] in ('DT', 'MD'), false)
-                then concat('the envelope is of type ', coalesce(concat('\'', _ct_envelope['type'], '\''), 'null'))
+                then {{ change_tables.rejected("message_malformed: the envelope is of type {_ct_envelope['type']?}") }}
+            when _ct_envelope['type'] = 'MD'
+                then {{ is_metadata }}
             when _ct_schema is null
-                then concat('no metadata message with the schema id ', coalesce(concat('\'', _ct_envelope['schema_id'], '\''), 'null'))
-            else coalesce(_ct_decoding_error, 'the record is not made as data messages are')
-        end as _ct_error,
-        {%- else %}
-        case
-            when _ct_text is null then 'tombstone'
+                then {{ change_tables.waiting("schema_missing: no metadata message with the schema id {_ct_envelope['schema_id']?}") }}
+            when _ct_text is null or _ct_message is null or _ct_message['_ct_corrupt'] is not null
+                then {{ change_tables.rejected("message_malformed: {coalesce(_ct_decoding_error, 'the record is not made as data messages are')}") }}
+            {%- else %}
+            when _ct_text is null
+                then {{ no_value }}
             when
                 {{ change_tables.is_no_json_object('_ct_text', '_ct_message') }}
-                then 'unreadable'
-            when _ct_message['magic'] is not null and not coalesce(_ct_message['type'] in ('DT', 'MD'), false) then 'unreadable'
-            when _ct_message['type'] = 'MD' or (_ct_message['magic'] is null and _ct_body['lineage'] is not null) then 'metadata'
-            else 'data'
-        end as _ct_kind,
-        case
-            when not is_valid_utf8(_ct_text) then 'the value is not UTF-8'
-            when _ct_message['magic'] is not null and _ct_message['_ct_corrupt'] is null
-                then concat('the envelope is of type ', coalesce(concat('\'', _ct_message['type'], '\''), 'null'))
-            else 'the value is not a JSON object as messages are'
-        end as _ct_error,
-        {%- endif %}
+                or (_ct_message['magic'] is not null and not coalesce(_ct_message['type'] in ('DT', 'MD'), false))
+                then case
+                    when not is_valid_utf8(_ct_text)
+                        then {{ change_tables.rejected('message_malformed: the value is not UTF-8') }}
+                    when _ct_message['magic'] is not null and _ct_message['_ct_corrupt'] is null
+                        then {{ change_tables.rejected("message_malformed: the envelope is of type {_ct_message['type']?}") }}
+                    else {{ change_tables.rejected('message_malformed: the value is not a JSON object as messages are') }}
+                end
+            when _ct_message['type'] = 'MD' or (_ct_message['magic'] is null and _ct_body['lineage'] is not null)
+                then {{ is_metadata }}
+            {%- endif %}
+        end as _ct_message_verdict,
         _ct_body['headers'] as _ct_headers,
         nullif(_ct_body['headers']['transactionId'], '') as _transaction_id,
         try_cast(_ct_body['headers']['transactionEventCounter'] as bigint) as _ct_event_counter,

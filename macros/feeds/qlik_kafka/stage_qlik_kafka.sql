@@ -60,10 +60,9 @@ own as (
 ),
 
 {% set further -%}
-        _ct_kind,
-        _ct_error,
+        _ct_message_verdict,
         _ct_is_own,
-        _ct_is_open or _ct_may_belong or _ct_kind = 'schema_missing' as _ct_blocks_watermark,
+        _ct_is_open or _ct_may_belong or coalesce(_ct_message_verdict['status'] = 'waiting', false) as _ct_blocks_watermark,
         _ct_is_open,
         element_at(map('REFRESH', 'R', 'INSERT', 'I', 'UPDATE', 'U', 'DELETE', 'D'), _ct_headers['operation']) as _ct_operation_code,
         _ct_headers['operation'] as _ct_landed_code,
@@ -87,7 +86,7 @@ own as (
         _ct_landed_row
 {%- endset -%}
 {#- a message that cannot be read yet may be an event of an open transaction, whatever its table is -#}
-{%- set unread = ["_ct_kind = 'schema_missing'"] if spec.hold_open_transactions else [] -%}
+{%- set unread = ["_ct_message_verdict['status'] = 'waiting'"] if spec.hold_open_transactions else [] -%}
 {%- set conditions = ['_ct_is_own'] + (['_ct_is_open', '_ct_may_belong'] + unread if bound.arrival else []) -%}
 {{ change_tables.unpacked_and_typed_steps(spec, 'own', further, change_tables.kafka_exact_text, conditions | join(' or ')) }},
 
@@ -98,14 +97,8 @@ judged as (
         case
             when not _ct_is_own
                 then {{ change_tables.not_of_entry() }}
-            when _ct_kind = 'tombstone'
-                then {{ change_tables.ignored('tombstone: the message has no value') }}
-            when _ct_kind = 'metadata'
-                then {{ change_tables.ignored('metadata: the message says how a table is made') }}
-            when _ct_kind = 'schema_missing'
-                then {{ change_tables.waiting('schema_missing: {_ct_error}') }}
-            when _ct_kind = 'unreadable'
-                then {{ change_tables.rejected('message_malformed: {_ct_error}') }}
+            when _ct_message_verdict is not null
+                then _ct_message_verdict
             when _ct_operation_code is null
                 then {{ change_tables.rejected('unknown_operation: operation is {_ct_landed_code?}') }}
             when _change_seq is null or _change_seq = ''
@@ -252,9 +245,9 @@ others as (
         {%- set table = "nullif(concat_ws('.', _ct_message_schema_name, _ct_message_table_name), '')" %}
         {{ 'coalesce(' ~ table ~ ', ' ~ columns | join(', ') ~ ')' if columns else table }} as _ct_table,
         case
-            when _ct_kind = 'unreadable'
-                then concat('table_unknown: ', _ct_error)
-            when _ct_kind = 'tombstone'
+            when _ct_message_verdict['status'] = 'rejected'
+                then regexp_replace(_ct_message_verdict['reason'], '^message_malformed', 'table_unknown')
+            when value is null
                 then 'no_table: the message has no value'
         end as _ct_reason
     from messages

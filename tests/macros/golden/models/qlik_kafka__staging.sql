@@ -123,7 +123,8 @@ read as (
     select
         * except (_ct_body, _ct_message),
         case
-            when _ct_text is null then 'tombstone'
+            when _ct_text is null
+                then struct('ignored' as status, 'tombstone: the message has no value' as reason)
             when
                 not is_valid_utf8(_ct_text) or _ct_message is null or _ct_message['_ct_corrupt'] is not null
                 or not _ct_text rlike '\\}\\s*$'
@@ -134,17 +135,17 @@ read as (
                         or try_variant_get(try_parse_json(concat('[', _ct_text, ']')), '$[1]', 'variant') is not null
                     )
                 )
-                then 'unreadable'
-            when _ct_message['magic'] is not null and not coalesce(_ct_message['type'] in ('DT', 'MD'), false) then 'unreadable'
-            when _ct_message['type'] = 'MD' or (_ct_message['magic'] is null and _ct_body['lineage'] is not null) then 'metadata'
-            else 'data'
-        end as _ct_kind,
-        case
-            when not is_valid_utf8(_ct_text) then 'the value is not UTF-8'
-            when _ct_message['magic'] is not null and _ct_message['_ct_corrupt'] is null
-                then concat('the envelope is of type ', coalesce(concat('\'', _ct_message['type'], '\''), 'null'))
-            else 'the value is not a JSON object as messages are'
-        end as _ct_error,
+                or (_ct_message['magic'] is not null and not coalesce(_ct_message['type'] in ('DT', 'MD'), false))
+                then case
+                    when not is_valid_utf8(_ct_text)
+                        then struct('rejected' as status, 'message_malformed: the value is not UTF-8' as reason)
+                    when _ct_message['magic'] is not null and _ct_message['_ct_corrupt'] is null
+                        then struct('rejected' as status, concat('message_malformed: the envelope is of type ', coalesce(concat('\'', _ct_message['type'], '\''), 'null')) as reason)
+                    else struct('rejected' as status, 'message_malformed: the value is not a JSON object as messages are' as reason)
+                end
+            when _ct_message['type'] = 'MD' or (_ct_message['magic'] is null and _ct_body['lineage'] is not null)
+                then struct('ignored' as status, 'metadata: the message says how a table is made' as reason)
+        end as _ct_message_verdict,
         _ct_body['headers'] as _ct_headers,
         nullif(_ct_body['headers']['transactionId'], '') as _transaction_id,
         try_cast(_ct_body['headers']['transactionEventCounter'] as bigint) as _ct_event_counter,
@@ -300,10 +301,9 @@ unpacked as (
             ), 0),
             ' is declared in another case'
         ) as _ct_names_fault,
-        _ct_kind,
-        _ct_error,
+        _ct_message_verdict,
         _ct_is_own,
-        _ct_is_open or _ct_may_belong or _ct_kind = 'schema_missing' as _ct_blocks_watermark,
+        _ct_is_open or _ct_may_belong or coalesce(_ct_message_verdict['status'] = 'waiting', false) as _ct_blocks_watermark,
         _ct_is_open,
         element_at(map('REFRESH', 'R', 'INSERT', 'I', 'UPDATE', 'U', 'DELETE', 'D'), _ct_headers['operation']) as _ct_operation_code,
         _ct_headers['operation'] as _ct_landed_code,
@@ -366,14 +366,8 @@ judged as (
         case
             when not _ct_is_own
                 then struct(cast(null as string) as status, cast(null as string) as reason)
-            when _ct_kind = 'tombstone'
-                then struct('ignored' as status, 'tombstone: the message has no value' as reason)
-            when _ct_kind = 'metadata'
-                then struct('ignored' as status, 'metadata: the message says how a table is made' as reason)
-            when _ct_kind = 'schema_missing'
-                then struct('waiting' as status, concat('schema_missing: ', _ct_error) as reason)
-            when _ct_kind = 'unreadable'
-                then struct('rejected' as status, concat('message_malformed: ', _ct_error) as reason)
+            when _ct_message_verdict is not null
+                then _ct_message_verdict
             when _ct_operation_code is null
                 then struct('rejected' as status, concat('unknown_operation: operation is ', coalesce(concat('\'', _ct_landed_code, '\''), 'null')) as reason)
             when _change_seq is null or _change_seq = ''
