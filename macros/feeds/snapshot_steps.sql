@@ -112,7 +112,7 @@ staged_snapshot as (
         {{ change_tables.each(spec.column_names, '{name},') | join('\n        ') }}
         case when _ct_rejection is null then 'snapshot' end as _change_op,
         {{ change_tables.text_literal(spec.snapshot_seq) }} as _change_seq,
-        cast(null as timestamp) as _changed_at,
+        {{ change_tables.timestamp_of_load(spec, spec.snapshot_seq, {spec.snapshot_seq: spec.snapshot_time}) }} as _changed_at,
         cast(null as string) as _transaction_id,
         case
             when _ct_rejection is null then concat_ws(':', 'snapshot', {{ change_tables.text_literal(spec.snapshot_seq) }}, {{ change_tables.key_text(spec) }})
