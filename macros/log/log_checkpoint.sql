@@ -1,5 +1,6 @@
 {#-
-    The checkpoint of a log: what it has taken in. Where the format has `commits`, also the highest of each group.
+    The checkpoint of a log: what it has taken in. Where the format has `commits`, also the highest of each group;
+    where `snapshot_time` has said when loads were taken, also `load_times`, by sequence.
 
     storage_version        that of the tables (see `storage_version`)
     log                    which log it is: the run that built it
@@ -14,7 +15,6 @@
     reset_seq              the sequence of the last reset, a truncate or a load: every key before it has ended
     highest_seq            the highest sequence: a batch above it has nothing that the log holds
     loads                  the loads that ended keys
-    load_times             what `snapshot_time` said of them, by sequence; left out where it said nothing
     moves                  whether keys have moved
     retracted_keys         lists of a run and of the keys, by their hashes, of which it has retracted something that states were told:
                            these replay the keys. The latest runs alone, so that there are no more keys than `most_retracted_keys`
