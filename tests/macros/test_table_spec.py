@@ -31,7 +31,8 @@ COLUMNS = {"id": "bigint", "name": "string"}
 ALLOWED = (
     "format, key, images, snapshot, snapshot_seq, snapshot_time, arrival, lookback, orphans, track, "
     "hold_open_transactions, "
-)HEADERS = "change_seq, change_oper, change_mask, stream_position, operation, transaction_id, timestamp, partition_name"
+)
+HEADERS = "change_seq, change_oper, change_mask, stream_position, operation, transaction_id, timestamp, partition_name"
 
 # name of the entry -> (settings, columns, what is said after "change_tables: source 'feed.<name>': ")
 MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
