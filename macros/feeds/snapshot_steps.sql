@@ -86,7 +86,7 @@ staged_snapshot as (
         'operation': "'snapshot'",
         'id': "concat_ws(':', 'snapshot', " ~ seq ~ ', ' ~ change_tables.key_text(spec) ~ ')',
         'seq': seq,
-        'changed_at': 'cast(null as timestamp)',
+        'changed_at': change_tables.timestamp_of_load(spec, spec.snapshot_seq, {spec.snapshot_seq: spec.snapshot_time}),
         'transaction_id': 'cast(null as string)',
     }, 'judged_load') }}
 

@@ -1,5 +1,6 @@
 {#-
-    The checkpoint of a log: what it has taken in. Where the format has `commits`, also the highest of each group.
+    The checkpoint of a log: what it has taken in. Where the format has `commits`, also the highest of each group;
+    where `snapshot_time` has said when loads were taken, also `load_times`, by sequence.
 
     storage_version        that of the tables (see `storage_version`)
     log                    which log it is: the run that built it
@@ -43,6 +44,10 @@
         {% set held = [held, counted] | min %}
     {% endif %}
     {% set snapshot_seq = spec.snapshot_seq if spec.snapshot else none %}
+    {% set load_times = dict(before.load_times or {}) %}
+    {% if snapshot_seq and spec.snapshot_time %}
+        {% do load_times.update({snapshot_seq: spec.snapshot_time}) %}
+    {% endif %}
     {#- states can have changes that it had -#}
     {% set is_set_back = change_tables.is_set_back(this, checkpoint_before) %}
     {% set writes = checkpoint_before is none or found.changes > 0 or is_set_back or (snapshot_seq is not none and snapshot_seq != checkpoint_before.snapshot_seq) %}
@@ -56,7 +61,7 @@
     {% for group, number in found.commits.items() %}
         {% do commits.update({group: [commits.get(group, ''), number] | max(case_sensitive=true)}) %}
     {% endfor %}
-    {% do return(dict({'commits': commits} if commits else {}, **{
+    {% do return(dict({'commits': commits} if commits else {}, **dict({'load_times': load_times} if load_times else {}, **{
         'storage_version': change_tables.storage_version(),
         'log': before.log,
         'origin': batch if is_set_back else change_tables.origin_of_log(before),
@@ -84,7 +89,7 @@
         'columns': change_tables.column_types(spec),
         'schema_version': spec.schema_version,
         'added': spec.added,
-    })) %}
+    }))) %}
 {% endmacro %}
 
 

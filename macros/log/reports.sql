@@ -21,7 +21,7 @@ with {{ '' }}
 
 {% elif run.moves -%}
 {% if run.has_resets -%}
-{{ change_tables.reset_steps(run, log) }},
+{{ change_tables.reset_steps(spec, run, log) }},
 
 {% endif -%}
 {{ change_tables.row_steps(keys, run, exchanged_only=false) }},

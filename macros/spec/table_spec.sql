@@ -226,6 +226,10 @@
             'default': '', 'type': 'text',
             'meaning': "the sequence of the load, written as `_change_seq` is; `''`: before every change. See [loads and truncates](semantics.md#7-loads-and-truncates)",
         },
+        'snapshot_time': {
+            'default': '', 'type': 'text',
+            'meaning': "when the load was taken, in UTC: `yyyy-mm-dd hh:mm:ss`. `''`: the time in `snapshot_seq`, where sequences of the feed have one, else not known. See [loads and truncates](semantics.md#7-loads-and-truncates)",
+        },
         'arrival': {
             'default': 'auto', 'type': 'text',
             'meaning': "what says that a raw row landed after another: a column of the raw table that never decreases as rows land, or `none`. `auto`: the `position` of the entry, offsets of Kafka messages, positions of trail records, else `none`. See [the arrival column](feeds/qlik_change_tables.md#the-arrival-column)",

@@ -150,6 +150,13 @@
     {% if given.get('snapshot_seq', '') != '' and given.get('snapshot') is none %}
         {% do found.append("`snapshot_seq` is the sequence of a load: it needs `snapshot`, which is not set") %}
     {% endif %}
+    {% if given.get('snapshot_time', '') != '' and given.get('snapshot') is none %}
+        {% do found.append("`snapshot_time` is the time of a load: it needs `snapshot`, which is not set") %}
+    {% elif given.get('snapshot_time', '') != '' and not change_tables.is_time(given.snapshot_time) %}
+        {% do found.append(
+            "`snapshot_time` must be empty or a time in UTC, yyyy-mm-dd hh:mm:ss, got " ~ change_tables.shown_value(given.snapshot_time)
+        ) %}
+    {% endif %}
     {% if given.get('arrival', 'auto') == '' %}
         {% do found.append("`arrival` must be auto, none or the name of a column of the raw table, got ''") %}
     {% endif %}

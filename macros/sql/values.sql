@@ -79,3 +79,12 @@
     {% endif %}
     {% do return(tree.kind == 'map' or (tree.kind == 'array' and change_tables._holds_map(tree.element))) %}
 {% endmacro %}
+
+
+{#- Whether a text is a time that there is, `yyyy-mm-dd hh:mm:ss` with or without a fraction. -#}
+{% macro is_time(text) %}
+    {% set found = modules.re.match('^([0-9]{4})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]) ([01][0-9]|2[0-3])(:[0-5][0-9]){2}([.][0-9]{1,6})?$', text) %}
+    {% do return(false) if not found or found.group(1) == '0000' %}
+    {% set first = modules.datetime.date(found.group(1) | int, found.group(2) | int, 1) %}
+    {% do return(found.group(3) | int == 1 or (first + modules.datetime.timedelta(days=found.group(3) | int - 1)).month == first.month) %}
+{% endmacro %}

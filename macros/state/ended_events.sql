@@ -1,5 +1,5 @@
 {#- All resets of the table, which are truncates and loads, as one array, in the order of events: of one sequence, truncates come first. -#}
-{% macro reset_steps(run, log) -%}
+{% macro reset_steps(spec, run, log) -%}
 truncates as (
 
     select _change_seq, _changed_at, _transaction_id, _change_id
@@ -12,7 +12,7 @@ truncates as (
     union all
     select
         {{ change_tables.text_literal(load) }} as _change_seq,
-        cast(null as timestamp) as _changed_at,
+        {{ change_tables.timestamp_of_load(spec, load, run.load_times) }} as _changed_at,
         cast(null as string) as _transaction_id,
         cast(null as string) as _change_id
     {%- endfor %}

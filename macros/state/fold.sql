@@ -81,7 +81,7 @@ folded as (
 -#}
 {% macro row_event_steps(spec, run, log) -%}
 {%- if run.has_resets -%}
-{{ change_tables.reset_steps(run, log) }},
+{{ change_tables.reset_steps(spec, run, log) }},
 
 {% endif -%}
 {%- if run.exchanges -%}

@@ -10,6 +10,7 @@
     log                    by `state_run`: the table of the log
     history, folds         whether the model keeps versions; whether older events of a key decide its row (see `folded_steps`)
     moves                  whether keys have ever moved
+    load_times             when loads were taken, where the log's checkpoint says so: sequence -> text
     has_resets             whether the table was ever truncated or loaded again
     ends_older_keys        whether it has been since the last run
     exchanges              whether rows may have exchanged their keys in one transaction: full images need nothing else of moves
@@ -57,6 +58,7 @@
         'folds': folds,
         'moves': log_checkpoint.moves,
         'exchanges': exchanges,
+        'load_times': log_checkpoint.load_times or {},
         'has_resets': log_checkpoint.reset_seq > '',
         'ends_older_keys': checkpoint_before is not none and log_checkpoint.reset_seq > checkpoint_before.reset_seq,
         'in_time': in_time,

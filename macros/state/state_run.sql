@@ -27,5 +27,12 @@
     {% elif run.kind == 'first' and checkpoint is none and not change_tables.is_rebuild() and change_tables.batch_once_cached(this) %}
         {% do log(this ~ ': its table was emptied, replaced or dropped by something other than a run; it is rebuilt', info=true) %}
     {% endif %}
+    {% set known_loads = run.checkpoint_before.loads if run.checkpoint_before else [] %}
+    {% for load in run.checkpoint.loads if history and load not in known_loads and not change_tables.time_of_load(spec, load, run.load_times) %}
+        {% do log(
+            this ~ ": the load at '" ~ load ~ "' has no time. As of earlier times, rows that it ended are missing, and rows that it began are there;"
+            ~ " set `snapshot_time` of " ~ spec.source_name ~ "." ~ spec.table_name ~ " when you raise `snapshot_seq`", info=true
+        ) %}
+    {% endfor %}
     {% do return(dict(run, replaced=checkpoint if run.kind == 'first' else none, log=change_tables.state_relation(dedup))) %}
 {% endmacro %}

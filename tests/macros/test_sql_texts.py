@@ -182,3 +182,21 @@ def test_only_a_type_that_holds_all_values_and_texts_of_a_key_follows(
     shapes: Shapes, was: str, type_: str, is_key: bool, expected: str | None
 ) -> None:
     assert shapes.project.macros(MODEL)("_cannot_become", was, type_, is_key) == expected
+
+
+@pytest.mark.parametrize(
+    ("sequence", "time"),
+    [
+        ("20260131120000450000000000000000042", "2026-01-31 12:00:00.45"),
+        ("2026013112", "2026-01-31 12:00:00.00"),
+        ("20240229", "2024-02-29 00:00:00.00"),
+        ("20260229000000000000000000000000000", ""),
+        ("20260131240000000000000000000000000", ""),
+        ("00000000000000000000000000000000042", ""),
+        ("2026013", ""),
+        ("0000000001/20260131", ""),
+        ("", ""),
+    ],
+)
+def test_the_first_digits_of_a_sequence_can_be_a_time(shapes: Shapes, sequence: str, time: str) -> None:
+    assert shapes.project.macros(MODEL)("time_in_digits", sequence) == time

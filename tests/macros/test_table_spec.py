@@ -28,7 +28,10 @@ FORMATS = (
 OPENEDGE = {"format": "openedge_cdc", "key": ["id"], "tracking": "right", "source_table_number": 12}
 RECID = {"format": "openedge_cdc", "key_from": "recid", "tracking": "right", "source_table_number": 12}
 COLUMNS = {"id": "bigint", "name": "string"}
-ALLOWED = "format, key, images, snapshot, snapshot_seq, arrival, lookback, orphans, track, hold_open_transactions, "
+ALLOWED = (
+    "format, key, images, snapshot, snapshot_seq, snapshot_time, arrival, lookback, orphans, track, "
+    "hold_open_transactions, "
+)
 HEADERS = "change_seq, change_oper, change_mask, stream_position, operation, transaction_id, timestamp, partition_name"
 
 # name of the entry -> (settings, columns, what is said after "change_tables: source 'feed.<name>': ")
@@ -145,6 +148,16 @@ MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
         FORMAT | {"snapshot": "images", "snapshot_seq": "2026-01-01"},
         COLUMNS,
         "`snapshot_seq` must be empty or a change_seq of at most 35 digits, got '2026-01-01'",
+    ),
+    "time_without_snapshot": (
+        FORMAT | {"snapshot_time": "2026-01-31 12:00:00"},
+        COLUMNS,
+        "`snapshot_time` is the time of a load: it needs `snapshot`, which is not set",
+    ),
+    "snapshot_time": (
+        FORMAT | {"snapshot": "images", "snapshot_time": "2026-02-30 12:00:00"},
+        COLUMNS,
+        "`snapshot_time` must be empty or a time in UTC, yyyy-mm-dd hh:mm:ss, got '2026-02-30 12:00:00'",
     ),
     "arrival_empty": (
         FORMAT | {"arrival": ""},

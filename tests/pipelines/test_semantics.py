@@ -83,7 +83,8 @@ class SourceTable:
         spec = QLIK | {"key": ["example", "id"] if self.is_shared else ["id"]} | settings
         spec.pop("columns", None)
         if self.has_snapshot:
-            spec |= {"snapshot": f"{self.name}_full", "snapshot_seq": f"{{{{ var('{self.name}_seq', '') }}}}"}
+            of_load = {f"snapshot_{what}": f"{{{{ var('{self.name}_{what}', '') }}}}" for what in ("seq", "time")}
+            spec |= {"snapshot": f"{self.name}_full"} | of_load
         kinds = {"history" if output.moment else output.kind for one in self.examples for output in one.outputs}
         shown = [kind for kind in ("current", "history") if kind in kinds]
         return Entry(self.name, spec, self.columns(BATCHES[-1 if later else 0]), models or ("stg", "dedup", *shown))
@@ -107,15 +108,19 @@ class SourceTable:
             if change["_change_op"] == "snapshot"
         ]
 
-    def snapshot_seq(self, batch: int) -> dict[str, str]:
-        """The variable with the sequence of the load after a batch."""
+    def variables(self, batch: int) -> dict[str, str]:
+        """Those with the sequence and the time of the load after a batch."""
         found = dict[str, str]()
         for number in BATCHES[:batch]:
             loaded = [change for change in self.examples[0].changes_of(number) if change["_change_op"] == "snapshot"]
-            seqs = {change["_change_seq"] for change in loaded}
-            if len(seqs) > 1:
-                raise MalformedPageError(f"example '{self.examples[0].title}': a load has one sequence, got {seqs}")
-            found |= {f"{self.name}_seq": _landed_seq(0, at) for at in seqs}
+            loads = {(change["_change_seq"], change.get("_changed_at", NULL)) for change in loaded}
+            if len(loads) > 1:
+                raise MalformedPageError(
+                    f"example '{self.examples[0].title}': a load has one sequence and time, got {loads}"
+                )
+            for sequence, at in loads:
+                found[f"{self.name}_seq"] = _landed_seq(0, sequence)
+                found[f"{self.name}_time"] = "" if at == NULL else f"{DAY} {at}:00"
         return found
 
 
@@ -249,9 +254,9 @@ def run(project: Consumer, raw: Raw) -> Run:
             if rows := table.snapshot_rows(batch):
                 raw.query(f"truncate table {SCHEMA}_raw.{table.name}_full")
                 raw.insert(f"{SCHEMA}_raw.{table.name}_full", rows)
-        seqs = {name: found for table in TABLES for name, found in table.snapshot_seq(batch).items()}
+        variables = {name: found for table in TABLES for name, found in table.variables(batch).items()}
         selected = [f"stg_feed__{table.name}+" for table in TABLES if table.goes_on(batch)]
-        project.dbt("build", "--select", *selected, "--vars", json.dumps(seqs))
+        project.dbt("build", "--select", *selected, "--vars", json.dumps(variables))
         if batch == BATCHES[-1]:
             run.said = _with_later_settings(project)
         for table in TABLES:

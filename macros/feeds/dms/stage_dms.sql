@@ -57,6 +57,7 @@
         'column_settings': change_tables.written_as_setting(),
         'mistakes': change_tables.dms_mistakes,
         'settings_of_order': ['sequence_column'],
+        'time_in_sequence': change_tables.time_in_digits,
         'may_wait': change_tables.nothing_waits,
     }) %}
 {% endmacro %}

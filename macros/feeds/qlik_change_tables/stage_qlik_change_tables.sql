@@ -335,6 +335,7 @@ judged as (
                 'meaning': "the type in which the mask lands",
             },
         },
+        'time_in_sequence': change_tables.time_in_digits,
         'mistakes': change_tables.qlik_change_tables_mistakes,
         'counts_columns': change_tables.qlik_change_tables_counts_columns,
         'landed_sequence': change_tables.qlik_change_tables_landed_sequence,

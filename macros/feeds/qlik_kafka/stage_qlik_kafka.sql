@@ -352,6 +352,7 @@ select 1 as placeholder
             'column_names': change_tables.column_names_setting(),
             'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
         },
+        'time_in_sequence': change_tables.time_in_digits,
         'mistakes': change_tables.qlik_kafka_mistakes,
         'counts_columns': true,
         'other_tables': ['metadata'],
