@@ -236,7 +236,7 @@ def columns_page() -> str:
     models = {
         "stg": macros().staged_columns(spec),
         "dedup": macros().log_view_columns(spec),
-        "current": macros().state_view_columns(False),
+        "current": macros().state_view_columns(False, True),
         "history": macros().state_view_columns(True),
     }
     shown = {name for names in models.values() for name in names}

@@ -57,6 +57,15 @@ select 1 as placeholder
 {% endmacro %}
 
 
+{#- The setting of formats whose waiting rows need not block the watermark for ever: see `passes_waiting` of `format_of`. -#}
+{% macro waiting_days_setting() %}
+    {% do return({
+        'default': 7, 'type': 'number',
+        'meaning': "with an arrival, for how many days runs read again from a row that waits for another one. Then they pass it: see [rows that wait](operations.md#rows-that-wait)",
+    }) %}
+{% endmacro %}
+
+
 {#-
     The steps (CTEs) of a table's staging, by the macro of its format. The last one is `staged`.
 

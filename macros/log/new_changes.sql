@@ -139,6 +139,7 @@
         'highest_commit': 'max(' ~ commits.number ~ ')' ~ of_changes,
     }) -%}
 {%- endif -%}
+{%- set passed = change_tables.rows_to_pass(spec, run, '_ct_quarantine_id') if reads_on else '' -%}
 {%- set waiting_group = change_tables.fields_of_group('_ct_waiting_since', run.arrival) if reads_on else [] -%}
 with summarized as (
 
@@ -150,12 +151,13 @@ with summarized as (
         {{ field }} as _ct_group_{{ loop.index }},
         {%- endfor %}
         {%- if reads_on %}
-        min(_ct_waiting_since) as _ct_first_waiting,
+        min({{ 'if(_ct_passed_id is null, _ct_waiting_since, null)' if passed else '_ct_waiting_since' }}) as _ct_first_waiting,
         {%- endif %}
         {%- for name, (total, value) in totals.items() %}
         {{ value }} as {{ name }}{{ ',' if not loop.last }}
         {%- endfor %}
     from {{ rows }}
+    {{- passed }}
     group by all
 
 )

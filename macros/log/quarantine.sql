@@ -149,12 +149,6 @@ group by _ct_quarantine_id
 {% endmacro %}
 
 
-{#- Whether a quarantined row has this status, and has not healed. -#}
-{% macro is_open(status) -%}
-    _status = '{{ status }}' and _healed_at is null
-{%- endmacro %}
-
-
 {#-
     Whether quarantined rows can be among those that a run reads on, and have another status now. A waiting row is read again until
     it is below the watermark. A rejected one only by `lookback`, or as part of a change of which more has landed.

@@ -12,9 +12,11 @@
         {% set query = waiting_positions(spec, bound) %}
     {% else %}
         {% set groups = change_tables.fields_of_group('_ct_arrival', run.arrival) %}
+        {% set passed = change_tables.rows_to_pass(spec, run, change_tables.quarantine_id(spec, bound)) %}
         {% set query = "with " ~ change_tables.staging_steps(spec, bound)
-            ~ " select " ~ change_tables.arrival_as_texts('_ct_first', run.arrival) | join(', ') ~ " from (select min(_ct_arrival) as _ct_first from staged where "
-            ~ change_tables.blocks_watermark(spec) ~ (" group by " ~ groups | join(', ') if groups) ~ ") where _ct_first is not null" %}
+            ~ " select " ~ change_tables.arrival_as_texts('_ct_first', run.arrival) | join(', ') ~ " from (select min(_ct_arrival) as _ct_first from staged"
+            ~ passed ~ " where " ~ change_tables.blocks_watermark(spec) ~ (" and _ct_passed_id is null" if passed)
+            ~ (" group by " ~ groups | join(', ') if groups) ~ ") where _ct_first is not null" %}
     {% endif %}
     {% set waiting = [] %}
     {% for row in run_query(query).rows %}
@@ -22,6 +24,28 @@
     {% endfor %}
     {% do return(change_tables.watermark_after_run(spec, run, waiting)) %}
 {% endmacro %}
+
+
+{#-
+    A join with the rows that have waited for `waiting_days` or longer, and so block the watermark no more: `_ct_passed_id` is not null for
+    them. Nothing where there can be none. A row above all that the log has blocks it all the same: there is next to nothing to read after
+    it, and later runs look for what landed before only up to there.
+
+    id   SQL for the `_row_id` that a row has in quarantine
+-#}
+{% macro rows_to_pass(spec, run, id) -%}
+{%- if change_tables.may_pass_waiting(spec, run.checkpoint_before) %}
+    left join (
+        select _row_id as _ct_passed_id
+        from {{ change_tables.quarantine_relation(this) }}
+        where
+            {{ change_tables.is_open('waiting') }}
+            and _batch_id < '{{ change_tables.batch_once_waited(spec) }}'
+            and substring_index(_status_reason, ':', 1) in ({{ change_tables.text_literals(change_tables.part_of_format(spec, 'passes_waiting')) }})
+    )
+        on {{ id | indent(8) }} = _ct_passed_id and coalesce(_change_seq <= {{ change_tables.text_literal(run.highest_seq) }}, true)
+{%- endif -%}
+{%- endmacro %}
 
 
 {#-

@@ -14,6 +14,7 @@
     is_read           whether there is nothing to do: no row has landed that the run would read, and it reads no other table
     watermark_before  the watermark that the runs before have left, as places; none where they had another arrival
     log               the table of the log; none where there is none
+    waiting           the table of quarantined rows, where some wait; else none
     read_at           the time of the run, as digits
     landed_rows       how many raw rows get below the watermark if nothing blocks it; of positions of one record, how many of these. None
                       where they were not counted
@@ -40,14 +41,15 @@
     {% set counts_all = change_tables._tells_its_rows(spec, arrival, none if var('change_tables_rescan', false) else checkpoint) %}
     {% set landed = change_tables._look_at_raw(spec, arrival, watermark, counts_all) if arrival else {} %}
     {% set high_water = landed.get('high_water') %}
+    {% set read_from = change_tables._watermark_with_returning(spec, checkpoint, arrival, watermark) if reads_on else [] %}
     {% set condition = change_tables.positions_in(arrival, change_tables.spans_of_run(
-        arrival, watermark or [], high_water, spec.lookback, landed.is_same
+        arrival, read_from, high_water, spec.lookback, landed.is_same
     )) if arrival else none %}
     {% set highest_seq = checkpoint.highest_seq if checkpoint else none %}
     {% set knows_lowest_seq = reads_on and spec.lookback == 0 and change_tables.format_of(spec.format).landed_sequence %}
     {% set lowest_seq = landed.lowest_seq if knows_lowest_seq else none %}
     {% set snapshot = checkpoint is none or rescan or (wanted is not none and (loaded is none or wanted > loaded)) %}
-    {% set has_landed = not reads_on or spec.lookback != 0 or high_water != watermark or landed.unplaced %}
+    {% set has_landed = not reads_on or spec.lookback != 0 or high_water != read_from or landed.unplaced %}
     {% set others = spec.items() | selectattr(0, 'in', change_tables.format_of(spec.format).other_tables) | selectattr(1) | list %}
     {% set bound = {
         'predicate': condition if reads_on else none,
@@ -61,6 +63,7 @@
         'is_read': not (has_landed or snapshot or others),
         'watermark_before': watermark_before,
         'log': change_tables.state_relation(this) if checkpoint is not none else none,
+        'waiting': change_tables.quarantine_relation(this) if checkpoint and checkpoint.quarantined.waiting > 0 else none,
         'read_at': run_started_at.strftime('%Y%m%d%H%M%S%f'),
         'landed_rows': landed.get('rows'),
         'counts_all': counts_all,
@@ -90,6 +93,42 @@
     {% endif %}
     {% set property = run_query("show tblproperties " ~ spec.relation ~ " ('delta.minReaderVersion')").rows %}
     {% do return(property | length == 1 and property[0][1] | string | int(0) > 0) %}
+{% endmacro %}
+
+
+{#- Whether a log has rows that have waited for so long. -#}
+{% macro may_pass_waiting(spec, checkpoint) %}
+    {% set since = (checkpoint or {}).get('quarantined', {}).get('waiting_since') %}
+    {% do return(since is not none and change_tables.part_of_format(spec, 'passes_waiting') != [] and since < change_tables.batch_once_waited(spec)) %}
+{% endmacro %}
+
+
+{#- A row that a run before this one has met, by the order of batches, has waited for `waiting_days` or longer. -#}
+{% macro batch_once_waited(spec) %}
+    {#- a date has no more than four digits of years -#}
+    {% set days = [spec.waiting_days, 365000] | min %}
+    {% do return((run_started_at - modules.datetime.timedelta(days=days)).strftime('%Y%m%dT%H%M%S%f')) %}
+{% endmacro %}
+
+
+{#-
+    The watermark from which a run reads, by that of the runs before: back at the first row of a group that waited, has been passed, and
+    waits no longer. Asked only where rows may have been passed.
+-#}
+{% macro _watermark_with_returning(spec, checkpoint, arrival, watermark) %}
+    {% set returning = change_tables.format_of(spec.format).returning %}
+    {% if not returning or not change_tables.may_pass_waiting(spec, checkpoint) %}
+        {% do return(watermark) %}
+    {% endif %}
+    {% set places = change_tables.places_by_group(watermark) %}
+    {% for row in run_query(returning(spec, change_tables.quarantine_relation(this))).rows %}
+        {% set place = change_tables.place_of(arrival, row.values() | list, false) %}
+        {% set known = places.get(tojson(place.group)) %}
+        {% if known and change_tables.lies_before(arrival, place, known) %}
+            {% do places.update({tojson(place.group): place}) %}
+        {% endif %}
+    {% endfor %}
+    {% do return(places.values() | list) %}
 {% endmacro %}
 
 

@@ -2,7 +2,7 @@
     A format is how one product writes down the changes of a table. What the models must know of it is one dict, which the
     macro `<format>_format` at the end of the format's file returns. It names what differs from the defaults below. What is the
     same for all entries of the format is given as it is, instead of a macro: `arrival`, `blocks_watermark`, `counts_columns`, `functions`,
-    `numbers`.
+    `numbers`, `passes_waiting`.
 
     stage(spec, bound)         the steps from the raw rows to `staged`: see `staged_changes`
     settings                   its settings, and general ones that it has otherwise, each whole: see `format_settings`
@@ -28,6 +28,10 @@
     may_wait(spec)             SQL for the raw rows that can block the watermark; `false`: none ever does. Left out: any can
     blocks_watermark(spec)     SQL for the staged rows that block the watermark: later runs must read them again. Left out: those that
                                are `waiting`, and where the format has `arrival` those with `_ct_blocks_watermark`
+    passes_waiting(spec)       the reason codes of waiting rows that need not block the watermark for ever: a run that reads on finds them
+                               when what they wait for has landed. See `waiting_days_setting`
+    returning(spec, quarantine)  where such a run cannot tell by the rows that have landed: SQL for the first position of each group at
+                               which a quarantined row waits no longer, as texts
     waiting_positions(spec, bound)  SQL for the first such position of each group, without staging the rows
     time_in_sequence(sequence)  the time in the sequence of a load, `yyyy-mm-dd hh:mm:ss`; empty where it has none
     reads                      SQL over the log for the changes whose values come from another table than the raw one
@@ -52,7 +56,8 @@
         'stage': none, 'settings': {}, 'column_settings': {}, 'mistakes': none,
         'columns': [], 'origin': [], 'key_columns': none, 'multi_valued': none, 'counts_columns': none,
         'settings_of_order': [], 'keeps_sequences': none, 'reports': none, 'array_of_text': none, 'other_tables': [],
-        'arrival': none, 'landed_sequence': none, 'may_wait': none, 'blocks_watermark': none, 'waiting_positions': none,
+        'arrival': none, 'landed_sequence': none, 'may_wait': none, 'blocks_watermark': none, 'passes_waiting': [],
+        'returning': none, 'waiting_positions': none,
         'reads': none, 'retracts_changes': none, 'quarantines': none, 'unclaimed_steps': none, 'shared_relation': none,
         'undeclared_columns': none, 'numbers': none, 'commits': none, 'functions': none, 'time_in_sequence': none,
     } %}
@@ -60,7 +65,7 @@
     {% set own = change_tables.formats_of_package() %}
     {% set given = (own[name] if name in own else change_tables.known_formats()[name])() %}
     {% for part, value in given.items() %}
-        {% set can_be_data = part in ['arrival', 'counts_columns', 'functions', 'blocks_watermark', 'numbers'] %}
+        {% set can_be_data = part in ['arrival', 'counts_columns', 'functions', 'blocks_watermark', 'passes_waiting', 'numbers'] %}
         {% set is_data = part in ['settings', 'column_settings', 'columns', 'origin', 'settings_of_order', 'other_tables', 'reads'] %}
         {% if part not in defaults %}
             {% do exceptions.raise_compiler_error(

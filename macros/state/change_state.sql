@@ -6,7 +6,7 @@
     {%- set handed = change_tables.handed_over() -%}
     {%- set run = handed.run -%}
 
-    {%- set shown = change_tables.state_view_columns(run.history) -%}
+    {%- set shown = change_tables.state_view_columns(run.history, run.keeps_deleted) -%}
     {%- do change_tables.refuse_foreign_table(view) -%}
     {%- do change_tables.refuse_other_contract(spec, shown) -%}
     {%- do change_tables.refuse_unfinished_log(run) -%}
@@ -15,7 +15,7 @@
 
     {{ run_hooks(pre_hooks) }}
 
-    {%- set predicate = '_checkpoint is null and not _is_deleted' -%}
+    {%- set predicate = '_checkpoint is null and ' ~ ('_has_row' if run.keeps_deleted else 'not _is_deleted') -%}
     {%- set partitioned_by = ['_is_last'] if run.history else [] -%}
     {%- set found_by = ['_checkpoint', '_change_seq'] + (['_valid_from', '_valid_to'] if run.history else []) -%}
     {%- set is_written = run.kind in ['first', 'since'] -%}
@@ -128,7 +128,7 @@
 -#}
 {% macro _with_checkpoint(spec, sql, run, state=none, kept=none) -%}
 {%- set has_stale = run.history and run.replays -%}
-{%- set columns = (['_ct_is_stale'] if run.history and run.kind == 'since' else []) + change_tables.state_columns(spec, run.history) -%}
+{%- set columns = (['_ct_is_stale'] if run.history and run.kind == 'since' else []) + change_tables.state_columns(spec, run.history, run.keeps_deleted) -%}
 with state_rows as (
 
 {{ sql }}
@@ -182,7 +182,7 @@ select
     the row becomes the key's new last version, those that have ended are inserted, and the files of ended versions are not read.
 -#}
 {% macro merge_state(spec, state, sql, run, kept) -%}
-{%- set columns = change_tables.state_columns(spec, run.history) -%}
+{%- set columns = change_tables.state_columns(spec, run.history, run.keeps_deleted) -%}
 merge into {{ state }} as target
 using (
     {{ change_tables._with_checkpoint(spec, sql, run, state, kept) }}
@@ -215,23 +215,27 @@ when not matched then insert (_checkpoint, {{ change_tables.column_list(columns)
 {%- endmacro %}
 
 
-{#- The columns of a state table after `_checkpoint`. -#}
-{% macro state_columns(spec, history=false) %}
+{#-
+    The columns of a state table after `_checkpoint`. Where rows of ended keys are kept, `_has_row` says whether the key has ever had one: that
+    is what the others are of.
+-#}
+{% macro state_columns(spec, history=false, keeps_deleted=false) %}
     {% do return(
         [
             '_change_seq', '_change_op', '_change_id', '_precedence', '_is_deleted', '_changed_at',
             '_transaction_id'
         ]
         + (['_is_last', '_latest_at'] + change_tables._interval_columns() if history else [])
-        + spec.column_names
+        + (['_has_row'] if keeps_deleted else []) + spec.column_names
     ) %}
 {% endmacro %}
 
 
 {#- The columns that a current model or a history shows after the table's own. -#}
-{% macro state_view_columns(history) %}
+{% macro state_view_columns(history, keeps_deleted=false) %}
     {% do return(
         ['_change_op', '_change_seq', '_changed_at', '_transaction_id'] + (change_tables._interval_columns() if history else [])
+        + (['_is_deleted'] if keeps_deleted else [])
     ) %}
 {% endmacro %}
 

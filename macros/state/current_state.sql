@@ -2,19 +2,28 @@
     The state of one table now: one row a living key. Incremental: the changes that the log took in since the last run
     are folded into the state; keys that ended are remembered, so that an older change that comes late cannot revive them.
 
-    dedup   the relation of the table's deduplicated model
+    dedup     the relation of the table's deduplicated model
+    deletes   `drop`: rows whose key has ended are not shown. `keep`: they are, as they were last, with `_is_deleted`. Then older events
+              decide a row also where images are full
 -#}
-{% macro current_state(dedup) %}
+{% macro current_state(dedup, deletes='drop') %}
     {{- config(materialized='change_state') -}}
+    {%- do change_tables._refuse_other_deletes(deletes) -%}
+    {%- set keeps_deleted = deletes == 'keep' -%}
     {%- if execute and change_tables.is_empty_run() -%}
         {%- set spec = change_tables.table_spec_of_model(model) -%}
-{{ change_tables.empty_run(change_tables.columns_of_table(spec, ['_checkpoint'] + change_tables.state_columns(spec))) }}
+        {%- set columns = ['_checkpoint'] + change_tables.state_columns(spec, keeps_deleted=keeps_deleted) -%}
+{{ change_tables.empty_run(change_tables.columns_of_table(spec, columns), keeps_deleted=keeps_deleted) }}
     {%- elif execute -%}
         {%- set spec = change_tables.table_spec_of_model(model) -%}
         {%- set log = change_tables.state_relation(dedup) -%}
         {%- set state = change_tables.state_relation(this) -%}
-        {%- set run = change_tables.state_run(spec, dedup, folds=spec.images == 'partial') -%}
-        {%- if run.folds -%}
+        {%- set run = change_tables.state_run(spec, dedup, folds=spec.images == 'partial' or keeps_deleted, keeps_deleted=keeps_deleted) -%}
+        {%- if keeps_deleted -%}
+            {%- call change_tables.folded_query(spec, run, log, state) -%}
+{{ change_tables._kept_rows(spec) }}
+            {%- endcall -%}
+        {%- elif run.folds -%}
             {%- call change_tables.folded_query(spec, run, log, state) %}
 
 select {{ change_tables.column_list(change_tables.state_columns(spec)) }}
@@ -63,4 +72,38 @@ where _ct_rank = 1
     {%- else -%}
 select 1 as placeholder
     {%- endif -%}
+{% endmacro %}
+
+
+{#- What follows the fold where rows of ended keys are kept: each event with the last row that its key had, up to it. -#}
+{% macro _kept_rows(spec) -%}
+,
+
+-- each event with the last row of its key so far
+kept_rows as (
+
+    select
+        *,
+        last_value(
+            case when not _is_deleted or _has_row then struct({{ change_tables.column_list(spec.column_names) }}) end,
+            true
+        ) over (partition by {{ change_tables.column_list(spec.key) }} order by _change_seq) as _ct_last_row
+    from folded
+
+)
+
+select
+    {%- for name in change_tables.state_columns(spec, keeps_deleted=true) %}
+    {%- set value = '_ct_last_row[' ~ change_tables.text_literal(name) ~ '] as ' ~ change_tables.quoted(name) %}
+    {{ '_ct_last_row is not null as _has_row' if name == '_has_row' else value if name in spec.column_names and name not in spec.key else change_tables.quoted(name) }}{{ ',' if not loop.last }}
+    {%- endfor %}
+from kept_rows
+where _ct_next_seq is null{{ ' and not _ct_is_base' if spec.images == 'full' }}
+{%- endmacro %}
+
+
+{% macro _refuse_other_deletes(deletes) %}
+    {% if deletes not in ['drop', 'keep'] %}
+        {% do change_tables.refuse_model("`deletes` must be one of drop, keep, got " ~ change_tables.shown_value(deletes)) %}
+    {% endif %}
 {% endmacro %}

@@ -47,6 +47,7 @@ resets as (
     '_ct_enters': 'false',
     '_schema_version': run.schema_version,
     '_ct_is_base': 'false',
+    '_has_row': 'false',
 } -%}
 spans as (
 

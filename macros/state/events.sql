@@ -12,6 +12,7 @@
     _ct_enters       whether a row has moved to the key: where rows have moved
     _ct_is_base      whether a state has folded it already: where older events count
     _valid_from, …   what a history has of the version of a base event
+    _has_row         where rows of ended keys are kept: whether a base event has the last row of its key
 -#}
 {% macro event_columns(spec, run) %}
     {% do return(
@@ -19,7 +20,8 @@
         + (['_present_columns'] if spec.images == 'partial' else [])
         + (['_schema_version'] if spec.images == 'partial' and run.added else [])
         + ['_precedence', '_is_deleted'] + (['_ct_enters'] if run.moves else [])
-        + (change_tables._columns_of_version().keys() | list if run.history else []) + (['_ct_is_base'] if run.folds else [])
+        + (change_tables._columns_of_version().keys() | list if run.history else [])
+        + (['_has_row'] if run.keeps_deleted else []) + (['_ct_is_base'] if run.folds else [])
     ) %}
 {% endmacro %}
 
@@ -36,6 +38,7 @@
 {% macro event_steps(spec, run, log, prefix='') -%}
 {%- set made = {
     '_precedence': change_tables.precedence('_change_op'), '_is_deleted': "_change_op = 'delete'", '_ct_is_base': 'false',
+    '_has_row': 'false',
 } -%}
 {%- if run.moves -%}
     {%- do made.update({

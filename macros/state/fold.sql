@@ -183,7 +183,7 @@ overlaid_events as (
                 end,
                 true
             ) over in_order.value,
-            null
+            {{ 'if(_ct_is_base, ' ~ change_tables.quoted(name) ~ ', null)' if run.keeps_deleted else 'null' }}
         ) as {{ change_tables.quoted(name) }},
         {%- endif %}
         {%- endfor %}

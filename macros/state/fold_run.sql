@@ -5,10 +5,12 @@
     checkpoint_before      the checkpoint that it adds to; none for a first run
     checkpoint             the checkpoint that it leaves: `storage_version`, `key` and `columns` as a log's has them, `log`, `batch`,
                            `origin`, `reset_seq` and `loads` of the log's, `log_changes`: how many it holds, and `counted`: how many
-                           changes that had when the rows of the state were last counted
+                           changes that had when the rows of the state were last counted; `deletes: keep` where the rows of ended keys
+                           are kept
     replaced               by `state_run`: the checkpoint that a first run finds and replaces; none: there is none, or it is a full refresh
     log                    by `state_run`: the table of the log
     history, folds         whether the model keeps versions; whether older events of a key decide its row (see `folded_steps`)
+    keeps_deleted          whether the model shows the last row of a key that has ended
     moves                  whether keys have ever moved
     load_times             when loads were taken, where the log's checkpoint says so: sequence -> text
     has_resets             whether the table was ever truncated or loaded again
@@ -29,7 +31,7 @@
     is_new              whether the log has something that the state has not
     exchanges           whether a first run of full images has found such rows
 -#}
-{% macro fold_run(spec, log_checkpoint, folds, history=false, checkpoint_before=none, is_new=true, exchanges=true) %}
+{% macro fold_run(spec, log_checkpoint, folds, history=false, checkpoint_before=none, is_new=true, exchanges=true, keeps_deleted=false) %}
     {% set types = change_tables.column_types(spec) %}
     {% set kind = 'first' if checkpoint_before is none else ('since' if is_new else 'nothing new') %}
     {#- a state has no more rows than its log: they are counted when that is large, and again when it is twice as large -#}
@@ -49,13 +51,14 @@
     {% do return({
         'kind': kind,
         'checkpoint_before': checkpoint_before,
-        'checkpoint': {
+        'checkpoint': dict({'deletes': 'keep'} if keeps_deleted else {}, **{
             'storage_version': change_tables.storage_version(), 'log': log_checkpoint.log, 'origin': change_tables.origin_of_log(log_checkpoint),
             'batch': log_checkpoint.batch, 'log_changes': log_checkpoint.held_changes, 'reset_seq': log_checkpoint.reset_seq, 'loads': log_checkpoint.loads,
             'key': spec.key, 'columns': types, 'counted': changes if is_to_be_counted else counted,
-        },
+        }),
         'history': history,
         'folds': folds,
+        'keeps_deleted': keeps_deleted,
         'moves': log_checkpoint.moves,
         'exchanges': exchanges,
         'load_times': log_checkpoint.load_times or {},

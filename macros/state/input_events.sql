@@ -36,13 +36,13 @@
 {#-
     The base events of the keys that the run has events of, and of those that a truncate or a load ends or should have ended
     before. `moved_keys` has, by their hashes, the keys that rows entered or left by what is folded: the end of a row that another
-    had covered has left no trace in the state. Of a state of full images only the places of events are needed.
+    had covered has left no trace in the state. Of a state of full images that keeps no ended rows, only the places of events are needed.
 -#}
 {% macro _base_event_steps(spec, run, log, state) -%}
 {%- set made = {
     '_present_columns': 'cast(null as array<string>)', '_ct_enters': 'false', '_schema_version': run.schema_version, '_ct_is_base': 'true',
 } -%}
-{%- set needs_places_only = spec.images == 'full' and not run.history -%}
+{%- set needs_places_only = spec.images == 'full' and not (run.history or run.keeps_deleted) -%}
 {%- set may_have_new_resets = run.looks and run.has_resets and not run.in_time -%}
 {%- set ended = [] -%}
 {%- if run.ends_older_keys -%}
@@ -127,11 +127,11 @@ base_events as (
     - those of the transaction of the last event of a key that a row has ever moved to: the state has but the newest row there
     - those that a truncate or a load should have ended
 
-    To a state of full images, that matters only at keys that a row has ever moved to, and where an event takes the very place of the
+    To a state of full images that keeps no ended rows, that matters only at keys that a row has ever moved to, and where an event takes the very place of the
     last one: elsewhere the last event of a key decides.
 -#}
 {% macro _late_event_steps(spec, run, columns) -%}
-{%- set only_at_entered = spec.images == 'full' and not run.history -%}
+{%- set only_at_entered = spec.images == 'full' and not (run.history or run.keeps_deleted) -%}
 {%- set is_late = ('_ct_is_entered' if run.moves else 'false') if only_at_entered else 'true' -%}
 {%- set ended = (is_late ~ ' and ' if only_at_entered else '') ~ ('greatest(_change_seq, _ct_end_seq)' if run.moves else '_change_seq')
     ~ ' >= (select min(_change_seq) from new_resets)' -%}
@@ -192,6 +192,7 @@ input_events as (
 {%- set of_end = {
     '_change_op': "'delete'", '_change_seq': "''", '_change_id': "''", '_precedence': change_tables.precedence_of('truncate'),
     '_is_deleted': 'true', '_ct_enters': 'false', '_schema_version': run.schema_version, '_ct_is_base': 'false',
+    '_has_row': 'false',
 } -%}
 first_keys as (
 

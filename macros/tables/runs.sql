@@ -45,8 +45,8 @@
 
 
 {#- What an incremental model renders in an empty run. -#}
-{% macro empty_run(columns, history=false) -%}
-{%- do change_tables.hand_over({'kind': 'empty', 'checkpoint_before': none, 'checkpoint': {'logs': {}}, 'outdated': [], 'history': history}) -%}
+{% macro empty_run(columns, history=false, keeps_deleted=false) -%}
+{%- do change_tables.hand_over({'kind': 'empty', 'checkpoint_before': none, 'checkpoint': {'logs': {}}, 'outdated': [], 'history': history, 'keeps_deleted': keeps_deleted}) -%}
 {{ change_tables.no_rows(columns) }}
 {%- endmacro %}
 

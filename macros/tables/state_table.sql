@@ -29,6 +29,12 @@
 {% endmacro %}
 
 
+{#- Whether a row of that table has this status, and has not healed. -#}
+{% macro is_open(status) -%}
+    _status = '{{ status }}' and _healed_at is null
+{%- endmacro %}
+
+
 {#- The table with the new changes of one run. No other run touches it while that run needs it. -#}
 {% macro batch_relation(relation, batch) %}
     {% do return(change_tables._relation_beside(relation, '__batch_' ~ batch | lower, 'table')) %}

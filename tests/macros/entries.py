@@ -35,7 +35,7 @@ NESTED = {
 }
 WITH_FIELDS = NAMES | {"fields": NESTED["fields"]}
 NESTED_LANDED = NESTED | {"tags": "array<int>", "fields": "struct<b:string,a:bigint>", "prices": "map<string,string>"}
-WITH_HISTORY = ("stg", "dedup", "current", "history")
+WITH_HISTORY = ("stg", "dedup", "current", "kept", "history")
 
 QLIK = {"format": "qlik_change_tables", "key": KEY}
 KAFKA = {"format": "qlik_kafka", "key": KEY}

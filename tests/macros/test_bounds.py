@@ -450,6 +450,32 @@ def test_what_the_watermark_passes_adds_to_what_is_below_it(shapes: Shapes, name
     assert found["watermark"] == watermark
 
 
+# what waits, by the settings of an entry, since which run -> whether a run that begins on the 31st at noon passes it
+PASSED: dict[str, tuple[str, dict[str, Any], str | None, bool]] = {
+    "nothing waits": ("qlik", {}, None, False),
+    "for six days": ("qlik", {}, "20260125T120000000000_00000001", False),
+    "for seven days": ("qlik", {}, "20260124T115959999999_00000001", True),
+    "for less than it is set": ("qlik", {"waiting_days": 7.5}, "20260124T115959999999_00000001", False),
+    "met by the run before": ("qlik", {"waiting_days": 0}, "20260131T110000000000_00000001", True),
+    "for as long as a date can be": ("qlik", {"waiting_days": 10**12}, "20200101T110000000000_00000001", False),
+    "a message without its schema": ("kafka_avro", {}, "20200101T110000000000_00000001", True),
+    "one by an arrival of its own": ("kafka_avro", {"arrival": "landed"}, "20200101T110000000000_00000001", False),
+    "one that is held": ("kafka", {}, "20200101T110000000000_00000001", False),
+    "an open transaction": ("trail", {}, "20200101T110000000000_00000001", False),
+    "an event of the future": ("events_ahead", {}, "20200101T110000000000_00000001", False),
+    "a change row": ("openedge_arriving", {}, "20200101T110000000000_00000001", True),
+}
+
+
+@pytest.mark.parametrize("name", PASSED)
+def test_a_row_is_passed_once_it_has_waited_for_its_days(shapes: Shapes, name: str) -> None:
+    entry, settings, since, expected = PASSED[name]
+    call = shapes.project.macros(f"dedup_feed__{entry}")
+    spec = call("table_spec", "feed", entry) | settings
+    assert call("may_pass_waiting", spec, {"quarantined": {"waiting_since": since}}) == expected
+    assert not call("may_pass_waiting", spec, None)
+
+
 # ---- the checkpoint of a log
 
 BEFORE: dict[str, Any] = {

@@ -165,6 +165,27 @@ LESSER: dict[str, tuple[dict[str, Any], dict[str, Any], int | None, str]] = {
 }  # fmt: skip
 
 
+# what the state's checkpoint says of deletes, the model -> whether it is built again
+SWITCHED: dict[str, tuple[dict[str, Any], str, bool]] = {
+    "kept as before": ({}, "kept_feed__{}", False),
+    "dropped as before": ({}, "current_feed__{}", False),
+    "kept from now on": ({"deletes": None}, "kept_feed__{}", True),
+    "dropped from now on": ({"deletes": "keep"}, "current_feed__{}", True),
+}
+
+
+@pytest.mark.parametrize("name", SWITCHED)
+@pytest.mark.parametrize("images", ["full", "partial"])
+def test_a_state_with_another_deletes_than_before_is_built_again(shapes: Shapes, images: str, name: str) -> None:
+    state, model, is_built = SWITCHED[name]
+    model = model.format(images)
+    run = shapes.run(Shape(model, {f"dedup_feed__{images}": {"batch": BATCH, "extends": FIRST_BATCH}, model: state}))
+    assert any(sql.startswith("create or replace table") for sql in run.sent) == is_built
+    assert run.run["checkpoint"].get("deletes") == ("keep" if model.startswith("kept") else None)
+    (view,) = [sql for sql in run.sent if sql.startswith(f"create or replace view lake.{model}\n")]
+    assert ("where _checkpoint is null and _has_row" in view) == model.startswith("kept")
+
+
 def _refreshed(shapes: Shapes, shape: Shape) -> Run:
     """A full refresh of a state whose table can be asked what it has."""
     lake = shapes.lake(shape)

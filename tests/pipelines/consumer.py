@@ -17,6 +17,7 @@ CALLS = {
     "stg": "{{{{ change_tables.staged_changes('{source}', '{table}') }}}}\n",
     "dedup": "{{{{ change_tables.deduplicated_changes(ref('stg_{source}__{table}')) }}}}\n",
     "current": "{{{{ change_tables.current_state(ref('dedup_{source}__{table}')) }}}}\n",
+    "kept": "{{{{ change_tables.current_state(ref('dedup_{source}__{table}'), deletes='keep') }}}}\n",
     "history": "{{{{ change_tables.history(ref('dedup_{source}__{table}')) }}}}\n",
 }
 

@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from demo.writers.avro import envelope
+
+from . import kafka_cases, openedge_cases
 from .consumer import Consumer, Entry
 from .landing import Raw
 from .qlik_cases import TWO_HEADERS, bare, seq
@@ -40,6 +43,13 @@ ENTRIES = [
     Entry("loaded", TWO_HEADERS | {"arrival": "landed", "snapshot": "load", "snapshot_seq": seq(1)}, COLUMNS, MODELS),
     Entry("staged", TWO_HEADERS, COLUMNS, ("stg",)),
 ]
+PASSED = {"arrival": "landed", "waiting_days": 0}
+PASSING = [
+    Entry("passed", TWO_HEADERS | PASSED, COLUMNS, MODELS),
+    Entry("tracked", openedge_cases.SPEC | PASSED | {"source_table_number": 1}, openedge_cases.COLUMNS, MODELS),
+    Entry("avro", kafka_cases.SPEC | {"serialization": "avro", "waiting_days": 0}, kafka_cases.COLUMNS, MODELS),
+]
+"""The tables whose waiting rows are passed by the first run that meets them again."""
 ARRIVING = ("arriving", "loaded")
 """The tables whose rows have an arrival."""
 UNKNOWN = bare(10, "Z", 1, "unknown", None)
@@ -84,14 +94,29 @@ class Kept:
         assert len({row_id for row_id, *_ in rows}) == len(rows)
         return {tuple(row[1:]) for row in rows}
 
-    def counted(self, name: str) -> dict[str, int]:
-        """How many raw rows the log's checkpoint says are quarantined."""
+    def checkpoint(self, name: str) -> Any:
+        """The last checkpoint of a log."""
         ((text,),) = self.raw.query(
             "select max_by(_checkpoint, get_json_object(_checkpoint, '$.batch'))"
             f" from {SCHEMA}.dedup_feed__{name}__state where startswith(_checkpoint, '{{')"
         )
-        kept = json.loads(text)["quarantined"]
+        return json.loads(text)
+
+    def counted(self, name: str) -> dict[str, int]:
+        """How many raw rows the log's checkpoint says are quarantined."""
+        kept = self.checkpoint(name)["quarantined"]
         return {status: kept[status] for status in ("rejected", "waiting")}
+
+    def watermark(self, name: str) -> int:
+        """Up to which arrival raw rows have been read for good."""
+        ((place,),) = [[place["position"][-1]] for place in self.checkpoint(name)["watermark"]]
+        return int(place)
+
+    def changes(self, name: str) -> list[tuple[Any, ...]]:
+        """The operations of a log, with the ids, and those before a move."""
+        return self.raw.query(
+            f"select _change_op, id, _key_before.id from {SCHEMA}.dedup_feed__{name} order by _change_seq"
+        )
 
     def listed(self, name: str, healed: bool = False) -> list[tuple[Any, ...]]:
         """Code and number of what rejected_changes lists of a table, and the text of its raw row."""
@@ -114,7 +139,7 @@ class Kept:
 def kept(consumer: Callable[[str], Consumer], raw: Raw) -> Kept:
     """Four tables of the same rows, after their first run."""
     project = consumer(SCHEMA)
-    project.write(ENTRIES, further_sources=["load"])
+    project.write([*ENTRIES, *PASSING], further_sources=["load", "tracking"])
     kept = Kept(project, raw)
     for entry in ENTRIES:
         raw.create(
@@ -123,6 +148,10 @@ def kept(consumer: Callable[[str], Consumer], raw: Raw) -> Kept:
         kept.land(entry.name, FIRST, 1)
     raw.create(f"{SCHEMA}_raw.load", COLUMNS, "delta")
     raw.insert(f"{SCHEMA}_raw.load", [[1, "loaded"], [None, "no key"]])
+    raw.create(f"{SCHEMA}_raw.passed", LANDED | {"landed": "int"}, "delta")
+    raw.create(f"{SCHEMA}_raw.tracked", openedge_cases.HEADERS | openedge_cases.LANDED | {"landed": "int"}, "delta")
+    raw.create(f"{SCHEMA}_raw.tracking", openedge_cases.TRACKING, "delta")
+    raw.create(f"{SCHEMA}_raw.avro", kafka_cases.RECORD, "delta")
     kept.run()
     return kept
 
@@ -177,6 +206,87 @@ def test_a_row_heals_when_what_it_waits_for_has_landed(kept: Kept) -> None:
         assert kept.of(name, healed=True) == {("waiting", "after_image_missing", 1)}
         assert kept.counted(name) == {"rejected": 5, "waiting": 0}
     assert ("rejected", "key_missing", 1) in kept.of("loaded")
+
+
+def _land_waiting(kept: Kept) -> Callable[[], None]:
+    """Land rows that wait for others, each before one that comes after it; what lands what they wait for."""
+    feed, topic = openedge_cases.Feed(1), kafka_cases.Topic()
+    version = kafka_cases.schema_in("v1", kafka_cases.V1)
+
+    def land(landed: int, passed: list[list[Any]], *messages: bytes) -> None:
+        kept.raw.insert(f"{SCHEMA}_raw.passed", [[*row, landed] for row in passed])
+        if changes := feed.changes[feed.batch]:
+            kept.raw.insert(f"{SCHEMA}_raw.tracked", [[*row, landed] for row in changes])
+        kept.raw.insert(f"{SCHEMA}_raw.tracking", feed.tracking[feed.batch])
+        kept.raw.insert(f"{SCHEMA}_raw.avro", topic.records(*messages))
+
+    feed.change(openedge_cases.CREATE, 1, 1, "waits")
+    feed.both(openedge_cases.CREATE, 2, 2, "whole")
+    in_v2 = kafka_cases.in_avro(kafka_cases.body("I", 5, {"id": 1, "added": "z"}), "v2", kafka_cases.V2[:2])
+    in_v1 = kafka_cases.in_avro(kafka_cases.body("I", 6, kafka_cases.row(2)), "v1", kafka_cases.V1)
+    land(
+        1,
+        [
+            bare(10, "I", 1, "a", None),
+            bare(20, "B", 1, "a", None),
+            bare(30, "I", 3, "c", None),
+            # above all that the log will have
+            bare(90, "B", 3, "c", None),
+        ],
+        in_v2,
+        envelope(json.dumps(version).encode(), "MD"),
+        in_v1,
+    )
+
+    def land_others() -> None:
+        feed.batch = 1
+        feed.track(openedge_cases.CREATE, 1)
+        later = kafka_cases.schema_in("v2", kafka_cases.V2[:2])
+        land(
+            3,
+            [bare(20, "U", 2, "moved", None), bare(90, "U", 4, "moved", None)],
+            envelope(json.dumps(later).encode(), "MD"),
+        )
+
+    return land_others
+
+
+def test_a_row_that_has_waited_for_its_days_is_passed_and_comes_in_once_it_is_whole(kept: Kept) -> None:
+    select = ("--select", *(f"dedup_*{entry.name}" for entry in PASSING))
+    land_others = _land_waiting(kept)
+    kept.run(*select)
+    waiting = {entry.name: kept.counted(entry.name)["waiting"] for entry in PASSING}
+    assert waiting == {"passed": 2, "tracked": 1, "avro": 1}
+    # no run before has met them
+    assert [kept.watermark(name) for name in ("passed", "tracked", "avro")] == [1, 1, 0]
+    assert not kept.checkpoint("tracked")["watermark"][0]["is_whole"]
+
+    kept.raw.insert(f"{SCHEMA}_raw.passed", [[*bare(95, "I", 6, "f", None), 2]])
+    kept.run(*select)
+    # the before image at 90 was above all that the log had
+    assert [kept.watermark(name) for name in ("passed", "tracked", "avro")] == [1, 1, 2]
+    assert kept.checkpoint("tracked")["watermark"][0]["is_whole"]
+    kept.raw.insert(f"{SCHEMA}_raw.passed", [[*bare(96, "I", 7, "g", None), 2]])
+    kept.run(*select)
+    assert kept.watermark("passed") == 2
+    assert waiting == {entry.name: kept.counted(entry.name)["waiting"] for entry in PASSING}
+    assert kept.of("passed") == {("waiting", "after_image_missing", 1)}
+
+    land_others()
+    kept.run(*select)
+    assert kept.changes("passed") == [
+        ("insert", 1, None),
+        ("update", 2, 1),
+        ("insert", 3, None),
+        ("update", 4, 3),
+        ("insert", 6, None),
+        ("insert", 7, None),
+    ]
+    assert kept.changes("tracked") == [("insert", 1, None), ("insert", 2, None)]
+    assert kept.changes("avro") == [("insert", 1, None), ("insert", 2, None)]
+    for entry in PASSING:
+        assert kept.counted(entry.name)["waiting"] == 0
+    assert [kept.watermark(name) for name in ("passed", "tracked", "avro")] == [3, 1, 3]
 
 
 def test_a_column_that_is_declared_or_lands_duplicates_nothing(kept: Kept) -> None:

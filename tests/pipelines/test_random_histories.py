@@ -68,6 +68,20 @@ moments as (
 """
 SPEC = {"format": "qlik_change_tables", "key": KEY, "headers": list(HEADERS), "mask_type": "string"}
 MODELS = ("stg", "dedup", "current", "history")
+WITH_KEPT = (*MODELS, "kept")
+"""Also the last row of each key that has ended."""
+# the last version of each key, with whether it has ended
+LAST_VERSIONS = f"""
+select * except (place)
+from (
+    select
+        {", ".join(COLUMNS)},
+        not _is_current as _is_deleted,
+        row_number() over (partition by {", ".join(KEY)} order by _valid_from_seq desc) as place
+    from {{}}.history_feed__{{}}
+)
+where place = 1
+"""
 VIEWS = ("config.materialized:view",)
 """Those of dbt: what they read changes, and they do not. Those of the package are made in each run."""
 RESETS = ("T", "S")
@@ -176,11 +190,11 @@ PARTIAL_ROWS, EMPTIED = among_random_ones(_rows(8, "random", partial=True), rese
 LOADS = [row for row in EMPTIED if row.oper == "S"]
 PROOFS = [
     Proof(
-        Entry("full", SPEC | {"arrival": "batch"}, COLUMNS, MODELS),
+        Entry("full", SPEC | {"arrival": "batch"}, COLUMNS, WITH_KEPT),
         [*FULL_ROWS, *TRUNCATED],
     ),
     Proof(
-        Entry("partial", PARTIAL | LOADED, COLUMNS, MODELS),
+        Entry("partial", PARTIAL | LOADED, COLUMNS, WITH_KEPT),
         [
             *PARTIAL_ROWS,
             *EMPTIED,
@@ -188,7 +202,7 @@ PROOFS = [
         ],
     ),
     Proof(
-        Entry("partial_in_time", PARTIAL, COLUMNS, MODELS),
+        Entry("partial_in_time", PARTIAL, COLUMNS, WITH_KEPT),
         _rows(9, "timely", partial=True),
     ),
     MessageProof(
@@ -196,7 +210,7 @@ PROOFS = [
         random_messages(SEED + 10, 60 * SCALE, 10, BATCHES),
     ),
     Proof(
-        Entry("emptied", SPEC | LOADED, COLUMNS, MODELS),
+        Entry("emptied", SPEC | LOADED, COLUMNS, WITH_KEPT),
         # with the last batch only a truncate lands
         [replace(row, present=None) for row in EMPTIED if row.batch < BATCHES or row.oper == "T"],
     ),
@@ -317,6 +331,12 @@ def _assert_models(
             if is_rebuilt or proof.skipped.get(last_batch) != kind:
                 _assert_rows(project, raw, proof, kind, last_batch, moment, scratch, table)
         name = proof.entry.name
+        if "kept" in proof.entry.models:
+            kept = raw.query(f"select {', '.join(COLUMNS)}, _is_deleted from {project.schema}.kept_feed__{name}")
+            last = raw.query(LAST_VERSIONS.format(project.schema, name))
+            assert any(row[-1] for row in last), name
+            assert len(kept) == len(last), f"kept {name} {moment}: {len(kept)} rows, {len(last)} keys"
+            assert set(kept) == set(last), f"kept {name} {moment}: {_differences(set(last), kept)}"
         found, expected = [row[1:] for row in reported if row[0] == name], expected_reports(table)
         assert expected or last_batch == BATCHES or name == "emptied", (
             "rows and bases are missing while halves of the history are"

@@ -36,6 +36,17 @@ wanted_sequences as (
     from landed_since
     where _ct_sequence is not null
     group by _ct_sequence
+    {%- if bound.waiting %}
+    union all
+    -- of rows that wait, read again as if a second part had landed: their tracking row may have
+    select
+        try_cast(substring_index(_raw_id, '/', 1) as bigint) as _ct_wanted_sequence,
+        1 as _ct_second_parts,
+        0 as _ct_before_images,
+        0 as _ct_after_images
+    from {{ bound.waiting }}
+    where {{ change_tables.is_open('waiting') }}
+    {%- endif %}
 
 ),
 

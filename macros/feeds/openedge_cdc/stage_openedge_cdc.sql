@@ -490,6 +490,7 @@ unclaimed as (
                 'default': 'wait', 'type': 'text', 'values': ['wait', 'apply'],
                 'meaning': "what a change row does whose tracking row is not there",
             },
+            'waiting_days': change_tables.waiting_days_setting(),
         },
         'column_settings': {
             'extent': {
@@ -508,6 +509,7 @@ unclaimed as (
         'other_tables': ['tracking'],
         'may_wait': change_tables.openedge_cdc_may_wait,
         'blocks_watermark': "_status = 'waiting' or (_status = 'accepted' and not _has_tracking)",
+        'passes_waiting': ['tracking_row_missing', 'after_image_missing', 'first_part_missing', 'second_part_missing'],
         'retracts_changes': change_tables.openedge_cdc_retracts_changes,
         'quarantines': change_tables.openedge_cdc_quarantines,
         'unclaimed_steps': change_tables.openedge_cdc_unclaimed_steps,

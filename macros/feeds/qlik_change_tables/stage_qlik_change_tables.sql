@@ -334,12 +334,14 @@ judged as (
                 'default': 'binary', 'type': 'text', 'values': ['binary', 'string'],
                 'meaning': "the type in which the mask lands",
             },
+            'waiting_days': change_tables.waiting_days_setting(),
         },
         'time_in_sequence': change_tables.time_in_digits,
         'mistakes': change_tables.qlik_change_tables_mistakes,
         'counts_columns': change_tables.qlik_change_tables_counts_columns,
         'landed_sequence': change_tables.qlik_change_tables_landed_sequence,
         'may_wait': change_tables.qlik_change_tables_may_wait,
+        'passes_waiting': ['after_image_missing', 'after_image_rejected'],
         'undeclared_columns': change_tables.qlik_change_tables_undeclared_columns,
     }) %}
 {% endmacro %}

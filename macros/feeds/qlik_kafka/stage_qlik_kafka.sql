@@ -183,6 +183,41 @@ judged as (
 {% endmacro %}
 
 
+{#-
+    Runs go back by offsets: with another arrival all that waits blocks. As where transactions are held, since to go back into the middle of
+    one would cut it.
+-#}
+{% macro qlik_kafka_passes_waiting(spec) %}
+    {% do return(['schema_missing'] if spec.arrival == 'auto' and not spec.hold_open_transactions else []) %}
+{% endmacro %}
+
+
+{#- The first message of each partition that waits for a schema which has landed by now: see `returning` of `format_of`. -#}
+{% macro qlik_kafka_returning(spec, quarantine) -%}
+{%- set metadata = change_tables.source_relation(change_tables.find_source(spec.source_name, spec.metadata)) if spec.metadata is not none -%}
+with {{ change_tables.kafka_schema_steps(metadata or spec.relation, spec.serialization) | trim }},
+
+waiting_messages as (
+
+    select
+        split(_raw_id, ':') as _ct_place,
+        regexp_extract(_status_reason, 'schema id \'(.*)\'$', 1) as _ct_schema_id
+    from {{ quarantine }}
+    where {{ change_tables.is_open('waiting') }}
+
+)
+
+select
+    _ct_place[0] as topic,
+    _ct_place[1] as `partition`,
+    cast(min(cast(_ct_place[2] as bigint)) as string) as `offset`
+from waiting_messages
+left semi join schemas
+    on waiting_messages._ct_schema_id = schemas._ct_schema_id and schemas._ct_data_schema is not null
+group by _ct_place[0], _ct_place[1]
+{%- endmacro %}
+
+
 {#- The records of each partition of a topic are numbered one after the other. -#}
 {% macro qlik_kafka_numbers(spec) %}
     {% do return({
@@ -351,6 +386,7 @@ select 1 as placeholder
             },
             'column_names': change_tables.column_names_setting(),
             'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
+            'waiting_days': change_tables.waiting_days_setting(),
         },
         'time_in_sequence': change_tables.time_in_digits,
         'mistakes': change_tables.qlik_kafka_mistakes,
@@ -358,6 +394,8 @@ select 1 as placeholder
         'other_tables': ['metadata'],
         'arrival': change_tables.qlik_kafka_arrival,
         'may_wait': change_tables.qlik_kafka_may_wait,
+        'passes_waiting': change_tables.qlik_kafka_passes_waiting,
+        'returning': change_tables.qlik_kafka_returning,
         'unclaimed_steps': change_tables.qlik_kafka_unclaimed_steps,
         'numbers': change_tables.qlik_kafka_numbers,
         'functions': change_tables.qlik_kafka_functions,
