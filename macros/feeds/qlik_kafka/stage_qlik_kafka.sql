@@ -62,8 +62,8 @@ own as (
 {% set further -%}
         _ct_message_verdict,
         _ct_is_own,
-        _ct_is_open or _ct_may_belong or coalesce(_ct_message_verdict['status'] = 'waiting', false) as _ct_blocks_watermark,
         _ct_is_open,
+        _ct_may_belong,
         element_at(map('REFRESH', 'R', 'INSERT', 'I', 'UPDATE', 'U', 'DELETE', 'D'), _ct_headers['operation']) as _ct_operation_code,
         _ct_headers['operation'] as _ct_landed_code,
         case
@@ -136,7 +136,7 @@ judged as (
         "_ct_operation_code = 'U' and not _ct_has_before and arrays_overlap(_ct_masked_names, " ~ change_tables.names_array(spec.key) ~ ')',
         "'key_move_without_before: the mask says that the key changed, and no beforeData has the key before'",
     )],
-    'blocks': '_ct_blocks_watermark',
+    'blocks': "_ct_is_open or _ct_may_belong or coalesce(_ct_message_verdict['status'] = 'waiting', false)",
 }) }}
 {%- endmacro %}
 

@@ -303,8 +303,8 @@ unpacked as (
         ) as _ct_names_fault,
         _ct_message_verdict,
         _ct_is_own,
-        _ct_is_open or _ct_may_belong or coalesce(_ct_message_verdict['status'] = 'waiting', false) as _ct_blocks_watermark,
         _ct_is_open,
+        _ct_may_belong,
         element_at(map('REFRESH', 'R', 'INSERT', 'I', 'UPDATE', 'U', 'DELETE', 'D'), _ct_headers['operation']) as _ct_operation_code,
         _ct_headers['operation'] as _ct_landed_code,
         case
