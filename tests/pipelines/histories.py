@@ -288,6 +288,11 @@ def _number(row: RawRow) -> int:
     return int(row.seq[16:])
 
 
+def time_of_load(seq: str) -> datetime:
+    """When a load at a sequence was taken: as the changes next to it were made."""
+    return _BEGIN + timedelta(seconds=int(seq[16:]))
+
+
 def _moved(row: RawRow, numbers: int, histories: int = 0) -> RawRow:
     """The row so many numbers of changes later, with its time, and of a history that is so many further."""
     return replace(
@@ -422,9 +427,9 @@ HISTORY_QUERY = history_query(COLUMNS)
 def _changes(landed: Sequence[RawRow]) -> list[Change]:
     befores = {row.seq: row.key for row in landed if row.oper == "B"}
     operations = {"I": "insert", "U": "update", "D": "delete", "T": "truncate", "S": "snapshot"}
-    # a load ends what is there, after the truncates of its sequence, and has no time
+    # a load ends what is there, after the truncates of its sequence
     loads = {row.seq for row in landed if row.oper == "S"}
-    changes = [Change(f"{seq}:~", seq, "truncate", {}, (None, None)) for seq in loads]
+    changes = [Change(f"{seq}:~", seq, "truncate", {}, (None, None), changed_at=time_of_load(seq)) for seq in loads]
     for row in landed:
         if row.oper == "B":
             continue
@@ -438,7 +443,7 @@ def _changes(landed: Sequence[RawRow]) -> list[Change]:
                 key=row.key,
                 key_before=before if before != row.key else None,
                 transaction_id=row.transaction_id,
-                changed_at=row.changed_at,
+                changed_at=time_of_load(row.seq) if row.oper == "S" else row.changed_at,
                 present=_borne(row),
             )
         )

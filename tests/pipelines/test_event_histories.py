@@ -32,6 +32,7 @@ SPEC = {
 
 SKIPPED = ["current_feed__by_record", "history_feed__by_time"]
 """Models that are not built in batch 2, so that the next build takes in two."""
+VIEWS = ["stg_*", "rejected", "reported"]
 
 
 @dataclass
@@ -97,7 +98,7 @@ def test_what_was_read_once_stays_and_all_else_is_a_function_of_the_log(
             raw.create(f"{table}_rows", proof.columns)
             raw.insert(f"{table}_rows", [tuple(row.values()) for row in moment.replica.values()])
             proof.models.run(moment, proof.columns_in(batch))
-        project.dbt("run", *(["--exclude", *SKIPPED] if batch == 2 else []))
+        project.dbt("run", *(["--exclude", *VIEWS, *(SKIPPED if batch == 2 else [])] if batch > 1 else []))
         _assert_models(project, raw, batch, f"after batch {batch}", SKIPPED if batch == 2 else [])
     rows = {tuple(row[name] for name in COLUMNS) for source in SOURCES for row in source.rows["orders"].values()}
     assert {row[: len(COLUMNS)] for row in expected_state(PROOFS[2].models.table)} == rows
@@ -106,7 +107,7 @@ def test_what_was_read_once_stays_and_all_else_is_a_function_of_the_log(
     for proof in PROOFS:
         proof.begin()
         proof.models.run(proof.moments[-1], proof.columns)
-    project.dbt("run", "--full-refresh", "--vars", "{change_tables_allow_loss: true}")
+    project.dbt("run", "--full-refresh", "--exclude", *VIEWS, "--vars", "{change_tables_allow_loss: true}")
     _assert_models(project, raw, BATCHES, "after a full refresh")
 
 

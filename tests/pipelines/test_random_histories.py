@@ -36,6 +36,7 @@ from .histories import (
     history_query,
     random_raw_rows,
     resets_beside_exchanges,
+    time_of_load,
     truncate_before_an_exchange,
 )
 from .interpreter import Table
@@ -178,7 +179,11 @@ def _rows(seed: int, order: Order, *, partial: bool = False) -> list[RawRow]:
 
 
 PARTIAL = SPEC | {"images": "partial"}
-LOADED = {"snapshot": "loaded", "snapshot_seq": "{{ var('loaded_at', '') }}"}
+LOADED = {
+    "snapshot": "loaded",
+    "snapshot_seq": "{{ var('loaded_at', '') }}",
+    "snapshot_time": "{{ var('loaded_time', '') }}",
+}
 MESSAGES = {"format": "qlik_kafka", "key": KEY, "hold_open_transactions": True}
 # no truncate lands in the first batch, so that runs without any leave what runs with some go on from
 FULL_ROWS, TRUNCATED = among_random_ones(
@@ -209,12 +214,17 @@ PROOFS = [
         Entry("messages", MESSAGES, FEWER_COLUMNS, MODELS),
         random_messages(SEED + 10, 60 * SCALE, 10, BATCHES),
     ),
-    Proof(
-        Entry("emptied", SPEC | LOADED, COLUMNS, WITH_KEPT),
-        # with the last batch only a truncate lands
-        [replace(row, present=None) for row in EMPTIED if row.batch < BATCHES or row.oper == "T"],
-    ),
 ]
+if (
+    SCALE > 1
+):  # what it has beside `full` and `partial` are loads of full images: semantics.md and the pages of feeds have some
+    PROOFS.append(
+        Proof(
+            Entry("emptied", SPEC | LOADED, COLUMNS, WITH_KEPT),
+            # with the last batch only a truncate lands
+            [replace(row, present=None) for row in EMPTIED if row.batch < BATCHES or row.oper == "T"],
+        )
+    )
 
 OF_CHANGE_ROWS = [proof for proof in PROOFS if not isinstance(proof, MessageProof)]
 
@@ -243,7 +253,8 @@ KINDS: dict[str, Callable[[Table], set[tuple[Any, ...]]]] = {"current": expected
 def _load(project: Consumer, raw: Raw, loads: Sequence[RawRow], batch: int) -> list[str]:
     """Land the load of a batch; the options of a run that say at which sequence it was taken."""
     raw.insert(f"{project.schema}_raw.loaded", [list(row.row.values()) for row in loads if row.batch == batch])
-    return ["--vars", json.dumps({"loaded_at": max((row.seq for row in loads if row.batch <= batch), default="")})]
+    seq = max((row.seq for row in loads if row.batch <= batch), default="")
+    return ["--vars", json.dumps({"loaded_at": seq, "loaded_time": f"{time_of_load(seq):%F %T}" if seq else ""})]
 
 
 def _assert_rows(
