@@ -220,7 +220,7 @@
         },
         'snapshot': {
             'default': none, 'type': 'text',
-            'meaning': "another entry of this source: the full load, with the declared columns and no headers",
+            'meaning': "another entry of this source: the full load, with the key and no headers. A declared column that it lacks is null in its rows",
         },
         'snapshot_seq': {
             'default': '', 'type': 'text',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -316,6 +317,20 @@ def test_a_text_arrival_with_numbers_of_different_lengths_stops_the_run(shapes: 
 def test_a_rescan_reads_every_row_and_keeps_the_watermark(shapes: Shapes) -> None:
     bound = _bound(shapes, "qlik", {}, {}, {}, variables={"change_tables_rescan": True})
     assert (bound["predicate"], bound["snapshot"], bound["watermark_before"]) == (None, True, _at(500, "1:2:3"))
+
+
+@pytest.mark.parametrize(("checkpoint", "times"), [(None, 1), ({}, 0), ({"snapshot_seq": None}, 1)])
+def test_a_run_that_reads_the_load_says_once_which_columns_it_lacks(
+    shapes: Shapes, checkpoint: dict[str, Any] | None, times: int
+) -> None:
+    model = "dedup_feed__qlik"
+    lake = shapes.lake(Shape(model, {} if checkpoint is None else {model: checkpoint}))
+    load = {name: landed for name, landed in lake.columns["lake_raw.qlik_load"].items() if name != "amount"}
+    shapes.project.said.clear()
+    run = shapes.project.run(model, replace(lake, columns={**lake.columns, "lake_raw.qlik_load": load}))
+    said = "lake.dedup_feed__qlik: the load lake_raw.qlik_load lacks amount: null in its rows"
+    assert [text for text in shapes.project.said if "the load" in text] == [said] * times
+    assert run.rendered.count("cast(null as decimal(12, 2)) as amount") == times
 
 
 @pytest.mark.parametrize("entry", ["qlik", "kafka"])
