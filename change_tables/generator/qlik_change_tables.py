@@ -76,7 +76,9 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
                 loads.append(FurtherEntry(entry, loaded, f"The full load of {name}."))
                 settings = {"snapshot": entry, **settings}
                 reads = (entry,)
-                columns = [(column, better_type(landed, types.get(column.lower(), landed))) for column, landed in columns]
+                columns = [
+                    (column, better_type(landed, types.get(column.lower(), landed))) for column, landed in columns
+                ]
         tables.append(
             FoundTable(name, identifier, settings, [_declared(column, landed) for column, landed in columns], (), reads)
         )

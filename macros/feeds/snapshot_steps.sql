@@ -144,10 +144,10 @@ staged_snapshot as (
 {% endmacro %}
 
 
-{#- Says which declared columns the load lacks, in a run of the log that reads it. -#}
+{#- Says which declared columns the load lacks, in a run of the log that reads it. Of retired ones that is no news. -#}
 {% macro say_what_load_lacks(spec) %}
     {% set relation = change_tables.source_relation(change_tables.find_source(spec.source_name, spec.snapshot)) %}
-    {% set lacks = change_tables._landed_load(spec, relation).values() | selectattr('is_absent') | map(attribute='name') | list %}
+    {% set lacks = change_tables.absent_names(change_tables._landed_load(spec, relation)) | reject('in', spec.retired) | list %}
     {% if lacks %}
         {% do log(this ~ ': the load ' ~ relation ~ ' lacks ' ~ lacks | join(', ') ~ ': null in its rows', info=true) %}
     {% endif %}

@@ -1,5 +1,6 @@
 {#-
-    The checkpoint of a log: what it has taken in. Where the format has `commits`, also the highest of each group.
+    The checkpoint of a log: what it has taken in. Where the format has `commits`, also the highest of each group. Where the raw
+    table has lost retired columns, also the schema version in which it was first without each, as `absent`.
 
     storage_version        that of the tables (see `storage_version`)
     log                    which log it is: the run that built it
@@ -56,7 +57,8 @@
     {% for group, number in found.commits.items() %}
         {% do commits.update({group: [commits.get(group, ''), number] | max(case_sensitive=true)}) %}
     {% endfor %}
-    {% do return(dict({'commits': commits} if commits else {}, **{
+    {% set absent = {'absent': spec.absent} if spec.absent else {} %}
+    {% do return(dict(dict(absent, commits=commits) if commits else absent, **{
         'storage_version': change_tables.storage_version(),
         'log': before.log,
         'origin': batch if is_set_back else change_tables.origin_of_log(before),

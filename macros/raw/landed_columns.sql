@@ -46,6 +46,12 @@
 {% endmacro %}
 
 
+{#- The names of such columns. -#}
+{% macro absent_names(landed) %}
+    {% do return(landed.values() | selectattr('is_absent') | map(attribute='name') | list) %}
+{% endmacro %}
+
+
 {#- Stops where a column lands in a type that its declared one is not read from: all such columns at once. -#}
 {% macro refuse_landed_types(spec, relation, landed, columns=none) %}
     {% set found = [] %}

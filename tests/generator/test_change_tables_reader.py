@@ -94,9 +94,7 @@ def test_loads_are_further_entries_with_names_of_their_own() -> None:
         ("orders_full", {}, ()),
         ("stock", {}, ()),
     ]
-    assert found.troubles == [
-        Trouble("raw.stock", "has no column of stock__ct; stock is written without its load")
-    ]
+    assert found.troubles == [Trouble("raw.stock", "has no column of stock__ct; stock is written without its load")]
 
 
 def test_a_load_may_lack_columns_that_the_changes_have() -> None:

@@ -472,6 +472,24 @@ BEFORE: dict[str, Any] = {
     "moves": False, "retracted_keys": [], "rebuild": "", "snapshot_seq": "300", "changes": 70, "held_changes": 60,
     "uses_deletion_vectors": True,
 }  # fmt: skip
+
+
+def test_a_schema_version_begins_where_raw_has_lost_a_retired_column(shapes: Shapes) -> None:
+    model = "dedup_feed__qlik"
+    lake = shapes.lake(Shape(model))
+    landed = {name: type_ for name, type_ in lake.columns["lake_raw.qlik"].items() if name != "amount"}
+    call = shapes.project.macros(model, replace(lake, columns={**lake.columns, "lake_raw.qlik": landed}))
+    spec = call("table_spec", "feed", "qlik") | {"retired": ["it's", "amount"]}
+    assert call("absent_columns", spec) == ["amount"]
+    assert call("columns_in_raw", spec) == [name for name in spec["column_names"] if name != "amount"]
+    before = shapes.first_checkpoint(model) | {"schema_version": 2, "added": {"name with spaces": 1}}
+    for checkpoint, version in ((None, 0), (before, 3), (before | {"schema_version": 4, "absent": {"amount": 4}}, 4)):
+        found = call("spec_in_version", spec, checkpoint)
+        assert (found["schema_version"], found["absent"]) == (version, {"amount": version})
+        assert found["added"] == (checkpoint or {"added": {}})["added"]
+        assert call("_retired_columns_had", found) == ([f"if(_schema_version < {version}, 1, 0)"] if version else [])
+
+
 FOUND: dict[str, Any] = {
     "changes": 0, "revised": 0, "retracted": 0, "lowest_seq": None, "highest_seq": None, "truncate_seq": "",
     "moves": False, "retracted_keys": [], "quarantined": {"rejected": 1, "waiting": 2}, "commits": {},

@@ -430,6 +430,18 @@ MISTAKES_OF_COLUMNS: Mapping[str, tuple[Any, Mapping[str, str], Mapping[str, Map
         {"name": {"multi_valued": "yes"}},
         "`columns`: `multi_valued` of 'name' must be true or false, got 'yes'",
     ),
+    "retired_text": (
+        FORMAT,
+        COLUMNS,
+        {"name": {"retired": "yes"}},
+        "`retired` of column 'name' must be true, false or hide, got 'yes'",
+    ),
+    "retired_key": (
+        FORMAT,
+        COLUMNS,
+        {"id": {"retired": True}},
+        "`retired` must be of columns that are no key, got 'id'",
+    ),
     "openedge_extent_of_text": (
         OPENEDGE,
         COLUMNS,
