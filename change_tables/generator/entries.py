@@ -80,7 +80,7 @@ class Entries:
             elif column["name"] != found[name].name:
                 rebuilds.append(Trouble(place, f"column {found[name].name} is declared as {column['name']}"))
         order = [name for name in declared if name in found]
-        if self._format.order_counts and order != [name for name in found if name in declared]:
+        if self._format.order_counts(table.settings) and order != [name for name in found if name in declared]:
             rebuilds.append(
                 Trouble(place, f"the order of the columns is {', '.join(name for name in found if name in declared)}")
             )

@@ -215,6 +215,17 @@ def test_a_retired_column_may_be_gone_and_its_place_does_not_count(project: Path
     assert plan.changed == {"stock": ["column place int is new"]}
 
 
+def test_the_order_of_columns_is_the_users_where_no_mask_counts_it(project: Path) -> None:
+    unmasked = {name: kind for name, kind in STOCK.items() if name != "header__change_mask"}
+    written(project, SCHEMA | {"stock__ct": unmasked}, keys=ID)
+    sources = project / "models/shop/_shop__sources.yml"
+    line = "          - {name: pieces, data_type: int}\n"
+    sources.write_text(sources.read_text().replace(line, f"{line}          - {{name: place, data_type: int}}\n"))
+    headers = {name: kind for name, kind in unmasked.items() if name in HEADERS}
+    plan = plan_of(project, SCHEMA | {"stock__ct": {**headers, "id": "int", "place": "int", "pieces": "int"}})
+    assert plan.is_in_step, plan
+
+
 def test_a_rule_for_many_tables_does_not_overrule_a_key_that_a_person_wrote(project: Path) -> None:
     written(project, SCHEMA, keys=Keys([Rule("*", ["id"]), Rule("stock", ["id", "pieces"])]))
     assert plan_of(project, SCHEMA, keys=ID).is_in_step
