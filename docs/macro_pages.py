@@ -115,6 +115,8 @@ def settings_page() -> str:
     general["format"]["values"] = FORMATS
     formats = {name: macros().format_of(name) for name in FORMATS}
     parts = [_SETTINGS_HEAD, _settings_table(general, {name: parts["settings"] for name, parts in formats.items()})]
+    parts.append("Of a declared column of any format, under its own `config.meta`:")
+    parts.append(_settings_table(macros().general_column_settings(), {}))
     for name, format_parts in formats.items():
         own = {
             setting: known
@@ -148,7 +150,7 @@ def _settings_table(settings: Mapping[str, Any], of_formats: Mapping[str, Mappin
 def _allowed(setting: Mapping[str, Any]) -> str:
     if "values" not in setting:
         return _KINDS[setting["type"]]
-    values = ", ".join(f"`{value}`" for value in setting["values"])
+    values = ", ".join(f"`{value}`".lower() if value in (True, False) else f"`{value}`" for value in setting["values"])
     return f"list of {values}" if setting["type"] == "names" else values
 
 

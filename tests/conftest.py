@@ -31,6 +31,7 @@ LONGEST_FIRST = [
     "test_dbt_features",
     "test_event_histories",
     "test_mapped",
+    "test_retired_columns",
     "test_xds_documents",
     "test_qlik_kafka",
     "test_qlik_change_tables",

@@ -68,14 +68,19 @@ class Entries:
         found = {column.name.lower(): column for column in table.columns}
         key = [str(name).lower() for name in settings_of(entry).get("key") or ()]
         for name, column in declared.items():
+            if name not in found and _is_retired(column):
+                continue
             if name not in found and self._format.columns_are_seen:
-                rebuilds.append(Trouble(place, f"column {column['name']} is declared, and is no longer there"))
+                remedy = "retire it (config.meta.retired: true)"
+                rebuilds.append(
+                    Trouble(place, f"column {column['name']} is declared, and is no longer there: {remedy}")
+                )
             elif name not in found:
                 self._plan.notes.append(f"{place}: column {column['name']} is in no row that was looked at")
             elif column["name"] != found[name].name:
                 rebuilds.append(Trouble(place, f"column {found[name].name} is declared as {column['name']}"))
         order = [name for name in declared if name in found]
-        if self._format.order_counts and order != [name for name in found if name in declared]:
+        if self._format.order_counts(table.settings) and order != [name for name in found if name in declared]:
             rebuilds.append(
                 Trouble(place, f"the order of the columns is {', '.join(name for name in found if name in declared)}")
             )
@@ -232,6 +237,11 @@ def spec_of(entry: CommentedMap) -> CommentedMap | None:
     meta = (entry.get("config") or {}).get("meta") or {}
     spec = meta.get("change_table")
     return spec if isinstance(spec, CommentedMap) else None
+
+
+def _is_retired(column: CommentedMap) -> bool:
+    """Whether the raw table need not have a declared column any more."""
+    return bool(((column.get("config") or {}).get("meta") or {}).get("retired"))
 
 
 def settings_of(entry: CommentedMap) -> Mapping[str, Any]:

@@ -27,8 +27,8 @@ class Format:
     """What a staging model has a row for."""
     columns_are_seen: bool = True
     """Whether the raw table has the source's columns: else a reader knows those that some rows have."""
-    order_counts: bool = False
-    """Whether masks count the declared columns by their order."""
+    order_counts: Callable[[Mapping[str, Any]], bool] = lambda _: False
+    """Whether a mask counts the declared columns by their order, by the settings of an entry."""
     shown: Sequence[str] = ()
     """Settings that say how the raw table is made: where that has changed, an entry is wrong."""
     own_columns: Sequence[str] = ()
@@ -62,7 +62,9 @@ FORMATS: Mapping[str, Format] = {
         own_keys={("key_from", "recid"): ("_partition_id", "_recid")},
     ),
     "qlik_change_tables": Format(
-        rows="row of the change table of {table}", order_counts=True, shown=("headers", "header_prefix", "mask_type")
+        rows="row of the change table of {table}",
+        order_counts=lambda settings: "change_mask" in settings.get("headers", ["change_mask"]),
+        shown=("headers", "header_prefix", "mask_type"),
     ),
     "qlik_kafka": Format(
         shared_by=RAW_TABLE,

@@ -76,7 +76,9 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
                 loads.append(FurtherEntry(entry, loaded, f"The full load of {name}."))
                 settings = {"snapshot": entry, **settings}
                 reads = (entry,)
-                columns = [(column, better_type(landed, types[column.lower()])) for column, landed in columns]
+                columns = [
+                    (column, better_type(landed, types.get(column.lower(), landed))) for column, landed in columns
+                ]
         tables.append(
             FoundTable(name, identifier, settings, [_declared(column, landed) for column, landed in columns], (), reads)
         )
@@ -135,15 +137,14 @@ def _change_table(
 def _types_of_load(
     landed: Sequence[tuple[str, str]], columns: Sequence[tuple[str, str]], change_table: str
 ) -> dict[str, str]:
-    """Name in small letters -> type.
+    """Name in small letters -> type. A load may lack columns that the source got later.
 
     Raises:
-        ValueError: the load lacks columns of the change table.
+        ValueError: the load has no column of the change table.
     """
     types = {name.lower(): data_type for name, data_type in landed}
-    missing = [name for name, _ in columns if name.lower() not in types]
-    if missing:
-        raise ValueError(f"lacks {', '.join(missing)}, which {change_table} has")
+    if columns and not any(name.lower() in types for name, _ in columns):
+        raise ValueError(f"has no column of {change_table}")
     return types
 
 

@@ -152,8 +152,10 @@
     {% set row_is_null = rows.row.sql ~ ' is null' if rows.row.sql else none %}
     {% set missing = [] %}
     {% set found, found_before = {}, {} %}
+    {% set absent = change_tables.absent_columns_of_mapping(spec, mapping) %}
     {% for column in spec.columns %}
-        {% do found.update({column.name: change_tables._field_of_row(spec, rows.row, column.name, missing)}) %}
+        {% set is_absent = column.name in absent %}
+        {% do found.update({column.name: {'sql': 'null', 'data_type': 'void'} if is_absent else change_tables._field_of_row(spec, rows.row, column.name, missing)}) %}
         {#- of the row before, only the key is needed -#}
         {% set lacks = [] %}
         {% set of_before = change_tables._field_of_row(spec, before, column.name, lacks) if before else none %}
@@ -188,7 +190,7 @@
         {#- what stands for a value is a text, and must not be read as one -#}
         {% set is_placeholder = hidden and change_tables.type_tree(value.data_type).kind in ['string', 'binary'] %}
         {% do change_tables._add_value(spec, column, when ~ sql ~ end if is_placeholder else sql, value.data_type, false, images, mapping.bytes_as) %}
-        {% do captured.append(when ~ change_tables.text_literal(column.name) ~ end) %}
+        {% do captured.append(when ~ change_tables.text_literal(column.name) ~ end) if column.name not in absent %}
     {% endfor %}
     {% if said.flag and not flags and change_tables.landed_columns(spec, spec.relation, [], '') and spec.columns | length > spec.key | length %}
         {% do change_tables.refuse_entry(spec, "`not_captured` names flags as " ~ said.flag ~ ", and no column of " ~ spec.relation ~ " has one") %}
@@ -205,6 +207,20 @@
         'has_before': (before.sql ~ ' is not null' if before.sql else has_before | join(' and ')) if before else none,
         'captured': 'array_compact(array(' ~ captured | join(', ') ~ '))',
     }) %}
+{% endmacro %}
+
+
+{#- Of rows that are columns or fields, the retired columns that these are without. Maps have a name where a row has its column. -#}
+{% macro absent_columns_of_mapping(spec, mapping) %}
+    {% set mapping = dict({'message': none, 'row': none}, **mapping) %}
+    {% set row = change_tables._mapped_row(spec, mapping, mapping.row, 'row') if spec.retired else {'kind': 'none'} %}
+    {% set absent = [] %}
+    {% for name in spec.retired if row.kind == 'fields' %}
+        {% set lacks = [] %}
+        {% do change_tables._field_of_row(spec, row, name, lacks) %}
+        {% do absent.append(name) if lacks %}
+    {% endfor %}
+    {% do return(absent) %}
 {% endmacro %}
 
 

@@ -7,11 +7,11 @@
 {#-
     The rows of a table's snapshot (its full load) as changes. The last step is `staged_snapshot`. Each row sets the whole row of
     its key, at the sequence `snapshot_seq`. A snapshot has no header columns, whatever the feed. Where loads have texts for arrays,
-    the format says how to read them: `array_of_text` of `format_of`.
+    the format says how to read them: `array_of_text` of `format_of`. A column that the load lacks is null: its rows begin rows afresh.
 -#}
 {% macro snapshot_steps(spec, bound) %}
     {%- set relation = change_tables.source_relation(change_tables.find_source(spec.source_name, spec.snapshot)) -%}
-    {%- set landed = change_tables.landed_columns(spec, relation, spec.column_names, "a snapshot has the table's declared columns") -%}
+    {%- set landed = change_tables._landed_load(spec, relation) -%}
     {%- set array_of_text = change_tables.format_of(spec.format).array_of_text -%}
     {%- set split = [] -%}
     {%- for column in spec.columns if array_of_text and modules.re.match('array', column.data_type | lower) -%}
@@ -92,3 +92,20 @@ staged_snapshot as (
 
 )
 {%- endmacro %}
+
+
+{#- The columns of a load, which must have those of the key. -#}
+{% macro _landed_load(spec, relation) %}
+    {% set landed = change_tables.landed_columns(spec, relation, spec.key, "a snapshot has the table's key") %}
+    {% do return(change_tables.with_absent_columns(landed, spec.column_names)) %}
+{% endmacro %}
+
+
+{#- Says which declared columns the load lacks, in a run of the log that reads it. Of retired ones that is no news. -#}
+{% macro say_what_load_lacks(spec) %}
+    {% set relation = change_tables.source_relation(change_tables.find_source(spec.source_name, spec.snapshot)) %}
+    {% set lacks = change_tables.absent_names(change_tables._landed_load(spec, relation)) | reject('in', spec.retired) | list %}
+    {% if lacks %}
+        {% do log(this ~ ': the load ' ~ relation ~ ' lacks ' ~ lacks | join(', ') ~ ': null in its rows', info=true) %}
+    {% endif %}
+{% endmacro %}

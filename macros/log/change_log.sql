@@ -234,6 +234,19 @@
 {% endmacro %}
 
 
+{#- The retired columns whose values the log alone has. -#}
+{% macro _lost_columns(spec, state) %}
+    {% set lost = [] %}
+    {% set held = change_tables.types_in_relation(state).keys() | map('lower') | list if change_tables.absent_columns(spec) else [] %}
+    {% for name in change_tables.absent_columns(spec) if name | lower in held %}
+        {% if run_query('select 1 from ' ~ state ~ ' where ' ~ change_tables.quoted(name) ~ ' is not null limit 1').rows %}
+            {% do lost.append('the values of ' ~ name) %}
+        {% endif %}
+    {% endfor %}
+    {% do return(lost) %}
+{% endmacro %}
+
+
 {#-
     A log is rebuilt from the raw table: refused where the raw table no longer has all that the log holds. A change whose
     content was read (see `reads` of `format_of`) is read again: it is not lost while its raw row is there to be read for.
@@ -275,6 +288,7 @@
         {% for number, what in [(row['lost_changes'] | int, 'changes'), (lost_rows, 'rejected rows')] if number > 0 %}
             {% do lost.append(number ~ ' ' ~ what) %}
         {% endfor %}
+        {% do lost.extend(change_tables._lost_columns(spec, state)) %}
         {% if lost %}
             {% set why = "a full refresh" if change_tables.is_rebuild() else "to begin again, since the first build has died before its end," %}
             {% do exceptions.raise_compiler_error(

@@ -45,6 +45,7 @@
         {%- set passed = ['_ct_quarantine_id', '_status', '_status_reason', '_raw_row'] + (['_ct_waiting_since'] if reads_on else []) -%}
         {%- set retractions = ['_ct_is_retraction'] if retracts and reads_on else [] -%}
         {%- do change_tables.hand_over(run) -%}
+        {%- do change_tables.say_what_load_lacks(spec) if spec.snapshot and bound.snapshot -%}
 with {{ change_tables.staging_steps(spec, bound) }},
 
 deliveries as (

@@ -1,6 +1,7 @@
 {#-
-    The checkpoint of a log: what it has taken in. Where the format has `commits`, also the highest of each group;
-    where `snapshot_time` has said when loads were taken, also `load_times`, by sequence.
+    The checkpoint of a log: what it has taken in. Where the format has `commits`, also the highest of each group; where `snapshot_time`
+    has said when loads were taken, also `load_times`, by sequence; where the raw table has lost retired columns, also the schema version
+    in which it was first without each, as `absent`.
 
     storage_version        that of the tables (see `storage_version`)
     log                    which log it is: the run that built it
@@ -61,7 +62,11 @@
     {% for group, number in found.commits.items() %}
         {% do commits.update({group: [commits.get(group, ''), number] | max(case_sensitive=true)}) %}
     {% endfor %}
-    {% do return(dict({'commits': commits} if commits else {}, **dict({'load_times': load_times} if load_times else {}, **{
+    {% set further = {} %}
+    {% for name, value in {'commits': commits, 'load_times': load_times, 'absent': spec.absent}.items() if value %}
+        {% do further.update({name: value}) %}
+    {% endfor %}
+    {% do return(dict(further, **{
         'storage_version': change_tables.storage_version(),
         'log': before.log,
         'origin': batch if is_set_back else change_tables.origin_of_log(before),
@@ -89,7 +94,7 @@
         'columns': change_tables.column_types(spec),
         'schema_version': spec.schema_version,
         'added': spec.added,
-    }))) %}
+    })) %}
 {% endmacro %}
 
 

@@ -47,7 +47,7 @@ reduced_deliveries as (
 {#- What the deliveries of a change differ by, ending in `weighed_deliveries`. -#}
 {% macro _weighed_steps(spec, with_log) -%}
 {%- set retracts = change_tables.retracts_changes(spec) -%}
-{%- set completeness = change_tables.completeness_columns(spec) -%}
+{%- set completeness = change_tables.completeness_columns(spec) + (change_tables._retired_columns_had(spec) if with_log else []) -%}
 {%- set level = 'struct(' ~ completeness | join(', ') ~ ')' if completeness else '1' -%}
 {%- set has_versions = with_log and spec.schema_version > 0 -%}
 {#- the greatest wins: by version, content and headers. Of equal ones, what is logged is as it is to be -#}
@@ -149,6 +149,19 @@ compared_deliveries as (
 
 )
 {%- endmacro %}
+
+
+{#-
+    SQL for how many retired columns a delivery has of those that the raw table has lost, as a list of one or none: the log has changes
+    with more of them than have landed.
+-#}
+{% macro _retired_columns_had(spec) %}
+    {% set had = [] %}
+    {% for version in spec.absent.values() if version > 0 %}
+        {% do had.append('if(_schema_version < ' ~ version ~ ', 1, 0)') %}
+    {% endfor %}
+    {% do return([had | join(' + ')] if had else []) %}
+{% endmacro %}
 
 
 {#- The columns of `reduced_deliveries` with the log: what is to be written, for it is not what the log holds. -#}

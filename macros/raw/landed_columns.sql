@@ -33,6 +33,25 @@
 {% endmacro %}
 
 
+{#-
+    The landed columns of a table, and those of `names` that it need not have and lacks: `is_absent`, null in every row. None is absent
+    from a table that does not exist.
+-#}
+{% macro with_absent_columns(landed, names) %}
+    {% set found = landed.copy() %}
+    {% for name in names if landed and name | lower not in landed %}
+        {% do found.update({name | lower: {'name': name, 'data_type': 'void', 'is_absent': true}}) %}
+    {% endfor %}
+    {% do return(found) %}
+{% endmacro %}
+
+
+{#- The names of such columns. -#}
+{% macro absent_names(landed) %}
+    {% do return(landed.values() | selectattr('is_absent') | map(attribute='name') | list) %}
+{% endmacro %}
+
+
 {#- Stops where a column lands in a type that its declared one is not read from: all such columns at once. -#}
 {% macro refuse_landed_types(spec, relation, landed, columns=none) %}
     {% set found = [] %}
@@ -73,7 +92,8 @@
 
 {% macro typed_value(column, landed) -%}
     {%- set name = change_tables.quoted(column.name) -%}
-    {%- set read = change_tables.read_value(name, change_tables.landed_tree(column, landed), change_tables.type_tree(column.data_type)) -%}
+    {%- set value = 'null' if landed.get(column.name | lower, {}).is_absent else name -%}
+    {%- set read = change_tables.read_value(value, change_tables.landed_tree(column, landed), change_tables.type_tree(column.data_type)) -%}
     {{- read ~ (' as ' ~ name if read != name else '') -}}
 {%- endmacro %}
 
@@ -128,10 +148,10 @@
 {% endmacro %}
 
 
-{#- Columns in the types in which they land, as `hash_of` takes them. -#}
+{#- Columns in the types in which they land, as `hash_of` takes them, but for those that are absent. -#}
 {% macro as_landed(names, landed) %}
     {% set columns = [] %}
-    {% for name in names %}
+    {% for name in names if not landed.get(name | lower, {}).is_absent %}
         {% do columns.append({'name': name, 'data_type': landed[name | lower].data_type if landed else 'string'}) %}
     {% endfor %}
     {% do return(columns) %}

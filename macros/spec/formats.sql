@@ -42,6 +42,7 @@
     undeclared_columns(spec)   the raw columns of the source table that no column declares, as {name, data_type} in the order of the raw
                                table; `declared_as` where it is declared under another name. None where the raw table of the
                                entry does not have a column for each one of the source table. Left out: it never has
+    absent_columns(spec)       the retired columns that the raw table no longer has. Left out: each row says itself which columns it has
     numbers(spec)              the raw column by whose numbers rows or files arrive, one after the other: {column, group, only, remedy}.
                                `group` are the columns of which each value has numbers of its own, `only` a condition on the rows
                                or none, `remedy` what to do about a hole. See `sequence_gaps`
@@ -59,7 +60,8 @@
         'arrival': none, 'landed_sequence': none, 'may_wait': none, 'blocks_watermark': none, 'passes_waiting': [],
         'returning': none, 'waiting_positions': none,
         'reads': none, 'retracts_changes': none, 'quarantines': none, 'unclaimed_steps': none, 'shared_relation': none,
-        'undeclared_columns': none, 'numbers': none, 'commits': none, 'functions': none, 'time_in_sequence': none,
+        'undeclared_columns': none, 'absent_columns': none, 'numbers': none, 'commits': none, 'functions': none,
+        'time_in_sequence': none,
     } %}
     {#- a look at the project's formats, which dbt must search for, only where the package has none of the name -#}
     {% set own = change_tables.formats_of_package() %}
@@ -91,6 +93,18 @@
 {% macro part_of_format(spec, name) %}
     {% set part = change_tables.format_of(spec.format)[name] %}
     {% do return(part(spec) if part is callable else part) %}
+{% endmacro %}
+
+
+{#- The declared columns that the raw table of an entry has, or has in some rows: all but the retired ones that it has no more. -#}
+{% macro columns_in_raw(spec) %}
+    {% do return(spec.column_names | reject('in', change_tables.absent_columns(spec)) | list) %}
+{% endmacro %}
+
+
+{#- The retired columns that it has no more. -#}
+{% macro absent_columns(spec) %}
+    {% do return((change_tables.part_of_format(spec, 'absent_columns') or []) if spec.retired else []) %}
 {% endmacro %}
 
 

@@ -9,6 +9,7 @@
     column_names              their names
     columns_of_format         the columns of its own that the format carries: see `further_columns`
     multi_valued              declared columns of many values, which are no part of a row, and not in `columns`
+    retired, hidden           the names of the retired columns, and of those that `current_` does not show
     landed                    what `landed_columns` has found of raw tables, so that it asks once: relation -> columns
 
     Stops with every mistake of the entry when the spec is wrong.
@@ -42,6 +43,8 @@
         'column_names': columns | map(attribute='name') | list,
         'columns_of_format': change_tables.further_columns(given),
         'multi_valued': multi_valued,
+        'retired': columns | selectattr('meta.retired', 'defined') | selectattr('meta.retired') | map(attribute='name') | list,
+        'hidden': columns | selectattr('meta.retired', 'defined') | selectattr('meta.retired', 'equalto', 'hide') | map(attribute='name') | list,
         'landed': {},
     }) %}
     {% do return(spec) %}
@@ -220,7 +223,7 @@
         },
         'snapshot': {
             'default': none, 'type': 'text',
-            'meaning': "another entry of this source: the full load, with the declared columns and no headers",
+            'meaning': "another entry of this source: the full load, with the key and no headers. A declared column that it lacks is null in its rows",
         },
         'snapshot_seq': {
             'default': '', 'type': 'text',
@@ -246,6 +249,17 @@
         'hold_open_transactions': {
             'default': false, 'type': 'flag',
             'meaning': "whether changes wait until their transaction is whole: of `qlik_kafka` and `goldengate_trail` alone",
+        },
+    }) %}
+{% endmacro %}
+
+
+{#- The settings that a declared column of any format can have under its `config.meta`, in the same shape. -#}
+{% macro general_column_settings() %}
+    {% do return({
+        'retired': {
+            'default': false, 'type': 'flag', 'values': [true, false, 'hide'],
+            'meaning': "whether the raw table need not have the column any more: the models keep it, with the values that it had. `hide`: `current_` leaves it out. See [retired columns](semantics.md#retired-columns)",
         },
     }) %}
 {% endmacro %}

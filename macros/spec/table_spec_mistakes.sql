@@ -114,6 +114,12 @@
         {% elif not change_tables.is_spark_type(column.data_type | lower | trim) %}
             {% do found.append("`columns`: '" ~ column.name ~ "' must have a data_type that Spark knows, got '" ~ column.data_type ~ "'") %}
         {% endif %}
+        {% set retired = column.meta.get('retired', false) %}
+        {% if retired is not boolean and retired != 'hide' %}
+            {% do found.append("`retired` of column '" ~ column.name ~ "' must be true, false or hide, got " ~ change_tables.shown_value(retired)) %}
+        {% elif retired and column.name in (node.config.meta.change_table.key or []) %}
+            {% do found.append("`retired` must be of columns that are no key, got '" ~ column.name ~ "'") %}
+        {% endif %}
     {% endfor %}
     {% do return(found) %}
 {% endmacro %}

@@ -7,8 +7,11 @@
     {%- set run = handed.run -%}
 
     {%- set shown = change_tables.state_view_columns(run.history, run.keeps_deleted) -%}
+    {%- set shown_spec = spec if run.history or not spec.hidden else dict(
+        spec, columns=spec.columns | rejectattr('name', 'in', spec.hidden) | list, column_names=spec.column_names | reject('in', spec.hidden) | list
+    ) -%}
     {%- do change_tables.refuse_foreign_table(view) -%}
-    {%- do change_tables.refuse_other_contract(spec, shown) -%}
+    {%- do change_tables.refuse_other_contract(shown_spec, shown) -%}
     {%- do change_tables.refuse_unfinished_log(run) -%}
     {%- do change_tables.refuse_log_of_other_columns(spec, run) -%}
     {%- do change_tables.refuse_lesser_log(state, run) -%}
@@ -27,7 +30,7 @@
     {%- endif -%}
     {%- if change_tables.columns_have_changed(spec, run.checkpoint_before) -%}
         {%- do change_tables.follow_spec(spec, state) -%}
-        {%- do change_tables.ensure_state_view(view, state, spec, shown, predicate) -%}
+        {%- do change_tables.ensure_state_view(view, state, shown_spec, shown, predicate) -%}
     {%- endif -%}
     {%- set kept = change_tables.batch_relation(this, change_tables.batch_id()) -%}
     {%- if run.looks -%}
@@ -70,7 +73,7 @@
     {%- endif -%}
 
     {%- if is_shown -%}
-        {%- do change_tables.ensure_state_view(view, state, spec, shown, predicate, run.checkpoint if is_written else run.checkpoint_before, 1, is_written, rows) -%}
+        {%- do change_tables.ensure_state_view(view, state, shown_spec, shown, predicate, run.checkpoint if is_written else run.checkpoint_before, 1, is_written, rows) -%}
     {%- endif -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.kind == 'first')) -%}
 

@@ -7,6 +7,7 @@
 
     The schema version of a log is the number of such changes so far. Each row has the version in which it was logged (`_schema_version`),
     and the checkpoint has the version in which a column was added (`added`). A change of an earlier version was logged without that column.
+    So it has for a retired column the version in which the raw table was first without it (`absent`).
 -#}
 
 {#- The declared columns and their types, as a checkpoint has them: in order. -#}
@@ -36,20 +37,25 @@
 
 
 {#-
-    The spec as a run of the log has it, with two keys more:
+    The spec as a run of the log has it, with three keys more:
 
     schema_version   the version in which the run logs its changes
     added            the versions in which columns were added: name -> version
+    absent           the versions from which on the raw table was without retired columns, in the same way
 -#}
 {% macro spec_in_version(spec, checkpoint) %}
-    {% if not change_tables.columns_have_changed(spec, checkpoint) %}
-        {% do return(dict(spec, schema_version=checkpoint.schema_version if checkpoint else 0, added=checkpoint.added if checkpoint else {})) %}
-    {% endif %}
-    {% set added = checkpoint.added.copy() %}
-    {% for name in spec.column_names if name not in checkpoint.columns %}
-        {% do added.update({name: checkpoint.schema_version + 1}) %}
+    {% set before = checkpoint or {'schema_version': 0, 'added': {}, 'columns': spec.column_names} %}
+    {% set added, absent = before.added.copy(), (before.absent or {}).copy() %}
+    {% set newly_absent = change_tables.absent_columns(spec) | reject('in', absent) | list %}
+    {% set is_changed = checkpoint and (change_tables.columns_have_changed(spec, checkpoint) or newly_absent) %}
+    {% set version = before.schema_version + (1 if is_changed else 0) %}
+    {% for name in spec.column_names if name not in before.columns %}
+        {% do added.update({name: version}) %}
     {% endfor %}
-    {% do return(dict(spec, schema_version=checkpoint.schema_version + 1, added=added)) %}
+    {% for name in newly_absent %}
+        {% do absent.update({name: version}) %}
+    {% endfor %}
+    {% do return(dict(spec, schema_version=version, added=added, absent=absent)) %}
 {% endmacro %}
 
 
@@ -102,8 +108,9 @@
             ) %}
         {% endif %}
     {% endfor %}
-    {% set order_before = checkpoint.columns | select('in', spec.column_names) | list %}
-    {% set order = spec.column_names | select('in', order_before) | list %}
+    {% set in_raw = change_tables.columns_in_raw(spec) %}
+    {% set order_before = checkpoint.columns | select('in', in_raw) | list %}
+    {% set order = in_raw | select('in', order_before) | list %}
     {% if order != order_before and change_tables.part_of_format(spec, 'counts_columns') %}
         {% do found.append(
             "the order of the columns, by which masks count, is " ~ order | join(', ') ~ ", was " ~ order_before | join(', ')

@@ -84,7 +84,7 @@ def test_loads_are_further_entries_with_names_of_their_own() -> None:
     schema = {
         "orders__ct": {**HEADERS, **COLUMNS}, "Orders": COLUMNS,
         "orders_full__ct": {**HEADERS, **COLUMNS},
-        "stock__ct": {**HEADERS, **COLUMNS}, "stock": {"id": "bigint"},
+        "stock__ct": {**HEADERS, **COLUMNS}, "stock": {"code": "bigint"},
         "customers": COLUMNS,
     }  # fmt: skip
     found = read(ChangeTables(schema), "raw", {})
@@ -94,9 +94,17 @@ def test_loads_are_further_entries_with_names_of_their_own() -> None:
         ("orders_full", {}, ()),
         ("stock", {}, ()),
     ]
-    assert found.troubles == [
-        Trouble("raw.stock", "lacks name, which stock__ct has; stock is written without its load")
+    assert found.troubles == [Trouble("raw.stock", "has no column of stock__ct; stock is written without its load")]
+
+
+def test_a_load_may_lack_columns_that_the_changes_have() -> None:
+    schema = {"stock__ct": {**HEADERS, **COLUMNS, "note": "string"}, "stock": {"ID": "int"}}
+    found = read(ChangeTables(schema), "raw", {})
+    assert [(dict(table.settings), table.reads) for table in found.tables] == [
+        ({"snapshot": "stock_full"}, ("stock_full",))
     ]
+    assert [column.name for column in found.tables[0].columns] == [*COLUMNS, "note"]
+    assert found.troubles == []
 
 
 @pytest.mark.parametrize(

@@ -173,7 +173,11 @@ def test_what_can_follow_the_source_is_changed_and_nothing_else(
 
 # the columns of the change table of stock then, what the user says -> what is said of it
 NOT_FOLLOWED: list[tuple[Mapping[str, str], dict[str, Any], str]] = [
-    ({**HEADERS, "id": "int"}, {}, "column pieces is declared, and is no longer there"),
+    (
+        {**HEADERS, "id": "int"},
+        {},
+        "column pieces is declared, and is no longer there: retire it (config.meta.retired: true)",
+    ),
     ({**STOCK, "pieces": "smallint"}, {}, "column pieces is smallint, is declared as int"),
     ({**STOCK, "pieces": "double"}, {}, "column pieces is double, is declared as int"),
     ({**STOCK, "id": "decimal(12,2)"}, {}, "column id is decimal(12,2), is declared as int"),
@@ -198,6 +202,28 @@ def test_what_would_need_a_full_refresh_is_listed_and_not_done(
     assert plan.rebuilds == [Trouble("shop.stock", said)]
     assert plan.files == {}
     assert not plan.is_in_step
+
+
+def test_a_retired_column_may_be_gone_and_its_place_does_not_count(project: Path) -> None:
+    written(project, SCHEMA, keys=ID)
+    sources = project / "models/shop/_shop__sources.yml"
+    retired = "{name: pieces, data_type: int, config: {meta: {retired: true}}}"
+    sources.write_text(sources.read_text().replace("{name: pieces, data_type: int}", retired))
+    plan = plan_of(project, SCHEMA | {"stock__ct": {**HEADERS, "id": "int"}})
+    assert plan.is_in_step, plan
+    plan = written(project, SCHEMA | {"stock__ct": {**HEADERS, "id": "int", "place": "int"}})
+    assert plan.changed == {"stock": ["column place int is new"]}
+
+
+def test_the_order_of_columns_is_the_users_where_no_mask_counts_it(project: Path) -> None:
+    unmasked = {name: kind for name, kind in STOCK.items() if name != "header__change_mask"}
+    written(project, SCHEMA | {"stock__ct": unmasked}, keys=ID)
+    sources = project / "models/shop/_shop__sources.yml"
+    line = "          - {name: pieces, data_type: int}\n"
+    sources.write_text(sources.read_text().replace(line, f"{line}          - {{name: place, data_type: int}}\n"))
+    headers = {name: kind for name, kind in unmasked.items() if name in HEADERS}
+    plan = plan_of(project, SCHEMA | {"stock__ct": {**headers, "id": "int", "place": "int", "pieces": "int"}})
+    assert plan.is_in_step, plan
 
 
 def test_a_rule_for_many_tables_does_not_overrule_a_key_that_a_person_wrote(project: Path) -> None:

@@ -18,15 +18,16 @@
     {%- set wanted = (columns or landed.keys() | list) | map('lower') | list -%}
     {%- set compared = [] -%}
     {%- set missing = [] -%}
-    {%- for column in spec.columns if column.name in spec.key or column.name | lower in wanted -%}
+    {%- set shown = spec.column_names | reject('in', spec.hidden) | list -%}
+    {%- for column in spec.columns if column.name in spec.key or (column.name in shown and column.name | lower in wanted) -%}
         {%- do compared.append(column) -%}
         {%- if column.name | lower not in landed -%}
             {%- do missing.append(column.name) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- for name in columns or [] if name | lower not in spec.column_names | map('lower') -%}
+    {%- for name in columns or [] if name | lower not in shown | map('lower') -%}
         {%- do change_tables.refuse_data_test(
-            "`columns` must name declared columns, got '" ~ name ~ "'; declared: " ~ spec.column_names | join(', ')
+            "`columns` must name declared columns, got '" ~ name ~ "'; declared: " ~ shown | join(', ')
         ) -%}
     {%- endfor -%}
     {%- if missing -%}

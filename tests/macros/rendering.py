@@ -152,6 +152,8 @@ class Project:
         self._config = FACTORY.adapters["spark"].config
         self._adapter = SparkWithoutRows(self._config, get_mp_context())
         self.schema = consumer.schema
+        self.said: list[str] = []
+        """What runs have said in dbt's log, one after the other."""
 
     def context(self, model: str, lake: Lake, run: int = 0, **given: Any) -> dict[str, Any]:
         """What the Jinja of a model sees when it runs.
@@ -170,9 +172,13 @@ class Project:
             flags=SimpleNamespace(**flags),
             var=lambda name, default=None: variables.get(name, default),
             write=lambda *_: "",
-            log=lambda *_, **__: "",
+            log=self._say,
         )
         return context
+
+    def _say(self, text: str, info: bool = False) -> str:  # noqa: ARG002  # the signature is dbt's
+        self.said.append(text)
+        return ""
 
     def render(self, model: str, lake: Lake, **given: Any) -> Run:
         """Render a model, with what it asks for that."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -318,6 +319,20 @@ def test_a_rescan_reads_every_row_and_keeps_the_watermark(shapes: Shapes) -> Non
     assert (bound["predicate"], bound["snapshot"], bound["watermark_before"]) == (None, True, _at(500, "1:2:3"))
 
 
+@pytest.mark.parametrize(("checkpoint", "times"), [(None, 1), ({}, 0), ({"snapshot_seq": None}, 1)])
+def test_a_run_that_reads_the_load_says_once_which_columns_it_lacks(
+    shapes: Shapes, checkpoint: dict[str, Any] | None, times: int
+) -> None:
+    model = "dedup_feed__qlik"
+    lake = shapes.lake(Shape(model, {} if checkpoint is None else {model: checkpoint}))
+    load = {name: landed for name, landed in lake.columns["lake_raw.qlik_load"].items() if name != "amount"}
+    shapes.project.said.clear()
+    run = shapes.project.run(model, replace(lake, columns={**lake.columns, "lake_raw.qlik_load": load}))
+    said = "lake.dedup_feed__qlik: the load lake_raw.qlik_load lacks amount: null in its rows"
+    assert [text for text in shapes.project.said if "the load" in text] == [said] * times
+    assert run.rendered.count("cast(null as decimal(12, 2)) as amount") == times
+
+
 @pytest.mark.parametrize("entry", ["qlik", "kafka"])
 def test_the_run_after_the_declared_columns_have_changed_reads_every_row(shapes: Shapes, entry: str) -> None:
     columns = shapes.first_checkpoint(f"dedup_feed__{entry}")["columns"]
@@ -483,6 +498,24 @@ BEFORE: dict[str, Any] = {
     "moves": False, "retracted_keys": [], "rebuild": "", "snapshot_seq": "300", "changes": 70, "held_changes": 60,
     "uses_deletion_vectors": True,
 }  # fmt: skip
+
+
+def test_a_schema_version_begins_where_raw_has_lost_a_retired_column(shapes: Shapes) -> None:
+    model = "dedup_feed__qlik"
+    lake = shapes.lake(Shape(model))
+    landed = {name: type_ for name, type_ in lake.columns["lake_raw.qlik"].items() if name != "amount"}
+    call = shapes.project.macros(model, replace(lake, columns={**lake.columns, "lake_raw.qlik": landed}))
+    spec = call("table_spec", "feed", "qlik") | {"retired": ["it's", "amount"]}
+    assert call("absent_columns", spec) == ["amount"]
+    assert call("columns_in_raw", spec) == [name for name in spec["column_names"] if name != "amount"]
+    before = shapes.first_checkpoint(model) | {"schema_version": 2, "added": {"name with spaces": 1}}
+    for checkpoint, version in ((None, 0), (before, 3), (before | {"schema_version": 4, "absent": {"amount": 4}}, 4)):
+        found = call("spec_in_version", spec, checkpoint)
+        assert (found["schema_version"], found["absent"]) == (version, {"amount": version})
+        assert found["added"] == (checkpoint or {"added": {}})["added"]
+        assert call("_retired_columns_had", found) == ([f"if(_schema_version < {version}, 1, 0)"] if version else [])
+
+
 FOUND: dict[str, Any] = {
     "changes": 0, "revised": 0, "retracted": 0, "lowest_seq": None, "highest_seq": None, "truncate_seq": "",
     "moves": False, "retracted_keys": [], "quarantined": {"rejected": 1, "waiting": 2}, "commits": {},

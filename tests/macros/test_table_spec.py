@@ -443,6 +443,18 @@ MISTAKES_OF_COLUMNS: Mapping[str, tuple[Any, Mapping[str, str], Mapping[str, Map
         {"name": {"multi_valued": "yes"}},
         "`columns`: `multi_valued` of 'name' must be true or false, got 'yes'",
     ),
+    "retired_text": (
+        FORMAT,
+        COLUMNS,
+        {"name": {"retired": "yes"}},
+        "`retired` of column 'name' must be true, false or hide, got 'yes'",
+    ),
+    "retired_key": (
+        FORMAT,
+        COLUMNS,
+        {"id": {"retired": True}},
+        "`retired` must be of columns that are no key, got 'id'",
+    ),
     "openedge_extent_of_text": (
         OPENEDGE,
         COLUMNS,
@@ -547,6 +559,22 @@ MISFITS: Mapping[str, tuple[Any, Mapping[str, str], Mapping[str, str], str, str]
         "dedup",
         "`arrival` must be a column of whole numbers, decimals, dates or times where `lookback` is set, got 'at' of"
         " type string",
+    ),
+    "load_without_key": (
+        AS_TEXT | {"snapshot": "keyless"},
+        COLUMNS,
+        LANDED,
+        "stg",
+        "the raw table mistakes_raw.keyless must have the columns that the spec names, it lacks id; a snapshot has the"
+        " table's key",
+    ),
+    "keyless": (
+        AS_TEXT,
+        COLUMNS,
+        {name: landed for name, landed in LANDED.items() if name != "id"},
+        "stg",
+        "the raw table mistakes_raw.keyless must have the columns that the spec names, it lacks id; declare the columns"
+        " that it has, and list its header columns in `headers`",
     ),
     "no_tracking_table": (
         OPENEDGE | {"tracking": "no_arrival"},

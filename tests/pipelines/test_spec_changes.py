@@ -217,6 +217,8 @@ WIDE_CURRENT: Sequence[Rows] = [
     {WIDE_TWO, WIDE_THREE, (4, Decimal(1), MORE, 4, MORE, "longer")},
 ]
 
+LOADED = ["loads", "old_load"]
+
 # two loads with the same row, the second one taken by the run that widens a type
 LOADED_SPEC = {"format": "qlik_kafka", "key": ["id"], "snapshot": "loads", "snapshot_seq": seq(1)}
 LOADS = {"id": "bigint", "n": "int"}
@@ -228,7 +230,70 @@ LOADED_BATCHES = [
 ]
 LOADED_CURRENT: Sequence[Rows] = [{(1, 5), (2, 7)}, {(1, 5), (2, 7), (3, 3_000_000_000)}]
 
+# a load of before there was a note, which the changes have
+OLD_LOAD = {"ID": "bigint", "name": "string"}
+NEWER_THAN_LOAD_BATCHES = [
+    [bare(10, "U", 1, "b", "n10", 1), bare(15, "I", 3, "d", "n15", 1)],
+    [bare(20, "U", 2, "c", "n20", 1)],
+    [bare(30, "U", 1, "e", None, 2)],
+]
+NEWER_THAN_LOAD: Sequence[Rows] = [
+    {
+        (1, None, "loaded", "", seq(10)),
+        (1, "n10", "b", seq(10), None),
+        (2, None, "loaded too", "", seq(20)),
+        (2, "n20", "c", seq(20), None),
+        (3, "n15", "d", seq(15), None),
+    },
+    {
+        (1, None, "loaded", "", seq(10)),
+        (1, "n10", "b", seq(10), seq(30)),
+        (1, None, "e", seq(30), None),
+        (2, None, "loaded too", "", seq(20)),
+        (2, "n20", "c", seq(20), None),
+        (3, "n15", "d", seq(15), None),
+    },
+]
+# partial images are laid over the row of the load, where the note is null and not missing
+LAID_OVER_LOAD_TOPIC = Topic("laid_over_load")
+LAID_OVER_LOAD_BATCHES = [
+    [LAID_OVER_LOAD_TOPIC.record(enveloped(body("U", 10, {"id": 1, "note": "n10"})))],
+    [LAID_OVER_LOAD_TOPIC.record(enveloped(body("U", 20, {"id": 2, "name": "c"})))],
+    [LAID_OVER_LOAD_TOPIC.record(enveloped(body("U", 5, {"id": 1, "name": "late"})))],
+]
+LAID_OVER_LOAD: Sequence[Rows] = [
+    {
+        (1, None, "loaded", "", seq(10)),
+        (1, "n10", "loaded", seq(10), None),
+        (2, None, "loaded too", "", seq(20)),
+        (2, None, "c", seq(20), None),
+    },
+    {
+        (1, None, "loaded", "", seq(5)),
+        (1, None, "late", seq(5), seq(10)),
+        (1, "n10", "late", seq(10), None),
+        (2, None, "loaded too", "", seq(20)),
+        (2, None, "c", seq(20), None),
+    },
+]
+
 CHANGED = [
+    Changed(
+        "newer_than_load",
+        TWO_HEADERS | {"snapshot": "old_load"},
+        {"id": "bigint", "name": "string"},
+        {"id": "bigint", "note": "string", "name": "string"},
+        BARE | {"id": "bigint", "name": "string", "note": "string", "batch": "int"},
+        NEWER_THAN_LOAD_BATCHES,
+    ),
+    Changed(
+        "laid_over_load",
+        {"format": "qlik_kafka", "key": ["id"], "snapshot": "old_load"},
+        {"id": "bigint", "name": "string"},
+        {"id": "bigint", "note": "string", "name": "string"},
+        MESSAGE,
+        LAID_OVER_LOAD_BATCHES,
+    ),
     Changed(
         "noted",
         TWO_HEADERS,
@@ -387,6 +452,8 @@ class Results:
 
 
 SHOWN = {
+    "newer_than_load": "id, note, name",
+    "laid_over_load": "id, note, name",
     "noted": "id, note, name",
     "arriving": "id, note, name",
     "sparse": "id, name, amount, note",
@@ -470,8 +537,10 @@ def results(project: Consumer, raw: Raw) -> Results:
         raw.create(f"{SCHEMA}_raw.{table.name}", table.landed)
     raw.create(f"{SCHEMA}_raw.loads", LOADS)
     raw.insert(f"{SCHEMA}_raw.loads", [[1, 5]])
+    raw.create(f"{SCHEMA}_raw.old_load", OLD_LOAD)
+    raw.insert(f"{SCHEMA}_raw.old_load", [[1, "loaded"], [2, "loaded too"]])
     land(0)
-    project.write([table.entry(changed=False) for table in everything], ["loads"])
+    project.write([table.entry(changed=False) for table in everything], LOADED)
     project.dbt("build")
     found.batches_before = _batches(raw)
 
@@ -481,7 +550,7 @@ def results(project: Consumer, raw: Raw) -> Results:
             raw.create(f"{SCHEMA}_raw.{table.name}", table.landed)
             raw.insert(f"{SCHEMA}_raw.{table.name}", [row for row in table.batches[0] if row[0] > seq(table.purged)])
     land(1)
-    project.write([table.entry(changed=True) for table in everything], ["loads"])
+    project.write([table.entry(changed=True) for table in everything], LOADED)
     alone = project.dbt("build", "--select", "current_feed__noted", must_succeed=False)
     found.said_of_state = project.errors(alone)
     _die_half_way(raw)
@@ -491,7 +560,7 @@ def results(project: Consumer, raw: Raw) -> Results:
     found.batches_after = _batches(raw)
 
     land(2)
-    project.write([table.entry(changed=True) for table in CHANGED], ["loads"])
+    project.write([table.entry(changed=True) for table in CHANGED], LOADED)
     project.dbt("build", "--exclude", "reason_codes")
     assert "max(_schema_version) over same_change" in project.compiled("dedup_feed__noted"), "logged by fewer columns"
     _read(raw, found)
@@ -551,6 +620,8 @@ def test_the_run_that_adds_a_column_revises_the_changes_of_which_raw_says_more_a
         "widened": set(),
         "loaded": set(),
         "reordered": set(),
+        "newer_than_load": {f"{seq(10)}:U:1", f"{seq(15)}:I:3"},
+        "laid_over_load": {f"{seq(10)}:U:1"},
     }
     assert set().union(*results.revised_by_rescan.values()) == set()
 
@@ -574,6 +645,17 @@ def test_types_that_only_widen_are_widened_with_what_they_hold(results: Results)
 
 def test_a_type_is_widened_by_the_run_that_takes_a_second_load_with_the_same_row(results: Results) -> None:
     assert results.current["loaded"] == [LOADED_CURRENT[number] for number in (0, 1, 1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("newer_than_load", NEWER_THAN_LOAD), ("laid_over_load", LAID_OVER_LOAD)]
+)
+def test_a_column_that_the_load_lacks_is_null_in_its_rows(
+    results: Results, name: str, expected: Sequence[Rows]
+) -> None:
+    assert results.history[name] == [expected[number] for number in (0, 1, 1, 1)]
+    for current, history in zip(results.current[name], results.history[name], strict=True):
+        assert current == {version[:-2] for version in history if version[-1] is None}
 
 
 def test_columns_in_another_order_are_shown_in_it(results: Results) -> None:

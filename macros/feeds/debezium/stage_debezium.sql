@@ -145,7 +145,12 @@
 
 
 {% macro debezium_arrival(spec) %}
-    {% do return(change_tables.arrival_of_position(spec.settings.position, {'columns': ['op', 'before', 'after'], 'flattened': spec.column_names}.get(spec.layout, [spec.message_column]))) %}
+    {% do return(change_tables.arrival_of_position(spec.settings.position, {'columns': ['op', 'before', 'after'], 'flattened': change_tables.columns_in_raw(spec)}.get(spec.layout, [spec.message_column]))) %}
+{% endmacro %}
+
+
+{% macro debezium_absent_columns(spec) %}
+    {% do return(change_tables.absent_columns_of_mapping(spec, change_tables.debezium_mapping(spec))) %}
 {% endmacro %}
 
 
@@ -185,5 +190,6 @@
         'arrival': change_tables.debezium_arrival,
         'settings_of_order': ['connector', 'sequence'],
         'may_wait': change_tables.nothing_waits,
+        'absent_columns': change_tables.debezium_absent_columns,
     }) %}
 {% endmacro %}

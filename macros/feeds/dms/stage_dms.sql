@@ -41,6 +41,11 @@
 {% endmacro %}
 
 
+{% macro dms_absent_columns(spec) %}
+    {% do return(change_tables.absent_columns_of_mapping(spec, change_tables.dms_mapping(spec))) %}
+{% endmacro %}
+
+
 {#- What the models must know of this format: see `format_of`. -#}
 {% macro dms_format() %}
     {% do return({
@@ -59,5 +64,6 @@
         'settings_of_order': ['sequence_column'],
         'time_in_sequence': change_tables.time_in_digits,
         'may_wait': change_tables.nothing_waits,
+        'absent_columns': change_tables.dms_absent_columns,
     }) %}
 {% endmacro %}

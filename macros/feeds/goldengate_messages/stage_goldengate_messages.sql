@@ -47,7 +47,12 @@
 
 
 {% macro goldengate_messages_arrival(spec) %}
-    {% do return(change_tables.arrival_of_position(spec.settings.position, {'operation_columns': ['op_type', 'before', 'after'], 'row_columns': ['op_type'] + spec.column_names}.get(spec.layout, [spec.message_column]))) %}
+    {% do return(change_tables.arrival_of_position(spec.settings.position, {'operation_columns': ['op_type', 'before', 'after'], 'row_columns': ['op_type'] + change_tables.columns_in_raw(spec)}.get(spec.layout, [spec.message_column]))) %}
+{% endmacro %}
+
+
+{% macro goldengate_messages_absent_columns(spec) %}
+    {% do return(change_tables.absent_columns_of_mapping(spec, change_tables.goldengate_messages_mapping(spec))) %}
 {% endmacro %}
 
 
@@ -77,5 +82,6 @@
         'mistakes': change_tables.goldengate_messages_mistakes,
         'arrival': change_tables.goldengate_messages_arrival,
         'may_wait': change_tables.nothing_waits,
+        'absent_columns': change_tables.goldengate_messages_absent_columns,
     }) %}
 {% endmacro %}

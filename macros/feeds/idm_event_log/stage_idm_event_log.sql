@@ -124,6 +124,13 @@ judged as (
 {%- endif %}
 
 {% set present = [('_event_type not in (4, 5, 6)', change_tables.present_columns(spec, 'array(_column_name)'))] -%}
+{%- set absent = change_tables.absent_columns(spec) -%}
+{%- if absent -%}
+    {%- set present = [
+        ('_event_type in (7, 8) and _column_name in (' ~ change_tables.text_literals(absent) ~ ')', change_tables.names_array(spec.key)),
+        ('_event_type = 6', change_tables.present_columns(spec, change_tables.names_array(change_tables.columns_in_raw(spec)))),
+    ] + present -%}
+{%- endif -%}
 {%- if spec.multi_valued -%}
     {%- set present = [('_column_name in (' ~ multi_valued ~ ')', 'cast(array() as array<string>)')] + present -%}
 {%- endif -%}
@@ -144,6 +151,22 @@ judged as (
 {%- endmacro %}
 
 
+{#- The columns of a replica, which need not have the retired ones. -#}
+{% macro _landed_replica(spec, replica) %}
+    {% set expected = spec.column_names | reject('in', spec.retired) | list %}
+    {% set landed = change_tables.landed_columns(spec, replica, expected, "a replica has the table's declared columns") %}
+    {% do return(change_tables.with_absent_columns(landed, spec.retired)) %}
+{% endmacro %}
+
+
+{#- The log of events names columns in each event; its replica may be without some. -#}
+{% macro idm_event_log_absent_columns(spec) %}
+    {% do return([]) if spec.replica is none %}
+    {% set replica = change_tables.source_relation(change_tables.find_source(spec.source_name, spec.replica)) %}
+    {% do return(change_tables.absent_names(change_tables._landed_replica(spec, replica))) %}
+{% endmacro %}
+
+
 {#-
     What query-back events read. The last step is `answered`. The row that is read shows all that was logged before the reading. So
     the event is ordered after the last event that is logged of its key before the next delete of that key. An event that the log
@@ -154,7 +177,7 @@ judged as (
 -#}
 {% macro _read_event_steps(spec, bound, others) -%}
 {%- set replica = change_tables.source_relation(change_tables.find_source(spec.source_name, spec.replica)) -%}
-{%- set landed = change_tables.landed_columns(spec, replica, spec.column_names, "a replica has the table's declared columns") -%}
+{%- set landed = change_tables._landed_replica(spec, replica) -%}
 {%- do change_tables.refuse_landed_types(spec, replica, landed) -%}
 {%- set misfits, forbidden = {}, {} -%}
 {%- for column in spec.columns if column.name in others -%}
@@ -165,7 +188,7 @@ judged as (
         'case when ' ~ value ~ ' rlike ' ~ change_tables.xml_forbidden_characters()
         ~ " then concat('column ', " ~ change_tables.text_literal(column.name) ~ ", ': character ', "
         ~ change_tables._place_of_forbidden_character(value) ~ ", ' is not allowed in XML') end"
-    }) if modules.re.match('string|varchar|char', column.data_type | lower) -%}
+    }) if modules.re.match('string|varchar|char', column.data_type | lower) and not landed.get(column.name | lower, {}).is_absent -%}
 {%- endfor -%}
 {%- set order = '_ct_event_time, _ct_record_id' if spec.future_events else '_ct_record_id' -%}
 {%- set event = 'struct(_ct_event_time, _ct_record_id)' if spec.future_events else 'struct(_ct_record_id, _ct_event_time)' -%}
@@ -566,6 +589,7 @@ unclaimed as (
         'multi_valued': change_tables.idm_event_log_multi_valued,
         'settings_of_order': ['future_events'],
         'other_tables': ['replica'],
+        'absent_columns': change_tables.idm_event_log_absent_columns,
         'may_wait': change_tables.idm_event_log_may_wait,
         'blocks_watermark': "(_status = 'waiting' or coalesce(startswith(_status_reason, 'row_gone'), false))",
         'reads': '_event_type in (5, 6, 7, 8)',

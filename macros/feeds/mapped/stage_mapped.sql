@@ -118,11 +118,16 @@
     {% set record = [spec.settings.message.column] if spec.settings.message else [row.split('.')[0]] %}
     {% if '{name}' in row and not spec.settings.message %}
         {% set record = [] %}
-        {% for name in spec.column_names %}
+        {% for name in change_tables.columns_in_raw(spec) %}
             {% do record.append(row.replace('{name}', name)) %}
         {% endfor %}
     {% endif %}
     {% do return(change_tables.arrival_of_position(spec.settings.position, record)) %}
+{% endmacro %}
+
+
+{% macro mapped_absent_columns(spec) %}
+    {% do return(change_tables.absent_columns_of_mapping(spec, change_tables.mapping_of(spec))) %}
 {% endmacro %}
 
 
@@ -136,5 +141,6 @@
         'arrival': change_tables.mapped_arrival,
         'settings_of_order': ['sequence'],
         'may_wait': change_tables.nothing_waits,
+        'absent_columns': change_tables.mapped_absent_columns,
     }) %}
 {% endmacro %}

@@ -3,7 +3,7 @@
     A nearer spelling goes first, and a declared column goes before a header. Returns
 
     headers    name of a header, as `known` has it -> {name, data_type} of the raw table, or none
-    declared   name of a declared column -> the same
+    declared   name of a declared column -> the same; not of a retired one that is not there
     ordinals   name of a declared column -> its place among the columns that are no headers
     landed     the names of all columns of the raw table, in lower case
 
@@ -25,7 +25,7 @@
             {% endif %}
         {% endfor %}
     {% endfor %}
-    {% for column in columns %}
+    {% for column in columns if column.name in matches or not landed or column.name not in spec.retired %}
         {% do found.declared.update({column.name: matches.get(column.name, {'name': column.name, 'data_type': column.data_type})}) %}
         {% do missing.append(column.name) if landed and column.name not in matches %}
     {% endfor %}
@@ -68,6 +68,17 @@
         {% do found.append(dict(column, declared_as=column.name | lower | replace('-', '_') if is_alone else column.name)) %}
     {% endfor %}
     {% do return(found) %}
+{% endmacro %}
+
+
+{#- At levels 0 and 1 no change has a column that is no key. -#}
+{% macro openedge_cdc_absent_columns(spec) %}
+    {% do return([]) if spec.policy_level < 2 %}
+    {% set declared = change_tables.openedge_declared(spec) %}
+    {% set change = change_tables.openedge_columns(
+        spec, spec.relation, change_tables.openedge_change_headers(), ['change_sequence', 'operation'], declared
+    ) %}
+    {% do return(spec.retired | reject('in', change.declared) | list) %}
 {% endmacro %}
 
 

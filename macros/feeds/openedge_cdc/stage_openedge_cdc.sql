@@ -72,6 +72,8 @@ staged_rows as (
         {%- do landed.update({column.name: {'data_type': change.declared[column.label].data_type}}) -%}
     {%- endfor -%}
 {%- endif -%}
+{%- set landed = change_tables.with_absent_columns(landed, spec.retired) -%}
+{%- set absent = change_tables.absent_names(landed) -%}
 {%- do change_tables.refuse_landed_types(spec, spec.relation, landed) -%}
 {%- set others = spec.column_names | reject('in', spec.key) | reject('in', arrays) | list -%}
 typed as (
@@ -96,7 +98,7 @@ typed as (
             when array_contains(_ct_operations, 2) then 'delete'
             else 'update'
         end as _ct_kind,
-        * except ({{ change_tables.column_list(spec.column_names + before | map(attribute='name') | list) }})
+        * except ({{ change_tables.column_list(spec.column_names | reject('in', absent) | list + before | map(attribute='name') | list) }})
     from records
 
 ),
@@ -358,7 +360,7 @@ judged_tracking_rows as (
                                     {{- ',' if not loop.last }}
                                 {%- endfor %}
                                 )),
-                                coalesce(_ct_named_columns, {{ change_tables.names_array(names if spec.null_without_field_map == 'set' else []) }})
+                                coalesce(_ct_named_columns, {{ change_tables.names_array(names | reject('in', change_tables.absent_columns(spec)) | list if spec.null_without_field_map == 'set' else []) }})
                             )
 {%- endmacro %}
 
@@ -515,6 +517,7 @@ unclaimed as (
         'unclaimed_steps': change_tables.openedge_cdc_unclaimed_steps,
         'shared_relation': change_tables.openedge_cdc_shared_relation,
         'undeclared_columns': change_tables.openedge_cdc_undeclared_columns,
+        'absent_columns': change_tables.openedge_cdc_absent_columns,
         'functions': change_tables.openedge_cdc_functions,
     }) %}
 {% endmacro %}

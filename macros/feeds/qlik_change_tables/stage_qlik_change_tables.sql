@@ -8,10 +8,11 @@
         {%- do header.update({name: change_tables.quoted(spec.header_prefix ~ name)}) -%}
         {%- do expected.append(spec.header_prefix ~ name) -%}
     {%- endfor -%}
-    {%- set landed = change_tables.landed_columns(
-        spec, spec.relation, expected + spec.column_names,
+    {%- set landed = change_tables.with_absent_columns(change_tables.landed_columns(
+        spec, spec.relation, expected + spec.column_names | reject('in', spec.retired) | list,
         "declare the columns that it has, and list its header columns in `headers`"
-    ) -%}
+    ), spec.retired) -%}
+    {%- set in_raw = change_tables.columns_in_raw(spec) -%}
     {%- set sequence = change_tables.qlik_change_tables_landed_sequence(spec) -%}
     {%- set sequence_of_others = change_tables.qlik_change_tables_landed_sequence(spec, 'raw_rows.') -%}
     {%- set timestamp = [{'name': spec.header_prefix ~ 'timestamp', 'data_type': 'timestamp'}] if header.timestamp else [] -%}
@@ -84,7 +85,7 @@ typed as (
         {{ change_tables.misfit({'columns': timestamp}, timestamp | map(attribute='name') | list, landed) }} as _ct_timestamp_misfit,
         cast({{ header.transaction_id or 'null' }} as string) as _transaction_id,
         {{ header.change_mask or 'null' }} as _ct_landed_mask,
-        {{ change_tables.mask_words(header.change_mask, spec.mask_type, mask_order, spec.headers | length + spec.column_names | length) if header.change_mask else 'cast(null as array<bigint>)' }} as _ct_mask_words,
+        {{ change_tables.mask_words(header.change_mask, spec.mask_type, mask_order, spec.headers | length + in_raw | length) if header.change_mask else 'cast(null as array<bigint>)' }} as _ct_mask_words,
         {{ change_tables.misfit(spec, spec.key, landed) }} as _ct_key_misfit,
         {{ change_tables.misfit(spec, others, landed) }} as _ct_column_misfit,
         lower(hex({{ change_tables.hash_of(change_tables.as_landed(expected + spec.column_names, landed)) }})) as _raw_id,
@@ -170,7 +171,7 @@ judged as (
 
 {% set masked -%}
     array_compact(array(
-                {%- for name in spec.column_names %}
+                {%- for name in in_raw %}
                     case when {{ change_tables._mask_names(spec, name) }} then {{ change_tables.text_literal(name) }} end{{ ',' if not loop.last }}
                 {%- endfor %}
                 ))
@@ -268,9 +269,9 @@ judged as (
 {% endmacro %}
 
 
-{#- Whether the mask names a column: its bits count the columns of the change table, header columns first. -#}
+{#- Whether the mask names a column: its bits count the columns that the change table has, header columns first. -#}
 {% macro _mask_names(spec, name) -%}
-    {{ change_tables.mask_has('_ct_mask_words', spec.headers | length + spec.column_names.index(name), change_tables._mask_order(spec)) }}
+    {{ change_tables.mask_has('_ct_mask_words', spec.headers | length + change_tables.columns_in_raw(spec).index(name), change_tables._mask_order(spec)) }}
 {%- endmacro %}
 
 
@@ -278,7 +279,7 @@ judged as (
 {% macro _sparse_columns(spec) -%}
     nullif(
                     array_compact(array(
-                    {%- for name in spec.column_names %}
+                    {%- for name in change_tables.columns_in_raw(spec) %}
                     {%- if name in spec.key %}
                         {{ change_tables.text_literal(name) }}
                     {%- else %}
@@ -304,6 +305,12 @@ judged as (
         {% do found.append(column) if not (prefix and name.startswith(prefix)) %}
     {% endfor %}
     {% do return(found) %}
+{% endmacro %}
+
+
+{% macro qlik_change_tables_absent_columns(spec) %}
+    {% set landed = change_tables.landed_columns(spec, spec.relation, [], '') %}
+    {% do return(change_tables.absent_names(change_tables.with_absent_columns(landed, spec.retired))) %}
 {% endmacro %}
 
 
@@ -343,5 +350,6 @@ judged as (
         'may_wait': change_tables.qlik_change_tables_may_wait,
         'passes_waiting': ['after_image_missing', 'after_image_rejected'],
         'undeclared_columns': change_tables.qlik_change_tables_undeclared_columns,
+        'absent_columns': change_tables.qlik_change_tables_absent_columns,
     }) %}
 {% endmacro %}

@@ -238,10 +238,23 @@ group by _ct_place[0], _ct_place[1]
 {%- endmacro %}
 
 
-{#- The columns that a mask names, by the ordinals that the metadata has of them, else by those declared. -#}
+{#-
+    The columns that a mask names, by the ordinals that the metadata has of them, else by those declared. Of these a retired one counts
+    where the message has it.
+-#}
 {% macro _names_in_mask(spec, words) -%}
+    {%- set declared = 'map(' ~ change_tables.each(spec.column_names, '{number}, {text}') | join(', ') ~ ')' -%}
+    {%- if spec.retired -%}
+        {%- set counted = [] -%}
+        {%- for name in spec.column_names -%}
+            {%- set text, in_row = change_tables.text_literal(name), change_tables.name_in_row(spec, name) -%}
+            {%- set is_there = 'map_contains_key(_ct_row, ' ~ in_row ~ ') or map_contains_key(_ct_row_before, ' ~ in_row ~ ')' -%}
+            {%- do counted.append('if(' ~ is_there ~ ', ' ~ text ~ ', null)' if name in spec.retired else text) -%}
+        {%- endfor -%}
+        {%- set declared = 'map_from_entries(transform(array_compact(array(' ~ counted | join(', ') ~ ')), (name, place) -> struct(place + 1 as ordinal, name as name)))' -%}
+    {%- endif -%}
     if({{ words }} is not null, map_values(map_filter(
-            coalesce(_ct_column_names, map({{ change_tables.each(spec.column_names, '{number}, {text}') | join(', ') }})),
+            coalesce(_ct_column_names, {{ declared }}),
             (ordinal, name) -> {{ change_tables.mask_has(words, '(ordinal - 1)') }}
         )), null)
 {%- endmacro %}

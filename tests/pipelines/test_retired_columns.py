@@ -1,0 +1,371 @@
+"""Columns that a source has dropped: the models keep them, also after the raw table has lost them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from .consumer import Consumer, Entry
+from .idm_cases import EVENT, INSERT_FIELD, INSERT_ROW, READ_UPDATE, event
+from .idm_cases import SPEC as EVENTS
+from .kafka_cases import RECORD as MESSAGE
+from .kafka_cases import Topic, body, enveloped
+from .landing import Expression, Raw
+from .openedge_cases import AT, HEADERS, TRACKING
+from .qlik_cases import SPEC, WITH_HISTORY, seq
+
+pytestmark = pytest.mark.slow
+
+SCHEMA = "retired_columns"
+ALLOW_LOSS = ["--vars", json.dumps({"change_tables_allow_loss": True})]
+RESCAN = ["--vars", json.dumps({"change_tables_rescan": True})]
+COLUMNS = {"id": "bigint", "note": "string", "name": "string"}
+LEFT = {"id": "bigint", "name": "string"}
+MASKED = {"header__change_seq": "string", "header__change_oper": "string", "header__change_mask": "string"}
+QLIK = SPEC | {"headers": ["change_seq", "change_oper", "change_mask"], "mask_type": "string"}
+FILES = {"Op": "string", "change_seq": "string"}
+Rows = set[tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with a note, which is retired from the second build on; what lands before each build, and its history."""
+
+    name: str
+    spec: Mapping[str, Any]
+    headers: Mapping[str, str] | None
+    """Of a raw table with columns, which loses the note. Null: messages land."""
+    batches: Sequence[Sequence[Sequence[Any]]]
+    history: Sequence[Rows]
+    """After the second build and after the third."""
+    retired: bool | str = True
+
+    def entry(self, *, is_retired: bool) -> Entry:
+        """The entry before or after the column was dropped."""
+        meta = {"note": {"retired": self.retired}} if is_retired else {}
+        tests = {"current": [{"change_tables.reconciled_with": {"arguments": {"truth": "source('feed', 'truth')"}}}]}
+        shown = tests if is_retired and self.retired == "hide" else {}
+        return Entry(self.name, dict(self.spec), COLUMNS, WITH_HISTORY, shown, column_meta=meta)
+
+
+# three headers: id is bit 3 of the mask, note bit 4, name bit 5; without the note, name is bit 4
+WHOLE = Table(
+    "whole",
+    QLIK | {"snapshot": "loaded"},
+    MASKED,
+    [
+        [
+            [seq(10), "I", "38", 1, "n10", "a"],
+            [seq(20), "U", "20", 1, "n10", "b"],
+            [seq(15), "I", "38", 2, "n15", "x"],
+        ],
+        [[seq(30), "U", "10", 1, "c"]],
+        [[seq(25), "U", "10", 1, "late"], [seq(15), "I", "38", 2, "x"], [seq(40), "I", "18", 3, "y"]],
+    ],
+    [
+        {
+            (7, "n7", "loaded", "", None),
+            (1, "n10", "a", seq(10), seq(20)),
+            (1, "n10", "b", seq(20), seq(30)),
+            (1, None, "c", seq(30), None),
+            (2, "n15", "x", seq(15), None),
+        },
+        {
+            (7, "n7", "loaded", "", None),
+            (1, "n10", "a", seq(10), seq(20)),
+            (1, "n10", "b", seq(20), seq(25)),
+            (1, None, "late", seq(25), seq(30)),
+            (1, None, "c", seq(30), None),
+            (2, "n15", "x", seq(15), None),
+            (3, None, "y", seq(40), None),
+        },
+    ],
+)
+# with partial images, what does not have the note leaves it as it was. The mask of 18 names it, by its place of then
+SPARSE = Table(
+    "sparse",
+    QLIK | {"images": "partial"},
+    MASKED,
+    [
+        [
+            [seq(10), "I", "38", 1, "n10", "a"],
+            [seq(20), "U", "20", 1, None, "b"],
+            [seq(15), "I", "38", 2, "n15", "x"],
+            [seq(18), "U", "10", 2, None, None],
+        ],
+        [[seq(30), "U", "10", 1, "c"]],
+        [[seq(25), "U", "10", 1, "late"], [seq(15), "I", "38", 2, "x"], [seq(40), "I", "18", 3, "y"]],
+    ],
+    [
+        {
+            (1, "n10", "a", seq(10), seq(20)),
+            (1, "n10", "b", seq(20), seq(30)),
+            (1, "n10", "c", seq(30), None),
+            (2, "n15", "x", seq(15), seq(18)),
+            (2, None, "x", seq(18), None),
+        },
+        {
+            (1, "n10", "a", seq(10), seq(20)),
+            (1, "n10", "b", seq(20), seq(25)),
+            (1, "n10", "late", seq(25), seq(30)),
+            (1, "n10", "c", seq(30), None),
+            (2, "n15", "x", seq(15), seq(18)),
+            (2, None, "x", seq(18), None),
+            (3, None, "y", seq(40), None),
+        },
+    ],
+)
+TOPIC = Topic("messages")
+MESSAGES = Table(
+    "messages",
+    {"format": "qlik_kafka", "key": ["id"]},
+    None,
+    [
+        [
+            TOPIC.record(enveloped(body("I", 10, {"id": 1, "note": "n10", "name": "a"}, changeMask="07"))),
+            TOPIC.record(enveloped(body("U", 20, {"id": 1, "note": "n20", "name": "a"}, changeMask="02"))),
+        ],
+        [TOPIC.record(enveloped(body("U", 30, {"id": 1, "name": "b"}, changeMask="02")))],
+        [TOPIC.record(enveloped(body("U", 25, {"id": 1, "name": "late"}, changeMask="02")))],
+    ],
+    [
+        {(1, "n10", "a", seq(10), seq(20)), (1, "n20", "a", seq(20), seq(30)), (1, "n20", "b", seq(30), None)},
+        {
+            (1, "n10", "a", seq(10), seq(20)),
+            (1, "n20", "a", seq(20), seq(25)),
+            (1, "n20", "late", seq(25), seq(30)),
+            (1, "n20", "b", seq(30), None),
+        },
+    ],
+)
+OF_FILES = {(1, "n10", "a", seq(10), seq(20)), (1, None, "b", seq(20), None), (2, "n15", "x", seq(15), None)}
+HIDDEN = Table(
+    "hidden",
+    {"format": "dms", "key": ["id"], "sequence_column": "change_seq"},
+    FILES,
+    [
+        [["I", seq(10), 1, "n10", "a"], ["I", seq(15), 2, "n15", "x"]],
+        [["U", seq(20), 1, "b"]],
+        [["I", seq(15), 2, "x"]],
+    ],
+    [OF_FILES, OF_FILES],
+    "hide",
+)
+TABLES = [WHOLE, SPARSE, MESSAGES, HIDDEN]
+
+# raw tables that never had the note: the entry, what lands, what is current, which columns each update has
+WORDS = {"I": "insert", "U": "update"}
+MAPPED = {
+    "format": "mapped",
+    "key": ["id"],
+    "operation": "op",
+    "operations": WORDS,
+    "sequence": [{"sql": "at", "kind": "number", "length": 4}],
+}
+WITHOUT_NOTE: Sequence[tuple[str, Mapping[str, Any], Mapping[str, str], Sequence[Sequence[Any]]]] = [
+    (
+        "fields",
+        MAPPED | {"images": "partial", "row": "after", "not_captured": {"value": "?"}},
+        {"op": "string", "at": "int", "after": "struct<id:bigint,name:string>"},
+        [
+            ["I", 1, Expression("named_struct('id', 1L, 'name', 'a')")],
+            ["U", 2, Expression("named_struct('id', 1L, 'name', 'b')")],
+        ],
+    ),
+    (
+        "positions",
+        MAPPED | {"position": ["part", "place"]},
+        {"op": "string", "at": "int", "part": "int", "place": "int"} | LEFT,
+        [["I", 1, 0, 1, 1, "a"], ["U", 2, 0, 2, 1, "b"]],
+    ),
+    (
+        "openedge",
+        {
+            "format": "openedge_cdc",
+            "key": ["id"],
+            "tracking": "tracking",
+            "source_table_number": 12,
+            "without_tracking": "apply",
+            "null_without_field_map": "set",
+        },
+        HEADERS | LEFT,
+        [[7, AT, 1, 0, 0, 0, 1, 1, "a"], [7, AT, 2, 0, 0, 0, 4, 1, "b"]],
+    ),
+    (
+        "usr",
+        EVENTS | {"replica": "replica"},
+        EVENT,
+        [
+            event(1, INSERT_ROW, "id=1"),
+            event(2, READ_UPDATE, "id=1", "note"),
+            event(3, INSERT_FIELD, "id=1", "name", new="b"),
+        ],
+    ),
+]
+
+
+@dataclass
+class Results:
+    """What was found after each build from the second on, of a rescan and of a full refresh."""
+
+    history: dict[str, list[Rows]]
+    current: dict[str, list[Rows]]
+    rewritten: list[str]
+    masked: Rows
+    loss: str
+    reported: list[tuple[Any, ...]]
+
+
+def _read(raw: Raw, found: Results) -> None:
+    for table in TABLES:
+        for model, results, shown in (
+            ("current", found.current, "id, name" if table is HIDDEN else "id, note, name"),
+            ("history", found.history, "id, note, name, _valid_from_seq, _valid_to_seq"),
+        ):
+            rows = raw.query(f"select {shown} from {SCHEMA}.{model}_feed__{table.name}")
+            assert len(rows) == len(set(rows)), f"{model} of {table.name} has a row twice"
+            results.setdefault(table.name, []).append(set(rows))
+
+
+def _versions(raw: Raw) -> dict[str, int]:
+    names = [f"{model}_feed__{table.name}__state" for table in TABLES for model in ("dedup", "current", "history")]
+    return {name: raw.version(f"{SCHEMA}.{name}") for name in names}
+
+
+@pytest.fixture(scope="module")
+def project(consumer: Callable[[str], Consumer]) -> Consumer:
+    """A project with all tables."""
+    return consumer(SCHEMA)
+
+
+@pytest.fixture(scope="module")
+def results(project: Consumer, raw: Raw) -> Results:
+    """What is found while the source drops a column, and after that."""
+    found = Results({}, {}, [], set(), "", [])
+
+    def land(number: int) -> None:
+        for table in TABLES:
+            raw.insert(f"{SCHEMA}_raw.{table.name}", table.batches[number])
+
+    def write(*, is_retired: bool) -> None:
+        further = [
+            Entry(name, dict(spec), COLUMNS, ("stg", "dedup", "current"), column_meta={"note": {"retired": True}})
+            for name, spec, _, _ in WITHOUT_NOTE
+        ]
+        project.write(
+            [*(table.entry(is_retired=is_retired) for table in TABLES), *further],
+            ["loaded", "tracking", "replica", "truth"],
+        )
+
+    for table in TABLES:
+        raw.create(f"{SCHEMA}_raw.{table.name}", MESSAGE if table.headers is None else {**table.headers, **COLUMNS})
+    for name, _, landed, rows in WITHOUT_NOTE:
+        raw.create(f"{SCHEMA}_raw.{name}", landed)
+        raw.insert(f"{SCHEMA}_raw.{name}", rows)
+    raw.create(f"{SCHEMA}_raw.tracking", TRACKING)
+    raw.create(f"{SCHEMA}_raw.replica", LEFT)
+    raw.insert(f"{SCHEMA}_raw.replica", [[1, "b"]])
+    raw.create(f"{SCHEMA}_raw.truth", COLUMNS)  # it has the note, which the model does not show
+    raw.insert(f"{SCHEMA}_raw.truth", [[1, "kept", "b"], [2, "kept", "x"]])
+    raw.create(f"{SCHEMA}_raw.loaded", COLUMNS)
+    raw.insert(f"{SCHEMA}_raw.loaded", [[7, "n7", "loaded"]])
+    land(0)
+    write(is_retired=False)
+    project.dbt("build")
+
+    for table in TABLES:
+        if table.headers is not None:
+            raw.create(f"{SCHEMA}_raw.{table.name}", {**table.headers, **LEFT})
+            raw.insert(f"{SCHEMA}_raw.{table.name}", [[*row[:-2], row[-1]] for row in table.batches[0]])
+    raw.create(f"{SCHEMA}_raw.loaded", LEFT)
+    raw.insert(f"{SCHEMA}_raw.loaded", [[7, "loaded"]])
+    land(1)
+    write(is_retired=True)
+    logs = [f"dedup_feed__{table.name}+" for table in TABLES]
+    project.dbt("build", "--select", *logs)
+    _read(raw, found)
+    land(2)
+    project.dbt("build", "--select", *logs)
+    _read(raw, found)
+    before = _versions(raw)
+    project.dbt("build", "--select", *logs)
+    found.rewritten = [name for name, version in _versions(raw).items() if version != before[name]]
+    project.dbt("build", "--select", *logs, *RESCAN)
+    _read(raw, found)
+    for name in ("whole", "messages"):
+        changed = f"select right(_change_seq, 2), array_join(_changed_columns, ' ') from {SCHEMA}.dedup_feed__{name}"
+        found.masked |= set(raw.query(f"{changed} where _change_op <> 'snapshot'"))
+    names = ", ".join(f"'{table.name}'" for table in TABLES)
+    reports = f"select table_name, _change_seq, code from {SCHEMA}.reported"
+    found.reported = raw.query(f"{reports} where table_name in ({names})")
+    found.loss = project.errors(project.dbt("build", "--full-refresh", "--select", *logs[:1], must_succeed=False))
+    project.dbt("build", "--full-refresh", "--select", *logs, *ALLOW_LOSS)
+    _read(raw, found)
+    return found
+
+
+def _without_note(rows: Rows) -> Rows:
+    return {(id_, None, *others) for id_, _, *others in rows}
+
+
+@pytest.mark.parametrize("table", [WHOLE, SPARSE, HIDDEN], ids=lambda table: table.name)
+def test_the_models_keep_what_raw_has_lost_until_a_rebuild_is_allowed_to_lose_it(
+    results: Results, table: Table
+) -> None:
+    before, after = table.history
+    assert results.history[table.name][:3] == [before, after, after]
+    if table is not SPARSE:  # two versions of it differ in the note alone
+        assert results.history[table.name][3] == _without_note(after)
+
+
+def test_a_retired_column_is_read_from_the_messages_that_have_it(results: Results) -> None:
+    before, after = MESSAGES.history
+    assert results.history["messages"] == [before, after, after, after]
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_current_is_what_the_history_ends_with_and_can_leave_the_column_out(
+    project: Consumer, raw: Raw, results: Results, table: Table
+) -> None:
+    for current, history in zip(results.current[table.name], results.history[table.name], strict=True):
+        living = {version[:3] for version in history if version[-1] is None}
+        assert current == ({(id_, name) for id_, _, name in living} if table is HIDDEN else living)
+    names = [name for name, *_ in raw.query(f"describe {project.schema}.current_feed__{table.name}")]
+    assert ("note" in names) == (table is not HIDDEN)
+
+
+def test_a_mask_does_not_count_a_retired_column_that_is_not_there(results: Results) -> None:
+    assert results.masked == {
+        ("10", "id note name"),
+        ("15", "id note name"),
+        ("20", "name"),  # of the change table
+        ("20", "note"),  # of the messages
+        ("25", "name"),
+        ("30", "name"),
+        ("40", "id name"),
+    }
+
+
+def test_what_lands_again_without_the_column_is_no_conflict_and_nothing_new(results: Results) -> None:
+    assert results.rewritten == []
+    assert results.reported == []
+
+
+def test_a_full_refresh_that_would_lose_the_values_of_a_retired_column_is_refused(results: Results) -> None:
+    assert (
+        "change_tables: model 'dedup_feed__whole': a full refresh would lose the values of note that the log holds and"
+        f" {SCHEMA}_raw.whole no longer has; leave out --full-refresh"
+    ) in results.loss
+
+
+@pytest.mark.parametrize("name", [name for name, *_ in WITHOUT_NOTE])
+@pytest.mark.usefixtures("results")
+def test_a_raw_table_need_not_have_the_column_whatever_its_format(raw: Raw, name: str) -> None:
+    assert raw.query(f"select id, note, name from {SCHEMA}.current_feed__{name}") == [(1, None, "b")]
+    present = f"select distinct array_contains(_present_columns, 'note') from {SCHEMA}.dedup_feed__{name}"
+    assert raw.query(f"{present} where _change_op = 'update'") == [(None if name == "positions" else False,)]
+    assert raw.query(f"select * from {SCHEMA}.rejected where table_name = '{name}'") == []
