@@ -29,6 +29,8 @@
     blocks_watermark(spec)     SQL for the staged rows that block the watermark: later runs must read them again. Left out: those that
                                are `waiting`, and where the format has `arrival` those with `_ct_blocks_watermark`
     waiting_positions(spec, bound)  SQL for the first such position of each group, without staging the rows
+    kept_for_good(spec)        SQL for the raw rows that are read again however long ago a run has read them for good; `false`: none is. Left out:
+                               any can be, so `purge` leaves the raw table alone
     reads                      SQL over the log for the changes whose values come from another table than the raw one
     retracts_changes(spec)     whether later rows can show that an accepted change cannot be used
     quarantines(spec, bound)   SQL for the rejected and waiting rows that go into quarantine; none, or left out: all
@@ -52,7 +54,7 @@
         'columns': [], 'origin': [], 'key_columns': none, 'multi_valued': none, 'counts_columns': none,
         'settings_of_order': [], 'keeps_sequences': none, 'reports': none, 'array_of_text': none, 'other_tables': [],
         'arrival': none, 'landed_sequence': none, 'may_wait': none, 'blocks_watermark': none, 'waiting_positions': none,
-        'reads': none, 'retracts_changes': none, 'quarantines': none, 'unclaimed_steps': none, 'shared_relation': none,
+        'kept_for_good': none, 'reads': none, 'retracts_changes': none, 'quarantines': none, 'unclaimed_steps': none, 'shared_relation': none,
         'undeclared_columns': none, 'numbers': none, 'commits': none, 'functions': none,
     } %}
     {#- a look at the project's formats, which dbt must search for, only where the package has none of the name -#}

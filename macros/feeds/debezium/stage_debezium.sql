@@ -185,5 +185,6 @@
         'arrival': change_tables.debezium_arrival,
         'settings_of_order': ['connector', 'sequence'],
         'may_wait': change_tables.nothing_waits,
+        'kept_for_good': change_tables.nothing_kept_for_good,
     }) %}
 {% endmacro %}

@@ -58,5 +58,6 @@
         'mistakes': change_tables.dms_mistakes,
         'settings_of_order': ['sequence_column'],
         'may_wait': change_tables.nothing_waits,
+        'kept_for_good': change_tables.nothing_kept_for_good,
     }) %}
 {% endmacro %}

@@ -77,5 +77,6 @@
         'mistakes': change_tables.goldengate_messages_mistakes,
         'arrival': change_tables.goldengate_messages_arrival,
         'may_wait': change_tables.nothing_waits,
+        'kept_for_good': change_tables.nothing_kept_for_good,
     }) %}
 {% endmacro %}

@@ -136,5 +136,6 @@
         'arrival': change_tables.mapped_arrival,
         'settings_of_order': ['sequence'],
         'may_wait': change_tables.nothing_waits,
+        'kept_for_good': change_tables.nothing_kept_for_good,
     }) %}
 {% endmacro %}

@@ -261,6 +261,12 @@ staged_rows as (
 {% endmacro %}
 
 
+{#- Rows of one sequence are read together; once none of them is read again, none is needed. -#}
+{% macro qlik_change_tables_kept_for_good(spec) %}
+    {% do return('false') %}
+{% endmacro %}
+
+
 {#- Which raw rows may wait: before images, for their update. -#}
 {% macro qlik_change_tables_may_wait(spec) %}
     {% do return(change_tables.quoted(spec.header_prefix ~ 'change_oper') ~ " = 'B'") %}
@@ -350,6 +356,7 @@ staged_rows as (
         'counts_columns': change_tables.qlik_change_tables_counts_columns,
         'landed_sequence': change_tables.qlik_change_tables_landed_sequence,
         'may_wait': change_tables.qlik_change_tables_may_wait,
+        'kept_for_good': change_tables.qlik_change_tables_kept_for_good,
         'undeclared_columns': change_tables.qlik_change_tables_undeclared_columns,
     }) %}
 {% endmacro %}
