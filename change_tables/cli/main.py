@@ -25,6 +25,9 @@ COMMANDS: Mapping[str, str] = {
     "init": "change_tables.generator.commands",
     "diff": "change_tables.generator.commands",
     "report": "change_tables.report.command",
+    "maintain": "change_tables.cli.operations",
+    "purge": "change_tables.cli.operations",
+    "remove": "change_tables.cli.operations",
 }
 """The module of each command. It has the command under the same name."""
 

@@ -80,6 +80,10 @@ class Project:
             )
         return found[0] if found else None
 
+    def property_files(self, part: str) -> list[Path]:
+        """The properties files that may have a part: `sources` or `models`."""
+        return [path for path, text in self._properties.items() if part in text]
+
     def describes(self, model: str) -> bool:
         """Whether a properties file names a model."""
         is_named = re.compile(rf"\bname:\s*[\"']?{re.escape(model)}[\"']?\s*([,}}#]|$)", re.MULTILINE)

@@ -66,17 +66,26 @@ def read_yaml(path: Path) -> YamlFile:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise YamlFileError(f"{path}: cannot be read: {error}") from error
-    try:
-        data = _yaml(text).load(text)
-    except YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f", line {mark.line + 1}" if mark else ""
-        raise YamlFileError(f"{path}{place}: {getattr(error, 'problem', None) or 'is no YAML'}") from error
+    data = parse(path, text)
     if data is None:
         return YamlFile(path, CommentedMap(version=2), text, is_empty=True)
     if not isinstance(data, CommentedMap):
         raise YamlFileError(f"{path}: must be a mapping")
     return YamlFile(path, data, text)
+
+
+def parse(path: Path, text: str) -> Any:
+    """What a text of a file has, with comments and places.
+
+    Raises:
+        YamlFileError: it is no YAML.
+    """
+    try:
+        return _yaml(text).load(text)
+    except YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f", line {mark.line + 1}" if mark else ""
+        raise YamlFileError(f"{path}{place}: {getattr(error, 'problem', None) or 'is no YAML'}") from error
 
 
 def list_of(file: YamlFile, name: str) -> CommentedSeq:

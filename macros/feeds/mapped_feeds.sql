@@ -38,6 +38,12 @@
 {% endmacro %}
 
 
+{#- Of formats whose raw rows are whole: once read, none is needed to read another one. -#}
+{% macro nothing_kept_for_good(spec) %}
+    {% do return('false') %}
+{% endmacro %}
+
+
 {#- Of formats whose raw rows are whole: none blocks the watermark. -#}
 {% macro nothing_waits(spec) %}
     {% do return('false') %}

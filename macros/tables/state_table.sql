@@ -46,13 +46,23 @@
     write will fail, because the checkpoint that it looked at is replaced.
 -#}
 {% macro drop_stale_batches(relation, batch) %}
+    {% for table in change_tables.batches_before(relation, batch) %}
+        {% do adapter.drop_relation(table) %}
+    {% endfor %}
+{% endmacro %}
+
+
+{#- The tables with batches of a model that are there, of runs before this one. -#}
+{% macro batches_before(relation, batch) %}
     {% set prefix = relation.identifier | lower ~ '__batch_' %}
+    {% set tables = [] %}
     {% for table in run_query('show tables in ' ~ relation.without_identifier() ~ " like '" ~ prefix ~ "*'").rows %}
         {% set found = table['tableName'][prefix | length:] %}
         {% if modules.re.fullmatch('[0-9]{8}t[0-9]{12}_[0-9a-f]{8}[rl]?', found) and found < batch | lower %}
-            {% do adapter.drop_relation(change_tables.batch_relation(relation, found)) %}
+            {% do tables.append(change_tables.batch_relation(relation, found)) %}
         {% endif %}
     {% endfor %}
+    {% do return(tables) %}
 {% endmacro %}
 
 

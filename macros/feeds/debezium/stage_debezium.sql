@@ -191,5 +191,6 @@
         'settings_of_order': ['connector', 'sequence'],
         'may_wait': change_tables.nothing_waits,
         'absent_columns': change_tables.debezium_absent_columns,
+        'kept_for_good': change_tables.nothing_kept_for_good,
     }) %}
 {% endmacro %}

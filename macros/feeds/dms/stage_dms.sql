@@ -65,5 +65,6 @@
         'time_in_sequence': change_tables.time_in_digits,
         'may_wait': change_tables.nothing_waits,
         'absent_columns': change_tables.dms_absent_columns,
+        'kept_for_good': change_tables.nothing_kept_for_good,
     }) %}
 {% endmacro %}

@@ -83,5 +83,6 @@
         'arrival': change_tables.goldengate_messages_arrival,
         'may_wait': change_tables.nothing_waits,
         'absent_columns': change_tables.goldengate_messages_absent_columns,
+        'kept_for_good': change_tables.nothing_kept_for_good,
     }) %}
 {% endmacro %}

@@ -142,5 +142,6 @@
         'settings_of_order': ['sequence'],
         'may_wait': change_tables.nothing_waits,
         'absent_columns': change_tables.mapped_absent_columns,
+        'kept_for_good': change_tables.nothing_kept_for_good,
     }) %}
 {% endmacro %}

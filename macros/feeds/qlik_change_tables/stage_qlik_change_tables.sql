@@ -251,6 +251,12 @@ judged as (
 {% endmacro %}
 
 
+{#- Rows of one sequence are read together; once none of them is read again, none is needed. -#}
+{% macro qlik_change_tables_kept_for_good(spec) %}
+    {% do return('false') %}
+{% endmacro %}
+
+
 {#- Which raw rows may wait: before images, for their update. -#}
 {% macro qlik_change_tables_may_wait(spec) %}
     {% do return(change_tables.quoted(spec.header_prefix ~ 'change_oper') ~ " = 'B'") %}
@@ -349,6 +355,7 @@ judged as (
         'landed_sequence': change_tables.qlik_change_tables_landed_sequence,
         'may_wait': change_tables.qlik_change_tables_may_wait,
         'passes_waiting': ['after_image_missing', 'after_image_rejected'],
+        'kept_for_good': change_tables.qlik_change_tables_kept_for_good,
         'undeclared_columns': change_tables.qlik_change_tables_undeclared_columns,
         'absent_columns': change_tables.qlik_change_tables_absent_columns,
     }) %}

@@ -192,12 +192,18 @@ decoded as (
 {%- endmacro %}
 
 
+{#- Whether a record has a metadata message. -#}
+{% macro is_metadata_message(serialization) -%}
+    {%- set is_json = "contains(cast(value as string), '\"tableStructure\"') and contains(cast(value as string), '\"lineage\"')" -%}
+    {{- "startswith(cast(value as binary), X'61744D5347044D44') or (" ~ is_json ~ ')' if serialization == 'avro' else is_json -}}
+{%- endmacro %}
+
+
 {#-
     The metadata messages of a raw table. The last step is `schemas`: one row a schema id. They are found by bytes that only they
     have, before they are parsed: so data messages are not parsed for it.
 -#}
 {% macro kafka_schema_steps(relation, serialization) -%}
-{%- set is_json = "contains(cast(value as string), '\"tableStructure\"') and contains(cast(value as string), '\"lineage\"')" -%}
 {%- if serialization == 'avro' -%}
 -- in Avro, by the envelope's magic and its type MD
 metadata_envelopes as (
@@ -206,7 +212,7 @@ metadata_envelopes as (
         *,
         read_avro_envelope(cast(value as binary)) as _ct_envelope
     from {{ relation }}
-    where startswith(cast(value as binary), X'61744D5347044D44') or ({{ is_json }})
+    where {{ change_tables.is_metadata_message(serialization) }}
 
 ),
 
@@ -234,7 +240,7 @@ metadata_messages as (
         {%- else %}
         from_json(cast(value as string), '{{ change_tables._kafka_metadata_type() }}', {{ change_tables.json_reading_options() }}) as _ct_metadata
     from {{ relation }}
-    where {{ is_json }}
+    where {{ change_tables.is_metadata_message(serialization) }}
         {%- endif %}
 
 ),

@@ -177,6 +177,15 @@ judged as (
 {% endmacro %}
 
 
+{#-
+    Metadata messages say of which table later messages are. Of transactions that are held back, all records: those of one that is read for
+    good can lie before and after the begin of one that is open.
+-#}
+{% macro qlik_kafka_kept_for_good(spec) %}
+    {% do return('true' if spec.hold_open_transactions else change_tables.is_metadata_message(spec.serialization) if spec.metadata is none else 'false') %}
+{% endmacro %}
+
+
 {#- Whether raw rows can wait: for the rest of their transaction, for an Avro schema, or for metadata that names their table. -#}
 {% macro qlik_kafka_may_wait(spec) %}
     {% do return('true' if spec.hold_open_transactions or spec.serialization == 'avro' or spec.table is not none else 'false') %}
@@ -409,6 +418,7 @@ select 1 as placeholder
         'may_wait': change_tables.qlik_kafka_may_wait,
         'passes_waiting': change_tables.qlik_kafka_passes_waiting,
         'returning': change_tables.qlik_kafka_returning,
+        'kept_for_good': change_tables.qlik_kafka_kept_for_good,
         'unclaimed_steps': change_tables.qlik_kafka_unclaimed_steps,
         'numbers': change_tables.qlik_kafka_numbers,
         'functions': change_tables.qlik_kafka_functions,

@@ -1,0 +1,62 @@
+{#- What the commands for the life of a lake share: which models there are, how they say what they do, and how they send it. -#}
+
+{#-
+    The models of a project that have tables of this package, by their names: [{node, relation}]. Stops the command where there are none.
+
+    include   patterns of their names, with `*` and `?`; none: all
+-#}
+{% macro models_with_tables(command, include) %}
+    {% set found = [] %}
+    {% for node in graph.nodes.values() | sort(attribute='name') %}
+        {% if node.resource_type == 'model' and node.config.materialized in ['change_log', 'change_state', 'change_documents'] %}
+            {% if not include or change_tables.fits_pattern(node.name, include) %}
+                {% do found.append({'node': node, 'relation': change_tables.relation_of_node(node)}) %}
+            {% endif %}
+        {% endif %}
+    {% endfor %}
+    {% do change_tables.refuse_command(command, 'no model with a table of this package' ~ (' is named ' ~ include | join(', ') if include else ' is there')) if not found %}
+    {% do return(found) %}
+{% endmacro %}
+
+
+{#- Whether a name fits one of these patterns; case does not count. -#}
+{% macro fits_pattern(name, patterns) %}
+    {% for pattern in patterns %}
+        {% if modules.re.fullmatch(modules.re.escape(pattern | lower).replace('\\*', '.*').replace('\\?', '.'), name | lower) %}
+            {% do return(true) %}
+        {% endif %}
+    {% endfor %}
+    {% do return(false) %}
+{% endmacro %}
+
+
+{#- The relation of a model, with the quotes that dbt gives it. -#}
+{% macro relation_of_node(node) %}
+    {% set name = node.relation_name or '' %}
+    {% do return(api.Relation.create(
+        schema=node.schema, identifier=node.alias,
+        quote_policy={'database': false, 'schema': name.startswith('`'), 'identifier': name.endswith('`')}
+    )) %}
+{% endmacro %}
+
+
+{#-
+    Sends a statement, or says what would be sent. Its rows are not fetched.
+
+    why   what it is for, for the reader
+-#}
+{% macro send_or_say(sql, why, dry_run) %}
+    {% if dry_run %}
+        {% do print(sql ~ '; -- ' ~ why) %}
+    {% else %}
+        {% call statement('sent') %}
+            {{ sql }}
+        {% endcall %}
+    {% endif %}
+{% endmacro %}
+
+
+{#- Stops a command with what is wrong. -#}
+{% macro refuse_command(command, mistake) %}
+    {% do exceptions.raise_compiler_error('change_tables: ' ~ command ~ ': ' ~ mistake) %}
+{% endmacro %}
