@@ -108,6 +108,12 @@
         {% if checkpoint is none or checkpoint.arrival != change_tables.arrival_in_checkpoint(arrival) or change_tables.columns_have_changed(log.spec, checkpoint) %}
             {% do print(place ~ 'left alone: ' ~ log.relation ~ ' will read all rows: build it first') %}
             {% do return(0) %}
+        {% elif change_tables.may_pass_waiting(log.spec, checkpoint) %}
+            {% do print(
+                place ~ 'left alone: ' ~ log.relation ~ ' has rows that have waited for ' ~ log.spec.waiting_days
+                ~ ' days or longer: they come in, from raw, when what they wait for lands'
+            ) %}
+            {% do return(0) %}
         {% endif %}
         {% do logs.append(dict(log, checkpoint=checkpoint, arrival=arrival, counted=change_tables.is_below_watermark(arrival, checkpoint.watermark, checkpoint.lookback))) %}
     {% endfor %}
