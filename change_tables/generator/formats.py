@@ -96,6 +96,7 @@ ADDED_COLUMNS = frozenset(
         "_schema_version",
         "_precedence",
         "_is_deleted",
+        "_has_row",
         "_is_last",
         "_latest_at",
         "_checkpoint",

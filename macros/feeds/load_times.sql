@@ -15,7 +15,7 @@
 {#- The same as SQL; null where it is not known. -#}
 {% macro timestamp_of_load(spec, sequence, times) -%}
     {%- set time = change_tables.time_of_load(spec, sequence, times) -%}
-    {{ "timestamp'" ~ time ~ "+00:00'" if time else 'cast(null as timestamp)' }}
+    {{ "timestamp '" ~ time ~ "+00:00'" if time else 'cast(null as timestamp)' }}
 {%- endmacro %}
 
 
