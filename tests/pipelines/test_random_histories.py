@@ -73,15 +73,15 @@ WITH_KEPT = (*MODELS, "kept")
 """Also the last row of each key that has ended."""
 # the last version of each key, with whether it has ended
 LAST_VERSIONS = f"""
-select * except (place)
+select * except (number)
 from (
     select
         {", ".join(COLUMNS)},
         not _is_current as _is_deleted,
-        row_number() over (partition by {", ".join(KEY)} order by _valid_from_seq desc) as place
+        row_number() over (partition by {", ".join(KEY)} order by _valid_from_seq desc) as number
     from {{}}.history_feed__{{}}
 )
-where place = 1
+where number = 1
 """
 VIEWS = ("config.materialized:view",)
 """Those of dbt: what they read changes, and they do not. Those of the package are made in each run."""
