@@ -19,7 +19,6 @@ from .qlik_cases import COLUMNS, WITH_HISTORY, bare
 from .statements import intercepted
 
 SCHEMA = "upkeep"
-SPEC = {"format": "qlik_change_tables", "key": ["id"], "headers": ["change_seq", "change_oper"], "arrival": "landed"}
 LANDED = {"header__change_seq": "string", "header__change_oper": "string"} | COLUMNS | {"landed": "int"}
 WRITTEN = {kind: [{"change_tables.rows_as_written": {"name": f"written_{kind}"}}] for kind in WITH_HISTORY[1:]}
 TIMED_ACCOUNTED = {"change_tables.raw_rows_accounted_for": {"name": "accounted_timed"}}
@@ -30,6 +29,16 @@ TABLES = [*(f"{model}__state" for model in MODELS), "dedup_feed__orders__quarant
 LISTS = ("rejected", "reported")
 CHANGES = re.compile(r"^\s*(optimize|vacuum|merge|drop|delete|alter|insert|update)\b", re.IGNORECASE | re.MULTILINE)
 """Of a statement that changes something, the first word of a line."""
+
+
+def _spec(arrival: str = "landed") -> dict[str, Any]:
+    """Settings of an entry, as objects of its own: YAML would refer to what two entries share."""
+    return {
+        "format": "qlik_change_tables",
+        "key": ["id"],
+        "headers": ["change_seq", "change_oper"],
+        "arrival": arrival,
+    }
 
 
 class Lake:
@@ -118,10 +127,10 @@ def built(consumer: Callable[[str], Consumer], raw: Raw) -> Consumer:
     tests = WRITTEN | {"dedup": [*WRITTEN["dedup"], ACCOUNTED]}
     project.write(
         [
-            Entry("orders", SPEC, COLUMNS, WITH_HISTORY, tests),
-            Entry("timed", SPEC, COLUMNS, ("stg", "dedup"), {"dedup": [TIMED_ACCOUNTED]}),
-            Entry("plain", SPEC | {"arrival": "none"}, COLUMNS, ("stg", "dedup")),
-            Entry("shared_by_two", SPEC, COLUMNS, ("stg",), identifier="timed_of_two"),
+            Entry("orders", _spec(), COLUMNS, WITH_HISTORY, tests),
+            Entry("timed", _spec(), COLUMNS, ("stg", "dedup"), {"dedup": [TIMED_ACCOUNTED]}),
+            Entry("plain", _spec("none"), COLUMNS, ("stg", "dedup")),
+            Entry("shared_by_two", _spec(), COLUMNS, ("stg",), identifier="timed_of_two"),
         ]
     )
     for name, landed in (("orders", "int"), ("timed", "timestamp"), ("plain", "int"), ("timed_of_two", "int")):
