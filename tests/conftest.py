@@ -128,12 +128,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(WhatRuns(reporter))
 
 
-METASTORE_IN_MEMORY = {"spark.sql.catalogImplementation": "in-memory"}
-"""Hive's own, in Derby, takes a tenth of all processor time. Servers that tests start for themselves have it."""
-
-
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
     """A Thrift server, started at first use and stopped after the last test."""
-    with local_server(tmp_path_factory.mktemp("server"), LITTLE_DATA | METASTORE_IN_MEMORY) as server:
+    with local_server(tmp_path_factory.mktemp("server"), LITTLE_DATA) as server:
         yield server
