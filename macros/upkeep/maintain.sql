@@ -20,7 +20,7 @@
 {% macro maintain(dry_run=false, retain_days=none, force=false, keep_runs=none, include=[]) %}
     {% set models = change_tables.models_with_tables('maintain', include) %}
     {% do change_tables._set_retention(retain_days, force) %}
-    {#- by default a vacuum lists even an empty folder in 10,000 tasks: 42 s of processor time, and 1.3 with a few -#}
+    {#- by default a vacuum lists even an empty folder in 10,000 tasks: 42 s of processor time, and 1 to 3 with two -#}
     {% do run_query('set spark.sql.sources.parallelPartitionDiscovery.parallelism = 8') %}
     {#- a run that began before all that is retained has lost the files that it reads: it is not alive -#}
     {% set retained_since = (run_started_at - modules.datetime.timedelta(days=7 if retain_days is none else retain_days)).strftime('%Y%m%dT%H%M%S%f') %}
