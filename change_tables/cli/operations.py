@@ -120,6 +120,11 @@ def maintain(**given: Any) -> None:
 @click.option(
     "--include", multiple=True, metavar="PATTERN", help="Only raw tables of these names, without schema; repeatable."
 )
+@click.option(
+    "--with-rejected",
+    is_flag=True,
+    help="Also where a log has rejected rows: raw cannot give them again once the entry is corrected.",
+)
 @click.help_option(allow_from_autoenv=False)
 def purge(**given: Any) -> None:
     """Delete raw rows that every log of their raw table has read for good, and that no later run reads.
@@ -127,7 +132,7 @@ def purge(**given: Any) -> None:
     Says of each raw table how many rows go, or why none does. A full refresh of a log stops after that, because it
     would lose changes: run none at the same time.
     """
-    run_operation("purge", given, {name: given[name] for name in ("older_than", "include")})
+    run_operation("purge", given, {name: given[name] for name in ("older_than", "include", "with_rejected")})
 
 
 @click.command("remove", short_help="Take a table out of a project, and drop what its models have made.")

@@ -69,7 +69,7 @@ def plan_removal(project: Project, table: str, source: str = "") -> Removal:
         if name in own:
             continue
         without = _without_table(text, removal, own)
-        if re.search(r"\[\s*\]", blanked(without)) and without != text:
+        if _empty_lists(without) > _empty_lists(text):
             gone.insert(0, name)
         elif without != text:
             lists[name] = without
@@ -88,6 +88,10 @@ def plan_removal(project: Project, table: str, source: str = "") -> Removal:
     text = _descriptions(project, gone).get(file.path, file.before)
     removal.files[file.path] = _without_item(file.path, text, ("sources", removal.source, "tables"), removal.table)
     return removal
+
+
+def _empty_lists(text: str) -> int:
+    return len(re.findall(r"\[\s*\]", blanked(text)))
 
 
 def _entry(project: Project, table: str, source: str) -> tuple[YamlFile, CommentedMap, int]:

@@ -179,7 +179,7 @@
     {% for column in spec.columns %}
         {% set value, value_before = found[column.name], found_before.get(column.name) %}
         {% set sql = value.sql %}
-        {% if value_before %}
+        {% if value_before and column.name not in absent %}
             {% set is_alike = value_before.data_type == value.data_type %}
             {% set read_before = value_before.sql if is_alike else 'try_cast(' ~ value_before.sql ~ ' as ' ~ value.data_type ~ ')' %}
             {% set sql = 'if(' ~ is_delete ~ ' and ' ~ lacks_row ~ ', ' ~ read_before ~ ', ' ~ sql ~ ')' %}

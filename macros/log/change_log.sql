@@ -102,6 +102,7 @@
     {% set quarantine = change_tables.quarantine_relation(this) %}
     {% do change_tables.prepare_session() %}
     {% set reached = none %}
+    {% do change_tables.ensure_quarantine(quarantine) %}
     {% if run.kind == 'everything' %}
         {% set reached = change_tables.count_watermark_rows(spec, run, change_tables.look_for_watermark(spec, run)) %}
     {% endif %}
@@ -110,7 +111,6 @@
         {% do change_tables.follow_spec(spec, state, nested=['_key_before']) %}
         {% do change_tables.ensure_state_view(view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null') %}
     {% endif %}
-    {% do change_tables.ensure_quarantine(quarantine) %}
     {% set batch, found = change_tables._write_batch(spec, state, run, sql) %}
     {% if run.kind == 'since' %}
         {% set reached = change_tables.count_watermark_rows(spec, run, change_tables.watermark_after_run(spec, run, found.waiting)) %}

@@ -46,7 +46,7 @@
     {% endif %}
     {% set snapshot_seq = spec.snapshot_seq if spec.snapshot else none %}
     {% set load_times = dict(before.load_times or {}) %}
-    {% if snapshot_seq and spec.snapshot_time %}
+    {% if snapshot_seq and spec.snapshot_time and snapshot_seq not in before.loads %}
         {% do load_times.update({snapshot_seq: spec.snapshot_time}) %}
     {% endif %}
     {#- states can have changes that it had -#}

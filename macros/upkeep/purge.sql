@@ -26,8 +26,9 @@
     dry_run      say what would be deleted, and change nothing
     older_than   only rows that arrived so many days ago or before; the arrival must be a time
     include      patterns of the names of raw tables; none: all
+    with_rejected  also where a log has rejected rows: these can then not be taken in any more
 -#}
-{% macro purge(dry_run=false, older_than=none, include=[]) %}
+{% macro purge(dry_run=false, older_than=none, include=[], with_rejected=false) %}
     {% if older_than is not none and (older_than is boolean or older_than is not number or older_than < 0) %}
         {% do change_tables.refuse_command('purge', '`older_than` must be a number of days, got ' ~ change_tables.shown_value(older_than)) %}
     {% endif %}
@@ -40,7 +41,7 @@
         {% if reason %}
             {% do print(place ~ 'left alone: ' ~ reason) %}
         {% else %}
-            {% do deleted.append(change_tables._purge_table(place, table, older_than, dry_run)) %}
+            {% do deleted.append(change_tables._purge_table(place, table, older_than, dry_run, with_rejected)) %}
         {% endif %}
     {% endfor %}
     {% do print(deleted | sum ~ ' rows ' ~ ('would be ' if dry_run) ~ 'deleted from ' ~ deleted | select | list | length ~ ' of ' ~ tables | length ~ ' raw tables') %}
@@ -98,7 +99,7 @@
 
 
 {#- Deletes the rows of a raw table that can go. Returns how many. -#}
-{% macro _purge_table(place, table, older_than, dry_run) %}
+{% macro _purge_table(place, table, older_than, dry_run, with_rejected) %}
     {% set relations = table.logs | map(attribute='relation') | list %}
     {% set logs = [] %}
     {% for found in change_tables.read_checkpoints(relations, from_tables=true) %}
@@ -108,10 +109,14 @@
         {% if checkpoint is none or checkpoint.arrival != change_tables.arrival_in_checkpoint(arrival) or change_tables.columns_have_changed(log.spec, checkpoint) %}
             {% do print(place ~ 'left alone: ' ~ log.relation ~ ' will read all rows: build it first') %}
             {% do return(0) %}
-        {% elif change_tables.may_pass_waiting(log.spec, checkpoint) %}
+        {% elif change_tables.part_of_format(log.spec, 'passes_waiting') != [] and checkpoint.quarantined.waiting > 0 %}
+            {#- runs may have passed them, by a `waiting_days` of then -#}
+            {% do print(place ~ 'left alone: ' ~ log.relation ~ ' has rows that wait: they come in, from raw, when what they wait for lands') %}
+            {% do return(0) %}
+        {% elif checkpoint.quarantined.rejected > 0 and not with_rejected %}
             {% do print(
-                place ~ 'left alone: ' ~ log.relation ~ ' has rows that have waited for ' ~ log.spec.waiting_days
-                ~ ' days or longer: they come in, from raw, when what they wait for lands'
+                place ~ 'left alone: ' ~ log.relation ~ ' has rejected ' ~ checkpoint.quarantined.rejected
+                ~ ' rows, which only raw can give again once the entry is right: correct it, or add --with-rejected'
             ) %}
             {% do return(0) %}
         {% endif %}
@@ -136,7 +141,10 @@
     {% endfor %}
     {% if found.logs | selectattr('is_resumed', 'defined') | list %}
         {#- the checkpoints have changed: looked at anew -#}
-        {% do return(0 if dry_run else change_tables._purge_table(place, table, older_than, dry_run)) %}
+        {% do return(0 if dry_run else change_tables._purge_table(place, table, older_than, dry_run, with_rejected)) %}
+    {% elif ' exists ' in found.delete %}
+        {% do print(place ~ 'left alone: it has more than ' ~ change_tables.most_groups_as_conditions() ~ " groups of positions, and Delta's delete takes no list of them") %}
+        {% do return(0) %}
     {% elif found.rows == 0 %}
         {% do print(place ~ 'nothing to delete') %}
         {% do return(0) %}
@@ -175,6 +183,10 @@
             {% do conditions.append(change_tables.quoted(log.arrival.columns[0]) ~ ' < ' ~ change_tables._time_before(log.arrival, older_than)) %}
         {% endif %}
     {% endfor %}
+    {% if logs | map(attribute='arrival') | selectattr('reads') | list | length == logs | length %}
+        {#- what no entry reads stays: an entry may yet be declared -#}
+        {% do conditions.append('(' ~ logs | map(attribute='arrival.reads') | unique | join(' or ') ~ ')') %}
+    {% endif %}
     {% set goes = conditions | unique | join('\n    and ') %}
     {% set landed_sequence = change_tables.format_of(spec.format).landed_sequence %}
     {% set sequence = landed_sequence(spec) if landed_sequence else none %}

@@ -216,7 +216,10 @@ def test_purged_rows_are_those_that_no_log_reads_again_and_the_tests_stay_sharp(
     )
     lake.build()
     rows, raw_rows = lake.rows(), lake.raw_rows()
-    code, said, _ = lake.command("purge", "--dry-run")
+    code, said, _ = lake.command("purge", "--include", "orders")
+    assert (code, lake.raw_rows()) == (0, raw_rows)
+    assert f"left alone: {SCHEMA}.dedup_feed__orders has rejected 4 rows, which only raw can give again" in said
+    code, said, _ = lake.command("purge", "--dry-run", "--with-rejected")
     assert (code, lake.raw_rows()) == (0, raw_rows)
     assert f"merge into {SCHEMA}_raw.orders" in said
     assert f"; -- {len(raw_rows) - 2} rows\n" in said
@@ -226,7 +229,7 @@ def test_purged_rows_are_those_that_no_log_reads_again_and_the_tests_stay_sharp(
     )
     assert f"{SCHEMA}_raw.timed_of_two: left alone: 'feed.shared_by_two' has no log\n" in said
     assert f"left alone: {SCHEMA}.dedup_feed__timed will read all rows: build it first\n" in said
-    code, said, _ = lake.command("purge", "--include", "ord*")
+    code, said, _ = lake.command("purge", "--include", "ord*", "--with-rejected")
     assert (code, lake.raw_rows()) == (0, [(4, "B"), (5, "U")])
     assert f"1/1 {SCHEMA}_raw.orders: {len(raw_rows) - 2} rows deleted\n" in said
     assert lake.rows() == rows
@@ -238,14 +241,14 @@ def test_purged_rows_are_those_that_no_log_reads_again_and_the_tests_stay_sharp(
     # a row that no run has read, where the log has read for good
     lake.raw.insert(f"{SCHEMA}_raw.orders", [[*bare(40, "I", 9999, "late", None), 1]])
     assert not lake.project.dbt("test", "--select", "accounted_orders", must_succeed=False).success
-    code, said, _ = lake.command("purge", "--include", "orders")
+    code, said, _ = lake.command("purge", "--include", "orders", "--with-rejected")
     assert (
         f"left alone: {SCHEMA}.dedup_feed__orders has counted 2 rows that it has read for good, and 3 are there" in said
     )
     assert (1, "I") in lake.raw_rows()
     lake.build("--vars", "{change_tables_rescan: true}")
     lake.test()
-    assert lake.command("purge", "--include", "orders")[0] == 0
+    assert lake.command("purge", "--include", "orders", "--with-rejected")[0] == 0
     assert {landed for landed, _ in lake.raw_rows()} == {6}
     assert any(row[0] == 9999 for row in lake.rows()["current_feed__orders"])
 
@@ -256,14 +259,14 @@ def test_purge_that_dies_after_any_statement_is_made_good_by_the_next(lake: Lake
     lake.build()
     rows = lake.rows()
     with stopped_after(number) as sent:
-        code, _, error = lake.command("purge", "--include", "orders")
+        code, _, error = lake.command("purge", "--include", "orders", "--with-rejected")
     assert (code, len(sent), "killed" in error) == (1, number, True)
     was_deleted = number > 1
     assert len({landed for landed, _ in lake.raw_rows()}) == (1 if was_deleted else 2)
     lake.build()
     passes = lake.project.dbt("test", "--select", "accounted_orders", must_succeed=False).success
     assert passes is not was_deleted
-    code, _, error = lake.command("purge", "--include", "orders")
+    code, _, error = lake.command("purge", "--include", "orders", "--with-rejected")
     assert (code, error) == (0, "")
     assert lake.rows() == rows
     lake.test()

@@ -163,7 +163,7 @@ judged as (
         )) %}
     {% endif %}
     {% if change.landed %}
-        {% set known = change_tables.text_literals((change.landed + change.declared.keys() | map('lower') | list) | unique) %}
+        {% set known = change_tables.text_literals((change.landed + (change.declared.keys() | list + spec.retired) | map('lower') | list) | unique) %}
         {% set unknown = "filter(_ct_tracking['_ct_field_map'], field -> lower(field) not in (" ~ known ~ '))' %}
         {% do report.append((
             "_ct_kind <> 'delete'",
