@@ -1,10 +1,11 @@
 {#-
     `change-tables purge`: deletes the raw rows that every log of a raw table has read for good. These are the rows below the watermark of each
-    of its logs: what waits blocks the watermark. Kept are also rows that are judged together with one that is kept (`landed_sequence`), and
+    of its logs: what waits blocks the watermark, but where runs pass it. Kept are also rows that are judged together with one that is kept (`landed_sequence`), and
     those that a format needs later (`kept_for_good`).
 
-    A raw table is left alone, and the reason is said, where rows would be lost: an entry has no log that is built, or one that reads all rows; or
-    there are not as many rows below the watermark as the log has counted, so that some have landed there which no run has read.
+    A raw table is left alone, and the reason is said, where rows would be lost: an entry has no log that is built, or one that reads all rows; a log
+    has rejected rows, or waiting ones that runs may have passed, which only raw can give again; or there are not as many rows below the watermark
+    as the log has counted, so that some have landed there which no run has read.
 
     The checkpoint of a log counts the rows below its watermark (`watermark_rows`), and `raw_rows_accounted_for` compares. So the count is lowered
     by what was deleted, and the test stays as sharp as before, without `may_be_purged`. These are two commits to two tables. In between, the view of

@@ -106,6 +106,16 @@ def lines_without(text: str, first: str, last: str) -> str:
     return text.replace(found[0], "")
 
 
+def test_a_model_goes_with_its_last_table_and_not_for_another_list_that_is_empty(project: Path) -> None:
+    listing = project / "models/health/rejected_changes.sql"
+    listing.write_text("{% set others = [] %}\n" + listing.read_text())
+    removed(project, "orders")
+    assert listing.read_text().startswith("{% set others = [] %}\n")
+    assert "ref('dedup_shop__stock')" in listing.read_text()
+    removed(project, "stock")
+    assert not listing.exists()
+
+
 def test_what_is_about_the_table_goes_and_the_rest_stays_letter_by_letter(project: Path) -> None:
     before = texts(project)
     removed(project, "ORDERS")
