@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
 from dbt_common.tests import enable_test_caching
 from hypothesis import settings
 
 from change_tables.server.local_server import LITTLE_DATA, LocalServer, local_server
+
+SHARED = LITTLE_DATA | {"spark.sql.catalogImplementation": "in-memory"}
+"""Settings of the server that tests share: with Hive's metastore, each look for a table costs ten times as much."""
 
 settings.register_profile("any_machine", deadline=None)  # on a busy machine any example can be slow
 settings.load_profile("any_machine")
@@ -130,6 +138,25 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
-    """A Thrift server, started at first use and stopped after the last test."""
-    with local_server(tmp_path_factory.mktemp("server"), LITTLE_DATA) as server:
-        yield server
+    """A Thrift server that all processes of a run share: what Java has compiled for one, the others need not.
+
+    The first that needs it starts it, and ends it when no other uses it any more.
+    """
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    running = shared / "server.json"
+    with (shared / "server.start").open("a") as start, (shared / "server.used").open("a") as used, ExitStack() as stack:
+        fcntl.flock(start, fcntl.LOCK_EX)
+        if is_first := not running.exists():
+            found = stack.enter_context(local_server(Path(mkdtemp(prefix="server", dir=shared)), SHARED))
+            running.write_text(json.dumps(asdict(found), default=str))
+        told = json.loads(running.read_text())
+        fcntl.flock(used, fcntl.LOCK_SH)
+        fcntl.flock(start, fcntl.LOCK_UN)
+        yield LocalServer(**told | {"folder": Path(told["folder"])})
+        fcntl.flock(used, fcntl.LOCK_UN)
+        if is_first:
+            fcntl.flock(used, fcntl.LOCK_EX)
+            fcntl.flock(start, fcntl.LOCK_EX)
+            running.unlink()

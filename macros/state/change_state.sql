@@ -220,7 +220,7 @@ when not matched then insert (_checkpoint, {{ change_tables.column_list(columns)
 
 {#-
     The columns of a state table after `_checkpoint`. Where rows of ended keys are kept, `_has_row` says whether the key has ever had one: that
-    is what the others are of.
+    is what the others are of. What a table is partitioned by comes last, as Spark keeps it.
 -#}
 {% macro state_columns(spec, history=false, keeps_deleted=false) %}
     {% do return(
@@ -228,8 +228,8 @@ when not matched then insert (_checkpoint, {{ change_tables.column_list(columns)
             '_change_seq', '_change_op', '_change_id', '_precedence', '_is_deleted', '_changed_at',
             '_transaction_id'
         ]
-        + (['_is_last', '_latest_at'] + change_tables._interval_columns() if history else [])
-        + (['_has_row'] if keeps_deleted else []) + spec.column_names
+        + (['_latest_at'] + change_tables._interval_columns() if history else [])
+        + (['_has_row'] if keeps_deleted else []) + spec.column_names + (['_is_last'] if history else [])
     ) %}
 {% endmacro %}
 

@@ -16,10 +16,17 @@ from typing import Any
 import pytest
 from pyhive.exc import OperationalError
 
-from change_tables.server.local_server import LocalServer, local_server
+from change_tables.server.local_server import LocalServer, local_server, short_lived
 from change_tables.server.thrift_server import free_port, jvms_of
 
 MASK = "select decode_change_mask('0180', 'most_significant_first', 1)"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
+    """A server with Hive's metastore, as users have it: that which other tests share keeps its tables in memory."""
+    with local_server(tmp_path_factory.mktemp("server"), short_lived(2)) as server:
+        yield server
 
 
 def query(server: LocalServer, *statements: str) -> list[tuple[Any, ...]]:
