@@ -6,7 +6,7 @@ SHELL := bash
 
 BIN := .venv/bin
 PROOF_SEED ?= $(shell date +%Y%m%d)
-# two processes, each with a server of its own: while one plans, which takes one core, the other has the second
+# two processes that share a server: while one plans, which takes one core, the other has the second
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=20 --ignore=tests/macros
 REAL ?=
 # need no server, and are part of `lint`

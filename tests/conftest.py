@@ -1,4 +1,4 @@
-"""What all tests share: one server a process for those that need one, in a folder that goes with the tests."""
+"""What all tests share: one server for those that need one, in a folder that goes with the tests."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ import pytest
 from dbt_common.tests import enable_test_caching
 from hypothesis import settings
 
-from change_tables.server.local_server import LITTLE_DATA, LocalServer, local_server
+from change_tables.server.local_server import LocalServer, little_data, local_server
 
-SHARED = LITTLE_DATA | {"spark.sql.catalogImplementation": "in-memory"}
+SHARED = little_data(8) | {"spark.sql.catalogImplementation": "in-memory"}
 """Settings of the server that tests share: with Hive's metastore, each look for a table costs ten times as much."""
 
 settings.register_profile("any_machine", deadline=None)  # on a busy machine any example can be slow

@@ -47,9 +47,6 @@ SHORT_LIVED = {
 }
 """Settings of a server that lives for minutes and reads little data: to compile would cost more than it saves."""
 
-LITTLE_DATA = SHORT_LIVED | {_JAVA_OPTIONS: SHORT_LIVED[_JAVA_OPTIONS].replace(_ONE_COMPILER, "")}
-"""The same for one that lives longer: after some five minutes Java's second compiler has saved what it costs."""
-
 
 def short_lived(gigabytes: int) -> dict[str, str]:
     """These settings for a server with a heap of so many gigabytes: one of several that run at the same time."""
@@ -57,6 +54,18 @@ def short_lived(gigabytes: int) -> dict[str, str]:
     return SHORT_LIVED | {
         "spark.driver.memory": f"{gigabytes}g",
         _JAVA_OPTIONS: SHORT_LIVED[_JAVA_OPTIONS].replace(_HEAP, heap),
+    }
+
+
+def little_data(gigabytes: int) -> dict[str, str]:
+    """The same for one that lives longer: after some five minutes Java's second compiler has saved what it costs.
+
+    Delta remembers a table for an hour after it was last asked for, and those of many tests would fill the heap.
+    """
+    settings = short_lived(gigabytes)
+    return settings | {
+        _JAVA_OPTIONS: settings[_JAVA_OPTIONS].replace(_ONE_COMPILER, ""),
+        "spark.databricks.delta.delta.log.cacheRetentionMinutes": "10",
     }
 
 

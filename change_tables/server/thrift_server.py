@@ -41,6 +41,15 @@ _PATIENCE = 60.0  # seconds for a JVM to go away
 _PORTS = (10_001, 32_768)  # Linux gives ports from 32,768 on to connections, others from 49,152 on
 _FUNCTIONS_ARE_LOADED = 2  # Hive.REG_FUNCS_DONE
 _METASTORE_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
+_RETAINED = (
+    "spark.sql.ui.retainedExecutions",
+    "spark.sql.thriftserver.ui.retainedSessions",
+    "spark.sql.thriftserver.ui.retainedStatements",
+    "spark.ui.retainedJobs",
+    "spark.ui.retainedStages",
+    "spark.ui.retainedTasks",
+)
+"""How many of each Spark remembers for its pages, by default a thousand plans: hundreds of megabytes."""
 
 
 class ServerError(Exception):
@@ -245,6 +254,8 @@ def _settings(options: Options, folder: Path, port: int, jars: Sequence[Path]) -
         if not equals or not key:
             raise ServerError(f"--conf must be key=value, got '{pair}'")
         settings[key] = value
+    if settings["spark.ui.enabled"] == "false":
+        settings = dict.fromkeys(_RETAINED, "10") | settings
     if options.metastore:
         del settings[_METASTORE_URL]
     if settings.get(_METASTORE_URL) != connection:

@@ -303,14 +303,6 @@ CHANGED = [
         NOTED,
     ),
     Changed(
-        "arriving",
-        TWO_HEADERS | {"arrival": "batch"},
-        {"id": "bigint", "name": "string"},
-        {"id": "bigint", "note": "string", "name": "string"},
-        BARE | {"id": "bigint", "name": "string", "note": "string", "batch": "int"},
-        NOTED,
-    ),
-    Changed(
         "sparse",
         SPARSE_SPEC,
         {"id": "bigint", "name": "string", "amount": "decimal(10,2)"},
@@ -455,7 +447,6 @@ SHOWN = {
     "newer_than_load": "id, note, name",
     "laid_over_load": "id, note, name",
     "noted": "id, note, name",
-    "arriving": "id, note, name",
     "sparse": "id, name, amount, note",
     "purged": "id, note, name",
     "purged_sparse": "id, name, amount, note",
@@ -499,7 +490,7 @@ def _die_half_way(raw: Raw) -> None:
     for statement in (
         "dedup_feed__noted__state add columns (note string)",
         "history_feed__noted__state add columns (note string)",
-        "dedup_feed__arriving__state add columns (note string)",
+        "dedup_feed__purged__state add columns (note string)",
         "dedup_feed__purged_sparse__state add columns (note string)",
         "dedup_feed__widened__state alter column _key_before.id type bigint",
         "dedup_feed__widened__state alter column amount type decimal(10,3)",
@@ -590,12 +581,9 @@ def _revised(before: dict[str, list[tuple[Any, ...]]], after: dict[str, list[tup
     }
 
 
-@pytest.mark.parametrize("name", ["noted", "arriving"])
-def test_a_new_column_has_in_old_rows_what_raw_has_and_a_full_refresh_ends_in_the_same(
-    results: Results, name: str
-) -> None:
-    assert results.current[name] == [NOTED_CURRENT[number] for number in (0, 1, 1, 1)]
-    assert results.history[name] == [NOTED_HISTORY[number] for number in (0, 1, 1, 1)]
+def test_a_new_column_has_in_old_rows_what_raw_has_and_a_full_refresh_ends_in_the_same(results: Results) -> None:
+    assert results.current["noted"] == [NOTED_CURRENT[number] for number in (0, 1, 1, 1)]
+    assert results.history["noted"] == [NOTED_HISTORY[number] for number in (0, 1, 1, 1)]
 
 
 def test_a_new_column_is_null_where_raw_no_longer_has_the_change_until_it_lands_again(results: Results) -> None:
@@ -608,12 +596,10 @@ def test_the_run_that_adds_a_column_revises_the_changes_of_which_raw_says_more_a
     results: Results,
 ) -> None:
     with_notes = {f"{seq(50)}:I:4", f"{seq(60)}:I:5", f"{seq(70)}:D:5"}
-    of_all_rows = {f"{seq(10)}:I:1", f"{seq(30)}:U:2"} | with_notes
     # these updates had all columns; now they have all but the note. An insert has all, whatever its mask is
     without_the_note = {f"{seq(30)}:U:1", f"{seq(15)}:U:2"}
     assert _revised(results.batches_before, results.batches_after) == {
-        "noted": of_all_rows,
-        "arriving": of_all_rows,
+        "noted": {f"{seq(10)}:I:1", f"{seq(30)}:U:2"} | with_notes,
         "sparse": without_the_note,
         "purged": with_notes,
         "purged_sparse": set(),
@@ -668,7 +654,7 @@ def test_columns_in_another_order_are_shown_in_it(results: Results) -> None:
 
 
 def test_what_was_known_is_no_conflict_because_a_column_is_new_or_wider(results: Results) -> None:
-    conflicts = [(name, seq(50), "conflicting_content") for name in ("arriving", "noted", "purged")]
+    conflicts = [(name, seq(50), "conflicting_content") for name in ("noted", "purged")]
     late_and_moved_onto = ("widened", seq(5), "key_collision")
     waiting = [("sparse", seq(number), "orphan") for number in (15, 16, 17)]
     assert sorted(results.reported) == [*conflicts, *waiting, late_and_moved_onto]
