@@ -25,6 +25,7 @@ COMMANDS: Mapping[str, str] = {
     "init": "change_tables.generator.commands",
     "diff": "change_tables.generator.commands",
     "report": "change_tables.report.command",
+    "acknowledge": "change_tables.cli.operations",
     "maintain": "change_tables.cli.operations",
     "purge": "change_tables.cli.operations",
     "remove": "change_tables.cli.operations",

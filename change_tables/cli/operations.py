@@ -135,6 +135,29 @@ def purge(**given: Any) -> None:
     run_operation("purge", given, {name: given[name] for name in ("older_than", "include", "with_rejected")})
 
 
+@click.command("acknowledge", short_help="Note that nothing is to be done about rejected, waiting or reported rows.")
+@click.argument("table")
+@project_options
+@click.option("--source", default="", help="The source, where two have an entry of this name.")
+@click.option("--code", required=True, help="The reason code of the rows or changes.")
+@click.option("--note", default="", help="Why nothing is to be done.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="ID",
+    help="Only the row with this _raw_id, or the change with this _change_id; repeatable.",
+)
+@click.option("--withdraw", is_flag=True, help="Take back what was acknowledged.")
+@click.help_option(allow_from_autoenv=False)
+def acknowledge(**given: Any) -> None:
+    """Note that nothing is to be done about the rows and changes of the entry TABLE that have a code now.
+
+    Data tests and reports then count them apart. What gets the code later is news.
+    """
+    names = ("table", "source", "code", "note", "only", "withdraw")
+    run_operation("acknowledge", given, {name: given[name] for name in names})
+
+
 @click.command("remove", short_help="Take a table out of a project, and drop what its models have made.")
 @click.argument("table")
 @project_options

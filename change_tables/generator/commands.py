@@ -249,6 +249,12 @@ def _report(plan: Plan, done: str) -> None:
     )
     rebuilds = [f"{item.place}: {item.text}" for item in plan.rebuilds]
     _list(console, "left as it is, because it would need a full refresh", rebuilds, whole=True)
+    _list(
+        console,
+        "types differ between a change table and its load",
+        [f"{item.place}: {item.text}" for item in plan.differing_types],
+        whole=True,
+    )
     _list(console, "gone", [f"{item.place}: {item.text}" for item in plan.gone], whole=True)
     _list(console, "to know", plan.notes)
     table = Table("what", "number", show_header=False)
@@ -259,6 +265,7 @@ def _report(plan: Plan, done: str) -> None:
         ("unchanged tables", plan.unchanged),
         ("tables without key", plan.without_key),
         ("differences that need a full refresh", plan.rebuilds),
+        ("loads of other types", plan.differing_types),
         ("entries whose table is gone", plan.gone),
         ("troubles", plan.troubles),
         (f"files {done}", plan.files),

@@ -99,6 +99,16 @@ def better_type(landed: str, load: str) -> str:
     return load if widens(landed, load) else landed
 
 
+def is_read_whole(landed: str, declared: str) -> bool:
+    """Whether every value that lands in one type is a value of another, so that nothing is checked or refused.
+
+    >>> is_read_whole("int", "bigint"), is_read_whole("date", "string"), is_read_whole("binary", "string")
+    (True, True, False)
+    """
+    to_text = is_text(declared) and canonical_type(landed) != "binary" and not is_nested(landed)
+    return to_text or widens(landed, declared)
+
+
 def is_read_from_text(data_type: str) -> bool:
     """Whether a text can land for it: docs/landed_types.md."""
     return can_be_declared(data_type) and canonical_type(data_type) != "binary" and not is_nested(data_type)

@@ -67,6 +67,8 @@ class Found:
     further_entries: Sequence[FurtherEntry] = ()
     troubles: Sequence[Trouble] = ()
     """What stopped the reader at one table; the others are in `tables` all the same."""
+    differing_types: Sequence[Trouble] = ()
+    """Change tables whose load has columns of other types, so that a value or a build may fail."""
 
 
 class Lake(Protocol):

@@ -95,7 +95,7 @@ class Models:
         }[kind]
         properties = CommentedMap(name=model, description=prose(description))
         if kind == "dedup":
-            properties["data_tests"] = CommentedSeq(["change_tables.raw_rows_accounted_for"])
+            properties["data_tests"] = CommentedSeq(["change_tables.raw_rows_accounted_for", *_tests_of_troubles()])
         key = own_key(self._wish.format, spec) or spec.get("key")
         if kind == "current" and key:
             properties["data_tests"] = CommentedSeq([_key_test(key)])
@@ -226,6 +226,21 @@ def _is_listed(text: str, item: str) -> bool:
 def _blanked(text: str) -> str:
     """A template with blanks in place of its comments, so that what is in one is not found, and places stay."""
     return _COMMENT.sub(lambda comment: " " * len(comment[0]), text)
+
+
+def _tests_of_troubles() -> list[CommentedMap]:
+    """Warnings of what the models set aside, until it is corrected or acknowledged."""
+    warn = {"severity": "warn"}
+    return [
+        CommentedMap(
+            {
+                "change_tables.rejected_share": CommentedMap(
+                    arguments=in_one_line({"above": 0}), config=in_one_line(dict(warn))
+                )
+            }
+        ),
+        CommentedMap({"change_tables.no_reported_changes": CommentedMap(config=in_one_line(dict(warn)))}),
+    ]
 
 
 def _key_test(key: Sequence[str]) -> CommentedMap:

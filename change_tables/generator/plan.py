@@ -52,6 +52,8 @@ class Plan:
     """What differs and would need a full refresh: it is listed, not done."""
     gone: list[Trouble] = field(default_factory=list)
     troubles: list[Trouble] = field(default_factory=list)
+    differing_types: list[Trouble] = field(default_factory=list)
+    """Change tables whose load has columns of other types: a project can be in step with that."""
     notes: list[str] = field(default_factory=list)
     """What the user may want to know; nothing is wrong."""
     kept_types: int = 0

@@ -59,6 +59,7 @@ class _Planner:
         ]
         added, matched = self._match()
         self._list_gone(matched)
+        self._list_differing_types()
         self._entries.add(
             added, found.further_entries, {name.lower() for table in found.tables for name in table.reads}
         )
@@ -66,6 +67,14 @@ class _Planner:
         self._note_unmatched()
         self._collect()
         return self._plan
+
+    def _list_differing_types(self) -> None:
+        """Of tables that are asked for and that read their load."""
+        by_name = self._entries.by_name()
+        for differing in self._found.differing_types:
+            entry = by_name.get(differing.names[0].lower())
+            if self._wish.is_for(*differing.names) and (entry is None or settings_of(entry).get("snapshot")):
+                self._plan.differing_types.append(differing)
 
     def _note_unmatched(self) -> None:
         """Names that the user gave and that no table has, so that a slip of the pen is seen."""

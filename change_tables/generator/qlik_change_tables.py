@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .data_types import better_type, can_be_declared, is_text
+from .data_types import better_type, can_be_declared, is_read_whole, is_text
 from .found import Found, FoundColumn, FoundTable, FurtherEntry, Lake, LakeError, Trouble
 from .names import matches
 
@@ -55,6 +55,7 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
     tables: list[FoundTable] = []
     loads: list[FurtherEntry] = []
     troubles: list[Trouble] = []
+    differing: list[Trouble] = []
     for identifier, name in names.items():
         loaded = None if load == "none" else by_name.get(load.replace("*", name).lower())
         if loaded in names:
@@ -76,6 +77,9 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
                 loads.append(FurtherEntry(entry, loaded, f"The full load of {name}."))
                 settings = {"snapshot": entry, **settings}
                 reads = (entry,)
+                if text := _differing_types(columns, types):
+                    place = f"{schema}.{identifier} and its load {schema}.{loaded}"
+                    differing.append(Trouble(place, text, (name, identifier)))
                 columns = [
                     (column, better_type(landed, types.get(column.lower(), landed))) for column, landed in columns
                 ]
@@ -84,7 +88,7 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
         )
     if not tables and not troubles:
         troubles.append(Trouble(schema, f"no table is named {named}: give option change_tables"))
-    return Found(tables, loads, troubles)
+    return Found(tables, loads, troubles, differing)
 
 
 def _change_table(
@@ -146,6 +150,26 @@ def _types_of_load(
     if columns and not any(name.lower() in types for name, _ in columns):
         raise ValueError(f"has no column of {change_table}")
     return types
+
+
+def _differing_types(columns: Sequence[tuple[str, str]], types: Mapping[str, str]) -> str:
+    """What is to be known of columns that land in one type as changes, and in another in the load; empty: nothing.
+
+    Not named are types of which one takes all values of the other, nor change tables that land all columns as text.
+    """
+    differing = [
+        f"{name} is {landed}, and {load} in the load"
+        for name, landed in columns
+        if (load := types.get(name.lower(), landed)) != landed
+        and not all(is_read_whole(each, better_type(landed, load)) for each in (landed, load))
+    ]
+    if not differing or all(is_text(landed) for _, landed in columns):
+        return ""
+    return (
+        f"{'; '.join(differing)}. A value that does not fit the declared type rejects its row, and a type that it is"
+        " not read from stops the build: let both land alike, or name a view of the load that casts (option load), and"
+        " look at rejected_changes after the first build"
+    )
 
 
 def _prefix(landed: Sequence[tuple[str, str]]) -> str:

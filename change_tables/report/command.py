@@ -84,7 +84,7 @@ def _thresholds(command: _C) -> _C:
 def report(context: click.Context, /, **given: Any) -> None:
     """Say what to do next, the most urgent first, and write what the runs of all tables have found.
 
-    Reads the table of the runs; of tables with rejected or waiting rows, also what their logs keep.
+    Reads the table of the runs; of tables with rejected, waiting or reported rows, also what their logs keep.
     """
     thresholds = Thresholds(**{field.name: given[field.name] for field in fields(Thresholds)})
     wish = Wish(given["schema"], given["runs_table"], given["runs"], given["samples"], not given["no_sizes"])
@@ -136,8 +136,14 @@ def _writers(files: Mapping[str, Path | None]) -> list[tuple[Path, Writer]]:
 
 
 def show(findings: list[Finding], tables: int) -> None:
-    """A line for each finding, and one that counts."""
+    """A line for each finding, below it what to paste, and at the end a line that counts."""
     for finding in findings:
-        click.echo(" ".join(f"{finding.state}: {finding.subject}: {finding.what}; {finding.remedy}".split()))
+        click.echo(" ".join(f"{finding.state}: {finding.place}: {finding.what}; {finding.remedy}".split()))
+        for text in finding.paste:
+            click.echo("\n".join(f"    {line}" for line in text.splitlines()))
     acts = sum(finding.state == ACT for finding in findings)
-    click.echo(f"{tables} tables, {acts} things to do, {len(findings) - acts} to watch")
+    click.echo(f"{_counted(tables, 'table')}, {_counted(acts, 'thing')} to do, {len(findings) - acts} to watch")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -20,6 +20,9 @@ OLDER = "older"
 
 ORPHAN = "orphan"
 """The code of an update that waits for its base."""
+
+EVERYTHING = "everything"
+"""The kind of a run that compared all raw rows: without an arrival column, each run does."""
 
 _CODES = Path(__file__).with_name("reason_codes.csv")
 _FAILED = ("error", "fail", "runtime error")
@@ -59,14 +62,17 @@ class Run:
 
     @property
     def rows(self) -> int:
-        """How many rows the run has judged.
+        """How many rows the run has judged. Of one that read everything: what was news.
 
         >>> Run("b", datetime(2026, 1, 1, tzinfo=UTC), "since", accepted=6, merged=2, ignored=0, rejected=1).rows
         9
+        >>> Run("b", datetime(2026, 1, 1, tzinfo=UTC), "everything", raw_rows=900, new_changes=1, rejected=2).rows
+        3
         """
-        if self.raw_rows is not None:
+        if self.raw_rows is not None and self.kind != EVERYTHING:
             return self.raw_rows
-        used = self.new_changes if self.accepted is None else self.accepted + (self.merged or 0) + (self.ignored or 0)
+        changes = self.new_changes + self.revised_changes
+        used = changes if self.accepted is None else self.accepted + (self.merged or 0) + (self.ignored or 0)
         return used + self.rejected + self.waiting
 
     @property
@@ -92,17 +98,20 @@ class Sample:
 
 @dataclass(frozen=True)
 class Kept:
-    """The rows of one status and code that a log keeps, or that wait for their base."""
+    """The rows of one status and code that a log keeps, or the changes that it reports."""
 
     status: str
-    """`rejected`, `waiting`, or `reported` of updates that wait for their base."""
+    """`rejected`, `waiting`, or `reported` of changes that were used and need a look."""
     code: str
     rows: int
+    """Without those that are acknowledged."""
     since: datetime | None = None
     """When the run began that met the oldest of them."""
     by_age: Mapping[str, int] = field(default_factory=dict)
     """Rows by class of age: the keys of `AGES`, and `OLDER`."""
     samples: tuple[Sample, ...] = ()
+    acknowledged: int = 0
+    """Rows of which an operator has noted that nothing is to be done."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +140,20 @@ class TableFacts:
         """The newest run."""
         return self.runs[-1]
 
+    def kept_rows(self, status: str) -> int:
+        """The rows of a status that the log keeps, or the changes that it reports, without those that are acknowledged.
+
+        As they are now; where they could not be read, as the last run has left them.
+        """
+        kept = [each.rows for each in self.kept if each.status == status]
+        left = {"rejected": self.last_run.kept_rejected, "waiting": self.last_run.kept_waiting}
+        return sum(kept) if kept else left.get(status, 0)
+
+    @property
+    def acknowledged(self) -> int:
+        """Rows and changes of whatever status that are acknowledged."""
+        return sum(each.acknowledged for each in self.kept)
+
     @property
     def last_changed_at(self) -> datetime | None:
         """The source's time of the newest change of all these runs: a late change does not make a log older."""
@@ -139,13 +162,28 @@ class TableFacts:
     @property
     def waiting_since(self) -> datetime | None:
         """When the run began that met the oldest row that waits; None where none does."""
-        kept = [each.since for each in self.kept if each.status == "waiting" and each.since]
-        return min(kept) if kept else self.last_run.waiting_since if self.last_run.kept_waiting else None
+        if not any(each.status == "waiting" for each in self.kept):
+            return self.last_run.waiting_since if self.last_run.kept_waiting else None
+        return min((each.since for each in self.kept if each.status == "waiting" and each.since), default=None)
 
     @property
     def lag(self) -> float | None:
         """The lag of the newest run that knows one, in seconds."""
         return next((run.lag for run in reversed(self.runs) if run.lag is not None), None)
+
+
+def news_of(run: Run, before: Run | None) -> Run:
+    """A run with the rows that were news in it: one that compared everything has met again what was there before."""
+    if run.kind != EVERYTHING or before is None:
+        return run
+    counted_all = before.kind != "since"
+    codes = {name: rows - (before.codes.get(name, 0) if counted_all else 0) for name, rows in run.codes.items()}
+    return replace(
+        run,
+        rejected=max(run.kept_rejected - before.kept_rejected, 0),
+        waiting=max(run.kept_waiting - before.kept_waiting, 0),
+        codes={name: rows for name, rows in codes.items() if rows > 0},
+    )
 
 
 @dataclass(frozen=True)
@@ -173,6 +211,8 @@ class Facts:
     nodes: tuple[Node, ...] = ()
     not_read: tuple[str, ...] = ()
     """What could not be read, a line each."""
+    runs_table: str = "change_table_runs"
+    """The table of the runs, with its schema."""
 
 
 @dataclass(frozen=True)

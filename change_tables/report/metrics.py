@@ -53,14 +53,17 @@ class _Collector:
         rows = GaugeMetricFamily(
             "change_tables_last_run_rows", "Rows of the last run by status.", labels=[*names, "status"]
         )
-        kept = GaugeMetricFamily("change_tables_kept_rows", "Rows that the log keeps.", labels=[*names, "status"])
+        kept = GaugeMetricFamily(
+            "change_tables_kept_rows", "Rows and changes that need a look.", labels=[*names, "status"]
+        )
         for table in facts.tables:
             labels, run = [table.log, table.source_name, table.table_name], table.last_run
             for status in ("accepted", "merged", "ignored", "rejected", "waiting"):
                 if (count := getattr(run, status)) is not None:
                     rows.add_metric([*labels, status], count)
-            kept.add_metric([*labels, "rejected"], run.kept_rejected)
-            kept.add_metric([*labels, "waiting"], run.kept_waiting)
+            for status in ("rejected", "waiting", "reported"):
+                kept.add_metric([*labels, status], table.kept_rows(status))
+            kept.add_metric([*labels, "acknowledged"], table.acknowledged)
         yield from (rows, kept)
 
 

@@ -44,12 +44,12 @@
   function tableOf(caption, columns, rows) {
     const head = columns.map(([name, isNumber]) => element("th", { scope: "col", className: isNumber ? "number" : "" }, name));
     const lines = rows.map((cells) =>
-      element("tr", {}, ...cells.map((cell, place) => element("td", { className: columns[place][1] ? "number" : "" }, cell))),
+      element("tr", {}, ...cells.map((cell, place) => element("td", { className: columns[place][1] ? "number" : "", "data-label": columns[place][0] }, cell))),
     );
     return element(
       "div",
       { className: "scroll", tabIndex: 0, role: "region", ariaLabel: caption },
-      element("table", {}, element("caption", { className: "unseen" }, caption), element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...lines)),
+      element("table", { className: "stack" }, element("caption", { className: "unseen" }, caption), element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...lines)),
     );
   }
 
@@ -71,7 +71,7 @@
       font,
       view: { stroke: null },
       axis: { labelColor: quiet, titleColor: quiet, gridColor: line, domainColor: line, tickColor: line, titleFontWeight: "normal", labelFontSize: 11, titleFontSize: 11 },
-      legend: { labelColor: text, titleColor: quiet, orient: "top", title: null, symbolType: "square", labelFontSize: 11 },
+      legend: { labelColor: text, titleColor: quiet, orient: "top", columns: matchMedia("(max-width: 700px)").matches ? 3 : 0, title: null, symbolType: "square", labelFontSize: 11 },
     };
   }
 
@@ -108,9 +108,9 @@
     },
   });
 
-  // Rows of a run by status. A run that does not count them apart has its new changes as accepted.
+  // Rows of a run by status. A run that does not count them apart has as accepted what it has used.
   function rowsOf(run) {
-    const counts = { ...run, accepted: run.accepted ?? run.new_changes };
+    const counts = { ...run, accepted: run.accepted ?? run.rows - run.rejected - run.waiting };
     return STATUSES.map((status, order) => ({ status, order, rows: counts[status] ?? 0 })).filter(({ rows }) => rows > 0);
   }
 
@@ -149,13 +149,13 @@
     all.append(
       plot(
         "Rows by status and day",
-        `${number(sum(values))} rows on ${days} days, ${number(rejected)} of them rejected (${shareOf(rejected, sum(values))}). First runs are left out.`,
+        `${number(sum(values))} rows on ${days} days, ${number(rejected)} of them rejected (${shareOf(rejected, sum(values))}). First runs are left out; of runs that read everything again, what was news.`,
         stacked(values, { field: "day", type: "ordinal", title: null, axis: { labelAngle: 0, labelOverlap: true, labelSeparation: 12 } }),
       ),
     );
     if (kept)
       all.append(
-        plot("Rows that wait, are rejected or lack their base, by age", `${number(kept)} rows; ${number(sum(byAge.filter(({ age }) => age === "older")))} of them older than a week.`, () => ({
+        plot("Rows that wait or are rejected, and reported changes, by age", `${number(kept)} rows; ${number(sum(byAge.filter(({ age }) => age === "older")))} of them older than a week.`, () => ({
           data: { values: byAge },
           mark: { type: "bar", tooltip: true },
           encoding: {
@@ -194,22 +194,24 @@
 
   function detailsOf(table) {
     const parts = [];
-    const todo = facts.to_do.filter(({ log }) => log === table.log);
+    const todo = facts.to_do.filter(({ logs }) => logs.includes(table.log));
     if (todo.length) {
       parts.push(element("h3", {}, "What to do"));
-      parts.push(tableOf(`What to do about ${table.log}`, [["State"], ["What is wrong"], ["What to do"]], todo.map((each) => [badge(each.state), each.what, prose(each.remedy)])));
+      const remedy = (each) => element("div", {}, prose(each.remedy), ...each.paste.map((text) => element("pre", { className: "paste", tabIndex: 0 }, text)));
+      parts.push(tableOf(`What to do about ${table.log}`, [["State"], ["What is wrong"], ["What to do"]], todo.map((each) => [badge(each.state), each.what, remedy(each)])));
     }
     parts.push(element("h3", {}, "Runs"), plotsOf(table));
     if (table.kept.length) {
-      parts.push(element("h3", {}, "Rows that could not be used, wait, or lack their base"));
+      parts.push(element("h3", {}, "Rows that could not be used or wait, and changes that need a look"));
       parts.push(
         tableOf(
           `Kept rows of ${table.log} by code and age`,
-          [["Status"], ["Code"], ["Rows", true], ...AGES.map((age) => [age, true]), ["What it means, and what to do"]],
+          [["Status"], ["Code"], ["Rows", true], ["Acknowledged", true], ...AGES.map((age) => [age, true]), ["What it means, and what to do"]],
           table.kept.map((kept) => [
             kept.status,
             kept.code,
             number(kept.rows),
+            number(kept.acknowledged),
             ...AGES.map((age) => (kept.by_age[age] ? number(kept.by_age[age]) : "–")),
             prose([kept.meaning, kept.remedy].filter(Boolean).join(" ")),
           ]),
@@ -236,11 +238,12 @@
     parts.push(
       tableOf(
         `Runs of ${table.log}`,
-        [["Began"], ["Kind"], ...["Rows", "Accepted", "Merged", "Ignored", "Waiting", "Rejected", "New changes", "Lag", "Took"].map((name) => [name, true])],
+        [["Began"], ["Kind"], ...["Read", "Rows", "Accepted", "Merged", "Ignored", "Waiting", "Rejected", "New changes", "Revised", "Reported", "Lag", "Took"].map((name) => [name, true])],
         table.runs.toReversed().map((run) => [
           moment(run.started_at),
           run.kind,
-          ...[run.rows, run.accepted, run.merged, run.ignored, run.waiting, run.rejected, run.new_changes].map(number),
+          ...[run.raw_rows, run.rows, run.accepted, run.merged, run.ignored, run.waiting, run.rejected, run.new_changes, run.revised_changes].map(number),
+          number(Object.values(run.reports).reduce((all, changes) => all + changes, 0)),
           duration(run.lag),
           run.seconds === null ? "no end" : duration(run.seconds),
         ]),
@@ -295,7 +298,7 @@
   const texts = new Map(
     facts.tables.map((table) => [
       table.log,
-      [table.log, table.source_name, table.table_name, ...table.kept.map(({ code }) => code), ...table.runs.flatMap(({ codes }) => Object.keys(codes)), ...facts.to_do.filter(({ log }) => log === table.log).map(({ what }) => what)].join("\n").toLowerCase(),
+      [table.log, table.source_name, table.table_name, ...table.kept.map(({ code }) => code), ...table.runs.flatMap(({ codes }) => Object.keys(codes)), ...facts.to_do.filter(({ logs }) => logs.includes(table.log)).map(({ what }) => what)].join("\n").toLowerCase(),
     ]),
   );
 

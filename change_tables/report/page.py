@@ -37,7 +37,7 @@ def as_page(facts: Mapping[str, Any]) -> str:
     environment.filters |= {"duration": duration, "number": number, "percent": percent, "moment": moment, "size": size}
     scripts = [_plots(), _text("page.js")]
     order = {each: place for place, each in enumerate(STATES)}
-    first = {log: place for place, each in reversed([*enumerate(facts["to_do"])]) if (log := each["log"])}
+    first = {log: place for place, each in reversed([*enumerate(facts["to_do"])]) for log in each["logs"]}
     tables = sorted(facts["tables"], key=lambda each: (order[each["state"]], first.get(each["log"], 0), each["log"]))
     models = [node for node in facts["nodes"] if node["kind"] == "model"]
     return environment.get_template("page.html.j2").render(

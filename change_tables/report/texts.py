@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .facts import Facts, Kept, Run, TableFacts, reasons, remedy_of
-from .findings import OK, STATES, Finding, Thresholds, states_of
+from .findings import ACT, OK, STATES, WATCH, Finding, Thresholds, states_of
 
 FORM = 1
 """The form of the JSON. It is raised where a reader of the one before would fail."""
@@ -24,6 +24,7 @@ def as_json(facts: Facts, findings: list[Finding], thresholds: Thresholds) -> di
         "form": FORM,
         "made_at": _time(facts.made_at),
         "state": worst(findings),
+        "findings_by_state": {state: sum(each.state == state for each in findings) for state in (ACT, WATCH)},
         "tables_by_state": {state: sum(each == state for each in states.values()) for state in STATES},
         "to_do": [
             {
@@ -31,8 +32,10 @@ def as_json(facts: Facts, findings: list[Finding], thresholds: Thresholds) -> di
                 "kind": each.kind,
                 "subject": each.subject,
                 "log": each.log or None,
+                "logs": list(each.logs),
                 "what": each.what,
                 "remedy": each.remedy,
+                "paste": list(each.paste),
             }
             for each in findings
         ],
@@ -63,8 +66,10 @@ def _table(table: TableFacts, state: str, now: datetime) -> dict[str, Any]:
         "last_changed_at": _time(changed),
         "newest_change_age": (now - changed).total_seconds() if changed else None,
         "lag": table.lag,
-        "kept_rejected": table.last_run.kept_rejected,
-        "kept_waiting": table.last_run.kept_waiting,
+        "kept_rejected": table.kept_rows("rejected"),
+        "kept_waiting": table.kept_rows("waiting"),
+        "reported": table.kept_rows("reported"),
+        "acknowledged": table.acknowledged,
         "oldest_waits": (now - waits).total_seconds() if (waits := table.waiting_since) else None,
         "kept": [_kept(kept) for kept in table.kept],
         "size": asdict(table.size) if table.size else None,
@@ -85,6 +90,7 @@ def _kept(kept: Kept) -> dict[str, Any]:
         "status": kept.status,
         "code": kept.code,
         "rows": kept.rows,
+        "acknowledged": kept.acknowledged,
         "since": _time(kept.since),
         "by_age": dict(kept.by_age),
         "meaning": reason.meaning if reason else None,

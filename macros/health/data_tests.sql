@@ -68,6 +68,23 @@
 {% endmacro %}
 
 
+{#-
+    Whether a log keeps no row of this status, as the checkpoint says that its view has: then there is nothing to read. False where that is not
+    known.
+-#}
+{% macro keeps_none(model, status) %}
+    {% set checkpoint = (change_tables.cached_checkpoint(model) or {}).checkpoint %}
+    {% do return(checkpoint is not none and checkpoint is defined and checkpoint.quarantined[status] == 0) %}
+{% endmacro %}
+
+
+{#- The same of changes that its runs have reported. Logs of earlier commits do not say, until they are built anew. -#}
+{% macro has_no_reports(model) %}
+    {% set checkpoint = (change_tables.cached_checkpoint(model) or {}).checkpoint %}
+    {% do return(checkpoint is not none and checkpoint is defined and checkpoint.has_reported is sameas false) %}
+{% endmacro %}
+
+
 {#- How many seconds ago the run began that a row of a log is of. Batch ids are in UTC. -#}
 {% macro age_of_batch() -%}
     timestampdiff(second, try_to_timestamp(left(_batch_id, 15), "yyyyMMdd'T'HHmmss"), to_utc_timestamp(current_timestamp(), current_timezone()))

@@ -33,6 +33,7 @@
     key, columns           the declared key, and the declared columns and their types
     order                  the settings that decide how sequences are made
     schema_version, added  how many times columns have changed, and in which version a column was added (see `spec_in_version`)
+    has_reported           whether one of its runs has reported a change; not there where a run of an earlier commit could have
     facts                  what its run read and wrote (see `facts_of_run`)
 -#}
 {% macro log_checkpoint(spec, run, batch, found, reached) %}
@@ -63,6 +64,10 @@
         {% do commits.update({group: [commits.get(group, ''), number] | max(case_sensitive=true)}) %}
     {% endfor %}
     {% set further = {} %}
+    {#- a log of an earlier commit does not say -#}
+    {% if found.facts.reports or before.has_reported is boolean %}
+        {% do further.update({'has_reported': found.facts.reports | length > 0 or before.has_reported}) %}
+    {% endif %}
     {% for name, value in {'commits': commits, 'load_times': load_times, 'absent': spec.absent}.items() if value %}
         {% do further.update({name: value}) %}
     {% endfor %}

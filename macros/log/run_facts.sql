@@ -78,6 +78,9 @@
         {% for number, what in [(facts.new, 'new'), (facts.revised, 'revised'), (facts.rows.get('rejected', 0), 'rejected'), (facts.rows.get('waiting', 0), 'waiting')] if number > 0 or what == 'new' %}
             {% do said.append(number ~ ' ' ~ what) %}
         {% endfor %}
+        {% for code, changes in facts.reports | dictsort %}
+            {% do said.append(changes ~ ' ' ~ code) %}
+        {% endfor %}
     {% endif %}
     {% if passed_over %}
         {% do said.append(passed_over ~ ' passed over') %}

@@ -19,7 +19,7 @@
 {% macro checkpoint_of_unbuilt_log() %}
     {% do return({
         'log': '', 'batch': '', 'extends': none, 'changes': 0, 'held_changes': 0, 'uses_deletion_vectors': false, 'reset_seq': '', 'highest_seq': '',
-        'loads': [], 'moves': false, 'retracted_keys': [], 'rebuild': '', 'snapshot_seq': none, 'schema_version': 0, 'added': {},
+        'loads': [], 'moves': false, 'has_reported': false, 'retracted_keys': [], 'rebuild': '', 'snapshot_seq': none, 'schema_version': 0, 'added': {},
     }) %}
 {% endmacro %}
 

@@ -35,6 +35,7 @@
             {% do done.append(change_tables._maintain_table(place, table, retain_days, dry_run)) %}
         {% endfor %}
     {% endfor %}
+    {% do done.append(change_tables._maintain_table('', change_tables.acknowledgements(), retain_days, dry_run)) if not include %}
     {% set name_of_runs = change_tables.name_of_runs() %}
     {% if name_of_runs is not none and not include %}
         {% set runs = api.Relation.create(schema=name_of_runs[0], identifier=name_of_runs[1], type='table') %}

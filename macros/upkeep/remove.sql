@@ -19,7 +19,10 @@
     {% for name in models if name in nodes %}
         {% set relation = change_tables.relation_of_node(nodes[name]) %}
         {% do change_tables._drop_relations_of(relation, dry_run) if not keep_data %}
-        {% do change_tables._forget_runs(relation, dry_run) if nodes[name].config.materialized == 'change_log' %}
+        {% if nodes[name].config.materialized == 'change_log' %}
+            {% do change_tables._forget_runs(relation, dry_run) %}
+            {% do change_tables._forget_acknowledgements(change_tables.table_spec_of_model(nodes[name]), dry_run) if not keep_data %}
+        {% endif %}
     {% endfor %}
 {% endmacro %}
 
@@ -61,5 +64,17 @@
                 'delete from ' ~ runs ~ ' where log = ' ~ change_tables.text_literal(log.schema ~ '.' ~ log.identifier), 'its runs', dry_run
             ) %}
         {% endif %}
+    {% endif %}
+{% endmacro %}
+
+
+{#- Deletes what was acknowledged of an entry. Where its tables stay, so does that. -#}
+{% macro _forget_acknowledgements(spec, dry_run) %}
+    {% set table = change_tables.acknowledgements() %}
+    {% if load_cached_relation(table) is not none %}
+        {% do change_tables.send_or_say(
+            'delete from ' ~ table ~ ' where source_name = ' ~ change_tables.text_literal(spec.source_name) ~ ' and table_name = '
+            ~ change_tables.text_literal(spec.table_name), 'what was acknowledged of it', dry_run
+        ) %}
     {% endif %}
 {% endmacro %}

@@ -75,6 +75,38 @@ def test_a_column_is_declared_with_the_better_of_its_two_types(lands: tuple[str,
     assert table.columns[1].data_type == declared
 
 
+# types of columns as changes, and in the load -> which of them are named
+DIFFERING: list[tuple[dict[str, str], dict[str, str], list[str]]] = [
+    ({}, {}, []),
+    ({"x": "int", "y": "date"}, {"X": "bigint"}, []),
+    ({"x": "date"}, {"x": "string"}, ["x is date, and string in the load"]),
+    ({"x": "binary"}, {"x": "string"}, ["x is binary, and string in the load"]),
+    ({"x": "string"}, {"x": "binary"}, ["x is string, and binary in the load"]),
+    (
+        {"x": "bigint", "y": "timestamp"},
+        {"x": "int", "y": "timestamp_ntz"},
+        ["y is timestamp, and timestamp_ntz in the load"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "load", "named"), DIFFERING)
+def test_a_load_is_named_with_each_column_that_has_a_type_which_may_not_fit(
+    changes: dict[str, str], load: dict[str, str], named: list[str]
+) -> None:
+    schema = {"orders__ct": {**HEADERS, "id": "int", **changes}, "orders": {"id": "int", **load}}
+    found = read(ChangeTables(schema), "raw", {}).differing_types
+    assert [trouble.text.partition(". ")[0] for trouble in found] == (["; ".join(named)] if named else [])
+    for trouble in found:
+        assert trouble.place == "raw.orders__ct and its load raw.orders"
+        assert trouble.text.endswith("look at rejected_changes after the first build")
+
+
+def test_a_change_table_that_lands_all_as_text_has_no_other_types_than_its_load() -> None:
+    schema = {"orders__ct": {**HEADERS, "id": "string", "x": "string"}, "orders": {"id": "int", "x": "date"}}
+    assert read(ChangeTables(schema), "raw", {}).differing_types == []
+
+
 def test_a_type_that_cannot_be_declared_is_handed_on_as_it_is() -> None:
     (table,) = read(ChangeTables({"orders__ct": {**HEADERS, "x": "variant"}}), "raw", {}).tables
     assert table.columns == [FoundColumn("x", "variant")]

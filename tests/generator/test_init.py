@@ -108,6 +108,10 @@ def test_a_project_is_written_parsed_built_and_followed(server: LocalServer, raw
     assert result.exit_code == 1  # because of the table that is no change table
     (line,) = result.stderr.splitlines()
     assert line.startswith("change_tables: generated_raw.other__ct: has no columns …change_seq and …change_oper")
+    assert (
+        "types differ between a change table and its load:\n  generated_raw.orders__ct and its load"
+        " generated_raw.orders: amount is string, and decimal(9,2) in the load. A value that does not fit"
+    ) in result.stdout
     project.parse()
     assert {
         "current_shop__orders",

@@ -75,6 +75,11 @@ models:
     description: One row per change of orders, however often it was delivered.
     data_tests:
       - change_tables.raw_rows_accounted_for
+      - change_tables.rejected_share:
+          arguments: {above: 0}
+          config: {severity: warn}
+      - change_tables.no_reported_changes:
+          config: {severity: warn}
 
   - name: current_shop__orders
     description: One row per living key of orders; keys that have ended are not in it.
@@ -312,6 +317,18 @@ def test_a_key_that_cannot_be_is_one_line_and_the_table_is_written(project: Path
         )
     ]
     assert (plan.new, plan.without_key) == (["stock"], ["stock"])
+
+
+def test_a_load_of_other_types_is_named_while_its_entry_reads_it(project: Path) -> None:
+    there = {"orders__ct": {**HEADERS, "id": "bigint", "note": "string"}, "orders": {"id": "bigint", "note": "binary"}}
+    plan = written(project, there, keys=ID)
+    for again in (plan, plan_of(project, there)):
+        assert [item.place for item in again.differing_types] == ["raw.orders__ct and its load raw.orders"]
+    assert plan_of(project, there).is_in_step
+    assert plan_of(project, there, exclude=["orders"]).differing_types == []
+    sources = project / "models/shop/_shop__sources.yml"
+    sources.write_text(sources.read_text().replace("snapshot: orders_full", "arrival: none"))
+    assert plan_of(project, there).differing_types == []
 
 
 def test_tables_that_are_gone_are_named_and_stay(project: Path) -> None:

@@ -1,6 +1,7 @@
 {#-
     For a deduplicated model. Fails, with one row, where too many raw rows are rejected, against the changes that were used: so a batch that
-    is rejected as a whole does not build green. Reads what the log keeps; nothing is staged.
+    is rejected as a whole does not build green. Rows that are acknowledged count apart. Reads what the log keeps; nothing is staged, and where
+    it keeps no rejected row, nothing is read.
 
     above   a share between 0 and 1, which is still allowed
     hours   only what runs of so many hours have met; by default all that the log has
@@ -17,11 +18,19 @@
         {%- do change_tables.refuse_data_test("`hours` must be a number above 0, got " ~ change_tables.shown_value(hours)) -%}
     {%- endif -%}
     {%- set of_hours = change_tables.age_of_batch() ~ ' <= ' ~ hours * 3600 if hours is not none else 'true' -%}
+    {%- if change_tables.keeps_none(model, 'rejected') -%}
+select 'the log keeps no rejected row' as what_to_do
+where false
+    {%- else -%}
 with met as (
 
     select
         (select count(*) from {{ log }} where _checkpoint is null and {{ of_hours }}) as changes,
-        (select coalesce(sum(_equal_rows), 0) from {{ quarantine }} where {{ change_tables.is_open('rejected') }} and {{ of_hours }}) as rejected_rows
+        coalesce(sum(if(acknowledged_at is null, _equal_rows, 0)), 0) as rejected_rows,
+        coalesce(sum(if(acknowledged_at is null, 0, _equal_rows)), 0) as acknowledged_rows
+    from {{ quarantine }}
+    {{ change_tables.join_acknowledged(spec, '_row_id', change_tables.code_of('_status_reason')) | indent(4) }}
+    where {{ change_tables.is_open('rejected') }} and {{ of_hours }}
 
 )
 
@@ -30,10 +39,12 @@ select
     {{ change_tables.text_literal(spec.table_name) }} as table_name,
     changes,
     rejected_rows,
+    acknowledged_rows,
     cast(rejected_rows / (rejected_rows + changes) as decimal(9, 4)) as share,
-    'see their codes in rejected_changes, and what each means in reason_codes' as what_to_do
+    'see their codes in rejected_changes, and what each means in reason_codes; correct the entry or the landing, then rescan; or acknowledge them (change-tables acknowledge)' as what_to_do
 from met
 where rejected_rows > {{ above }} * (rejected_rows + changes)
+    {%- endif -%}
 {%- else -%}
 select 1 as nothing_to_look_at
 where false

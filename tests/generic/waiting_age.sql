@@ -1,6 +1,6 @@
 {#-
     For a deduplicated model. Fails for every reason for which raw rows have waited longer than `at_most`, counted from the run that
-    met them first. Reads what the log keeps; nothing is staged.
+    met them first; not for rows that are acknowledged. Reads what the log keeps; nothing is staged.
 
     at_most   hours, such as 24 or 0.5
 -#}
@@ -14,12 +14,13 @@
 with waiting as (
 
     select
-        substring_index(_status_reason, ':', 1) as code,
+        {{ change_tables.code_of('_status_reason') }} as code,
         _raw_id,
         _equal_rows,
         {{ change_tables.age_of_batch() }} as age_in_seconds
     from {{ quarantine }}
-    where {{ change_tables.is_open('waiting') }}
+    {{ change_tables.join_acknowledged(spec, '_row_id', change_tables.code_of('_status_reason')) | indent(4) }}
+    where {{ change_tables.is_open('waiting') }} and acknowledged_at is null
 
 )
 

@@ -519,7 +519,9 @@ def test_a_schema_version_begins_where_raw_has_lost_a_retired_column(shapes: Sha
 FOUND: dict[str, Any] = {
     "changes": 0, "revised": 0, "retracted": 0, "lowest_seq": None, "highest_seq": None, "truncate_seq": "",
     "moves": False, "retracted_keys": [], "quarantined": {"rejected": 1, "waiting": 2}, "commits": {},
+    "facts": {"reports": {}},
 }  # fmt: skip
+REPORTING = FOUND | {"changes": 1, "facts": {"reports": {"conflicting_content": 1}}}
 NO_LOAD = {"snapshot": None}
 LOAD = {"snapshot": "qlik_load", "snapshot_seq": "300"}
 
@@ -584,6 +586,12 @@ CHECKPOINTS: dict[str, tuple[dict[str, Any] | None, dict[str, Any], dict[str, An
         BEFORE | {"rebuild": "1", "retracted_keys": [["1", [5]]]}, FOUND | {"changes": 1}, LOAD,
         {"rebuild": "1", "retracted_keys": [["1", [5]]]},
     ),
+    "no reported change in a first build": (None, FOUND, LOAD, {"has_reported": False}),
+    "a reported change": (BEFORE | {"has_reported": False}, REPORTING, LOAD, {"has_reported": True}),
+    "none after one": (BEFORE | {"has_reported": True}, FOUND, LOAD, {"has_reported": True}),
+    "none yet": (BEFORE | {"has_reported": False}, FOUND, LOAD, {"has_reported": False}),
+    "none since runs of an earlier commit, which do not say": (BEFORE, FOUND, LOAD, {"has_reported": None}),
+    "one since then": (BEFORE, REPORTING, LOAD, {"has_reported": True}),
 }  # fmt: skip
 
 
@@ -594,7 +602,7 @@ def test_a_checkpoint_keeps_what_downstream_states_need(shapes: Shapes, name: st
     spec = call("table_spec", "feed", "qlik") | given | {"schema_version": 1, "added": {"day": 1}}
     run = {"checkpoint_before": before, "arrival": LANDED_AT}
     checkpoint = call("log_checkpoint", spec, run, "2", found, {"watermark": NOW})
-    assert {key: checkpoint[key] for key in expected} == expected
+    assert {key: checkpoint.get(key) for key in expected} == expected
     assert (checkpoint["arrival"], checkpoint["watermark"]) == ("timestamp:landed at", NOW)
     assert checkpoint["quarantined"] == found["quarantined"]
     assert (checkpoint["key"], checkpoint["schema_version"], checkpoint["added"]) == (spec["key"], 1, {"day": 1})

@@ -307,6 +307,16 @@ def test_rows_without_an_arrival_are_read_and_none_is_passed_over(feeds: Feeds) 
     assert feeds.failing() == {}
 
 
+def test_a_change_whose_contents_conflict_is_counted_by_each_run_that_writes_it(feeds: Feeds) -> None:
+    feeds.land([_change(150, "I", 150, name, 20) for name in ("x", "y")], 12)
+    assert feeds.build()["dedup_feed__orders"] == "OK 1 new, 1 conflicting_content"
+    feeds.land([_change(150, "I", 150, "z", 20)], 13)
+    assert feeds.build()["dedup_feed__orders"] == "OK 0 new, 1 revised, 1 conflicting_content"
+    for name in ARRIVING:
+        found = feeds.runs(name, "new_changes, revised_changes, to_json(reports)")[-2:]
+        assert found == [(1, 0, '{"conflicting_content":1}'), (0, 1, '{"conflicting_content":1}')]
+
+
 def test_raw_rows_that_are_gone_fail_the_test_until_a_rescan(feeds: Feeds) -> None:
     for name in ARRIVING:
         feeds.raw.query(f"delete from {SCHEMA}_raw.{name} where header__change_seq = '{seq(30)}'")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from decimal import Decimal
+from io import StringIO
 from typing import Any
 
 import pytest
 
+from change_tables.cli.main import main
 from demo.writers.avro import envelope
 
 from . import kafka_cases, openedge_cases
@@ -33,6 +36,10 @@ DATA_TESTS = [
     _data_test("rejected_share", "share_of_an_hour", above=0.79, hours=1),
     _data_test("rejected_share", "share_of_no_run", above=0.79, hours=0.0000001),
     _data_test("rejected_share", "share_of_text", above="1%"),
+    _data_test("rejected_share", "nothing_is_rejected", above=0),
+    _data_test("no_reported_changes", "nothing_is_reported"),
+    _data_test("no_reported_changes", "nothing_is_reported_by_folds", folds=True),
+    _data_test("no_reported_changes", "reported_by_text", folds="all"),
     _data_test("waiting_age", "age_is_allowed", at_most=1),
     _data_test("waiting_age", "age_is_too_high", at_most=0.0000001),
     _data_test("waiting_age", "age_of_text", at_most="1 day"),
@@ -125,6 +132,27 @@ class Kept:
             f" where table_name = '{name}' and healed_at is {'not ' if healed else ''}null order by 1"
         )
 
+    def acknowledged(self, name: str) -> set[tuple[Any, ...]]:
+        """Codes and numbers of open rows that rejected_changes lists of a table, and whether they are acknowledged."""
+        return set(
+            self.raw.query(
+                f"select reason_code, sum(raw_rows), acknowledged_at is not null from {SCHEMA}.rejected"
+                f" where table_name = '{name}' and healed_at is null group by all"
+            )
+        )
+
+    def acknowledge(self, *arguments: str) -> tuple[int, str]:
+        """What `change-tables acknowledge` ends with and says."""
+        folder = str(self.project.folder)
+        with redirect_stdout(StringIO()) as said, redirect_stderr(said):
+            code = main(["acknowledge", *arguments, "--project-dir", folder, "--profiles-dir", folder])
+        return code, said.getvalue()
+
+    def tested(self, *names: str) -> dict[str, str]:
+        """The status of these data tests, whose rows are stored."""
+        result = self.project.dbt("test", "--store-failures", "--select", *names, must_succeed=False)
+        return {node.node.name: node.status.value for node in result.result.results if node.node.name in names}
+
     def version(self, name: str) -> int:
         """The last commit to a log."""
         return self.raw.version(f"{SCHEMA}.dedup_feed__{name}__state")
@@ -165,10 +193,12 @@ def test_a_first_run_keeps_each_row_once_with_the_number_of_its_copies(kept: Kep
 def test_data_tests_say_when_too_many_rows_are_rejected_or_wait_too_long(kept: Kept) -> None:
     result = kept.project.dbt("test", "--store-failures", must_succeed=False)
     found = {node.node.name: (node.status.value, node.message or "") for node in result.result.results}
-    failing = ("share_is_too_high", "share_of_an_hour", "age_is_too_high")
+    failing = ("share_is_too_high", "share_of_an_hour", "age_is_too_high", "nothing_is_rejected")
     assert {name for name, (status, _) in found.items() if status == "fail"} == set(failing)
-    for name in ("share_is_allowed", "share_of_no_run", "age_is_allowed"):
+    passing = ("nothing_is_reported", "nothing_is_reported_by_folds")
+    for name in ("share_is_allowed", "share_of_no_run", "age_is_allowed", *passing):
         assert found[name][0] == "pass"
+    assert "`folds` must be true or false, got 'all'" in found["reported_by_text"][1]
     assert "`above` must be a share from 0 to less than 1, got '1%'" in found["share_of_text"][1]
     assert "`at_most` must be a number of hours above 0, got '1 day'" in found["age_of_text"][1]
     audit = f"{SCHEMA}_dbt_test__audit"
@@ -206,6 +236,73 @@ def test_a_row_heals_when_what_it_waits_for_has_landed(kept: Kept) -> None:
         assert kept.of(name, healed=True) == {("waiting", "after_image_missing", 1)}
         assert kept.counted(name) == {"rejected": 5, "waiting": 0}
     assert ("rejected", "key_missing", 1) in kept.of("loaded")
+
+
+def test_what_is_acknowledged_is_no_trouble_any_more_and_is_counted_apart(kept: Kept) -> None:
+    audit = f"{SCHEMA}_dbt_test__audit"
+    kept.land("arriving", [bare(40, "I", 8, "one", None), bare(40, "I", 8, "other", None)], 2)
+    kept.run("--select", "dedup_*arriving")
+    names = ("nothing_is_rejected", "nothing_is_reported", "nothing_is_reported_by_folds")
+    assert kept.tested(*names) == dict.fromkeys(names, "fail")
+    for name in names[1:]:
+        reported = f"select table_name, code, changes, acknowledged_changes from {audit}.{name}"
+        assert kept.raw.query(reported) == [("arriving", "conflicting_content", 1, 0)]
+    assert kept.acknowledge("arriving", "--code", "unknown_operation") == (
+        1,
+        "change_tables: acknowledge: `note` must say why nothing is to be done\n",
+    )
+    note = ("--note", "it's a test of the cut-over")
+    # what is said of codes that nothing has, or that --only leaves none of
+    assert kept.acknowledge("arriving", "--code", "key_missing", *note) == (
+        1,
+        "change_tables: acknowledge: feed.arriving has no row or change with the code key_missing; there are:"
+        " change_seq_malformed 2, change_seq_missing 1, conflicting_content 1, unknown_operation 2\n",
+    )
+    assert kept.acknowledge("nothing", "--code", "key_missing", *note)[1].endswith(
+        "no log of an entry 'nothing' is in the project\n"
+    )
+    ((raw_id,),) = kept.raw.query(
+        f"select _raw_id from {SCHEMA}.rejected where table_name = 'arriving' and raw_row like '%\"Y\"%'"
+    )
+    one = ("arriving", "--source", "feed", "--code", "unknown_operation")
+    assert kept.acknowledge(*one, *note, "--dry-run", "--only", raw_id)[1].endswith("; -- 1 rows or changes\n")
+    assert kept.acknowledge(*one, *note, "--only", raw_id) == (
+        0,
+        "feed.arriving: 1 unknown_operation acknowledged\n"
+        "build the models of rejected_changes and reported_changes, which show it from now on\n",
+    )
+    kept.run("--select", "rejected", "reported")
+    unknown = {("unknown_operation", 1, True), ("unknown_operation", 1, False)}
+    malformed, missing = ("change_seq_malformed", 2), ("change_seq_missing", 1)
+    assert kept.acknowledged("arriving") == unknown | {(*malformed, False), (*missing, False)}
+    for code in ("unknown_operation", "change_seq_malformed", "conflicting_content"):
+        assert kept.acknowledge("arriving", "--code", code, *note)[0] == 0
+    assert kept.tested(*names) == {names[0]: "fail", names[1]: "pass", names[2]: "pass"}
+    assert kept.raw.query(f"select rejected_rows, acknowledged_rows from {audit}.{names[0]}") == [(1, 4)]
+    assert kept.acknowledge("arriving", "--code", "change_seq_missing", *note)[0] == 0
+    assert kept.tested(names[0]) == {names[0]: "pass"}
+    assert kept.raw.query(
+        f"select code, acknowledged_at is null from {SCHEMA}.reported where table_name = 'arriving'"
+    ) == [("conflicting_content", False)]
+    # what comes later with the same code is news, and what is taken back is as before
+    assert kept.acknowledge("arriving", "--code", "change_seq_missing", "--withdraw")[1] == (
+        "feed.arriving: 1 change_seq_missing no longer acknowledged\n"
+    )
+    kept.land("arriving", [["cut", "I", 9, "later", None]], 3)
+    kept.run("--select", "dedup_*arriving")
+    assert kept.acknowledged("arriving") == {
+        ("unknown_operation", 2, True),
+        (*malformed, True),
+        ("change_seq_malformed", 1, False),
+        (*missing, False),
+    }
+    # a rescan changes nothing of that
+    before = kept.acknowledged("arriving")
+    kept.run("--select", "dedup_*arriving", "--vars", "{change_tables_rescan: true}")
+    assert kept.acknowledged("arriving") == before
+    assert kept.tested(*names[1:]) == dict.fromkeys(names[1:], "pass")
+    kept.delete("arriving", "header__change_seq = 'cut'")
+    kept.run("--select", "dedup_*arriving", "--vars", "{change_tables_rescan: true}")
 
 
 def _land_waiting(kept: Kept) -> Callable[[], None]:
@@ -326,6 +423,8 @@ def test_kept_rows_outlive_the_raw_table_until_a_rescan(kept: Kept) -> None:
     }
     kept.run("--full-refresh", "--select", "dedup_*arriving")
     assert kept.of("arriving", healed=True) == set()
+    # nor does a full refresh change what is acknowledged
+    assert kept.acknowledged("arriving") == {("unknown_operation", 2, True)}
 
 
 def test_where_everything_is_read_each_run_replaces_what_is_kept(kept: Kept) -> None:
@@ -357,6 +456,9 @@ def test_a_rejected_row_that_fits_by_now_is_no_loss(kept: Kept) -> None:
     kept.project.write([narrow])
     kept.run("--select", "dedup_*staged")
     assert ("rejected", "value_does_not_fit", 1) in kept.of("staged")
+    # also where it is acknowledged: it heals as any other
+    assert kept.acknowledge("staged", "--code", "value_does_not_fit", "--note", "none")[0] == 0
     kept.project.write([wide])
     kept.run("--full-refresh", "--select", "dedup_*staged")
+    assert ("insert", 2**40, None) in kept.changes("staged")
     assert "value_does_not_fit" not in {code for _, code, _ in kept.of("staged")}

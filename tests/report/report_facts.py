@@ -23,6 +23,7 @@ _SOURCES: Mapping[str, tuple[str, ...]] = {
 }
 _HOURS = 4  # from run to run
 _REJECTED = ("value_does_not_fit", "key_missing", "change_mask_malformed")
+CONFLICTS = "conflicting_content"
 _WAITING = ("transaction_open", "after_image_missing", "schema_missing")
 
 
@@ -39,9 +40,11 @@ def made_up_facts(tables: int = 200, runs: int = 30, seed: int = 1, now: datetim
         generation = place // len(names)
         name += f"_{2026 - generation}" if generation else ""
         made.append(_table(chance, source, name, runs, now))
-    trouble = (_all_rejected, _long_waiting, _died, _orphans, _some_rejected)
+    trouble = (_all_rejected, _long_waiting, _died, _orphans, _some_rejected, _conflicts, _read_whole)
     for place, make in zip(range(0, tables, max(tables // len(trouble), 1)), trouble, strict=False):
         made[place] = make(made[place], now)
+    for place in range(9, tables, 90):  # the same trouble in several tables
+        made[place] = _long_waiting(made[place], now)
     if attack:
         made[-1] = _attacked(made[-1], now)
     nodes = tuple(
@@ -139,6 +142,32 @@ def _died(table: TableFacts, now: datetime) -> TableFacts:
 def _orphans(table: TableFacts, now: datetime) -> TableFacts:
     detail = 'no row lives at key {"order_id":7}, and the update lacks columns'
     return _with_last(table, table.last_run, _kept("reported", "orphan", 5, now - timedelta(hours=5), detail))
+
+
+def _conflicts(table: TableFacts, now: datetime) -> TableFacts:
+    detail = "delivered with different contents or before images; the greater ones count"
+    run = replace(table.last_run, reports={CONFLICTS: 245}, revised_changes=12)
+    return _with_last(table, run, _kept("reported", CONFLICTS, 245, now - timedelta(hours=3), detail))
+
+
+def _read_whole(table: TableFacts, now: datetime) -> TableFacts:
+    """A table without an arrival column: each run reads all raw rows again. Its rejected rows are acknowledged."""
+    code = _REJECTED[2]
+    runs = tuple(
+        replace(
+            run,
+            kind="everything",
+            raw_rows=1_000_000 + place,
+            accepted=None,
+            merged=None,
+            ignored=None,
+            new_changes=1,
+            kept_rejected=143,
+        )
+        for place, run in enumerate(table.runs)
+    )
+    kept = replace(_kept("rejected", code, 0, now - timedelta(days=9)), by_age={}, acknowledged=143)
+    return replace(table, runs=runs, kept=(kept,))
 
 
 def _attacked(table: TableFacts, now: datetime) -> TableFacts:

@@ -23,7 +23,19 @@ from prometheus_client.parser import text_string_to_metric_families as read_prom
 
 from change_tables.cli.main import main
 from change_tables.report import command
-from change_tables.report.facts import ORPHAN, Facts, Kept, Node, TableFacts, read_run_results, reasons, remedy_of
+from change_tables.report.facts import (
+    ORPHAN,
+    Facts,
+    Kept,
+    Node,
+    Run,
+    Sample,
+    TableFacts,
+    news_of,
+    read_run_results,
+    reasons,
+    remedy_of,
+)
 from change_tables.report.findings import ACT, KINDS, OK, WATCH, Finding, Thresholds, findings_of, states_of
 from change_tables.report.metrics import as_metrics
 from change_tables.report.page import as_page
@@ -73,6 +85,40 @@ CASES: dict[str, tuple[TableFacts, list[str], str]] = {
     ),
     "a small share": (with_run(raw_rows=1000, rejected=10), [], ""),
     "rows of an earlier run": (with_run(kept_rejected=1), ["rejected_kept"], "1 row could not be used and is kept"),
+    "rows of several codes": (
+        with_run(raw_rows=9, rejected=3, codes={"rejected: key_missing": 2, "rejected: x": 1}),
+        ["rejected_share"],
+        "33 % of the last run was rejected, 3 of 9 rows: key_missing 2, x 1",
+    ),
+    "changes that need a look": (
+        with_kept("reported", "conflicting_content", hours(1)),
+        ["reported"],
+        "4 changes need a look: conflicting_content",
+    ),
+    "acknowledged rows": (
+        replace(
+            with_run(raw_rows=10, rejected=5, kept_rejected=5, codes={"rejected: key_missing": 5}),
+            kept=tuple(
+                Kept(status, code, 0, acknowledged=5)
+                for status, code in (
+                    ("rejected", "key_missing"),
+                    ("waiting", "transaction_open"),
+                    ("reported", ORPHAN),
+                    ("reported", "conflicting_content"),
+                )
+            ),
+        ),
+        [],
+        "",
+    ),
+    "rows that are rejected beside acknowledged ones": (
+        replace(
+            with_run(raw_rows=100, rejected=5, kept_rejected=9, codes={"rejected: key_missing": 5}),
+            kept=(Kept("rejected", "key_missing", 2, NOW, acknowledged=3), Kept("rejected", "x", 4, NOW)),
+        ),
+        ["rejected_share", "rejected_kept"],
+        "",
+    ),
     "rows that wait": (with_kept("waiting", "transaction_open", hours(23)), [], ""),
     "rows that wait long": (with_kept("waiting", "transaction_open", hours(25)), ["waiting_long"], "25 h"),
     "rows that wait long and were not read": (
@@ -101,6 +147,86 @@ def test_a_finding_says_what_is_wrong_and_what_to_do(name: str) -> None:
         assert (finding.log, finding.subject) == ("a.table", "a.table")
         assert words in finding.what
         assert finding.remedy.endswith(".")
+
+
+def test_what_is_the_same_for_several_tables_is_one_finding_with_their_sum() -> None:
+    tables = [
+        replace(with_kept("waiting", code, hours(age)), log=f"a.{name}")
+        for name, code, age in (("x", "schema_missing", 30), ("y", "schema_missing", 50), ("z", "transaction_open", 40))
+    ]
+    tables += [
+        replace(
+            with_run(raw_rows=100 * (place + 1), rejected=50, codes={"rejected: key_missing": 50}), log=f"a.r{place}"
+        )
+        for place in range(2)
+    ]
+    facts = Facts(NOW, tuple(tables))
+    found = findings_of(facts, Thresholds())
+    assert [(each.kind, each.subject, each.logs, each.log) for each in found] == [
+        ("rejected_share", "2 tables", ("a.r0", "a.r1"), ""),
+        ("waiting_long", "2 tables", ("a.y", "a.x"), ""),
+        ("waiting_long", "a.z", ("a.z",), "a.z"),
+    ]
+    assert found[0].what == "up to 50 % of the last run was rejected in 2 tables, 100 of 300 rows: key_missing"
+    assert found[1].what == "8 rows in 2 tables wait, the oldest for 2.1 days: schema_missing"
+    assert found[1].place == "2 tables (a.y, a.x)"
+    assert set(states_of(facts, found).values()) == {ACT}
+
+
+def test_nodes_that_failed_with_one_message_and_sizes_that_are_not_read_are_one_finding_each() -> None:
+    nodes = tuple(Node(f"stg_{name}", "model", "error", 1.0, "no such schema") for name in "abcde")
+    (failed,) = found_in(HEALTHY, nodes=nodes)
+    assert failed.subject == "5 nodes (stg_a, stg_b, stg_c and 2 more)"
+    assert failed.paste == ("dbt build --select stg_a stg_b stg_c stg_d stg_e",)
+    facts = made_up_facts(tables=4, runs=1)
+
+    def answer(statement: str) -> Rows:
+        if statement.startswith("describe detail"):
+            raise ReadingError(f"denied: {statement.removeprefix('describe detail ')}")
+        return answers(facts)(statement)
+
+    logs = sorted(table.log for table in facts.tables)
+    assert read_facts(answer, Wish("analytics"), NOW).not_read == (
+        f"size of {', '.join(logs[:3])} and 1 more: denied: …",
+    )
+
+
+def test_each_finding_has_something_to_paste_whose_names_are_quoted_where_they_must_be() -> None:
+    facts = made_up_facts(tables=12, runs=3)
+    found = findings_of(replace(facts, not_read=("size of a.b: denied",)), Thresholds())
+    assert {each.kind for each in found} >= {"failed_node", "run_died", "orphans", "reported", "not_read"}
+    for each in found:
+        assert each.paste, each.kind
+    (conflicts,) = (each for each in found if each.kind == "reported")
+    log = conflicts.log
+    source, table = log.removeprefix("analytics.dedup_").split("__")
+    assert conflicts.paste == (
+        f"select _change_id, detail from {log}__reports where code = 'conflicting_content' limit 20;",
+        f"change-tables acknowledge {table} --source {source} --code conflicting_content --note '…'",
+    )
+    odd = replace(with_kept("waiting", "transaction_open", hours(25)), log="my lake.dedup-a", table_name="it's")
+    (waiting,) = found_in(odd)
+    assert waiting.paste == (
+        "select _status_reason, _raw_row from `my lake`.`dedup-a__quarantine` where _status = 'waiting'"
+        " and _healed_at is null and _status_reason like 'transaction_open:%' limit 20;",
+        f"change-tables acknowledge 'it'\"'\"'s' --source {odd.source_name} --code transaction_open --note '…'",
+    )
+
+
+def test_a_run_that_reads_everything_has_as_rows_what_is_news_in_it() -> None:
+    def run(kind: str, kept: int, **given: Any) -> Run:
+        return Run(
+            "b", NOW, kind, raw_rows=900, rejected=kept, kept_rejected=kept, codes={"rejected: x": kept}, **given
+        )
+
+    first, same, more = run("first", 5), run("everything", 5, new_changes=1), run("everything", 7, revised_changes=3)
+    assert news_of(first, None) == first
+    assert first.rows == 900
+    assert (news_of(same, first).rows, news_of(same, first).codes) == (1, {})
+    assert (news_of(more, same).rows, news_of(more, same).codes) == (5, {"rejected: x": 2})
+    assert news_of(more, run("since", 6)).rejected == 1
+    whole = replace(HEALTHY, runs=tuple(news_of(each, before) for before, each in ((None, first), (first, same))))
+    assert [each.kind for each in found_in(whole)] == ["rejected_kept"]
 
 
 def test_a_remedy_is_that_of_the_reason_code() -> None:
@@ -331,7 +457,8 @@ def answers(facts: Facts, refused: str = "", said: list[str] | None = None) -> C
             return [
                 vars(run)
                 | {"log": table.log, "source_name": table.source_name, "table_name": table.table_name}
-                | {"run_kind": run.kind, "codes": json.dumps(run.codes), "reports": None}
+                | {"run_kind": run.kind, "codes": json.dumps(run.codes), "reports": json.dumps(run.reports)}
+                | {"has_reported": any(each.reports for each in table.runs)}
                 | {name: micros(getattr(run, name)) for name in ("started_at", "last_changed_at", "waiting_since")}
                 for table in facts.tables
                 for run in table.runs
@@ -344,19 +471,21 @@ def answers(facts: Facts, refused: str = "", said: list[str] | None = None) -> C
             ]
         if statement.startswith("describe detail"):
             return [{"sizeInBytes": 10, "numFiles": 2}]
+        if statement.startswith("show tables"):
+            return [{"tableName": "change_table_acknowledgements"}]
         wanted = "__reports" if "__reports" in statement else "__quarantine"
         logs = re.findall(rf"from `(\w+)`\.`(\w+){wanted}`", statement)
         return [
             {"_place": place, "_status": kept.status, "code": kept.code, "detail": sample.detail}
-            | {"raw_row": sample.raw_row, "_equal_rows": sample.rows, "all_rows": kept.rows}
-            | {"oldest": f"{kept.since:%Y%m%dT%H%M%S}000000_0a1b2c3d"}
-            | {"younger_0": 0, "younger_1": 1, "younger_2": 1}
+            | {"raw_row": sample.raw_row, "_open_rows": sample.rows, "all_rows": kept.rows}
+            | {"acknowledged_rows": kept.acknowledged, "oldest": f"{kept.since:%Y%m%dT%H%M%S}000000_0a1b2c3d"}
+            | {"younger_0": 0, "younger_1": min(kept.rows, 1), "younger_2": min(kept.rows, 1)}
             for place, (schema, name) in enumerate(logs)
             for table in facts.tables
             if table.log == f"{schema}.{name}"
             for kept in table.kept
             if (kept.status == "reported") == (wanted == "__reports")
-            for sample in kept.samples
+            for sample in kept.samples or (Sample("", "", 0),)
         ]
 
     return answer
@@ -371,8 +500,9 @@ def test_what_is_read_is_what_the_server_has() -> None:
         assert [(each.status, each.code, each.rows, each.samples) for each in table.kept] == [
             (each.status, each.code, each.rows, each.samples) for each in kept[table.log]
         ]
+        assert [each.acknowledged for each in table.kept] == [each.acknowledged for each in kept[table.log]]
         for each in table.kept:
-            assert each.by_age == {"under a day": 1, "older": each.rows - 1}
+            assert each.by_age == ({"under a day": 1, "older": each.rows - 1} if each.rows else {})
         assert table.size is not None
     assert read.not_read == ()
 
@@ -386,10 +516,11 @@ def test_200_tables_cost_a_few_statements_and_one_more_each_for_sizes() -> None:
     rejecting = sum(bool(table.last_run.kept_rejected or table.last_run.kept_waiting) for table in facts.tables)
     read_facts(answers(facts, said=said), Wish("analytics", sizes=False), NOW)
     assert 0 < rejecting < 20
-    assert len(said) == 4  # runs, kept rows, texts of views, the log that lists updates without their base
+    # runs, what is acknowledged, kept rows, texts of views, reported changes, those of the log that lists orphans
+    assert len(said) == 6
     said.clear()
     read_facts(answers(facts, said=said), Wish("analytics"), NOW)
-    assert len(said) == 204
+    assert len(said) == 206
 
 
 def test_a_log_that_cannot_be_read_does_not_hide_the_others() -> None:
@@ -397,7 +528,7 @@ def test_a_log_that_cannot_be_read_does_not_hide_the_others() -> None:
     broken = next(table.log for table in facts.tables if table.last_run.kept_rejected)
     name = broken.rpartition(".")[2]
     read = read_facts(answers(facts, refused=f"`{name}__"), Wish("analytics"), NOW)
-    assert read.not_read == (f"rejected and waiting rows of {broken}: denied", f"size of {broken}: denied")
+    assert set(read.not_read) == {f"rejected and waiting rows of {broken}: denied", f"size of {broken}: denied"}
     assert [table.log for table in read.tables if table.kept] == sorted(
         table.log for table in facts.tables if table.kept and table.log != broken
     )
@@ -449,14 +580,16 @@ def test_the_command_writes_all_files_and_ends_with_1_only_where_that_is_asked_f
     assert main(["report", "--schema", "analytics", *files]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("act: analytics.dedup_")
-    assert lines[-1] == f"10 tables, {sum(line.startswith('act: ') for line in lines)} things to do, 1 to watch"
+    acts, watches = (sum(line.startswith(f"{state}: ") for line in lines) for state in (ACT, WATCH))
+    assert lines[-1] == f"10 tables, {acts} things to do, {watches} to watch"
+    assert acts + watches < sum(line.startswith("    ") for line in lines)  # each has something to paste
     assert Path("a.html").read_text().startswith("<!doctype html>")
     assert json.loads(Path("b/c.json").read_text())["state"] == "act"
     assert Path("d.prom").read_text().endswith("# EOF\n")
     assert main(["report", "--exit-code"]) == 1
     served(Facts(NOW, (HEALTHY,)))
     assert main(["report", "--exit-code"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "1 tables, 0 things to do, 0 to watch"
+    assert capsys.readouterr().out.splitlines()[-1] == "1 table, 0 things to do, 0 to watch"
 
 
 def test_thresholds_come_from_options_and_from_the_file(served: Callable[..., None]) -> None:

@@ -95,7 +95,14 @@ def address(server: LocalServer) -> Iterator[list[str]]:
         f"create view {SCHEMA}.dedup_shop__lines as select * from {SCHEMA}.dedup_shop__lines__state",
         f"create view {SCHEMA}.dedup_shop__lines__reports as select 'a' as _change_id, 's' as _change_seq,"
         " 'orphan' as code, 'no row lives at key 7' as detail",
-        f"create view {log}__reports as select 'a' as _change_id, 's' as _change_seq, 'x' as code, 'y' as detail",
+        f"create view {log} as select * from {log}__state",
+        f"create view {log}__reports as select 'a' as _change_id, 's' as _change_seq, 'conflicting_content' as code,"
+        " 'y' as detail",
+        f"create table {SCHEMA}.change_table_acknowledgements (source_name string, table_name string, code string,"
+        " id string, note string) using delta",
+        # twice, and one of another code
+        f"insert into {SCHEMA}.change_table_acknowledgements values ('shop', 'orders', 'key_missing', '1', 'a'),"
+        " ('shop', 'orders', 'key_missing', '1', 'b'), ('shop', 'orders', 'value_does_not_fit', '2', 'c')",
     ):
         raw.query(statement)
     yield ["--port", str(server.port), "--schema", SCHEMA]
@@ -116,21 +123,22 @@ def test_the_report_has_what_the_tables_of_a_server_have(
         ("rejected_share", "orders"),
         ("waiting_long", "orders"),
         ("orphans", "lines"),
+        ("reported", "orders"),
         ("not_read", "report"),
     ]
     lines, orders, prices = facts["tables"]
     assert [table["state"] for table in facts["tables"]] == ["watch", "act", "act"]
-    rejected, waiting = orders["kept"]
-    assert {name: rejected[name] for name in ("status", "code", "rows", "by_age")} == {
+    rejected, waiting, reported = orders["kept"]
+    assert {name: rejected[name] for name in ("status", "code", "rows", "acknowledged", "by_age")} == {
         "status": "rejected",
         "code": "key_missing",
-        "rows": 3,
-        "by_age": {"under an hour": 2, "under a week": 1},
+        "rows": 2,
+        "acknowledged": 1,
+        "by_age": {"under an hour": 2},
     }
-    assert [(each["detail"], each["rows"]) for each in rejected["samples"]] == [
-        ("key_missing: id", 2),
-        ("key_missing: no", 1),
-    ]
+    assert [(each["detail"], each["rows"]) for each in rejected["samples"]] == [("key_missing: id", 2)]
+    assert [reported[name] for name in ("status", "code", "rows")] == ["reported", "conflicting_content", 1]
+    assert [orders[name] for name in ("kept_rejected", "kept_waiting", "reported", "acknowledged")] == [2, 4, 1, 1]
     assert (waiting["rows"], waiting["by_age"]) == (4, {"under a week": 4})
     assert waiting["samples"][0]["raw_row"] == '{"note": "it\'s </script>"}'
     assert [each["rows"] for each in lines["kept"]] == [1]
@@ -162,7 +170,7 @@ def test_no_samples_and_no_sizes_leave_them_out_and_fewer_runs_are_the_newest(
     file = tmp_path / "report.json"
     assert main(["report", *address, "--json", str(file), "--samples", "0", "--no-sizes", "--runs", "1"]) == 0
     orders = json.loads(file.read_text())["tables"][1]
-    assert [each["samples"] for each in orders["kept"]] == [[], []]
-    assert [each["rows"] for each in orders["kept"]] == [3, 4]
+    assert [each["samples"] for each in orders["kept"]] == [[], [], []]
+    assert [each["rows"] for each in orders["kept"]] == [2, 4, 1]
     assert orders["size"] is None
     assert [each["new_changes"] for each in orders["runs"]] == [6]

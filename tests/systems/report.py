@@ -35,8 +35,12 @@ CHROMIUM = PROJECT / ".build" / "chromium"
 
 _TABLES = 200
 _PATIENCE = 20.0  # seconds for the page to do what it was asked
-_NARROW = 700  # pixels
+_NARROW = 500  # pixels
 _BODIES = "[...document.querySelectorAll('#overview tbody')]"
+_TOO_WIDE = (
+    "return [...document.querySelectorAll('.scroll')].filter((place) => place.scrollWidth > place.clientWidth + 1)"
+    ".map((place) => place.querySelector('caption').textContent)"
+)
 _SHOWN = "return " + _BODIES + ".filter((body) => !body.hidden).map((body) => body.dataset.log)"
 
 
@@ -268,6 +272,12 @@ class _Use:
             wide = self._driver.execute_script("return document.documentElement.scrollWidth - innerWidth")
             if wide > 0:
                 yield f"in a window of {width} pixels the page is {wide} pixels too wide"
+        self._driver.execute_script("document.getElementById('further')?.click()")
+        for name in self._driver.execute_script(_TOO_WIDE):
+            yield f"in a window of {_NARROW} pixels one must scroll sideways to read {name}"
+        for link in self._driver.find_elements(By.CSS_SELECTOR, "#next pre.paste"):
+            if not link.is_displayed():
+                yield f"in a window of {_NARROW} pixels one cannot see {link.text}"
 
 
 def _pictures(driver: Chrome, folder: Path) -> Iterator[str]:
@@ -282,8 +292,18 @@ def _pictures(driver: Chrome, folder: Path) -> Iterator[str]:
         driver.save_screenshot(str(folder / f"{scheme}_details.png"))
         driver.execute_script("document.getElementById('tables').scrollIntoView()")
         driver.save_screenshot(str(folder / f"{scheme}_tables.png"))
-    _write(made_up_facts(tables=8), folder / "few.html")
     _darken(driver, "light")
+    driver.set_window_size(_NARROW, 1400)
+    _open(driver, folder / "report.html")
+    time.sleep(1)
+    driver.save_screenshot(str(folder / "narrow.png"))
+    driver.find_element(By.CSS_SELECTOR, "#next a[data-log]").click()
+    _wait(driver, lambda: len(driver.find_elements(By.CSS_SELECTOR, ".detail .plot svg")) == 2)
+    time.sleep(1)
+    driver.save_screenshot(str(folder / "narrow_details.png"))
+    driver.execute_script("document.getElementById('tables').scrollIntoView()")
+    driver.save_screenshot(str(folder / "narrow_tables.png"))
+    _write(made_up_facts(tables=8), folder / "few.html")
     driver.set_window_size(1360, 1420)
     _open(driver, folder / "few.html")
     time.sleep(1)

@@ -7,7 +7,8 @@ select
     _raw_row as raw_row,
     _equal_rows as raw_rows,
     _batch_id as first_seen_batch,
-    _healed_at as healed_at
+    _healed_at as healed_at,
+    cast(null as timestamp) as acknowledged_at
 from lake.dedup_feed__qlik__quarantine
 where _status = 'rejected'
 union all
@@ -20,6 +21,7 @@ select
     _raw_row as raw_row,
     cast(1 as bigint) as raw_rows,
     cast(null as string) as first_seen_batch,
-    cast(null as timestamp) as healed_at
+    cast(null as timestamp) as healed_at,
+    cast(null as timestamp) as acknowledged_at
 from lake.stg_feed__trail
 where _status = 'rejected'

@@ -4,7 +4,8 @@ select
     _change_id,
     _change_seq,
     code,
-    detail
+    detail,
+    cast(null as timestamp) as acknowledged_at
 from lake.dedup_feed__qlik__reports
 union all
 select
@@ -13,5 +14,6 @@ select
     _change_id,
     _change_seq,
     code,
-    detail
+    detail,
+    cast(null as timestamp) as acknowledged_at
 from lake.dedup_feed__trail__reports

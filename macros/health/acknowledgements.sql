@@ -1,0 +1,81 @@
+{#-
+    What operators have acknowledged: rejected and waiting raw rows, and changes that are reported, of which somebody has said in a note that
+    nothing is to be done. They are no trouble any more in data tests and reports, which count them apart.
+
+    They are in a table of their own, beside the table of runs, which no run writes. A row of it is known by entry, code and `id`: the
+    `_row_id` of a raw row, a hash of what landed, or the `_change_id` of a change. Neither depends on runs, on the name of a model or its
+    schema, so a rescan, a full refresh or another name leaves it as it is. Nothing that decides what becomes of a row reads it: a row that
+    is acknowledged heals as any other. With another code it is not acknowledged.
+-#}
+
+{#- The table. It is there once somebody has acknowledged something. -#}
+{% macro acknowledgements() %}
+    {% do return(api.Relation.create(
+        schema=var('change_tables_runs_schema', target.schema), identifier='change_table_acknowledgements', type='table'
+    )) %}
+{% endmacro %}
+
+
+{#- The columns of the table: name -> {type, comment}. -#}
+{% macro columns_of_acknowledgements() %}
+    {% do return({
+        'source_name': ['string', 'the source of the entry'],
+        'table_name': ['string', 'the entry'],
+        'code': ['string', 'the reason code'],
+        'id': ['string', 'of a raw row, its _row_id in quarantine; of a reported change, its _change_id'],
+        'note': ['string', 'why nothing is to be done'],
+        'acknowledged_at': ['timestamp', 'when'],
+        'acknowledged_by': ['string', 'the user of the session'],
+    }) %}
+{% endmacro %}
+
+
+{#-
+    What is acknowledged of an entry, to be joined: `_ct_acknowledged_id`, `_ct_acknowledged_code`, `acknowledged_at`, each id and code once.
+    Without a row where there is no table.
+-#}
+{% macro acknowledged_of(spec) -%}
+    {%- set table = change_tables.acknowledgements() -%}
+    {%- if load_cached_relation(table) is none -%}
+(select cast(null as string) as _ct_acknowledged_id, cast(null as string) as _ct_acknowledged_code, cast(null as timestamp) as acknowledged_at where false)
+    {%- else -%}
+(
+        select id as _ct_acknowledged_id, code as _ct_acknowledged_code, min(acknowledged_at) as acknowledged_at
+        from {{ table }}
+        where source_name = {{ change_tables.text_literal(spec.source_name) }} and table_name = {{ change_tables.text_literal(spec.table_name) }}
+        group by id, code
+    )
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- The join of rows with what is acknowledged of them: these have `acknowledged_at`. `id` and `code` are SQL. -#}
+{% macro join_acknowledged(spec, id, code) -%}
+left join {{ change_tables.acknowledged_of(spec) }} as acknowledged
+    on {{ id }} = acknowledged._ct_acknowledged_id and {{ code }} = acknowledged._ct_acknowledged_code
+{%- endmacro %}
+
+
+{#- SQL for the code of a reason or a report. -#}
+{% macro code_of(reason) -%}
+    substring_index({{ reason }}, ':', 1)
+{%- endmacro %}
+
+
+{#-
+    What a log has that can be acknowledged, one row a raw row or change and code: `id`, `code`, `rows`, and `shown_id`, by which
+    `rejected_changes` and `reported_changes` show it.
+-#}
+{% macro open_troubles(relation) -%}
+    {%- set parts = [] -%}
+    {%- if load_cached_relation(change_tables.quarantine_relation(relation)) is not none -%}
+        {%- do parts.append(
+            'select _row_id as id, ' ~ change_tables.code_of('_status_reason') ~ ' as code, _equal_rows as rows, _raw_id as shown_id from '
+            ~ change_tables.quarantine_relation(relation) ~ ' where _healed_at is null'
+        ) -%}
+    {%- endif -%}
+    {%- if load_cached_relation(change_tables.reports_relation(relation)) is not none -%}
+        {%- do parts.append('select distinct _change_id, code, 1, _change_id from ' ~ change_tables.reports_relation(relation)) -%}
+    {%- endif -%}
+    {{- parts | join('\nunion all\n') -}}
+{%- endmacro %}
