@@ -142,7 +142,14 @@ MESSAGES = Table(
             TOPIC.record(enveloped(body("U", 20, {"id": 1, "note": "n20", "name": "a"}, changeMask="02"))),
         ],
         [TOPIC.record(enveloped(body("U", 30, {"id": 1, "name": "b"}, changeMask="02")))],
-        [TOPIC.record(enveloped(body("U", 25, {"id": 1, "name": "late"}, changeMask="02")))],
+        [
+            TOPIC.record(enveloped(body("U", 25, {"id": 1, "name": "late"}, changeMask="02"))),
+            # nothing says whether the source still has the note: then bit 1 is the note's, else the name's
+            TOPIC.record(enveloped(body("U", 26, {"id": 1, "name": "late"}, changeMask="00"))),
+            TOPIC.record(enveloped(body("U", 27, {"id": 1, "name": None}, columnMask="01"))),
+            TOPIC.record(enveloped(body("U", 28, {"id": 1, "name": None}, columnMask="03"))),
+            TOPIC.record(enveloped(body("U", 31, {"id": 1, "name": None}, columnMask="07"))),
+        ],
     ],
     [
         {(1, "n10", "a", seq(10), seq(20)), (1, "n20", "a", seq(20), seq(30)), (1, "n20", "b", seq(30), None)},
@@ -150,7 +157,8 @@ MESSAGES = Table(
             (1, "n10", "a", seq(10), seq(20)),
             (1, "n20", "a", seq(20), seq(25)),
             (1, "n20", "late", seq(25), seq(30)),
-            (1, "n20", "b", seq(30), None),
+            (1, "n20", "b", seq(30), seq(31)),
+            (1, "n20", None, seq(31), None),
         },
     ],
 )
@@ -452,6 +460,11 @@ def test_a_mask_does_not_count_a_retired_column_that_is_not_there(results: Resul
         ("20", "note"),  # of the messages
         ("25", "name"),
         ("30", "name"),
+        ("25", None),  # of a message: a bit of the note or of the name
+        ("26", ""),
+        ("27", None),  # without a mask
+        ("30", None),
+        ("31", None),
         ("40", "id name"),
     }
 
@@ -477,6 +490,17 @@ def test_a_column_that_is_declared_later_is_read_beside_one_that_a_load_has_lost
 
 def test_what_waited_with_the_column_does_not_wait_for_ever_without_it(results: Results) -> None:
     assert results.quarantined == {("rejected", False)}
+
+
+def test_a_message_whose_null_may_be_no_value_is_rejected(raw: Raw, results: Results) -> None:
+    assert results.current["messages"][1] == {(1, "n20", None)}
+    codes = f"select substring_index(reason_code, ':', 1), reason_detail from {SCHEMA}.rejected"
+    assert raw.query(f"{codes} where table_name = 'messages'") == [
+        (
+            "column_mask_ambiguous",
+            "without metadata, and without the retired columns, it is not known which bit name has, which is null",
+        )
+    ]
 
 
 @pytest.mark.parametrize("name", [name for name, *_ in WITHOUT_NOTE])
