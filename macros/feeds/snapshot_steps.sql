@@ -109,3 +109,11 @@ staged_snapshot as (
         {% do log(this ~ ': the load ' ~ relation ~ ' lacks ' ~ lacks | join(', ') ~ ': null in its rows', info=true) %}
     {% endif %}
 {% endmacro %}
+
+
+{#- The retired columns that the load of an entry lacks. -#}
+{% macro absent_columns_of_load(spec) %}
+    {% do return([]) if not (spec.snapshot and spec.retired) %}
+    {% set relation = change_tables.source_relation(change_tables.find_source(spec.source_name, spec.snapshot)) %}
+    {% do return(change_tables.absent_names(change_tables._landed_load(spec, relation)) | select('in', spec.retired) | list) %}
+{% endmacro %}

@@ -234,14 +234,23 @@
 {% endmacro %}
 
 
-{#- The retired columns whose values the log alone has. -#}
-{% macro _lost_columns(spec, state) %}
-    {% set lost = [] %}
-    {% set held = change_tables.types_in_relation(state).keys() | map('lower') | list if change_tables.absent_columns(spec) else [] %}
-    {% for name in change_tables.absent_columns(spec) if name | lower in held %}
-        {% if run_query('select 1 from ' ~ state ~ ' where ' ~ change_tables.quoted(name) ~ ' is not null limit 1').rows %}
-            {% do lost.append('the values of ' ~ name) %}
-        {% endif %}
+{#- The retired columns of which the log has values that raw, or the load, no longer has of the same changes. -#}
+{% macro _lost_values(spec, state, checkpoint) %}
+    {% set held = change_tables.types_in_relation(state).keys() | map('lower') | list if spec.retired else [] %}
+    {% set names, counted, compared, lost = [], [], [], [] %}
+    {% for name in spec.retired if name | lower in held %}
+        {% do names.append(name) %}
+        {% do counted.append('count(' ~ change_tables.quoted(name) ~ ') as _ct_values_' ~ loop.index) %}
+        {% do compared.append('bool_or(logged.' ~ change_tables.quoted(name) ~ ' is not null and _ct_values_' ~ loop.index ~ ' = 0)') %}
+    {% endfor %}
+    {% do return([]) if not names %}
+    {% set row = run_query(
+        "with " ~ change_tables.staging_steps(spec) ~ " select " ~ compared | join(', ') ~ " from " ~ state ~ " as logged"
+        ~ " inner join (select _change_id, " ~ counted | join(', ') ~ " from staged where _status = 'accepted' group by _change_id) as raw_changes"
+        ~ " on logged._change_id = raw_changes._change_id where logged." ~ checkpoint ~ " is null"
+    ).rows[0] %}
+    {% for name in names %}
+        {% do lost.append('the values of ' ~ name) if row[loop.index0] %}
     {% endfor %}
     {% do return(lost) %}
 {% endmacro %}
@@ -288,7 +297,7 @@
         {% for number, what in [(row['lost_changes'] | int, 'changes'), (lost_rows, 'rejected rows')] if number > 0 %}
             {% do lost.append(number ~ ' ' ~ what) %}
         {% endfor %}
-        {% do lost.extend(change_tables._lost_columns(spec, state)) %}
+        {% do lost.extend(change_tables._lost_values(spec, state, checkpoint)) if load_cached_relation(state) is not none %}
         {% if lost %}
             {% set why = "a full refresh" if change_tables.is_rebuild() else "to begin again, since the first build has died before its end," %}
             {% do exceptions.raise_compiler_error(

@@ -1,7 +1,7 @@
 {#-
     The checkpoint of a log: what it has taken in. Where the format has `commits`, also the highest of each group; where `snapshot_time`
     has said when loads were taken, also `load_times`, by sequence; where the raw table has lost retired columns, also the schema version
-    in which it was first without each, as `absent`.
+    in which it was first seen without each, as `absent`.
 
     storage_version        that of the tables (see `storage_version`)
     log                    which log it is: the run that built it

@@ -47,7 +47,9 @@ reduced_deliveries as (
 {#- What the deliveries of a change differ by, ending in `weighed_deliveries`. -#}
 {% macro _weighed_steps(spec, with_log) -%}
 {%- set retracts = change_tables.retracts_changes(spec) -%}
-{%- set completeness = change_tables.completeness_columns(spec) + (change_tables._retired_columns_had(spec) if with_log else []) -%}
+{%- set completeness = change_tables.completeness_columns(spec) -%}
+{%- set lost = change_tables._columns_not_landed(spec) if with_log else [] -%}
+{%- set compared = change_tables._is_compared(spec, with_log) -%}
 {%- set level = 'struct(' ~ completeness | join(', ') ~ ')' if completeness else '1' -%}
 {%- set has_versions = with_log and spec.schema_version > 0 -%}
 {#- the greatest wins: by version, content and headers. Of equal ones, what is logged is as it is to be -#}
@@ -72,6 +74,9 @@ gathered_deliveries as (
             {{ change_tables._said_hash(spec) }} as _ct_said_hash,
             {{ change_tables.key_hash(spec.key) }} as _ct_key, _change_op, _key_before, _report, _is_conflicting, _schema_version, _batch_id
         ) end) over same_change as _ct_logged,
+        {%- if lost %}
+        max_by(case when _ct_is_logged then struct({{ change_tables.column_list(lost) }}, _present_columns, _changed_columns) end, _ct_is_logged) over same_change as _ct_logged_values,
+        {%- endif %}
         min(_ct_is_logged) over same_change as _ct_is_logged_alone,
         {%- endif %}
         {%- if completeness or retracts %}
@@ -85,22 +90,26 @@ gathered_deliveries as (
     window same_change as (partition by _change_seq, _ct_identity)
 
 ),
+{%- if lost %}
+
+{{ change_tables._completed_step(spec, lost) }},
+{%- endif %}
 
 -- the most complete ones, and where they differ, by what
 weighed_deliveries as (
 
     select
         *,
-        case when _ct_differs and _ct_is_delivery then {{ change_tables._content_hash(spec, has_versions) }} end as _ct_content_hash,
+        case when _ct_differs and {{ compared }} then {{ change_tables._content_hash(spec, has_versions) }} end as _ct_content_hash,
         {%- if has_versions %}
         {#- what has landed has the columns that the log lacks #}
         case when _ct_differs and _ct_is_delivery and not _ct_is_logged then {{ change_tables._content_hash(spec, false) }} end as _ct_landed_hash,
         {%- endif %}
         {%- if with_log and change_tables._records_of(spec) %}
-        case when _ct_differs and _ct_is_delivery then {{ change_tables._record_hash(spec, has_versions) }} end as _ct_record_hash,
+        case when _ct_differs and {{ compared }} then {{ change_tables._record_hash(spec, has_versions) }} end as _ct_record_hash,
         {%- endif %}
-        case when _ct_copies > 1 and _ct_is_delivery then {{ rank }} end as _ct_rank
-    from gathered_deliveries
+        case when _ct_copies > 1 and {{ compared }} then {{ rank }} end as _ct_rank
+    from {{ 'completed_deliveries' if lost else 'gathered_deliveries' }}
     {%- set of_these = (['not _ct_is_logged_alone'] if with_log else []) + (['(not _ct_is_delivery or ' ~ level ~ ' = _ct_completeness)'] if completeness else []) %}
     {%- if of_these %}
     where {{ of_these | join(' and ') }}
@@ -124,9 +133,13 @@ coalesce(
             false
         )
 {%- endset -%}
-{#- a report of rows that were read by other columns than those of today does not count -#}
-{%- set counts = '_ct_is_delivery and _schema_version = ' ~ spec.schema_version if has_versions else '_ct_is_delivery' -%}
-{%- set report = 'case when _schema_version = ' ~ spec.schema_version ~ ' then _report end' if has_versions else '_report' -%}
+{#- a report of rows that were read by other columns than those of today does not count; but masks of then are read by the places of then -#}
+{%- set is_of_today = '_schema_version = ' ~ spec.schema_version -%}
+{%- if change_tables.places_since(spec) > 0 -%}
+    {%- set is_of_today = '(' ~ is_of_today ~ ' or _schema_version < ' ~ change_tables.places_since(spec) ~ ')' -%}
+{%- endif -%}
+{%- set counts = '_ct_is_delivery and ' ~ is_of_today if has_versions else '_ct_is_delivery' -%}
+{%- set report = 'case when ' ~ is_of_today ~ ' then _report end' if has_versions else '_report' -%}
 -- what they say together, and which of them is the greatest
 compared_deliveries as (
 
@@ -151,17 +164,54 @@ compared_deliveries as (
 {%- endmacro %}
 
 
-{#-
-    SQL for how many retired columns a delivery has of those that the raw table has lost, as a list of one or none: the log has changes
-    with more of them than have landed.
--#}
-{% macro _retired_columns_had(spec) %}
-    {% set had = [] %}
-    {% for version in spec.absent.values() if version > 0 %}
-        {% do had.append('if(_schema_version < ' ~ version ~ ', 1, 0)') %}
-    {% endfor %}
-    {% do return([had | join(' + ')] if had else []) %}
+{#- What raw has lost is read from the log: a delivery has these columns as the log has them, and names them where that does. -#}
+{% macro _completed_step(spec, lost) -%}
+{%- set naming = ['_present_columns', '_changed_columns'] if spec.images == 'partial' else ['_changed_columns'] -%}
+-- each delivery with the columns that it landed without, as the log has them
+completed_deliveries as (
+
+    select
+        * except ({{ change_tables.column_list(lost + naming) }}, _ct_logged_values)
+        {%- for name in lost %},
+        coalesce({{ change_tables.quoted(name) }}, _ct_logged_values[{{ change_tables.text_literal(name) }}]) as {{ change_tables.quoted(name) }}
+        {%- endfor %}
+        {%- for names in naming %},
+        {%- set is_all_if_null = 'true' if names == '_present_columns' else 'false' %}
+        {%- set logged = "_ct_logged_values['" ~ names ~ "']" %}
+        {%- set completed = 'array_union(' ~ names ~ ', filter(' ~ change_tables.names_array(lost) ~ ', name -> coalesce(array_contains(' ~ logged ~ ', name), ' ~ is_all_if_null ~ ')))' %}
+        case
+            when _ct_logged is null
+                then {{ names }}
+            when array_sort({{ completed }}) = array_sort({{ logged }})
+                then {{ logged }}
+            {%- if names == '_present_columns' %}
+            when size({{ completed }}) = {{ spec.columns | length }}
+                then null
+            {%- endif %}
+            else {{ completed }}
+        end as {{ names }}
+        {%- endfor %}
+    from gathered_deliveries
+
+)
+{%- endmacro %}
+
+
+{#- The retired columns that the raw table lacks, or the load. -#}
+{% macro _columns_not_landed(spec) %}
+    {% do return((change_tables.absent_columns(spec) + change_tables.absent_columns_of_load(spec)) | unique(case_sensitive=true) | list) %}
 {% endmacro %}
+
+
+{#-
+    SQL for whether the contents of a row are compared. Where masks count columns, raw that has lost one has no mask of a change that was
+    logged before: its bits have the places of then.
+-#}
+{% macro _is_compared(spec, with_log) -%}
+    {%- set version = change_tables.places_since(spec) if with_log else 0 -%}
+    _ct_is_delivery
+    {{- ' and coalesce(_ct_is_logged or _ct_logged[\'_schema_version\'] >= ' ~ version ~ ', true)' if version > 0 }}
+{%- endmacro %}
 
 
 {#- The columns of `reduced_deliveries` with the log: what is to be written, for it is not what the log holds. -#}

@@ -25,7 +25,7 @@
 {% macro raw_bound(spec, checkpoint) %}
     {% set arrival = change_tables.arrival_of(spec) %}
     {#- what raw has in a column that was added, or in a type that is wider now, is in rows that were read before -#}
-    {% set rescan = var('change_tables_rescan', false) or change_tables.columns_have_changed(spec, checkpoint) %}
+    {% set rescan = var('change_tables_rescan', false) or change_tables.columns_have_changed(spec, checkpoint) or change_tables._quarantine_is_of_other_rows(spec, checkpoint) %}
     {% set loaded = none if checkpoint is none else checkpoint.snapshot_seq %}
     {% set wanted = spec.snapshot_seq if spec.snapshot else none %}
     {% if loaded is not none and wanted is not none and wanted < loaded %}
@@ -77,6 +77,13 @@
         {% endif %}
     {% endif %}
     {% do return(bound) %}
+{% endmacro %}
+
+
+{#- Whether rows are in quarantine that the raw table has otherwise now: it has lost a column, and they are known by what landed. -#}
+{% macro _quarantine_is_of_other_rows(spec, checkpoint) %}
+    {% do return(false) if checkpoint is none or checkpoint.quarantined.rejected + checkpoint.quarantined.waiting == 0 %}
+    {% do return((spec.absent or {}) | reject('in', checkpoint.absent or {}) | list | length > 0) %}
 {% endmacro %}
 
 

@@ -7,7 +7,7 @@
 
     The schema version of a log is the number of such changes so far. Each row has the version in which it was logged (`_schema_version`),
     and the checkpoint has the version in which a column was added (`added`). A change of an earlier version was logged without that column.
-    So it has for a retired column the version in which the raw table was first without it (`absent`).
+    Where masks count columns, a version also begins when the raw table is first seen without a retired one: the places of others change.
 -#}
 
 {#- The declared columns and their types, as a checkpoint has them: in order. -#}
@@ -41,13 +41,14 @@
 
     schema_version   the version in which the run logs its changes
     added            the versions in which columns were added: name -> version
-    absent           the versions from which on the raw table was without retired columns, in the same way
+    absent           the versions in which the raw table was first seen without retired columns, in the same way
 -#}
 {% macro spec_in_version(spec, checkpoint) %}
     {% set before = checkpoint or {'schema_version': 0, 'added': {}, 'columns': spec.column_names} %}
     {% set added, absent = before.added.copy(), (before.absent or {}).copy() %}
     {% set newly_absent = change_tables.absent_columns(spec) | reject('in', absent) | list %}
-    {% set is_changed = checkpoint and (change_tables.columns_have_changed(spec, checkpoint) or newly_absent) %}
+    {% set has_other_places = newly_absent and change_tables.part_of_format(spec, 'counts_columns') %}
+    {% set is_changed = checkpoint and (change_tables.columns_have_changed(spec, checkpoint) or has_other_places) %}
     {% set version = before.schema_version + (1 if is_changed else 0) %}
     {% for name in spec.column_names if name not in before.columns %}
         {% do added.update({name: version}) %}
@@ -56,6 +57,12 @@
         {% do absent.update({name: version}) %}
     {% endfor %}
     {% do return(dict(spec, schema_version=version, added=added, absent=absent)) %}
+{% endmacro %}
+
+
+{#- Where masks count columns, the version since which they have the places of today. -#}
+{% macro places_since(spec) %}
+    {% do return(([0] + spec.absent.values() | list) | max if change_tables.part_of_format(spec, 'counts_columns') else 0) %}
 {% endmacro %}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -500,20 +501,90 @@ BEFORE: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_a_schema_version_begins_where_raw_has_lost_a_retired_column(shapes: Shapes) -> None:
-    model = "dedup_feed__qlik"
-    lake = shapes.lake(Shape(model))
-    landed = {name: type_ for name, type_ in lake.columns["lake_raw.qlik"].items() if name != "amount"}
-    call = shapes.project.macros(model, replace(lake, columns={**lake.columns, "lake_raw.qlik": landed}))
-    spec = call("table_spec", "feed", "qlik") | {"retired": ["it's", "amount"]}
-    assert call("absent_columns", spec) == ["amount"]
-    assert call("columns_in_raw", spec) == [name for name in spec["column_names"] if name != "amount"]
-    before = shapes.first_checkpoint(model) | {"schema_version": 2, "added": {"name with spaces": 1}}
-    for checkpoint, version in ((None, 0), (before, 3), (before | {"schema_version": 4, "absent": {"amount": 4}}, 4)):
+def _without(shapes: Shapes, name: str, column: str) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """Macros over a raw table, or a load, that has lost this column, and an entry that declares it as retired."""
+    lake = shapes.lake(Shape(f"dedup_feed__{name}"))
+    columns = {
+        table: {name: type_ for name, type_ in landed.items() if name != column}
+        for table, landed in lake.columns.items()
+    }
+    call = shapes.project.macros(f"dedup_feed__{name}", replace(lake, columns=columns))
+    return call, call("table_spec", "feed", name) | {"retired": [column]}
+
+
+@pytest.mark.parametrize(("name", "column", "counts"), [("qlik", "amount", 1), ("qlik_plain", "name with spaces", 0)])
+def test_a_schema_version_begins_where_raw_has_lost_a_column_that_masks_count(
+    shapes: Shapes, name: str, column: str, counts: int
+) -> None:
+    before = shapes.first_checkpoint(f"dedup_feed__{name}") | {"schema_version": 2, "added": {"note": 1}}
+    call, spec = _without(shapes, name, column)
+    assert call("absent_columns", spec) == [column]
+    assert call("columns_in_raw", spec) == [name for name in spec["column_names"] if name != column]
+    known = before | {"schema_version": 4, "absent": {column: 4}}
+    for checkpoint, version in ((None, 0), (before, 2 + counts), (known, 4)):
         found = call("spec_in_version", spec, checkpoint)
-        assert (found["schema_version"], found["absent"]) == (version, {"amount": version})
+        assert (found["schema_version"], found["absent"]) == (version, {column: version})
         assert found["added"] == (checkpoint or {"added": {}})["added"]
-        assert call("_retired_columns_had", found) == ([f"if(_schema_version < {version}, 1, 0)"] if version else [])
+        assert call("places_since", found) == version * counts
+
+
+@pytest.mark.parametrize(
+    ("known", "quarantined", "is_read_again"),
+    [
+        (None, {"rejected": 1, "waiting": 1}, True),
+        ({}, {"rejected": 0, "waiting": 0}, False),
+        ({}, {"rejected": 0, "waiting": 1}, True),
+        ({}, {"rejected": 1, "waiting": 0}, True),
+        ({"amount": 0}, {"rejected": 1, "waiting": 1}, False),
+    ],
+)
+def test_raw_is_read_again_once_where_what_is_in_quarantine_has_a_column_that_it_has_lost(
+    shapes: Shapes, known: dict[str, int] | None, quarantined: dict[str, int], is_read_again: bool
+) -> None:
+    before = shapes.first_checkpoint("dedup_feed__qlik")
+    checkpoint = before | {"quarantined": quarantined | {"waiting_since": None}, "absent": known}
+    call, spec = _without(shapes, "qlik", "amount")
+    bound = call("raw_bound", call("spec_in_version", spec, checkpoint), checkpoint)
+    assert (bound["predicate"] is None) == is_read_again
+
+
+def test_what_raw_has_lost_is_read_from_the_log(shapes: Shapes) -> None:
+    before = shapes.first_checkpoint("dedup_feed__qlik_plain")
+    call, spec = _without(shapes, "qlik_plain", "name with spaces")
+    of_run = call("spec_in_version", spec, before)
+    assert "completed_deliveries" not in call("reduction_steps", of_run, False)
+    assert "completed_deliveries" not in call("reduction_steps", of_run | {"retired": []}, True)
+    steps = _in_one_line(call("reduction_steps", of_run, True))
+    assert "coalesce(`name with spaces`, _ct_logged_values['name with spaces']) as `name with spaces`" in steps
+    assert "end as _present_columns, case" in steps
+    assert "end as _changed_columns from gathered_deliveries" in steps
+    whole = _in_one_line(call("reduction_steps", of_run | {"images": "full"}, True))
+    assert "* except (`name with spaces`, _changed_columns, _ct_logged_values), coalesce(" in whole
+
+
+def test_a_full_refresh_loses_the_retired_columns_that_raw_has_no_more_of_the_same_changes(shapes: Shapes) -> None:
+    shape = Shape("dedup_feed__qlik")
+    lake = shapes.lake(shape)
+    state = "lake.dedup_feed__qlik__state"
+    columns = {**lake.columns, state: {"amount": "decimal(12,2)", "it's": "string"}}
+    answers: Answers = {"inner join .* as raw_changes": [{"1": False, "2": True}]}
+    call = shapes.project.macros(shape.model, replace(lake, columns=columns, answers=answers))
+    spec = call("table_spec", "feed", "qlik")
+    relation = call("source_relation", call("find_source", "feed", "qlik"))
+    table = relation.incorporate(path={"schema": "lake", "identifier": "dedup_feed__qlik__state"})
+    retired = spec | {"retired": ["amount", "not held", "it's"]}
+    assert call("_lost_values", retired, table, "_checkpoint") == ["the values of it's"]
+    assert call("_lost_values", spec, table, "_checkpoint") == []
+
+
+def test_a_load_can_lack_what_raw_has(shapes: Shapes) -> None:
+    shape = Shape("dedup_feed__qlik")
+    lake = shapes.lake(shape)
+    load = {name: type_ for name, type_ in lake.columns["lake_raw.qlik_load"].items() if name != "amount"}
+    call = shapes.project.macros(shape.model, replace(lake, columns={**lake.columns, "lake_raw.qlik_load": load}))
+    spec = call("table_spec", "feed", "qlik")
+    for retired, lost in (([], []), (["it's"], []), (["amount"], ["amount"])):
+        assert call("_columns_not_landed", spec | {"retired": retired}) == lost
 
 
 FOUND: dict[str, Any] = {

@@ -6,6 +6,7 @@
     declared   name of a declared column -> the same; not of a retired one that is not there
     ordinals   name of a declared column -> its place among the columns that are no headers
     landed     the names of all columns of the raw table, in lower case
+    absent     how many retired columns are not there
 
     known      name of a header -> its spellings
     required   the headers that must be there
@@ -14,7 +15,7 @@
 {% macro openedge_columns(spec, relation, known, required, columns=[]) %}
     {% set landed = change_tables.landed_columns(spec, relation, [], '') %}
     {% set reserved = change_tables._openedge_near_names(known.values() | sum(start=[])) %}
-    {% set found = {'headers': {}, 'declared': {}, 'ordinals': {}, 'landed': landed.keys() | list} %}
+    {% set found = {'headers': {}, 'declared': {}, 'ordinals': {}, 'landed': landed.keys() | list, 'absent': 0} %}
     {% set matches, missing, taken, of_headers = {}, [], [], [] %}
     {% for likeness in ['exact', 'near', 'far'] %}
         {% for column in columns if column.name not in matches %}
@@ -29,6 +30,7 @@
         {% do found.declared.update({column.name: matches.get(column.name, {'name': column.name, 'data_type': column.data_type})}) %}
         {% do missing.append(column.name) if landed and column.name not in matches %}
     {% endfor %}
+    {% do found.update({'absent': columns | length - found.declared | length}) %}
     {% for name, spellings in known.items() %}
         {% set match = change_tables._openedge_match(landed, spellings, taken + of_headers + missing, []) %}
         {% do missing.append(spellings | join(' or ')) if match is none and landed and name in required %}

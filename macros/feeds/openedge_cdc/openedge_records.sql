@@ -299,6 +299,16 @@ records as (
 {%- endmacro %}
 
 
+{#-
+    SQL for whether a column can be the field at the cut: by its place, and where the raw table has lost retired columns, also by those that
+    it had before.
+-#}
+{% macro _openedge_may_be_cut(column, image, change) -%}
+    {%- set place = change.ordinals[column.name] - 1 -%}
+    _ct_{{ image }}_last_field {{ 'between ' ~ place ~ ' and ' ~ (place + change.absent) if change.absent else '= ' ~ place }}
+{%- endmacro %}
+
+
 {#- SQL for whether a column is the field at the cut, and its parts can be joined. Empty where its type rules that out. -#}
 {% macro _openedge_is_cut(column, image, change) -%}
     {%- set landed_type = change_tables.canonical_type(change.declared[column.name].data_type) -%}
@@ -308,7 +318,7 @@ records as (
     {%- endif -%}
     {%- do marks.append('_ct_' ~ image ~ '_index > 0') if modules.re.match('array', column.data_type | lower) -%}
     {%- if marks -%}
-        _ct_{{ image }}_last_field = {{ change.ordinals[column.name] - 1 }} and {{ marks[0] if marks | length == 1 else '(' ~ marks | join(' or ') ~ ')' }}
+        {{ change_tables._openedge_may_be_cut(column, image, change) }} and {{ marks[0] if marks | length == 1 else '(' ~ marks | join(' or ') ~ ')' }}
     {%- endif -%}
 {%- endmacro %}
 
@@ -356,7 +366,7 @@ records as (
     {%- set second = change_tables._openedge_in_part(column, 'after', 'second') -%}
     {%- set most_elements = 'regexp_count(' ~ first ~ ", '(?<!~)(~~)*;') + 1" -%}
     {%- set is_between -%}
-        _ct_after_last_field = {{ change.ordinals[column.name] - 1 }} and _ct_after_index > 0 and not _ct_after_is_fragment and {{ first }} is not null and {{ second }} is not null
+        {{ change_tables._openedge_may_be_cut(column, 'after', change) }} and _ct_after_index > 0 and not _ct_after_is_fragment and {{ first }} is not null and {{ second }} is not null
     {%- endset -%}
     if(
             {{ is_between }},

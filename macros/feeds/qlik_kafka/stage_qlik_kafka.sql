@@ -77,6 +77,13 @@ own as (
         {{ change_tables.names_as_declared(spec, change_tables._names_in_mask(spec, '_ct_mask_words')) }} as _ct_masked_names,
         _ct_headers['columnMask'] as _ct_landed_column_mask,
         {{ change_tables.names_as_declared(spec, change_tables._names_in_mask(spec, '_ct_column_mask_words')) }} as _ct_present_names,
+        {%- if spec.retired %}
+        size({{ change_tables._names_open_in_mask(spec, '_ct_mask_words') }}) = 0 as _ct_knows_changed_names,
+        get(array_intersect(
+            {{ change_tables.names_as_declared(spec, 'map_keys(map_filter(_ct_row, (name, value) -> value is null))') }},
+            {{ change_tables.names_as_declared(spec, change_tables._names_open_in_mask(spec, '_ct_column_mask_words')) }}
+        ), 0) as _ct_ambiguous_null,
+        {%- endif %}
         _ct_row,
         _ct_row_before is not null as _ct_has_before,
         _raw_id,
@@ -118,6 +125,10 @@ judged as (
                 then {{ change_tables.rejected("change_mask_malformed: '{_ct_landed_mask}' is not a hex number") }}
             when _ct_landed_column_mask is not null and _ct_present_names is null
                 then {{ change_tables.rejected("column_mask_malformed: '{_ct_landed_column_mask}' is not a hex number") }}
+            {%- if spec.retired and spec.images == 'partial' %}
+            when _ct_operation_code <> 'D' and _ct_ambiguous_null is not null
+                then {{ change_tables.rejected('column_mask_ambiguous: without metadata, and without the retired columns, it is not known which bit {_ct_ambiguous_null} has, which is null') }}
+            {%- endif %}
             when _ct_is_open
                 then {{ change_tables.waiting('transaction_open: not every event of the transaction has landed') }}
         end as _ct_verdict
@@ -130,7 +141,7 @@ judged as (
     'operation': "element_at(map('R', 'snapshot', 'I', 'insert', 'U', 'update', 'D', 'delete'), _ct_operation_code)",
     'id': "concat_ws(':', _change_seq, _ct_operation_code, if(_ct_operation_code = 'R', _raw_id, " ~ change_tables.key_text(spec) ~ '))',
     'present_columns': [("_ct_operation_code <> 'D'", change_tables._kafka_present_columns(spec))],
-    'changed_columns': [("_ct_operation_code in ('I', 'U')", 'array_intersect(' ~ change_tables.names_array(spec.column_names) ~ ', _ct_masked_names)')],
+    'changed_columns': [("_ct_operation_code in ('I', 'U')" ~ (' and _ct_knows_changed_names' if spec.retired), 'array_intersect(' ~ change_tables.names_array(spec.column_names) ~ ', _ct_masked_names)')],
     'moves': "_ct_operation_code = 'U' and _ct_has_before",
     'report': [(
         "_ct_operation_code = 'U' and not _ct_has_before and arrays_overlap(_ct_masked_names, " ~ change_tables.names_array(spec.key) ~ ')',
@@ -247,25 +258,54 @@ group by _ct_place[0], _ct_place[1]
 {%- endmacro %}
 
 
-{#-
-    The columns that a mask names, by the ordinals that the metadata has of them, else by those declared. Of these a retired one counts
-    where the message has it.
--#}
+{#- The columns that a mask names, by the ordinals that the metadata has of them, else by those declared. -#}
 {% macro _names_in_mask(spec, words) -%}
-    {%- set declared = 'map(' ~ change_tables.each(spec.column_names, '{number}, {text}') | join(', ') ~ ')' -%}
     {%- if spec.retired -%}
-        {%- set counted = [] -%}
-        {%- for name in spec.column_names -%}
-            {%- set text, in_row = change_tables.text_literal(name), change_tables.name_in_row(spec, name) -%}
-            {%- set is_there = 'map_contains_key(_ct_row, ' ~ in_row ~ ') or map_contains_key(_ct_row_before, ' ~ in_row ~ ')' -%}
-            {%- do counted.append('if(' ~ is_there ~ ', ' ~ text ~ ', null)' if name in spec.retired else text) -%}
-        {%- endfor -%}
-        {%- set declared = 'map_from_entries(transform(array_compact(array(' ~ counted | join(', ') ~ ')), (name, place) -> struct(place + 1 as ordinal, name as name)))' -%}
-    {%- endif -%}
+        transform(filter({{ change_tables._bits_of_columns(spec, words) }}, counted -> counted['is_there'] and counted['bits'] = array(true)), counted -> counted['name'])
+    {%- else -%}
     if({{ words }} is not null, map_values(map_filter(
-            coalesce(_ct_column_names, {{ declared }}),
+            coalesce(_ct_column_names, map({{ change_tables.each(spec.column_names, '{number}, {text}') | join(', ') }})),
             (ordinal, name) -> {{ change_tables.mask_has(words, '(ordinal - 1)') }}
         )), null)
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- The columns of which nothing says whether a mask names them. -#}
+{% macro _names_open_in_mask(spec, words) -%}
+    transform(filter({{ change_tables._bits_of_columns(spec, words) }}, counted -> size(counted['bits']) > 1 or (not counted['is_there'] and counted['bits'][0])), counted -> counted['name'])
+{%- endmacro %}
+
+
+{#-
+    Each column with the bits that can be its own, as an array of structs; null where there is no mask. Without metadata, the source may
+    have dropped a retired column that a message lacks, or the message leaves it out: each column after it can be a place further down.
+
+    name, is_there   the column, and whether the message has it, if it is a retired one
+    bits             the distinct bits at its places
+-#}
+{% macro _bits_of_columns(spec, words) -%}
+    {%- set lacking = [] -%}
+    {%- for name in spec.column_names if name in spec.retired -%}
+        {%- set in_row = change_tables.name_in_row(spec, name) -%}
+        {%- do lacking.append(
+            'if(map_contains_key(_ct_row, ' ~ in_row ~ ') or map_contains_key(_ct_row_before, ' ~ in_row ~ '), null, ' ~ spec.column_names.index(name) ~ ')'
+        ) -%}
+    {%- endfor -%}
+    {%- set lacking = 'array_compact(array(' ~ lacking | join(', ') ~ '))' -%}
+    if({{ words }} is not null, transform(
+            coalesce(
+                transform(map_entries(_ct_column_names), entry -> struct(entry['key'] - 1 as lowest, entry['key'] - 1 as highest, entry['value'] as name, true as is_there)),
+                transform({{ change_tables.names_array(spec.column_names) }}, (name, place) -> struct(
+                    place - size(filter({{ lacking }}, other -> other < place)) as lowest, place as highest, name,
+                    not array_contains({{ lacking }}, place) as is_there
+                ))
+            ),
+            counted -> struct(
+                counted['name'] as name, counted['is_there'] as is_there,
+                array_distinct(transform(sequence(counted['lowest'], counted['highest']), bit -> coalesce({{ change_tables.mask_has(words, 'bit') }}, false))) as bits
+            )
+        ), null)
 {%- endmacro %}
 
 
