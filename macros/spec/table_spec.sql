@@ -174,19 +174,6 @@
 {% endmacro %}
 
 
-{#- The macro that makes a model, as its materialization shows it; none where that shows none. -#}
-{% macro maker_of(node) %}
-    {% if (node.config.meta or {}).get('change_table_entry') %}
-        {% do return('staged_changes') %}
-    {% elif node.config.materialized == 'change_log' %}
-        {% do return('deduplicated_changes') %}
-    {% elif node.config.materialized == 'change_state' %}
-        {% do return('history' if 'macro.change_tables.history' in node.depends_on.macros else 'current_state') %}
-    {% endif %}
-    {% do return(none) %}
-{% endmacro %}
-
-
 {#- The schema that a model over a log names for its table, by `config.meta.tables_schema`; none: that of the model. -#}
 {% macro tables_schema_of_node(node) %}
     {% do return((node.config.meta or {}).get('tables_schema') if node.config.materialized == 'change_state' else none) %}

@@ -125,3 +125,16 @@ select 1 as placeholder
         ) %}
     {% endif %}
 {% endmacro %}
+
+
+{#- The macro that makes a model, as its materialization shows it; none where that shows none. -#}
+{% macro maker_of(node) %}
+    {% if (node.config.meta or {}).get('change_table_entry') %}
+        {% do return('staged_changes') %}
+    {% elif node.config.materialized == 'change_log' %}
+        {% do return('deduplicated_changes') %}
+    {% elif node.config.materialized == 'change_state' %}
+        {% do return('history' if 'macro.change_tables.history' in node.depends_on.macros else 'current_state') %}
+    {% endif %}
+    {% do return(none) %}
+{% endmacro %}
