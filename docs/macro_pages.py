@@ -210,6 +210,9 @@ _SETTINGS_TAIL = """## Of models and runs
 Model configuration is dbt's own and may be set in `dbt_project.yml`. `file_format` is `delta` by default: see
 [decision 11](decisions/0011-delta-is-the-default-file-format.md).
 
+`config.meta.tables_schema` of a current model or a history is the schema of its table, so that the schema of the model has the view
+alone: see [schemas](operations.md#schemas).
+
 Two variables change what one run does, as in `dbt build --vars '{change_tables_rescan: true}'`:
 
 | variable | what the run does |

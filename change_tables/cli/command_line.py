@@ -12,6 +12,9 @@ import click
 PREFIX = "CHANGE_TABLES"
 """Each option can be given as a variable, too: `CHANGE_TABLES_<COMMAND>_<OPTION>`."""
 
+FEEDS = "change_tables.feeds"
+"""Under which name the context has the feeds of the TOML file: name -> options."""
+
 DEBUG = "CHANGE_TABLES_DEBUG"
 """The variable that asks for the stack trace of an error that nobody has foreseen."""
 

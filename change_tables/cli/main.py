@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from change_tables.cli.command_line import run
+from change_tables.cli.command_line import FEEDS, run
 from change_tables.places import command_name
 from change_tables.version import __version__
 
@@ -31,6 +31,11 @@ COMMANDS: Mapping[str, str] = {
     "remove": "change_tables.cli.operations",
 }
 """The module of each command. It has the command under the same name."""
+
+OF_A_FEED = ("init", "diff")
+"""The commands about one feed. Their options are in a section of the feed, which both read."""
+NOT_OF_A_FEED = ("dry_run",)
+"""Options of one of them, which are not in it."""
 
 CONFIG = Path("change_tables.toml")
 """The file with options that is read where it is there."""
@@ -64,11 +69,13 @@ def change_tables(context: click.Context, config: Path | None) -> None:
     Each option of a command can be given as a variable, CHANGE_TABLES_<COMMAND>_<OPTION>, or in a TOML file.
     """
     if config or CONFIG.exists():
-        context.default_map = _options_in(config or CONFIG, context)
+        found = _options_in(config or CONFIG, context)
+        context.meta[FEEDS] = found.pop("feeds", {})
+        context.default_map = found
 
 
 def _options_in(file: Path, context: click.Context) -> dict[str, Any]:
-    """The options in a file, by command.
+    """The options in a file, by command; under `feeds` by feed.
 
     Raises:
         click.ClickException: the file cannot be read, or has a command or an option that is not there.
@@ -80,19 +87,40 @@ def _options_in(file: Path, context: click.Context) -> dict[str, Any]:
     except ValueError as error:  # no TOML, or no UTF-8
         raise click.ClickException(f"{file} is not valid TOML: {error}") from None
     for section, options in found.items():
-        command = change_tables.get_command(context, section)
-        if not command or not isinstance(options, dict):
-            sections = ", ".join(f"[{name}]" for name in change_tables.list_commands(context))
-            raise click.ClickException(f"{file}: '{section}' must be a section of a command: {sections}")
-        allowed = {
-            option.name: option for option in command.params if isinstance(option, click.Option) and option.expose_value
-        }
-        for name, value in options.items():
-            if name not in allowed:
-                raise click.ClickException(f"{file}: [{section}] has no option '{name}', only {', '.join(allowed)}")
-            if must_be := _mistake_in(value, allowed[name]):
-                raise click.ClickException(f"{file}: [{section}] {name} must be {must_be}, got {_in_toml(value)}")
+        if section in OF_A_FEED:
+            raise click.ClickException(
+                f"{file}: [{section}] must be [feeds.NAME], a section that {' and '.join(OF_A_FEED)} both read,"
+                " such as [feeds.shop]"
+            )
+        command = change_tables.get_command(context, OF_A_FEED[0] if section == "feeds" else section)
+        of_sections = options.values() if section == "feeds" and isinstance(options, dict) else [options]
+        if not command or not all(isinstance(given, dict) for given in of_sections):
+            sections = ", ".join(f"[{name}]" for name in change_tables.list_commands(context) if name not in OF_A_FEED)
+            raise click.ClickException(
+                f"{file}: '{section}' must be a section of a command: {sections}; or of a feed: [feeds.NAME]"
+            )
+        if section != "feeds":
+            _refuse_mistakes(file, section, options, command, ())
+        for name, of_feed in options.items() if section == "feeds" else ():
+            _refuse_mistakes(file, f"feeds.{name}", of_feed, command, NOT_OF_A_FEED)
     return found
+
+
+def _refuse_mistakes(
+    file: Path, section: str, options: Mapping[str, Any], command: click.Command, without: Sequence[str]
+) -> None:
+    allowed = {
+        option.name: option
+        for option in command.params
+        if isinstance(option, click.Option) and option.expose_value and option.name not in without
+    }
+    for name, value in options.items():
+        if name not in allowed:
+            raise click.ClickException(
+                f"{file}: [{section}] has no option '{name}', only {', '.join(map(str, allowed))}"
+            )
+        if must_be := _mistake_in(value, allowed[name]):
+            raise click.ClickException(f"{file}: [{section}] {name} must be {must_be}, got {_in_toml(value)}")
 
 
 def _mistake_in(value: Any, option: click.Option) -> str:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from change_tables.cli.command_line import FEEDS
 from change_tables.server.connection import address_options
 
 from .formats import FORMATS, reader_of
@@ -35,14 +36,44 @@ class _Refused(click.ClickException):
         click.echo(f"change_tables: {self.message}", file=file or sys.stderr)
 
 
+def _choose_feed(context: click.Context, _: click.Parameter, name: str | None) -> None:
+    """Take the options of a feed of the TOML file; `source` is the feed's name unless it says another.
+
+    Raises:
+        click.UsageError: there is no such feed.
+    """
+    feeds: Mapping[str, Mapping[str, Any]] = context.meta.get(FEEDS, {})
+    if name is not None and name not in feeds:
+        there = ", ".join(f"[feeds.{feed}]" for feed in feeds) or "none"
+        raise click.UsageError(f"--feed must be a feed of the TOML file, got '{name}'; there: {there}")
+    chosen = name if name is not None else next(iter(feeds)) if len(feeds) == 1 else None
+    if chosen is not None:
+        context.default_map = {"source": chosen, **feeds[chosen]}
+
+
+def _refuse_missing(context: click.Context, given: Mapping[str, Any]) -> None:
+    missing = [f"--{name.replace('_', '-')}" for name in ("format", "source", "raw_schema") if not given[name]]
+    if missing:
+        feeds = ", ".join(context.meta.get(FEEDS, {}))
+        text = f"Missing option {', '.join(map(repr, missing))}"
+        raise click.UsageError(f"{text}, or --feed, which is one of {feeds}" if feeds else text, context)
+
+
 def _options(command: Callable[..., None]) -> Callable[..., None]:
     """What both commands take. The variables and the TOML file have the names of the options."""
     folder = click.Path(file_okay=False, path_type=Path)
     for option in reversed(
         (
-            click.option("--format", required=True, type=click.Choice(sorted(FORMATS)), help="The feed."),
-            click.option("--source", required=True, help="The name of the source in the sources file."),
-            click.option("--raw-schema", required=True, help="The schema of the raw tables."),
+            click.option(
+                "--feed",
+                is_eager=True,
+                expose_value=False,
+                callback=_choose_feed,
+                help="The feed [feeds.NAME] of the TOML file; left out: the only one that is there.",
+            ),
+            click.option("--format", type=click.Choice(sorted(FORMATS)), help="The kind of feed; must be given."),
+            click.option("--source", help="The name of the source in the sources file; must be given."),
+            click.option("--raw-schema", help="The schema of the raw tables; must be given."),
             click.option("--project-dir", type=folder, default=Path(), help="The dbt project (default: this folder)."),
             click.option(
                 "--folder", type=folder, help="Where the models are written, in the project (default: models/SOURCE)."
@@ -62,6 +93,13 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
             click.option("--exclude", multiple=True, metavar="PATTERN", help="Not these tables; repeatable."),
             click.option("--history", multiple=True, metavar="PATTERN", help="Histories of these tables; repeatable."),
             click.option("--freshness-column", default="", help="A raw column, or SQL, that says when a row landed."),
+            click.option("--arrival", default="", help="A raw column that never decreases as rows land."),
+            click.option(
+                "--analysts-schema",
+                default="analysts",
+                show_default=True,
+                help="The +schema of a new source's current models and histories; '' for that of all models.",
+            ),
             click.option("--option", multiple=True, metavar="NAME=VALUE", help="An option of the format; repeatable."),
         )
     ):
@@ -101,6 +139,7 @@ def init(context: click.Context, /, dry_run: bool, **given: Any) -> None:
     What is there stays: run again, it adds new tables and columns, and widens types. Exits with 1 where a table was
     left out.
     """
+    _refuse_missing(context, given)
     plan = _plan(given)
     if not dry_run:
         try:
@@ -119,6 +158,7 @@ def init(context: click.Context, /, dry_run: bool, **given: Any) -> None:
 @click.pass_context
 def diff(context: click.Context, /, **given: Any) -> None:
     """Say what `init` would write, and write nothing. Exits with 1 where the project is out of step with the feed."""
+    _refuse_missing(context, given)
     plan = _plan(given)
     _report(plan, "would be written")
     context.exit(0 if plan.is_in_step else 1)
@@ -153,12 +193,29 @@ def _wish(given: Mapping[str, Any]) -> Wish:
         source=given["source"],
         raw_schema=given["raw_schema"],
         folder=project_dir / (given["folder"] or Path("models") / given["source"]),
-        keys=Keys([parse_rule(rule) for rule in given["key"]], read_keys(file) if file else {}, str(file or "")),
+        keys=Keys(
+            [parse_rule(rule) for rule in _rules(given["key"])], read_keys(file) if file else {}, str(file or "")
+        ),
         include=given["include"],
         exclude=given["exclude"],
         history=given["history"],
-        freshness_column=given["freshness_column"],
+        freshness_column=given["freshness_column"].strip(),
+        arrival=given["arrival"].strip(),
+        analysts_schema=given["analysts_schema"].strip(),
     )
+
+
+def _rules(given: Sequence[str]) -> list[str]:
+    """What `--key` says. In a variable, blanks separate values: what has no colon there belongs to the one before."""
+    if click.get_current_context().get_parameter_source("key") is not click.core.ParameterSource.ENVIRONMENT:
+        return list(given)
+    rules: list[str] = []
+    for text in given:
+        if ":" in text or not rules:
+            rules.append(text)
+        else:
+            rules[-1] += f" {text}"
+    return rules
 
 
 def _format_options(given: Sequence[str], known: Mapping[str, str], feed: str) -> dict[str, str]:
@@ -224,6 +281,10 @@ class _Watched:
         columns = self._lake.columns(schema, table)
         self._bar.advance()
         return columns
+
+    def comments(self, schema: str, table: str) -> dict[str, str]:
+        """As of the lake."""
+        return self._lake.comments(schema, table)
 
     def query(self, statement: str) -> list[tuple[Any, ...]]:
         """As of the lake."""

@@ -14,6 +14,7 @@ from .found import FoundColumn, FoundTable, FurtherEntry, Lake, LakeError, Troub
 from .keys import key_of
 from .names import needs_quotes
 from .plan import Plan, Wish
+from .raw_tables import shown
 from .yaml_files import YamlFile, in_one_line, insert, names, prose, scalar, value
 
 NO_KEY = "which columns identify a row? dbt refuses the project until they are named here"
@@ -52,7 +53,9 @@ class Entries:
         changes = self._follow_columns(entry, table, place)
         self._compare_settings(spec, table, place)
         changes += self._follow_key(spec, table, place)
-        changes += self._follow_wishes(entry, table, place)
+        changes += self._follow_freshness(entry, table, place)
+        changes += self._follow_arrival(spec, table, place)
+        self._note_seen_once(table, place, [str(column["name"]).lower() for column in entry["columns"]])
         if changes:
             self._plan.changed[name] = changes
         else:
@@ -70,7 +73,10 @@ class Entries:
         for name, column in declared.items():
             if name not in found and _is_retired(column):
                 continue
-            if name not in found and self._format.columns_are_seen:
+            if name not in found and self._format.columns_are_seen and name in self._wish.landing_columns:
+                text = f"column {column['name']} is declared, and is a landing job's: take it out of the entry"
+                rebuilds.append(Trouble(place, text))
+            elif name not in found and self._format.columns_are_seen:
                 remedy = "retire it (config.meta.retired: true)"
                 rebuilds.append(
                     Trouble(place, f"column {column['name']} is declared, and is no longer there: {remedy}")
@@ -86,6 +92,8 @@ class Entries:
             )
         previous: str | None = None
         for name, column in found.items():
+            if name not in declared and column.is_seen_once:
+                continue
             if name not in declared:
                 at = [str(other["name"]).lower() for other in columns].index(previous) + 1 if previous else 0
                 insert(columns, at, _column(column, columns[max(at - 1, 0)] if columns else None))
@@ -145,14 +153,20 @@ class Entries:
             )
         return []
 
-    def _follow_wishes(self, entry: CommentedMap, table: FoundTable, place: str) -> list[str]:
-        """What the user asks for that an entry has not."""
+    def _follow_arrival(self, spec: CommentedMap, table: FoundTable, place: str) -> list[str]:
+        if "arrival" in spec or not self._landing_column(self._wish.arrival, table, place, "arrival"):
+            return []
+        spec["arrival"] = scalar(self._wish.arrival)
+        self._file.is_changed = True
+        return [f"arrival is {self._wish.arrival}"]
+
+    def _follow_freshness(self, entry: CommentedMap, table: FoundTable, place: str) -> list[str]:
         if not self._wish.freshness_column:
             return []
         config = entry.get("config") or {}
         if any("loaded_at" in name or name == "freshness" for given in (entry, config) for name in given):
             return []
-        column = self._freshness_column(table, place)
+        column = self._landing_column(self._wish.freshness_column, table, place, "freshness")
         if not column:
             return []
         entry.setdefault("config", CommentedMap()).update(_freshness(column))
@@ -203,23 +217,37 @@ class Entries:
         for name, setting in table.settings.items():
             if name not in spec:
                 spec[name] = value(setting)
+        if self._landing_column(self._wish.arrival, table, place, "arrival"):
+            spec["arrival"] = scalar(self._wish.arrival)
         entry = CommentedMap(name=scalar(table.name), identifier=scalar(table.identifier))
         _quote_identifier(entry, table.identifier)
         config = CommentedMap(meta=CommentedMap(change_table=spec))
-        column = self._freshness_column(table, place)
+        column = self._landing_column(self._wish.freshness_column, table, place, "freshness")
         if column:
             config.update(_freshness(column))
+        if table.description:
+            entry["description"] = prose(table.description)
         entry["config"] = config
-        columns = CommentedSeq(_column(found) for found in table.columns)
-        for at, found in enumerate(table.columns):
+        declared = [found for found in table.columns if not found.is_seen_once or found.name in spec.get("key", ())]
+        columns = CommentedSeq(_column(found) for found in declared)
+        for at, found in enumerate(declared):
             _note(columns, at, found.note)
-        if table.columns:
+        if declared:
             entry["columns"] = columns
+        self._note_seen_once(table, place, [found.name.lower() for found in declared])
         return entry
 
-    def _freshness_column(self, table: FoundTable, place: str) -> str:
-        wished = self._wish.freshness_column
-        if not wished or not _PLAIN_COLUMN.fullmatch(wished):
+    def _note_seen_once(self, table: FoundTable, place: str, declared: Collection[str]) -> None:
+        once = [found.name for found in table.columns if found.is_seen_once and found.name.lower() not in declared]
+        if once:
+            self._plan.notes.append(
+                f"{place}: a single event is all that was seen of {shown(once)}: not declared; run again when more have"
+                " landed, or declare it with the source's type"
+            )
+
+    def _landing_column(self, wished: str, table: FoundTable, place: str, what: str) -> str:
+        """A column of a landing job, where the raw table of an entry has it; SQL as it is."""
+        if not wished or (what == "freshness" and not _PLAIN_COLUMN.fullmatch(wished)):
             return wished
         try:
             there = {name.lower() for name, _ in self._lake.columns(self._wish.raw_schema, table.identifier)}
@@ -227,7 +255,7 @@ class Entries:
             there = set()
             self._plan.troubles.append(Trouble(place, str(error)))
         if wished.lower() not in there:
-            self._plan.notes.append(f"{place} has no column {wished}: it is written without freshness")
+            self._plan.notes.append(f"{place} has no column {wished}: it is written without {what}")
             return ""
         return wished
 
@@ -262,6 +290,8 @@ def _quote_identifier(entry: CommentedMap, identifier: str) -> None:
 def _column(column: FoundColumn, beside: CommentedMap | None = None) -> CommentedMap:
     """A declared column, in one line unless the one beside it takes several."""
     declared: dict[str, Any] = {"name": column.name, "data_type": column.data_type}
+    if column.description:
+        declared["description"] = column.description
     if column.meta:
         declared["config"] = {"meta": dict(column.meta)}
     written = in_one_line(declared)

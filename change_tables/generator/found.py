@@ -18,6 +18,10 @@ class FoundColumn:
     """What the user must know of it, on one line: that the type is a guess, for example. Empty: nothing."""
     meta: Mapping[str, Any] = field(default_factory=dict)
     """The column's own settings, under `config.meta`."""
+    description: str = ""
+    """The comment of the source, where one has landed."""
+    is_seen_once: bool = False
+    """Whether a single event has it, so that its type is no more than that of one value: it is named, not declared."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,8 @@ class FoundTable:
     """The key columns, where the feed says them. Empty: it does not, and the user must."""
     reads: Sequence[str] = ()
     """Further entries that the table reads: its load, its tracking table."""
+    description: str = ""
+    """The comment of the source, where one has landed."""
     chosen: Mapping[str, Any] = field(default_factory=dict)
     """What chooses its rows, where that is no setting because the raw table has no others."""
 
@@ -80,6 +86,13 @@ class Lake(Protocol):
 
     def columns(self, schema: str, table: str) -> list[tuple[str, str]]:
         """Name and Spark type of each column, in order.
+
+        Raises LakeError where the table cannot be read.
+        """
+        ...
+
+    def comments(self, schema: str, table: str) -> dict[str, str]:
+        """The comment of each column that has one, by its name in small letters; that of the table under an empty name.
 
         Raises LakeError where the table cannot be read.
         """

@@ -81,6 +81,10 @@ class _Logged:
     with_values: int = 0
     to_be_read: int = 0
 
+    def is_seen_once(self, name: str) -> bool:
+        """Whether a single event is of a column, by its name in lower case."""
+        return self.spellings.get(name, Counter()).total() == 1
+
     def key(self) -> list[str]:
         """The names of most table keys, in the order that most of these have; a view's `pk_idu` is `idu`."""
         orders: Counter[tuple[str, ...]] = Counter()
@@ -198,8 +202,10 @@ def _guessed(name: str, events: _Logged, *, multi_valued: bool = False) -> Found
     guess = guess_type([*events.values.get(name, []), *trimmed])
     if multi_valued:
         note = f"{guess.note}; of many values, by its name, which is that of a child table and its column"
-        return FoundColumn(_spelt(name, events), guess.data_type, note, {"multi_valued": True})
-    return FoundColumn(_spelt(name, events), guess.data_type, guess.note)
+        meta = {"multi_valued": True}
+        return FoundColumn(_spelt(name, events), guess.data_type, note, meta, is_seen_once=events.is_seen_once(name))
+    is_seen_once = not of_key and events.is_seen_once(name)
+    return FoundColumn(_spelt(name, events), guess.data_type, guess.note, is_seen_once=is_seen_once)
 
 
 def _spelt(name: str, events: _Logged) -> str:

@@ -41,7 +41,7 @@ class Keys:
 
     rules: Sequence[Rule] = ()
     by_table: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Of the file: the name of a table in small letters -> its key columns."""
+    """Of the file: the name of a table in small letters -> what its rows say, each a column or several."""
     file: str = ""
     """The file's name, for messages."""
 
@@ -75,10 +75,10 @@ def parse_rule(text: str) -> Rule:
 
 
 def read_keys(file: Path) -> Mapping[str, Sequence[str]]:
-    """The keys of a CSV file with the columns `table` and `key`: name of a table in small letters -> key columns.
+    """The keys of a CSV file with the columns `table` and `key`: name of a table in small letters -> texts of `key`.
 
-    In `key`, columns are separated by `;`, or by blanks where there is none. A table that has several rows has the
-    columns of all of them, in their order, as lists of key columns in databases are.
+    In `key`, columns are separated by `;`, else by blanks where that makes names of columns: see `_columns_of`. A table
+    that has several rows has the columns of all of them, in their order, as lists of key columns in databases are.
 
     Raises:
         KeysError: the file cannot be read, or lacks a column.
@@ -98,11 +98,10 @@ def read_keys(file: Path) -> Mapping[str, Sequence[str]]:
                         f" {row[header['key']]};{';'.join(row[None])}"
                     )
                 table, listed = (row[header["table"]] or "").strip(), (row[header["key"]] or "").strip()
-                columns = [name.strip() for name in (listed.split(";") if ";" in listed else listed.split())]
-                columns = [name for name in columns if name]
+                columns = [name.strip() for name in listed.split(";") if name.strip()]
                 if not table or not columns:
                     raise KeysError(f"{file}, line {rows.line_num}: must have a table and its key columns")
-                keys.setdefault(table.lower(), []).extend(columns)
+                keys.setdefault(table.lower(), []).extend(columns if ";" in listed else [" ".join(listed.split())])
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise KeysError(f"{file}: cannot be read: {reason}") from error
@@ -120,7 +119,8 @@ def key_of(table: FoundTable, keys: Keys) -> Key:
         return replace(_named(table, exact[0].columns, "--key"), is_certain=True)
     for name in (table.name.lower(), table.identifier.lower()):
         if name in keys.by_table:
-            return replace(_named(table, keys.by_table[name], keys.file), is_certain=True)
+            columns = [column for text in keys.by_table[name] for column in _columns_of(text, table)]
+            return replace(_named(table, columns, keys.file), is_certain=True)
     if table.key:
         return Key(tuple(table.key), is_certain=True)
     by_pattern = [rule for rule in keys.rules if not rule.names_one_table and _is_of(rule, table)]
@@ -134,6 +134,25 @@ def key_of(table: FoundTable, keys: Keys) -> Key:
 def _is_of(rule: Rule, table: FoundTable) -> bool:
     """Whether a rule is one of a table, by its name or that of its raw table."""
     return any(matches(name, rule.pattern) for name in (table.name, table.identifier))
+
+
+def _columns_of(text: str, table: FoundTable) -> list[str]:
+    """The columns that a text names: one, or several with blanks between. Names can have blanks themselves.
+
+    The fewest that make up the text count. Where none do, each word is one, so that what is missing is named.
+    """
+    names = {column.name.lower() for column in table.columns}
+    words = text.split()
+    # the fewest columns that make up the first words, by how many words these are
+    fewest: list[list[str] | None] = [[]]
+    for end in range(1, len(words) + 1):
+        found = [
+            [*before, name]
+            for start in range(end)
+            if (before := fewest[start]) is not None and (name := " ".join(words[start:end])).lower() in names
+        ]
+        fewest.append(min(found, key=len, default=None))
+    return fewest[-1] or words
 
 
 def _named(table: FoundTable, columns: Sequence[str], where: str) -> Key:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import dropwhile
 from typing import Any
 
 from change_tables.server.connection import UNREADABLE, Address, NoSessionError, close_quietly
@@ -36,6 +37,7 @@ class ThriftLake:
             LakeError: there is no server, or it refuses.
         """
         self._columns: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        self._comments: dict[tuple[str, str], dict[str, str]] = {}
         try:
             self._connection = Address(host, port, auth, user, password, timeout, use_ssl).connect(
                 statements_may_last=True
@@ -62,8 +64,18 @@ class ThriftLake:
             LakeError: the table cannot be read.
         """
         if (schema, table) not in self._columns:
-            self._columns[schema, table] = self._described(f"{quoted(schema)}.{quoted(table)}")
+            described = self._described(f"{quoted(schema)}.{quoted(table)}")
+            self._columns[schema, table], self._comments[schema, table] = described
         return self._columns[schema, table]
+
+    def comments(self, schema: str, table: str) -> dict[str, str]:
+        """The comment of each column that has one, by its name in small letters; that of the table under an empty name.
+
+        Raises:
+            LakeError: the table cannot be read.
+        """
+        self.columns(schema, table)
+        return self._comments[schema, table]
 
     def query(self, statement: str) -> list[tuple[Any, ...]]:
         """The rows of a query.
@@ -80,18 +92,26 @@ class ThriftLake:
         finally:
             close_quietly(cursor)
 
-    def _described(self, relation: str) -> list[tuple[str, str]]:
+    def _described(self, relation: str) -> tuple[list[tuple[str, str]], dict[str, str]]:
         columns: list[tuple[str, str]] = []
-        for name, data_type, *_ in self.query(f"describe table {relation}"):
+        comments: dict[str, str] = {}
+        rows = iter(self.query(f"describe table extended {relation}"))
+        for name, data_type, comment, *_ in rows:
             if not name or not data_type or name.startswith("# "):
                 break  # what comes after the columns: partitions
             columns.append((str(name), str(data_type)))
+            if comment:
+                comments[str(name).lower()] = str(comment)
+        of_table = dropwhile(lambda row: row[0] != "# Detailed Table Information", rows)
+        for name, said, *_ in of_table:
+            if name == "Comment" and said:
+                comments[""] = str(said)
         cut = [name for name, data_type in columns if _CUT.search(data_type)]
         if cut:  # a struct is described by its first 25 fields
             asked = ", ".join(f"typeof(any_value({quoted(name)}))" for name in cut)
             whole = dict(zip(cut, self.query(f"select {asked} from {relation} where false")[0], strict=True))
             columns = [(name, str(whole.get(name, data_type))) for name, data_type in columns]
-        return columns
+        return columns, comments
 
 
 def _said(error: BaseException) -> str:

@@ -20,6 +20,9 @@ _COMMENT = re.compile(r"\{#.*?#\}", re.DOTALL)
 FOLDERS = {"stg": "staging", "dedup": "deduplicated", "current": "current", "history": "history"}
 """Kind of model -> its folder."""
 
+READ = ("current", "history")
+"""The kinds that people read."""
+
 
 class Models:
     """The models of one source, and the file that describes them."""
@@ -93,6 +96,8 @@ class Models:
             "current": f"One row per living key of {name}; keys that have ended are not in it.",
             "history": f"One row per version of a key of {name}, with when and at which sequence it began and ended.",
         }[kind]
+        if kind in READ and entry.get("description"):
+            description += f" {entry['description']}"
         properties = CommentedMap(name=model, description=prose(description))
         if kind == "dedup":
             properties["data_tests"] = CommentedSeq(["change_tables.raw_rows_accounted_for", *_tests_of_troubles()])

@@ -26,11 +26,21 @@ class Wish:
     exclude: Sequence[str] = ()
     history: Sequence[str] = ()
     freshness_column: str = ""
+    """A column of a landing job that says when a row landed, or SQL."""
+    arrival: str = ""
+    """A column of a landing job that never decreases as rows land."""
+    analysts_schema: str = ""
+    """The `+schema` of a new source's current models and histories. Empty: they are with the others."""
 
     def is_for(self, *given: str) -> bool:
         """Whether a table is asked for, by any of its names."""
         included = not self.include or any(matches(name, pattern) for pattern in self.include for name in given)
         return included and not self.leaves_out(*given)
+
+    @property
+    def landing_columns(self) -> frozenset[str]:
+        """Columns that are a landing job's, in small letters: none is declared as the source's."""
+        return frozenset(name.lower() for name in (self.freshness_column, self.arrival) if name)
 
     def leaves_out(self, *given: str) -> bool:
         """Whether a table is not wanted, by any of its names."""

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from .data_types import can_be_declared
 from .entries import Entries, identifier_of, settings_of, spec_of
-from .formats import FORMATS, RAW_TABLE, WORKING_PREFIX, own_key, taken_names
-from .found import Found, FoundTable, Lake, Trouble
-from .models import Models
+from .formats import FORMATS, RAW_TABLE, WORKING_PREFIX, own_key, reader_of, taken_names
+from .found import Found, FoundTable, Lake, LakeError, Trouble
+from .landing_columns import shared_at_the_end
+from .models import FOLDERS, READ, Models
 from .names import matches, model_name, safe_name
 from .plan import Plan, Wish
 from .project_files import Project, ProjectError, refuse_models, refuse_source, source_of
 from .raw_tables import shown
-from .yaml_files import insert, list_of, read_yaml, scalar
+from .schemas import with_schema_of_readers
+from .yaml_files import YamlFile, insert, list_of, read_yaml, scalar
 
+OF_ROWS = ("snapshot", "replica")
+"""Settings that name an entry with the source table's own rows."""
 _JINJA = re.compile(r"\{\{|\{%|\{#")
 
 
@@ -38,8 +43,10 @@ class _Planner:
         self._format = FORMATS[wish.format]
         if not wish.source.strip() or _JINJA.search(wish.source):
             raise ProjectError(f"--source must be a name without Jinja, got '{wish.source}'")
-        path = project.file_of_source(wish.source) or wish.folder / f"_{safe_name(wish.source)}__sources.yml"
+        there = project.file_of_source(wish.source)
+        path = there or wish.folder / f"_{safe_name(wish.source)}__sources.yml"
         project.refuse_folder(path.parent)
+        self._project, self._is_new = project, there is None
         self._sources = read_yaml(path)
         self._models_file = read_yaml(path.parent / f"_{safe_name(wish.source)}__models.yml")
         refuse_models(self._models_file)
@@ -47,6 +54,10 @@ class _Planner:
         self._entries = Entries(self._sources, self._listed, lake, wish, self._plan)
         self._models = Models(project, path.parent, self._models_file, wish, self._plan)
         self._there = {table.lower() for table in lake.tables(wish.raw_schema)}
+        loads = {entry.name: entry.identifier for entry in found.further_entries}
+        self._found = replace(
+            found, tables=[self._with_comments(self._of_source(table), loads, lake) for table in found.tables]
+        )
 
     def plan(self) -> Plan:
         """All that is to be done."""
@@ -65,6 +76,7 @@ class _Planner:
         )
         self._models.write(self._listed, added)
         self._note_unmatched()
+        self._note_landing_columns(added)
         self._collect()
         return self._plan
 
@@ -75,6 +87,37 @@ class _Planner:
             entry = by_name.get(differing.names[0].lower())
             if self._wish.is_for(*differing.names) and (entry is None or settings_of(entry).get("snapshot")):
                 self._plan.differing_types.append(differing)
+
+    def _of_source(self, table: FoundTable) -> FoundTable:
+        """A table without the landing job's columns that the user names, where raw tables have the source's own."""
+        landing = self._wish.landing_columns if self._format.columns_are_seen else ()
+        return replace(table, columns=[column for column in table.columns if column.name.lower() not in landing])
+
+    def _with_comments(self, table: FoundTable, loads: Mapping[str, str], lake: Lake) -> FoundTable:
+        """A table with the comments that its raw table, its load or its replica have."""
+        places = [table.identifier] if self._format.columns_are_seen else []
+        places += [loads[entry] for name in OF_ROWS if (entry := str(table.settings.get(name))) in loads]
+        comments: dict[str, str] = {}
+        for place in places:
+            try:
+                comments.update(lake.comments(self._wish.raw_schema, place))
+            except LakeError:
+                continue  # the reader has said so
+        said = {name: " ".join(text.split()) for name, text in comments.items() if not _JINJA.search(text)}
+        columns = [replace(column, description=said.get(column.name.lower(), "")) for column in table.columns]
+        return replace(table, columns=columns, description=said.get("", ""))
+
+    def _note_landing_columns(self, added: Sequence[FoundTable]) -> None:
+        """Columns that most new tables end in, so that a landing job's are not taken for the source's."""
+        if not self._format.columns_are_seen:
+            return
+        shared = shared_at_the_end([[column.name for column in table.columns] for table in added])
+        if shared:
+            ignored = f"--option ignore={','.join(shared)}" if "ignore" in reader_of(self._wish.format)[1] else "hand"
+            self._plan.notes.append(
+                f"most tables end in {shown(shared)}, which are declared as the source's: if a landing job adds them,"
+                f" take them out by {ignored}, and name the one by which rows land by --arrival"
+            )
 
     def _note_unmatched(self) -> None:
         """Names that the user gave and that no table has, so that a slip of the pen is seen."""
@@ -254,11 +297,21 @@ class _Planner:
                 Trouble(f"{self._wish.source}.{name}", f"{self._wish.raw_schema}.{identifier} {text}")
             )
 
+    def _project_file(self) -> YamlFile | None:
+        """The file of the project, where the models that people read get a schema of their own."""
+        written = {path.parent.name for path in self._models.sql}
+        if not written & {FOLDERS[kind] for kind in READ}:
+            return None
+        schema = self._wish.analysts_schema if self._is_new else ""
+        return with_schema_of_readers(
+            self._project, self._sources.path.parent, schema, has_history=FOLDERS["history"] in written
+        )
+
     def _collect(self) -> None:
         plan = self._plan
         plan.files.update(self._models.sql)
-        for file in (self._models_file, self._sources):
-            if not file.is_changed:
+        for file in (self._models_file, self._project_file(), self._sources):
+            if file is None or not file.is_changed:
                 continue
             if not file.keeps_its_form:
                 plan.notes.append(f"{file.path}: its blanks are written again, since an entry in it changes")

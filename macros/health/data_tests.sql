@@ -5,26 +5,13 @@
 {% macro spec_of_data_test(maker) %}
     {% set makers = [maker] if maker is string else maker %}
     {% set tested = graph.nodes.get(model.attached_node) %}
-    {% set made_by = change_tables._maker_of(tested) if tested else none %}
+    {% set made_by = change_tables.maker_of(tested) if tested else none %}
     {% if made_by not in makers %}
         {% do change_tables.refuse_data_test(
             "must be put on a model of " ~ makers | join(' or ') ~ ", got " ~ ("one of " ~ made_by if made_by else "another one")
         ) %}
     {% endif %}
     {% do return(change_tables.table_spec_of_model(tested)) %}
-{% endmacro %}
-
-
-{#- The macro that makes a model, as its materialization shows it; none where that shows none. -#}
-{% macro _maker_of(node) %}
-    {% if (node.config.meta or {}).get('change_table_entry') %}
-        {% do return('staged_changes') %}
-    {% elif node.config.materialized == 'change_log' %}
-        {% do return('deduplicated_changes') %}
-    {% elif node.config.materialized == 'change_state' %}
-        {% do return('history' if 'macro.change_tables.history' in node.depends_on.macros else 'current_state') %}
-    {% endif %}
-    {% do return(none) %}
 {% endmacro %}
 
 

@@ -14,9 +14,28 @@
         {% for value, variable, what in named if value is not string or not modules.re.match('^\\w+$', value) %}
             {% do mistakes.append("change_tables: the variable `" ~ variable ~ "` must be " ~ what ~ ", got " ~ change_tables.shown_value(value)) %}
         {% endfor %}
+        {% do mistakes.extend(change_tables._mistakes_of_tables_schemas()) %}
         {% do mistakes.extend(change_tables.session_mistakes(specs_are_right=not mistakes)) if nodes %}
         {% do exceptions.raise_compiler_error(mistakes | join('\n')) if mistakes %}
     {% endif %}
+{% endmacro %}
+
+
+{#- What is wrong with the schemas that models name for their tables: two would write one table. -#}
+{% macro _mistakes_of_tables_schemas() %}
+    {% set mistakes, owners = [], {} %}
+    {% for node in graph.nodes.values() if node.config.materialized == 'change_state' %}
+        {% set schema = change_tables.tables_schema_of_node(node) or node.schema %}
+        {% if schema is not string %}
+            {% do mistakes.append("change_tables: model '" ~ node.name ~ "': `tables_schema` must be the name of a schema, got " ~ change_tables.shown_value(schema)) %}
+        {% else %}
+            {% set owner = owners.setdefault((schema ~ '.' ~ node.alias) | lower, node.name) %}
+            {% do mistakes.append(
+                "change_tables: models '" ~ owner ~ "' and '" ~ node.name ~ "' would write one table, " ~ schema ~ '.' ~ node.alias ~ "__state: give one another alias or `tables_schema`"
+            ) if owner != node.name %}
+        {% endif %}
+    {% endfor %}
+    {% do return(mistakes) %}
 {% endmacro %}
 
 

@@ -174,6 +174,12 @@
 {% endmacro %}
 
 
+{#- The schema that a model over a log names for its table, by `config.meta.tables_schema`; none: that of the model. -#}
+{% macro tables_schema_of_node(node) %}
+    {% do return((node.config.meta or {}).get('tables_schema') if node.config.materialized == 'change_state' else none) %}
+{% endmacro %}
+
+
 {#-
     The specs of the tables that a list of relations is about, in the order of the list. The model refers to each of them, and to
     nothing else that comes from a change table.

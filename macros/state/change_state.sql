@@ -11,6 +11,7 @@
         spec, columns=spec.columns | rejectattr('name', 'in', spec.hidden) | list, column_names=spec.column_names | reject('in', spec.hidden) | list
     ) -%}
     {%- do change_tables.refuse_foreign_table(view) -%}
+    {%- do change_tables.refuse_moved_table(view, state) -%}
     {%- do change_tables.refuse_other_contract(shown_spec, shown) -%}
     {%- do change_tables.refuse_unfinished_log(run) -%}
     {%- do change_tables.refuse_log_of_other_columns(spec, run) -%}
@@ -20,7 +21,7 @@
 
     {%- set predicate = '_checkpoint is null and ' ~ ('_has_row' if run.keeps_deleted else 'not _is_deleted') -%}
     {%- set partitioned_by = ['_is_last'] if run.history else [] -%}
-    {%- set found_by = ['_checkpoint', '_change_seq'] + (['_valid_from', '_valid_to'] if run.history else []) -%}
+    {%- set found_by = ['_checkpoint', '_change_seq'] + (['_valid_from', '_valid_to'] if run.history else ['_batch_id']) -%}
     {%- set is_written = run.kind in ['first', 'since'] -%}
     {%- set cached = change_tables.cached_checkpoint(view) -%}
     {%- set rows = cached.rows if cached and cached.checkpoint == run.checkpoint_before else none -%}
@@ -48,6 +49,11 @@
         {%- set sql = handed.statements.with_replays if run.replays else handed.statements.without_replays -%}
     {%- endif -%}
     {%- set is_shown = true -%}
+    {%- if run.kind in ['empty', 'first'] and state.schema != view.schema -%}
+        {%- call statement('schema') -%}
+            create schema if not exists {{ state.without_identifier() }}
+        {%- endcall -%}
+    {%- endif -%}
     {%- if run.kind == 'empty' -%}
         {%- set is_shown = change_tables.make_empty_table(view, state, sql, anew=true, partitioned_by=partitioned_by) -%}
     {%- elif run.kind == 'first' -%}
@@ -166,7 +172,7 @@ ranked_rows as (
 
 select
     cast(null as string) as _checkpoint,
-    {{ change_tables.column_list(columns) }}
+    {{ "'" ~ run.checkpoint.written ~ "' as _batch_id,\n    " if not run.history }}{{ change_tables.column_list(columns) }}
 from {{ 'ranked_rows' if has_stale else 'state_rows' }}
 {%- if has_stale %}
 where _ct_rank = 1
@@ -174,7 +180,7 @@ where _ct_rank = 1
 union all
 select
     {{ change_tables.text_literal(tojson(run.checkpoint)) }} as _checkpoint,
-    {% for name in columns %}{{ 'true' if name == '_is_last' else 'null' }} as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}{% endfor %}
+    {{ 'null as _batch_id, ' if not run.history }}{% for name in columns %}{{ 'true' if name == '_is_last' else 'null' }} as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}{% endfor %}
 {%- endmacro %}
 
 
@@ -185,7 +191,7 @@ select
     the row becomes the key's new last version, those that have ended are inserted, and the files of ended versions are not read.
 -#}
 {% macro merge_state(spec, state, sql, run, kept) -%}
-{%- set columns = change_tables.state_columns(spec, run.history, run.keeps_deleted) -%}
+{%- set columns = ([] if run.history else ['_batch_id']) + change_tables.state_columns(spec, run.history, run.keeps_deleted) -%}
 merge into {{ state }} as target
 using (
     {{ change_tables._with_checkpoint(spec, sql, run, state, kept) }}
@@ -219,8 +225,9 @@ when not matched then insert (_checkpoint, {{ change_tables.column_list(columns)
 
 
 {#-
-    The columns of a state table after `_checkpoint`. Where rows of ended keys are kept, `_has_row` says whether the key has ever had one: that
-    is what the others are of. What a table is partitioned by comes last, as Spark keeps it.
+    The columns of a state table after `_checkpoint` and, of a current model, `_batch_id`, the run that wrote the row last. Where rows of
+    ended keys are kept, `_has_row` says whether the key has ever had one: that is what the others are of. What a
+    table is partitioned by comes last, as Spark keeps it.
 -#}
 {% macro state_columns(spec, history=false, keeps_deleted=false) %}
     {% do return(

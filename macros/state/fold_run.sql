@@ -5,8 +5,8 @@
     checkpoint_before      the checkpoint that it adds to; none for a first run
     checkpoint             the checkpoint that it leaves: `storage_version`, `key` and `columns` as a log's has them, `log`, `batch`,
                            `origin`, `reset_seq` and `loads` of the log's, `log_changes`: how many it holds, and `counted`: how many
-                           changes that had when the rows of the state were last counted; `deletes: keep` where the rows of ended keys
-                           are kept
+                           changes that had when the rows of the state were last counted; `built` and `written`: the runs that built the
+                           state whole and that wrote it last; `deletes: keep` where the rows of ended keys are kept
     replaced               by `state_run`: the checkpoint that a first run finds and replaces; none: there is none, or it is a full refresh
     log                    by `state_run`: the table of the log
     history, folds         whether the model keeps versions; whether older events of a key decide its row (see `folded_steps`)
@@ -55,6 +55,7 @@
             'storage_version': change_tables.storage_version(), 'log': log_checkpoint.log, 'origin': change_tables.origin_of_log(log_checkpoint),
             'batch': log_checkpoint.batch, 'log_changes': log_checkpoint.held_changes, 'reset_seq': log_checkpoint.reset_seq, 'loads': log_checkpoint.loads,
             'key': spec.key, 'columns': types, 'counted': changes if is_to_be_counted else counted,
+            'built': change_tables.batch_id() if checkpoint_before is none else checkpoint_before.built, 'written': change_tables.batch_id(),
         }),
         'history': history,
         'folds': folds,

@@ -7,11 +7,13 @@
     {% set checkpoint = none if change_tables.is_rebuild() else checkpoints[1].checkpoint %}
     {#- a state that is newer than its log: the log was restored, and lacks some of what the state has -#}
     {% set follows = checkpoint is not none and checkpoint.log == log_checkpoint.log and log_checkpoint.rebuild <= checkpoint.batch and checkpoint.batch <= log_checkpoint.batch %}
-    {#- with another `deletes` than before, it is built again -#}
-    {% set follows = follows and (checkpoint.deletes == 'keep') == keeps_deleted %}
+    {#- with another `deletes` than before, or by a version whose rows do not say which run wrote them, it is built again -#}
+    {% set follows = follows and (checkpoint.deletes == 'keep') == keeps_deleted and checkpoint.written is defined %}
     {% set checkpoint_before = checkpoint if follows else none %}
     {% do change_tables.refuse_changed_columns(spec, checkpoint_before, state) %}
-    {% set is_new = follows and (checkpoint.batch < log_checkpoint.batch or change_tables.columns_have_changed(spec, checkpoint)) %}
+    {#- a run that began before the last one that wrote leaves the news to the next: see `changes_since` -#}
+    {% set is_new = follows and checkpoint.written < change_tables.batch_id()
+        and (checkpoint.batch < log_checkpoint.batch or change_tables.columns_have_changed(spec, checkpoint)) %}
     {% set run = change_tables.fold_run(spec, log_checkpoint, folds, history, checkpoint_before, is_new, keeps_deleted=keeps_deleted) %}
     {% if run.kind == 'first' and run.exchanges and spec.images == 'full' and not run.log_is_outdated %}
         {% set exchanges = change_tables.has_exchanges(spec, run, change_tables.state_relation(dedup)) %}

@@ -2,18 +2,51 @@
     An incremental model `<name>` is a view over the table `<name>__state`. The table has the model's rows, what else must be
     remembered (keys that ended), and one row with a checkpoint: a JSON object that says what the table has taken in.
     Rows and checkpoint are written by one statement, so that a run which dies leaves both as they were.
+
+    node   the model's, where it is known: then the view need not be there
 -#}
-{% macro state_relation(relation) %}
-    {% do return(change_tables._relation_beside(relation, '__state', 'table')) %}
+{% macro state_relation(relation, node=none) %}
+    {% do return(change_tables._relation_beside(relation, '__state', 'table', change_tables._schema_of_tables(relation, node))) %}
 {% endmacro %}
 
 
 {#- A relation beside that of a model, with the same quotes. It has all rows: --empty and --sample leave some out of what `ref` gives. -#}
-{% macro _relation_beside(relation, suffix, type) %}
+{% macro _relation_beside(relation, suffix, type, schema=none) %}
     {% do return(api.Relation.create(
-        database=relation.database, schema=relation.schema, identifier=relation.identifier ~ suffix, type=type,
+        database=relation.database, schema=schema or relation.schema, identifier=relation.identifier ~ suffix, type=type,
         quote_policy=relation.quote_policy.to_dict()
     )) %}
+{% endmacro %}
+
+
+{#-
+    The schema of a model's tables: that of its view, unless `config.meta.tables_schema` of a model over a log names another. What only reads
+    the model sees by its view which one that is, also under --defer.
+-#}
+{% macro _schema_of_tables(relation, node=none) %}
+    {% set node = node or model or {} %}
+    {% if (node.alias or '') | lower == relation.identifier | lower and (node.schema or '') | lower == relation.schema | lower %}
+        {% do return(change_tables.tables_schema_of_node(node) or relation.schema) %}
+    {% endif %}
+    {% do return(change_tables.tables_schema_of_view(relation) or relation.schema) %}
+{% endmacro %}
+
+
+{#- What a view says of it; none: that the tables are in its own schema. -#}
+{% macro tables_schema_of_view(relation) %}
+    {% set found = change_tables.properties_of_view(load_cached_relation(relation)).get('change_tables.tables') %}
+    {% do return(''.encode().fromhex(found).decode() if found else none) %}
+{% endmacro %}
+
+
+{#- Stops a model whose table is in another schema than it says by now: it would be built anew, and from whatever its log has. -#}
+{% macro refuse_moved_table(view, state) %}
+    {% set before = change_tables._relation_beside(view, '__state', 'table', change_tables.tables_schema_of_view(view)) %}
+    {% if before.schema | lower != state.schema | lower and not change_tables.is_rebuild() and load_cached_relation(before) is not none %}
+        {% do change_tables.refuse_model(
+            "its table is " ~ before ~ ", and it must be " ~ state ~ " by `tables_schema`: move it as docs/operations.md says, or build the model with --full-refresh"
+        ) %}
+    {% endif %}
 {% endmacro %}
 
 
@@ -36,8 +69,8 @@
 
 
 {#- The table with the new changes of one run. No other run touches it while that run needs it. -#}
-{% macro batch_relation(relation, batch) %}
-    {% do return(change_tables._relation_beside(relation, '__batch_' ~ batch | lower, 'table')) %}
+{% macro batch_relation(relation, batch, node=none) %}
+    {% do return(change_tables._relation_beside(relation, '__batch_' ~ batch | lower, 'table', change_tables._schema_of_tables(relation, node))) %}
 {% endmacro %}
 
 
@@ -53,13 +86,14 @@
 
 
 {#- The tables with batches of a model that are there, of runs before this one. -#}
-{% macro batches_before(relation, batch) %}
+{% macro batches_before(relation, batch, node=none) %}
     {% set prefix = relation.identifier | lower ~ '__batch_' %}
     {% set tables = [] %}
-    {% for table in run_query('show tables in ' ~ relation.without_identifier() ~ " like '" ~ prefix ~ "*'").rows %}
+    {% set schema = change_tables.batch_relation(relation, batch, node).without_identifier() %}
+    {% for table in run_query('show tables in ' ~ schema ~ " like '" ~ prefix ~ "*'").rows %}
         {% set found = table['tableName'][prefix | length:] %}
         {% if modules.re.fullmatch('[0-9]{8}t[0-9]{12}_[0-9a-f]{8}[rl]?', found) and found < batch | lower %}
-            {% do tables.append(change_tables.batch_relation(relation, found)) %}
+            {% do tables.append(change_tables.batch_relation(relation, found, node)) %}
         {% endif %}
     {% endfor %}
     {% do return(tables) %}
@@ -203,7 +237,10 @@
 -#}
 {% macro ensure_state_view(view, state, spec, further_columns, predicate, checkpoint=none, number=1, is_written=false, rows=none) %}
     {% set properties = change_tables.checkpoint_as_properties(checkpoint, number, rows) if is_written else {} %}
-    {% if not is_written and change_tables.properties_of_view(load_cached_relation(view)).get('change_tables.checkpoint') %}
+    {% set tables_schema = '' if state.schema | lower == view.schema | lower else state.schema.encode('utf-8').hex() %}
+    {% set found = change_tables.properties_of_view(load_cached_relation(view)) %}
+    {% do properties.update({'change_tables.tables': tables_schema}) if tables_schema or found.get('change_tables.tables') %}
+    {% if not is_written and found.get('change_tables.checkpoint') %}
         {% do properties.update({'change_tables.checkpoint': ''}) if (change_tables.cached_checkpoint(view) or {}).checkpoint != checkpoint %}
     {% endif %}
     {% set query %}

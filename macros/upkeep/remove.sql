@@ -18,7 +18,7 @@
     {% endfor %}
     {% for name in models if name in nodes %}
         {% set relation = change_tables.relation_of_node(nodes[name]) %}
-        {% do change_tables._drop_relations_of(relation, dry_run) if not keep_data %}
+        {% do change_tables._drop_relations_of(relation, nodes[name], dry_run) if not keep_data %}
         {% if nodes[name].config.materialized == 'change_log' %}
             {% do change_tables._forget_runs(relation, dry_run) %}
             {% do change_tables._forget_acknowledgements(change_tables.table_spec_of_model(nodes[name]), dry_run) if not keep_data %}
@@ -28,7 +28,7 @@
 
 
 {#- Drops the views of a model, then its tables. A table in the place of its view is none of the package. -#}
-{% macro _drop_relations_of(relation, dry_run) %}
+{% macro _drop_relations_of(relation, node, dry_run) %}
     {% for view in [change_tables.reports_relation(relation), relation] %}
         {% set existing = load_cached_relation(view) %}
         {% if existing is not none and existing.is_view %}
@@ -37,12 +37,12 @@
             {% do print(view ~ ': left, it is a ' ~ existing.type ~ ' that no model of this package has made') %}
         {% endif %}
     {% endfor %}
-    {% set tables = [change_tables.state_relation(relation), change_tables.quarantine_relation(relation)] %}
+    {% set tables = [change_tables.state_relation(relation, node), change_tables.quarantine_relation(relation)] %}
     {% for table in tables if load_cached_relation(table) is not none %}
         {% do change_tables._drop('table', table, dry_run) %}
     {% endfor %}
     {#- of whatever run: batch ids begin with a digit -#}
-    {% for batch in change_tables.batches_before(relation, 'a') %}
+    {% for batch in change_tables.batches_before(relation, 'a', node) %}
         {% do change_tables._drop('table', batch, dry_run) %}
     {% endfor %}
 {% endmacro %}

@@ -120,7 +120,7 @@ def test_all_options_of_init_and_diff_are_named_alike_in_the_file_and_in_variabl
         return str(value) if isinstance(value, int) else f'"{value}"'
 
     lines = [f"{name} = {in_toml(value)}\n" for name, value in GIVEN.items()]
-    Path("change_tables.toml").write_text("".join([f"[{command}]\n", *lines]))
+    Path("change_tables.toml").write_text("".join(["[feeds.shop]\n", *lines]))
     assert main([command]) == 0
     Path("change_tables.toml").unlink()
     for name, value in GIVEN.items():
@@ -128,6 +128,36 @@ def test_all_options_of_init_and_diff_are_named_alike_in_the_file_and_in_variabl
         monkeypatch.setenv(f"CHANGE_TABLES_{command.upper()}_{name.upper()}", text)
     assert main([command]) == 0
     assert [{name: given[name] for name in GIVEN} for given in asked] == [GIVEN, GIVEN]
+
+
+FEEDS = (
+    '[feeds.shop]\nformat = "qlik_kafka"\nraw_schema = "a"\n\n[feeds.erp]\nformat = "openedge_cdc"\nraw_schema = "b"\n'
+)
+
+
+@pytest.mark.parametrize("command", ["init", "diff"])
+def test_a_feed_of_the_file_is_chosen_by_its_name_which_is_that_of_its_source(
+    asked: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    Path("change_tables.toml").write_text(FEEDS)
+    assert main([command, "--feed", "erp"]) == 0
+    assert main([command, "--feed", "shop", "--source", "other"]) == 0
+    monkeypatch.setenv(f"CHANGE_TABLES_{command.upper()}_FEED", "erp")
+    assert main([command, "--raw-schema", "c"]) == 0
+    names = ("format", "source", "raw_schema")
+    assert [tuple(given[name] for name in names) for given in asked] == [
+        ("openedge_cdc", "erp", "b"),
+        ("qlik_kafka", "other", "a"),
+        ("openedge_cdc", "erp", "c"),
+    ]
+    monkeypatch.delenv(f"CHANGE_TABLES_{command.upper()}_FEED")
+    assert main([command]) == 2
+    assert main([command, "--feed", "crm"]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert said == [
+        "change_tables: Missing option '--format', '--source', '--raw-schema', or --feed, which is one of shop, erp",
+        "change_tables: --feed must be a feed of the TOML file, got 'crm'; there: [feeds.shop], [feeds.erp]",
+    ]
 
 
 def test_the_variable_of_a_command_counts_more_than_that_of_all_clients(
@@ -172,7 +202,9 @@ def test_an_error_that_nobody_has_foreseen_is_a_line_that_says_how_to_see_its_tr
     assert served == []
 
 
-COMMAND_NAMES = ", ".join(f"[{name}]" for name in change_tables.list_commands(click.Context(change_tables)))
+COMMAND_NAMES = ", ".join(
+    f"[{name}]" for name in change_tables.list_commands(click.Context(change_tables)) if name not in ("init", "diff")
+)
 
 MISTAKES = {
     "no file": (None, "cannot read a.toml: No such file or directory; correct --config"),
@@ -192,9 +224,20 @@ MISTAKES = {
     "a flag as number": ("[server]\nport = true\n", "a.toml: [server] port must be a whole number, got true"),
     "a number as folder": ("[server]\nwarehouse = 5\n", "a.toml: [server] warehouse must be a text, got 5"),
     "a date": ("[server]\nhost = 2026-01-02\n", "a.toml: [server] host must be a text, got 2026-01-02"),
-    "a number as flag": ("[init]\ndry_run = 5\n", "a.toml: [init] dry_run must be true or false, got 5"),
-    "a number as file": ("[init]\nkeys = 5\n", "a.toml: [init] keys must be a text, got 5"),
-    "a number as project": ("[diff]\nproject_dir = 5\n", "a.toml: [diff] project_dir must be a text, got 5"),
+    "a number as flag": ("[feeds.a]\nuse_ssl = 5\n", "a.toml: [feeds.a] use_ssl must be true or false, got 5"),
+    "a number as file": ("[feeds.a]\nkeys = 5\n", "a.toml: [feeds.a] keys must be a text, got 5"),
+    "a number as project": ("[feeds.a]\nproject_dir = 5\n", "a.toml: [feeds.a] project_dir must be a text, got 5"),
+    "an option of init alone": (
+        "[feeds.a]\ndry_run = true\n",
+        "a.toml: [feeds.a] has no option 'dry_run', only format, ",
+    ),
+    "a feed without a section": ("feeds = 5\n", "a.toml: 'feeds' must be a section of a command: "),
+    "an option among feeds": ("[feeds]\nformat = 'x'\n", "a.toml: 'feeds' must be a section of a command: "),
+    "a section of init": (
+        "[init]\nsource = 'shop'\n",
+        "a.toml: [init] must be [feeds.NAME], a section that init and diff both read, such as [feeds.shop]",
+    ),
+    "a section of diff": ("[diff]\nsource = 'shop'\n", "a.toml: [diff] must be [feeds.NAME], "),
     "help": ("[server]\nhelp = true\n", "a.toml: [server] has no option 'help', only master, host, port, "),
     "no number": ('[server]\nport = "x"\n', "Invalid value for '--port': 'x' is not a valid integer range."),
 }

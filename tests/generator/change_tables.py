@@ -31,9 +31,9 @@ Schema = Mapping[str, Mapping[str, str] | LakeError]
 class ChangeTables:
     """Tables of one schema by their columns; an error instead of columns is raised."""
 
-    def __init__(self, tables: Schema) -> None:
-        """Take the columns of each table."""
-        self._tables = tables
+    def __init__(self, tables: Schema, said: Mapping[str, Mapping[str, str]] | None = None) -> None:
+        """Take the columns of each table, and the comments of some."""
+        self._tables, self.said = tables, said or {}
 
     def tables(self, schema: str) -> list[str]:
         """All of them."""
@@ -47,6 +47,10 @@ class ChangeTables:
         if isinstance(found, LakeError):
             raise found
         return list(found.items())
+
+    def comments(self, schema: str, table: str) -> dict[str, str]:  # noqa: ARG002  # there is one schema
+        """Those that were given."""
+        return dict(self.said.get(table, {}))
 
     def query(self, statement: str) -> list[tuple[Any, ...]]:
         """Nothing is asked by a query."""
@@ -64,10 +68,11 @@ def plan_of(
     project: Path,
     tables: Mapping[str, Mapping[str, str] | LakeError],
     options: Mapping[str, str] | None = None,
+    said: Mapping[str, Mapping[str, str]] | None = None,
     **wish: Any,
 ) -> Plan:
     """What `change-tables init` would do."""
-    lake = ChangeTables(tables)
+    lake = ChangeTables(tables, said)
     given = {"format": "qlik_change_tables", "source": "shop", "raw_schema": "raw", "folder": project / "models/shop"}
     return make_plan(Project(project), read(lake, "raw", options or {}), lake, Wish(**{**given, **wish}))
 

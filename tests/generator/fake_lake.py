@@ -13,6 +13,7 @@ class FakeLake:
 
     Attributes:
         asked: the queries so far
+        said: the comments of tables, as the lake gives them
     """
 
     def __init__(
@@ -22,6 +23,7 @@ class FakeLake:
         self._tables = tables
         self._answers = answers
         self.asked: list[str] = []
+        self.said: Mapping[str, Mapping[str, str]] = {}
 
     def tables(self, schema: str) -> list[str]:
         """The names, sorted; a schema `nowhere` is not there."""
@@ -35,6 +37,10 @@ class FakeLake:
         if isinstance(found, LakeError):
             raise found
         return list(found.items())
+
+    def comments(self, schema: str, table: str) -> dict[str, str]:  # noqa: ARG002  # there is one schema
+        """Those that were given."""
+        return dict(self.said.get(table, {}))
 
     def query(self, statement: str) -> list[tuple[Any, ...]]:
         """What was given for this query."""

@@ -54,6 +54,13 @@ def test_a_table_has_the_columns_of_its_events_and_the_key_of_its_table_keys() -
     assert list(result.troubles) == []
 
 
+def test_a_column_of_a_single_event_is_marked_unless_it_is_of_the_key() -> None:
+    events = [event(1, "fname", "a"), event(2, "fname", "b", key="id=2"), event(3, "nick", "7"), event(4, "id", "1")]
+    (table,) = found([*events, event(5, "phones.no", "1")]).tables
+    once = {column.name for column in table.columns if column.is_seen_once}
+    assert once == {"nick", "phones.no"}
+
+
 def test_values_before_and_after_an_update_count_and_the_value_before_an_insert_does_not() -> None:
     assert types(found([event(1, "n", "1", old="x")]))["n"] == "bigint"
     assert types(found([event(1, "n", "1", old="x", kind=2)]))["n"] == "string"

@@ -97,9 +97,11 @@ def test_a_project_is_written_parsed_built_and_followed(server: LocalServer, raw
     raw.create("generated_raw.orders", {"id": "bigint", "status": "string", "amount": "decimal(9,2)"})
     raw.create("generated_raw.`order__ct`", {**HEADERS, "order": "int", "it's": "string", "unit price": "date"})
     raw.create("generated_raw.other__ct", {"id": "int"})
+    raw.query("comment on table generated_raw.orders__ct is 'What was ordered.'")
+    raw.query("alter table generated_raw.orders__ct alter column status comment 'new, paid or sent'")
     raw.insert("generated_raw.orders", [[1, "old", Decimal("1.50")]])
     raw.insert("generated_raw.orders__ct", [[*row, "2.50"] for row in rows((1, "I", 2, "new"))])
-    arguments = [*KEYS, "--key", "order:order", "--history", "orders"]
+    arguments = [*KEYS, "--key", "order:order,unit price", "--history", "orders"]
 
     result = project.init(*arguments, "--dry-run")
     assert "would be written" in result.stdout
@@ -119,10 +121,19 @@ def test_a_project_is_written_parsed_built_and_followed(server: LocalServer, raw
         "history_shop__orders",
         "rejected_changes",
     } <= project.built()
-    assert raw.query("select id, status, amount from generated.current_shop__orders order by id") == [
+    assert raw.query("select id, status, amount from generated_analysts.current_shop__orders order by id") == [
         (1, "old", Decimal("1.50")),
         (2, "new", Decimal("2.50")),
     ]
+    # what people read is alone in a schema, with what the source says of it
+    read = ["current_shop__order", "current_shop__orders", "history_shop__orders"]
+    assert sorted(row[1] for row in raw.query("show tables in generated_analysts")) == read
+    tables = {row[1] for row in raw.query("show tables in generated")}
+    assert {f"{model}__state" for model in read} | {"dedup_shop__orders", "rejected_changes"} <= tables
+    described = {row[0]: row[2] for row in raw.query("describe generated_analysts.current_shop__orders")}
+    assert described["status"] == "new, paid or sent"
+    of_view = {row[0]: row[1] for row in raw.query("describe extended generated_analysts.history_shop__orders")}
+    assert of_view["Comment"].endswith(" What was ordered.")
 
     project.commit()
     assert project.diff(*arguments, "--exclude", "other__ct").exit_code == 0
@@ -171,7 +182,7 @@ def test_only_models_of_a_table_that_has_news_are_built(server: LocalServer, raw
         *("stg_shop__stock", "dedup_shop__stock", "current_shop__stock"),
         *("rejected_changes", "reported_changes"),
     }
-    assert raw.query("select status from news.current_shop__stock") == [("sold",)]
+    assert raw.query("select status from news_analysts.current_shop__stock") == [("sold",)]
 
 
 @pytest.mark.slow
@@ -197,7 +208,7 @@ def test_two_hundred_tables_are_written_in_two_minutes_and_a_new_column_is_the_w
     selected = [f"{kind}_shop__{name}" for name in ("t000", "t007", "t199") for kind in ("stg", "dedup", "current")]
     project.consumer.dbt("seed")
     assert project.built("--select", *selected) == set(selected)
-    assert raw.query("select id, status from many.current_shop__t007") == [(1, "new")]
+    assert raw.query("select id, status from many_analysts.current_shop__t007") == [(1, "new")]
 
     project.commit()
     raw.query("alter table many_raw.t123__ct add columns (extra date)")

@@ -79,10 +79,33 @@ def test_a_file_of_keys_has_columns_by_blanks_or_semicolons_or_rows(tmp_path: Pa
     )
     assert read_keys(file) == {
         "orders": ["id"],
-        "lines": ["order_id", "line_no"],
+        "lines": ["order_id line_no"],
         "prices": ["unit price", "region"],
         "stock": ["a", "b"],
     }
+
+
+@pytest.mark.parametrize(
+    ("texts", "key"),
+    [
+        (["Order ID"], ["order id"]),
+        (["order id line no"], ["order id", "line no"]),
+        (["line no", "order id"], ["line no", "order id"]),
+        (["order id", "line no"], ["order id", "line no"]),
+        (["line no region"], ["line no", "region"]),
+        (["region order"], ["region", "order"]),
+    ],
+)
+def test_names_of_key_columns_can_have_blanks(texts: list[str], key: list[str]) -> None:
+    columns = [FoundColumn(name, "int") for name in ("order", "id", "order id", "line no", "region")]
+    found = FoundTable("lines", "lines__ct", {}, columns)
+    assert key_of(found, Keys(by_table={"lines": texts}, file="keys.csv")).columns == tuple(key)
+
+
+def test_a_word_that_is_no_column_is_named() -> None:
+    found = FoundTable("lines", "lines__ct", {}, [FoundColumn("order id", "int")])
+    mistake = "keys.csv names the key column line, which the table does not have"
+    assert key_of(found, Keys(by_table={"lines": ["order id", "line"]}, file="keys.csv")).mistake == mistake
 
 
 @pytest.mark.parametrize(

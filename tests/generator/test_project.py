@@ -517,6 +517,143 @@ def test_freshness_is_written_only_where_it_is_asked_for(project: Path) -> None:
     assert "loaded_at_field" not in texts(project)["shop/_shop__sources.yml"]
 
 
+LANDED = {"loaded at": "timestamp", "batch_no": "bigint"}
+"""What a landing job adds to each table."""
+
+
+def declared(project: Path, table: str = "stock") -> tuple[dict[str, Any], list[str]]:
+    """The settings of an entry, and its columns."""
+    (source,) = yaml.safe_load(texts(project)["shop/_shop__sources.yml"])["sources"]
+    (entry,) = (entry for entry in source["tables"] if entry["name"] == table)
+    return entry["config"]["meta"]["change_table"], [column["name"] for column in entry["columns"]]
+
+
+def test_the_columns_of_freshness_and_arrival_are_no_columns_of_the_source(project: Path) -> None:
+    schema = {"stock__ct": {**STOCK, "landed_at": "timestamp", "Batch_No": "bigint"}, "orders__ct": ORDERS}
+    wish: dict[str, Any] = {"freshness_column": "landed_at", "arrival": "batch_no", "keys": ID}
+    plan = written(project, schema, **wish)
+    settings, columns = declared(project)
+    assert settings["arrival"] == "batch_no"
+    assert columns == [name for name in STOCK if name not in HEADERS]
+    assert "arrival" not in declared(project, "orders")[0]
+    assert "shop.orders has no column batch_no: it is written without arrival" in plan.notes
+    assert plan_of(project, schema, **wish).is_in_step
+
+
+def test_an_arrival_is_written_into_an_entry_that_has_none(project: Path) -> None:
+    schema, options = {"stock__ct": {**STOCK, **LANDED}}, {"ignore": ",".join(LANDED)}
+    written(project, schema, options=options, keys=ID)
+    before = texts(project)
+    plan = written(project, schema, options=options, keys=ID, arrival="loaded at")
+    assert changed_lines(before, texts(project)) == ["+              arrival: loaded at"]
+    assert plan.changed == {"stock": ["arrival is loaded at"]}
+    assert plan_of(project, schema, options=options, arrival="batch_no").is_in_step
+
+
+def test_a_landing_column_that_is_declared_is_named(project: Path) -> None:
+    schema = {"stock__ct": {**STOCK, **LANDED}}
+    written(project, schema, keys=ID)
+    assert plan_of(project, schema, arrival="batch_no").rebuilds == [
+        Trouble("shop.stock", "column batch_no is declared, and is a landing job's: take it out of the entry")
+    ]
+
+
+def test_columns_that_most_tables_end_in_are_named(project: Path) -> None:
+    own = {name: {"id": "int", "status": "string", name: "string"} for name in ("a", "b", "c")}
+    tables = {f"{name}__ct": {**HEADERS, **columns, **LANDED} for name, columns in own.items()}
+    tables |= {"d__ct": {**HEADERS, "id": "int", "loaded at": "timestamp", "d": "string"}}
+    plan = written(project, tables, keys=ID)
+    assert plan.notes == [
+        "most tables end in loaded at, batch_no, which are declared as the source's: if a landing job adds them, take"
+        " them out by --option ignore=loaded at,batch_no, and name the one by which rows land by --arrival"
+    ]
+    assert plan_of(project, tables).notes == []
+    assert plan_of(project, {"e__ct": ORDERS, "f__ct": ORDERS}).notes == []
+
+
+# schemas, and what the source says of tables and columns
+
+
+def test_what_people_read_is_in_a_schema_of_its_own_from_the_first_run(project: Path) -> None:
+    (project / "dbt_project.yml").write_text("# mine\nname: consumer\nmodels:\n  +file_format: delta\n")
+    written(project, {"stock__ct": STOCK}, keys=ID, analysts_schema="analysts")
+
+    def folders() -> dict[str, Any]:
+        text = (project / "dbt_project.yml").read_text()
+        assert text.startswith("# mine\n")
+        given: dict[str, Any] = yaml.safe_load(text)["models"]["consumer"]["shop"]
+        return given
+
+    read = {
+        "+schema": "analysts",
+        "+meta": {"tables_schema": "{{ target.schema }}"},
+        "+persist_docs": {"relation": True, "columns": True},
+    }
+    assert folders() == {"current": read}
+    assert plan_of(project, {"stock__ct": STOCK}, analysts_schema="analysts").is_in_step
+    # a history is where the current models are, as soon as there is one
+    written(project, {"stock__ct": STOCK}, history=["stock"], analysts_schema="other")
+    assert folders() == {"current": read, "history": read}
+
+
+@pytest.mark.parametrize(
+    "models", ["{+schema: a}", "{consumer: {shop: {+schema: a}}}", "{consumer: {shop: {current: {+schema: a}}}}"]
+)
+def test_a_schema_that_is_there_stays(project: Path, models: str) -> None:
+    text = f"name: consumer\nmodels: {models}\n"
+    (project / "dbt_project.yml").write_text(text)
+    written(project, {"stock__ct": STOCK}, keys=ID, history=["stock"], analysts_schema="analysts")
+    assert (project / "dbt_project.yml").read_text() == text
+
+
+def test_a_source_that_is_there_is_not_moved(project: Path) -> None:
+    written(project, {"stock__ct": STOCK}, keys=ID)
+    text = (project / "dbt_project.yml").read_text()
+    written(project, {"stock__ct": STOCK, "orders__ct": ORDERS}, history=["*"], analysts_schema="analysts")
+    assert (project / "dbt_project.yml").read_text() == text
+
+
+def test_comments_of_the_source_are_descriptions(project: Path) -> None:
+    said = {
+        "stock__ct": {"": "What is on\nthe shelves", "id": "of the change table", "pieces": "by {{ unit }}"},
+        "stock": {"id": "the item: its number"},
+    }
+    written(project, {"stock__ct": STOCK, "stock": {"id": "int", "pieces": "int"}}, keys=ID, said=said)
+    there = texts(project)
+    (source,) = yaml.safe_load(there["shop/_shop__sources.yml"])["sources"]
+    assert source["tables"][0]["description"] == "What is on the shelves"
+    described = {column["name"]: column.get("description") for column in source["tables"][0]["columns"]}
+    assert described["id"] == "the item: its number"
+    assert described["pieces"] is None
+    models = {
+        model["name"]: model["description"] for model in yaml.safe_load(there["shop/_shop__models.yml"])["models"]
+    }
+    assert models["current_shop__stock"].endswith(" not in it. What is on the shelves")
+    assert "shelves" not in models["dedup_shop__stock"]
+
+
+def test_a_column_of_a_single_event_is_named_and_not_declared(project: Path) -> None:
+    once = FoundColumn("nick", "bigint", "a guess from 1 value", is_seen_once=True)
+    columns = [FoundColumn("id", "bigint"), FoundColumn("name", "string"), once]
+
+    def found(*columns: FoundColumn) -> Found:
+        settings = {"table_name": "usr", "schema_name": "x"}
+        return Found([FoundTable("usr", "log", settings, columns, ("id",))])
+
+    plan = plan_of_found(project, found(*columns), "idm_event_log")
+    assert plan.notes == [
+        "shop.usr: a single event is all that was seen of nick: not declared; run again when more have landed, or"
+        " declare it with the source's type"
+    ]
+    assert declared(project, "usr")[1] == ["id", "name"]
+    assert plan_of_found(project, found(*columns), "idm_event_log").is_in_step
+    # more events have landed; a column that is declared stays, however few events have it
+    plan = plan_of_found(project, found(*columns[:2], FoundColumn("nick", "string")), "idm_event_log")
+    assert plan.changed == {"usr": ["column nick string is new"]}
+    plan = plan_of_found(project, found(*columns), "idm_event_log")
+    assert (plan.changed, [note for note in plan.notes if "event" in note]) == ({}, [])
+
+
 # feeds whose entries share a raw table
 
 

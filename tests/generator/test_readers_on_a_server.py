@@ -380,7 +380,7 @@ def test_the_command_writes_projects_of_these_feeds_that_dbt_builds_and_that_are
     models = [f"+current_{feed}__orders" for feed in READERS]
     consumer.dbt("build", "--indirect-selection", "buildable", "--select", *models)
     for feed, arguments in told.items():
-        ((rows,),) = fetch(fed.connection, f"select count(*) from {PROJECT}_init.current_{feed}__orders")
+        ((rows,),) = fetch(fed.connection, f"select count(*) from {PROJECT}_init_analysts.current_{feed}__orders")
         assert rows > 0, feed
         in_step = CliRunner().invoke(diff, arguments, catch_exceptions=False)
         assert in_step.exit_code == 0, in_step.output

@@ -244,6 +244,32 @@ MODELS = {
     "documents_ahead": "{{ change_tables.xds_documents([ref('dedup_feed__events_ahead')]) }}",
     "rejected_of_some": "{{ change_tables.rejected_changes([ref('dedup_feed__qlik'), ref('stg_feed__trail')]) }}",
     "reported_of_some": "{{ change_tables.reported_changes([ref('dedup_feed__qlik'), ref('dedup_feed__trail')]) }}",
+    "changes": (
+        "{{ config(materialized='incremental', incremental_strategy='merge', unique_key=['order', \"it's\"]) }}\n\n"
+        "{{ change_tables.changes_since(ref('current_feed__full')) }}"
+    ),
+    "changes_of_kept": (
+        "{{ config(materialized='incremental', incremental_strategy='append') }}\n\n"
+        "{{ change_tables.changes_since(ref('kept_feed__full')) }}"
+    ),
+    "changes_in_a_view": (
+        "{{ config(materialized='view') }}{{ change_tables.changes_since(ref('current_feed__full')) }}"
+    ),
+    "changes_overwritten": (
+        "{{ config(materialized='incremental', incremental_strategy='insert_overwrite') }}"
+        "{{ change_tables.changes_since(ref('current_feed__full')) }}"
+    ),
+    "changes_of_two": (
+        "{{ config(materialized='incremental') }}{{ change_tables.changes_since(ref('current_feed__full')) }} union all"
+        " {{ change_tables.changes_since(ref('current_feed__partial')) }}"
+    ),
+    "changes_of_a_log": (
+        "{{ config(materialized='incremental') }}{{ change_tables.changes_since(ref('dedup_feed__full')) }}"
+    ),
+    "changes_of_a_history": (
+        "{{ config(materialized='incremental') }}{{ change_tables.changes_since(ref('history_feed__full')) }}"
+    ),
+    "apart": "{{ config(meta={'tables_schema': 'tables'}) }}{{ change_tables.current_state(ref('dedup_feed__full')) }}",
     "as_of": "{{ change_tables.as_of(ref('history_feed__full'), \"timestamp '2026-01-31 12:00:00'\") }}",
 }
 """Models that are not made of one entry."""

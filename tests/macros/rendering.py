@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import SimpleNamespace
@@ -48,13 +48,15 @@ _WRITTEN_CHECKPOINT = re.compile(r"'(\{(?:[^'\\]|\\.)*\})' as _checkpoint")
 class Lake:
     """What a run finds: the columns of raw tables (name -> type), the checkpoints of state tables, and answers.
 
-    Answers are lists of rows, by pattern. The first pattern that is found in what is asked counts.
+    `tables` are further ones that are there. Answers are lists of rows, by pattern. The first pattern that is found in
+    what is asked counts.
     """
 
     columns: Mapping[str, Mapping[str, str]]
     checkpoints: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     answers: Answers = field(default_factory=dict)
     views: dict[str, str] = field(default_factory=dict)
+    tables: Collection[str] = ()
 
 
 offered: Callable[[Method], Method] = available  # dbt does not type it
@@ -99,6 +101,8 @@ class SparkWithoutRows(SparkAdapter):  # type: ignore[misc]  # dbt's classes are
         """A state table with a checkpoint, the quarantine beside it, or a view."""
         relation = self.Relation.create(schema=schema, identifier=identifier)
         if relation.render().replace("__quarantine", "__state") in self.lake.checkpoints:
+            return relation.incorporate(type="table")
+        if relation.render() in self.lake.tables:
             return relation.incorporate(type="table")
         if relation.render() in self.lake.views:
             return self.Relation.create(

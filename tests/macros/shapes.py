@@ -27,6 +27,8 @@ class Shape:
     variables: Mapping[str, Any] = field(default_factory=dict)
     flags: Mapping[str, Any] = field(default_factory=dict)
     older_checkpoints: int = 0
+    columns: Mapping[str, str] | None = None
+    """Of a model that dbt itself materializes, which is rendered alone, those of its table; none: it is not there."""
 
 
 def _seq(number: int) -> str:
@@ -124,6 +126,8 @@ FOUND_BEFORE: Answers = {
 
 EXCHANGED = "^select 1 as is_exchanged"
 """What a first run of full images asks of a log with moves."""
+CHANGES = {"order": "bigint", "it's": "string", "_is_deleted": "boolean", "_batch_id": "string"}
+"""The columns of a user's model of `changes_since`."""
 LATE = "where _ct_is_late$"
 """What a run asks of the events that it has kept."""
 
@@ -147,6 +151,15 @@ def state_since(kind: str, name: str, log: dict[str, Any] | None = None, late: i
     batch = "20260131T110000000000_00000009"
     came = {"batch": batch, "extends": FIRST_BATCH if late is None else None}
     return Shape(model, {_log(name): came | (log or {}), model: {}}, {LATE: [{"late": late or 0}]})
+
+
+def changes_since(
+    batch: str | None, columns: Mapping[str, str] = CHANGES, model: str = "changes", **state: Any
+) -> Shape:
+    """A later run of a user's model, whose table has taken in a batch, over a state that has been written since."""
+    current = "kept_feed__full" if model == "changes_of_kept" else "current_feed__full"
+    checkpoints = {current: {"written": "20260131T110000000000_00000009"} | state}
+    return Shape(model, checkpoints, {"as taken_in from": [{"taken_in": batch}]}, columns=columns)
 
 
 MOVES = {"moves": True}
@@ -268,6 +281,9 @@ SHAPES: Mapping[str, Shape] = {
     "history__partial__since_moves": state_since("history", "partial", MOVES | RESET),
     "history__partial__since_column_added": state_since("history", "partial", ADDED),
     "history__as_of": Shape("as_of"),
+    # models of users
+    "changes__first": Shape("changes", {"current_feed__full": {}}, columns={}),
+    "changes__since_rebuilt": changes_since("20260129T120000000000_00000002"),
     # models over many tables
     "rejected": Shape("rejected_of_some"),
     "reported": Shape("reported_of_some"),
@@ -302,7 +318,8 @@ class Shapes:
 
     def run(self, shape: Shape, run: int = 0) -> Run:
         """Run a shape; `run` counts back from now."""
-        return self.project.run(shape.model, self.lake(shape), run=run, variables=shape.variables, flags=shape.flags)
+        how = self.project.run if shape.columns is None else self.project.render
+        return how(shape.model, self.lake(shape), run=run, variables=shape.variables, flags=shape.flags)
 
     def lake(self, shape: Shape) -> Lake:
         """What the run of a shape finds."""
@@ -314,8 +331,9 @@ class Shapes:
             checkpoints[f"{SCHEMA}.{model}__state"] = [first | {"batch": "2025"}] * shape.older_checkpoints + [
                 first | told
             ]
+        own = {f"{SCHEMA}.{shape.model}": shape.columns} if shape.columns else {}
         other = {asked: rows for asked, rows in ANSWERS.items() if asked not in shape.answers}
-        return Lake(columns, checkpoints, {**shape.answers, **other})
+        return Lake(columns | own, checkpoints, {**shape.answers, **other}, tables=own)
 
     def _first_checkpoint_of(self, model: str) -> dict[str, Any]:
         logs = {"documents": ("events", "events_multi_valued")}.get(model, (model.split("__", 1)[-1],))

@@ -11,7 +11,17 @@ import pytest
 from dbt_common.exceptions import CompilationError
 
 from .rendering import Answers, Run
-from .shapes import ADDED, EXCHANGED, FIRST_BATCH, MOVES, RESET, Shape, Shapes, state_since
+from .shapes import (
+    ADDED,
+    EXCHANGED,
+    FIRST_BATCH,
+    MOVES,
+    RESET,
+    Shape,
+    Shapes,
+    changes_since,
+    state_since,
+)
 
 BATCH = "20260131T110000000000_00000009"
 LATER = "20260131T113000000000_00000010"
@@ -354,3 +364,191 @@ def test_what_a_model_hands_over_is_for_one_run_and_without_it_a_materialization
 def test_a_state_over_a_log_that_was_never_built_writes_nothing(shapes: Shapes) -> None:
     with pytest.raises(CompilationError, match="has not been built to its end; build that first"):
         shapes.run(Shape("current_feed__full"))
+
+
+def test_each_row_of_a_current_model_says_which_run_wrote_it(shapes: Shapes) -> None:
+    first = shapes.run(Shape("current_feed__full", {"dedup_feed__full": {}}))
+    now = first.checkpoint["written"]
+    assert first.checkpoint["built"] == now
+    since = shapes.run(state_since("current", "full"))
+    assert (since.checkpoint["written"], since.checkpoint["built"]) == (now, FIRST_BATCH)
+    (merge,) = (sql for sql in since.sent if sql.startswith("merge"))
+    assert f"'{now}' as _batch_id" in merge
+    assert "_batch_id = source._batch_id" in merge
+    assert not any("as _batch_id" in sql for sql in shapes.run(state_since("history", "full")).sent)
+
+
+def test_a_run_that_began_before_the_last_one_that_wrote_leaves_the_news_to_the_next(shapes: Shapes) -> None:
+    def kind(written: str) -> str:
+        shape = Shape(
+            "current_feed__full", {"dedup_feed__full": {"batch": BATCH}, "current_feed__full": {"written": written}}
+        )
+        return str(_run(shapes, shape)["kind"])
+
+    assert kind(LATER) == "since"
+    assert kind("20260131T120000000001_00000000") == "nothing new"
+
+
+def test_a_state_whose_rows_do_not_say_who_wrote_them_is_built_again(shapes: Shapes) -> None:
+    shape = Shape("current_feed__full", {"dedup_feed__full": {}, "current_feed__full": {}})
+    lake = shapes.lake(shape)
+    (checkpoint,) = lake.checkpoints["lake.current_feed__full__state"]
+    without = {name: told for name, told in checkpoint.items() if name != "written"}
+    lake = replace(lake, checkpoints={**lake.checkpoints, "lake.current_feed__full__state": [without]})
+    _has(shapes.project.render(shape.model, lake).run, FIRST)
+
+
+BEFORE = "20260129T120000000000_00000002"
+WRITTEN = "20260131T110000000000_00000009"
+
+
+def _changes(shapes: Shapes, shape: Shape, **given: Any) -> str:
+    return shapes.project.render(shape.model, shapes.lake(shape), **given).rendered
+
+
+def test_what_counts_as_taken_in_is_in_the_table_of_the_model_that_asks(shapes: Shapes) -> None:
+    sql = _changes(shapes, changes_since(FIRST_BATCH))
+    assert f"_batch_id > '{FIRST_BATCH}'\n    and _batch_id <= '{WRITTEN}'" in sql
+    # rows of ended keys are there, with the key alone
+    assert "_is_deleted, _batch_id\nfrom lake.current_feed__full__state" in sql
+    assert "if(_is_deleted, null, fields) as fields" in sql
+    assert "lake.changes" not in sql
+    # a table without a row has taken in nothing
+    for shape in (changes_since(None), Shape("changes", {"current_feed__full": {}}, columns={})):
+        sql = _changes(shapes, shape)
+        assert "and not _is_deleted\n    and _batch_id <= '" in sql
+        assert "_batch_id >" not in sql
+
+
+def test_what_a_rebuilt_state_lacks_is_found_by_the_keys_of_the_model_that_asks(shapes: Shapes) -> None:
+    sql = _changes(shapes, changes_since(BEFORE))
+    assert f"_batch_id > '{BEFORE}'" in sql
+    assert (
+        f"true as _is_deleted,\n    '{FIRST_BATCH}' as _batch_id\nfrom lake.changes as taken_in\nleft anti join" in sql
+    )
+
+
+def test_rows_of_ended_keys_that_are_kept_are_changes_as_they_are(shapes: Shapes) -> None:
+    sql = _changes(shapes, changes_since(FIRST_BATCH, model="changes_of_kept"))
+    assert "if(" not in sql
+    first = _changes(shapes, Shape("changes_of_kept", {"kept_feed__full": {}}, columns={}))
+    assert "and _has_row\n" in first
+
+
+def test_changes_of_a_state_that_is_not_built_or_of_an_empty_run_are_none(shapes: Shapes) -> None:
+    for shape, flags in ((Shape("changes", columns={}), {}), (changes_since(FIRST_BATCH), {"EMPTY": True})):
+        sql = _changes(shapes, shape, flags=flags)
+        assert sql.endswith("where false")
+        assert "as _batch_id" in sql
+
+
+# the run of a model -> what is said
+NO_CHANGES: dict[str, tuple[Shape, str]] = {
+    "a view": (
+        Shape("changes_in_a_view", columns={}),
+        "changes_since needs `materialized: incremental`, since the model's own table says what it has taken in, got"
+        " 'view'",
+    ),
+    "another strategy": (
+        Shape("changes_overwritten", columns={}),
+        "changes_since needs `incremental_strategy` merge or append, which keep the rows that have not changed, got"
+        " 'insert_overwrite'",
+    ),
+    "two models": (
+        Shape("changes_of_two", {"current_feed__full": {}, "current_feed__partial": {}}, columns={}),
+        "changes_since can be asked for one current model in a model, since its table has one `_batch_id`, got"
+        " current_feed__full, current_feed__partial",
+    ),
+    "a log": (
+        Shape("changes_of_a_log", columns={}),
+        "changes_since must be given the `ref` of a current model, got lake.dedup_feed__full",
+    ),
+    "a history": (
+        Shape("changes_of_a_history", columns={}),
+        "changes_since must be given the `ref` of a current model, got lake.history_feed__full",
+    ),
+    "no batch in its table": (
+        changes_since(FIRST_BATCH, {"order": "bigint"}),
+        "its table must have the column _batch_id of changes_since (it says what the model has taken in); select that,"
+        " and build the model with --full-refresh",
+    ),
+    "no key in its table": (
+        changes_since(BEFORE, {"ORDER": "bigint", "_batch_id": "string"}),
+        "its table must have the column it's of changes_since (the state of 'current_feed__full' was built whole since,"
+        " and what it lost is found by its key); select that, and build the model with --full-refresh",
+    ),
+    "other columns": (
+        changes_since(FIRST_BATCH, key=["order"]),
+        "source 'feed.full' or the package has changed since 'current_feed__full' was built; build that first",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NO_CHANGES)
+def test_who_cannot_ask_for_changes_is_told_why(shapes: Shapes, name: str) -> None:
+    shape, said = NO_CHANGES[name]
+    with pytest.raises(CompilationError) as refused:
+        _changes(shapes, shape)
+    assert f"change_tables: model '{shape.model}': {said}" in str(refused.value)
+
+
+def test_a_key_that_is_lost_is_asked_for_only_where_the_state_was_rebuilt(shapes: Shapes) -> None:
+    assert "lake.changes" not in _changes(shapes, changes_since(FIRST_BATCH, {"_batch_id": "string"}))
+
+
+TABLES = b"tables".hex()
+
+
+def test_the_table_of_a_model_can_be_in_another_schema_which_its_view_says(shapes: Shapes) -> None:
+    run = shapes.run(Shape("apart", {"dedup_feed__full": {}}))
+    written = [sql for sql in run.sent if sql.startswith("create")]
+    assert written[0] == "create schema if not exists tables"
+    assert written[1].startswith("create or replace table tables.apart__state\n")
+    assert written[2].startswith("create or replace view lake.apart\n")
+    assert f"'change_tables.tables' = '{TABLES}'" in written[2]
+    assert "from tables.apart__state\n" in written[2]
+    beside = shapes.run(Shape("current_feed__full", {"dedup_feed__full": {}}))
+    assert not any("change_tables.tables" in sql or "create schema" in sql for sql in beside.sent)
+
+
+def test_who_reads_a_model_finds_its_table_by_the_view(shapes: Shapes) -> None:
+    view = f"Type: VIEW\nTable Properties: [change_tables.tables={TABLES}]\n"
+    lake = replace(shapes.lake(Shape("current_feed__full")), views={"lake.other": view})
+    macro = shapes.project.macros("current_feed__full", lake)
+    relation = shapes.project.context("current_feed__full", lake)["api"]["Relation"].create(
+        schema="lake", identifier="other"
+    )
+    assert macro("state_relation", relation).render() == "tables.other__state"
+    assert macro("batch_relation", relation, "b").render() == "tables.other__batch_b"
+    assert macro("quarantine_relation", relation).render() == "lake.other__quarantine"
+
+
+def test_a_table_that_is_in_another_schema_than_the_model_says_is_not_built_anew(shapes: Shapes) -> None:
+    lake = shapes.lake(Shape("apart", {"dedup_feed__full": {}}))
+    lake = replace(lake, views={"lake.apart": "Type: VIEW\n"}, tables=["lake.apart__state"])
+    with pytest.raises(CompilationError) as refused:
+        shapes.project.run("apart", lake)
+    assert (
+        "change_tables: model 'apart': its table is lake.apart__state, and it must be tables.apart__state by"
+        " `tables_schema`: move it as docs/operations.md says, or build the model with --full-refresh"
+    ) in str(refused.value)
+    run = shapes.project.run("apart", lake, flags={"FULL_REFRESH": True})
+    assert any(sql.startswith("create or replace table tables.apart__state") for sql in run.sent)
+
+
+def test_models_that_would_write_one_table_are_named_before_the_first_runs(
+    shapes: Shapes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = shapes.project.context("apart", shapes.lake(Shape("apart")))
+    mistakes = context["change_tables"]["_mistakes_of_tables_schemas"]
+    node = context["graph"]["nodes"]["model.consumer.apart"]
+    assert mistakes() == []
+    monkeypatch.setitem(node, "alias", "CURRENT_feed__full")
+    assert mistakes() == []
+    monkeypatch.setitem(node["config"], "meta", {"tables_schema": "Lake"})
+    (said,) = mistakes()
+    assert said.startswith("change_tables: models '")
+    assert "would write one table, " in said
+    assert {"'apart'", "'current_feed__full'"} <= set(said.split())
+    monkeypatch.setitem(node["config"], "meta", {"tables_schema": 5})
+    assert mistakes() == ["change_tables: model 'apart': `tables_schema` must be the name of a schema, got 5"]

@@ -60,6 +60,12 @@ MODELS = {
     "unclaimed": "{{ change_tables.unclaimed_rows('feed', ['by_column']) }}",
     "schemas": "{{ change_tables.qlik_kafka_schemas('feed', 'by_column') }}",
     "events": "{{ change_tables.openedge_events('feed', ['applied']) }}",
+    # what a user's model takes in, by merge
+    "taken_in": (
+        "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', file_format='delta') }}\n"
+        "select id, name, _is_deleted, _batch_id"
+        " from ({{ change_tables.changes_since(ref('current_feed__defaults')) }})"
+    ),
 }
 STATES = [
     *(f"{kind}_feed__{case.entry.name}" for case in CASES for kind in case.entry.models if kind != "stg"),
@@ -141,6 +147,12 @@ class Features:
         """The columns of every model that has a state, and of every view besides, with their types."""
         return {name: self.raw.query(f"describe {schema}.{name}") for name in (*STATES, *VIEWS)}
 
+    def assert_taken_in(self, schema: str = SCHEMA) -> None:
+        """A user's model has what the current model has."""
+        taken_in = self.raw.query(f"select id, name from {schema}.taken_in where not _is_deleted")
+        rows = self.raw.query(f"select id, name from {schema}.current_feed__defaults")
+        assert sorted(taken_in, key=repr) == sorted(rows, key=repr) != []
+
     def rows(self, names: Sequence[str], schema: str = SCHEMA) -> int:
         """How many rows these relations have together."""
         counts = " + ".join(f"(select count(*) from {schema}.{name})" for name in names)
@@ -187,6 +199,7 @@ def test_the_run_after_an_empty_one_reads_everything(features: Features) -> None
     assert features.rows(["stg_feed__defaults"]) == len(CASES[0].batches[0])
     features.project.dbt("build", "--threads", "16")
     features.assert_current(0)
+    features.assert_taken_in()
     assert features.columns() == columns
 
 
@@ -238,6 +251,7 @@ def test_views_over_states_are_made_again_where_a_comment_changes_and_not_otherw
         features.project.dbt("run", "--select", "dedup_feed__defaults+", "dedup_feed__orders+")
     assert made == []
     features.assert_current(1)
+    features.assert_taken_in()
     features.describe(name="otherwise")
     with intercepted(note):
         features.project.dbt("run", "--select", "current_feed__defaults")
@@ -264,11 +278,15 @@ def test_a_contract_is_compared_with_the_models_columns_before_anything_is_writt
 def test_another_schema_follows_the_logs_that_it_lacks_and_writes_to_none_of_them(features: Features) -> None:
     versions = features.versions()
     state = features.keep_state()
-    features.project.dbt("run", "--target", "other", "--select", "current_feed__defaults", "--defer", "--state", state)
+    deferred = ["run", "--target", "other", "--defer", "--state", state, "--select"]
+    features.project.dbt(*deferred, "taken_in")
+    features.project.dbt(*deferred, "current_feed__defaults")
+    features.assert_taken_in(OTHER)
     assert current_rows(features.raw, OTHER, "defaults", CASES[0].shown) == CASES[0].current[1]
     assert [name for _, name, _ in features.raw.query(f"show tables in {OTHER}")] == [
         "current_feed__defaults",
         "current_feed__defaults__state",
+        "taken_in",
     ]
     features.project.dbt("clone", "--target", "other", "--state", state, "--select", "stg_feed__defaults+")
     assert features.rows(["dedup_feed__defaults"], OTHER) == features.rows(["dedup_feed__defaults"]) > 0

@@ -83,6 +83,22 @@ from (
 )
 where number = 1
 """
+# a user's model that keeps all changes, and what they come to
+COPY = """
+{{{{ config(materialized='incremental', file_format='delta', on_schema_change='append_new_columns') }}}}
+
+select *
+from ({{{{ change_tables.changes_since(ref('{0}')) }}}})
+{{% if var('fails', '') == this.name %}}where raise_error('it fails') is null{{% endif %}}
+"""
+COPIED = f"""
+select * except (number)
+from (
+    select *, row_number() over (partition by {", ".join(KEY)} order by _batch_id desc) as number
+    from {{}}
+)
+where number = 1
+"""
 VIEWS = ("config.materialized:view",)
 """Those of dbt: what they read changes, and they do not. Those of the package are made in each run."""
 RESETS = ("T", "S")
@@ -226,6 +242,10 @@ if (
         )
     )
 
+COPIES = {proof.entry.name: "kept" if proof.entry.name == "partial_in_time" else "current" for proof in PROOFS}
+"""The model of each table that a user's model takes the changes of."""
+FAILING_COPY = (2, "partial")
+"""A batch in which that model fails, and its table."""
 OF_CHANGE_ROWS = [proof for proof in PROOFS if not isinstance(proof, MessageProof)]
 
 
@@ -237,6 +257,8 @@ def project(consumer: Callable[[str], Consumer]) -> Consumer:
     for name, moment in (("then", THEN), ("now", datetime.now(UTC))):
         query = f"{{{{ change_tables.as_of(ref('history_feed__partial_in_time'), \"timestamp'{moment}'\") }}}}\n"
         (project.folder / f"models/as_of_{name}.sql").write_text(query)
+    for name, kind in COPIES.items():
+        (project.folder / f"models/copy_{name}.sql").write_text(COPY.format(f"{kind}_feed__{name}"))
     for proof in OF_CHANGE_ROWS:
         name = proof.entry.name
         (project.folder / f"models/at_bounds_{name}.sql").write_text(AT_BOUNDS.format(name))
@@ -321,8 +343,12 @@ def _build_batch(
     skipped = [f"{proof.skipped[batch]}_feed__{proof.entry.name}" for proof, _ in proofs if batch in proof.skipped]
     if batch == 1:
         project.dbt("build", *options)
-    else:
-        project.dbt("run", "--exclude", *VIEWS, *skipped, *options)
+        return
+    fails = f"copy_{FAILING_COPY[1]}" if batch == FAILING_COPY[0] else ""
+    given = [options[0], json.dumps(json.loads(options[1]) | {"fails": fails})]
+    result = project.dbt("run", "--exclude", *VIEWS, *skipped, *given, must_succeed=not fails)
+    failed = [run.node.name for run in result.result if run.status != "success"]
+    assert failed == [fails] * (project.folder / f"models/{fails}.sql").exists(), project.errors(result)
 
 
 def _renumbered(row: RawRow, number: int) -> RawRow:
@@ -355,6 +381,27 @@ def _assert_models(
         assert sorted(found) == sorted(expected), f"reports {name} {moment}: {_differences(expected, found)}"
 
 
+def _assert_copies(project: Consumer, raw: Raw, last_batch: int, moment: str, *, is_rebuilt: bool = False) -> None:
+    """All changes that a user's model has taken in, one after the other, come to the state."""
+    for proof in PROOFS:
+        name = proof.entry.name
+        if not is_rebuilt and (last_batch, name) == FAILING_COPY:
+            continue
+        copy, columns = f"{project.schema}.copy_{name}", ", ".join(proof.entry_in(last_batch).columns)
+        ((rows, changes),) = raw.query(
+            f"select count(*), count(distinct struct(_batch_id, {', '.join(KEY)})) from {copy}"
+        )
+        assert rows == changes > 0, f"changes of {name} {moment}: a key is there twice"
+        copied = raw.query(f"select {columns}, _is_deleted from ({COPIED.format(copy)})")
+        found = [row[:-1] for row in copied if not row[-1]]
+        expected = expected_state(proof.rebuilt_table() if is_rebuilt else proof.table(proof.rows, last_batch))
+        assert len(found) == len(set(found)), f"copy of {name} {moment}"
+        assert set(found) == expected, f"copy of {name} {moment}: {_differences(expected, found)}"
+        if COPIES[name] == "kept":
+            kept = set(raw.query(f"select {columns}, _is_deleted from {project.schema}.kept_feed__{name}"))
+            assert kept <= set(copied), f"copy of {name} {moment}: {_differences(kept, copied)}"
+
+
 def test_state_and_history_are_functions_of_the_set_of_changes(
     project: Consumer, raw: Raw, consumer: Callable[[str], Consumer]
 ) -> None:
@@ -366,6 +413,7 @@ def test_state_and_history_are_functions_of_the_set_of_changes(
         loaded = _load(project, raw, LOADS, batch)
         _build_batch(project, raw, [(proof, proof.rows) for proof in PROOFS], batch, loaded)
         _assert_models(project, raw, batch, f"after batch {batch}", scratch)
+        _assert_copies(project, raw, batch, f"after batch {batch}")
 
     names = [proof.entry.name for proof in PROOFS]
     for model in ("history_feed__full", "history_feed__partial_in_time", "history_feed__messages"):
@@ -392,8 +440,11 @@ def test_state_and_history_are_functions_of_the_set_of_changes(
         assert set(found) == expected, f"at the bounds of {name}: {_differences(expected, found)}"
 
     loaded[1] = json.dumps(json.loads(loaded[1]) | {"change_tables_allow_loss": True})
-    project.dbt("run", "--full-refresh", "--exclude", *VIEWS, *loaded)
+    copies = [f"copy_{name}" for name in COPIES]
+    project.dbt("run", "--full-refresh", "--exclude", *VIEWS, *copies, *loaded)
     _assert_models(project, raw, BATCHES, "after a full refresh", scratch, is_rebuilt=True)
+    project.dbt("run", "--select", *copies, *loaded)
+    _assert_copies(project, raw, BATCHES, "after a full refresh", is_rebuilt=True)
     for proof in OF_CHANGE_ROWS:  # of the messages, some are lost
         name = proof.entry.name
         after = raw.query(LOG.format(project.schema, name))
