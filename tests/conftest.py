@@ -20,7 +20,7 @@ from hypothesis import settings
 from change_tables.server.local_server import LocalServer, little_data, local_server
 
 SHARED = little_data(8) | {"spark.sql.catalogImplementation": "in-memory"}
-"""Settings of the server that tests share: with Hive's metastore, each look for a table costs ten times as much."""
+"""Settings of the server that tests share. Looks into Hive's metastore were a sixth of a profile."""
 
 settings.register_profile("any_machine", deadline=None)  # on a busy machine any example can be slow
 settings.load_profile("any_machine")
@@ -49,7 +49,6 @@ LONGEST_FIRST = [
     "test_numbers_used_again",
     "test_random_verdicts",
     "test_run_counts",
-    "test_retired_columns",
     "test_upkeep",
     "test_data_tests",
     "test_wheel",
