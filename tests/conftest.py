@@ -156,6 +156,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
         yield LocalServer(**told | {"folder": Path(told["folder"])})
         fcntl.flock(used, fcntl.LOCK_UN)
         if is_first:
+            fcntl.flock(start, fcntl.LOCK_EX)  # in the order of those that begin, or two would wait for each other
             fcntl.flock(used, fcntl.LOCK_EX)
-            fcntl.flock(start, fcntl.LOCK_EX)
             running.unlink()

@@ -60,7 +60,7 @@ def short_lived(gigabytes: int) -> dict[str, str]:
 def little_data(gigabytes: int) -> dict[str, str]:
     """The same for one that lives longer: after some five minutes Java's second compiler has saved what it costs.
 
-    Delta remembers a table for an hour after it was last asked for, and those of many tests would fill the heap.
+    Delta remembers a table for an hour after it was last asked for; tests ask for theirs within minutes.
     """
     settings = short_lived(gigabytes)
     return settings | {

@@ -49,7 +49,7 @@ _RETAINED = (
     "spark.ui.retainedStages",
     "spark.ui.retainedTasks",
 )
-"""How many of each Spark remembers for its pages, by default a thousand plans: hundreds of megabytes."""
+"""How many of each Spark remembers for its pages: by default the plans of a thousand statements."""
 
 
 class ServerError(Exception):

@@ -58,16 +58,7 @@
     {% do return('') if name_of_runs is none or not own %}
     {% set written = own[:] %}
     {% set runs = api.Relation.create(schema=name_of_runs[0], identifier=name_of_runs[1], type='table') %}
-    {% if load_cached_relation(runs) is none %}
-        {% do adapter.create_schema(runs) %}
-        {% set columns = [] %}
-        {% for name, column in change_tables.columns_of_runs().items() %}
-            {% do columns.append(name ~ ' ' ~ column[0] ~ ' comment ' ~ change_tables.text_literal(column[1])) %}
-        {% endfor %}
-        {% do run_query(
-            'create table if not exists ' ~ runs ~ ' (' ~ columns | join(', ') ~ ") using delta comment 'one row a run of a log that has taken something in'"
-        ) %}
-    {% endif %}
+    {% do change_tables.ensure_described_table(runs, change_tables.columns_of_runs(), 'one row a run of a log that has taken something in') %}
     {#- asked apart: a statement that only adds meets no other one that does -#}
     {% if before %}
         {% set known = {} %}

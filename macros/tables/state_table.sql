@@ -132,6 +132,18 @@
 {%- endmacro %}
 
 
+{#- Makes a table that no model makes, unless it is there: `columns` are name -> [type, comment]. -#}
+{% macro ensure_described_table(table, columns, comment) %}
+    {% do return('') if load_cached_relation(table) is not none %}
+    {% do adapter.create_schema(table) %}
+    {% set described = [] %}
+    {% for name, column in columns.items() %}
+        {% do described.append(name ~ ' ' ~ column[0] ~ ' comment ' ~ change_tables.text_literal(column[1])) %}
+    {% endfor %}
+    {% do run_query('create table if not exists ' ~ table ~ ' (' ~ described | join(', ') ~ ') using delta comment ' ~ change_tables.text_literal(comment)) %}
+{% endmacro %}
+
+
 {#- The model's `file_format`; dbt-spark gives parquet where none is set, which no state can be kept in. -#}
 {% macro state_file_format() %}
     {% set file_format = config.get('file_format') %}

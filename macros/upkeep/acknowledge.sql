@@ -42,9 +42,9 @@ where troubles.shown_id in ({{ change_tables.text_literals(only) }})
             ~ (' among those that --only names' if only) ~ '; there are: ' ~ (others | join(', ') or 'none')
         ) %}
     {% endif %}
-    {% if not is_there and not dry_run %}
-        {% do change_tables._make_acknowledgements(acknowledgements) %}
-    {% endif %}
+    {% do change_tables.ensure_described_table(
+        acknowledgements, change_tables.columns_of_acknowledgements(), 'one row a raw row or change and code that nothing is to be done about'
+    ) if not dry_run %}
     {% set known = 'target.source_name = ' ~ change_tables.text_literal(log.spec.source_name) ~ ' and target.table_name = ' ~ change_tables.text_literal(log.spec.table_name)
         ~ ' and target.code = source.code and target.id = source.id' %}
     {% set new_row = {
@@ -77,16 +77,4 @@ using (select id, code from ({{ found }}) where code = {{ change_tables.text_lit
         {% do change_tables.refuse_command('acknowledge', "name the --source: '" ~ table ~ "' is an entry of " ~ logs | map(attribute='spec.source_name') | unique | join(', ')) %}
     {% endif %}
     {% do return(logs[0]) %}
-{% endmacro %}
-
-
-{% macro _make_acknowledgements(acknowledgements) %}
-    {% do adapter.create_schema(acknowledgements) %}
-    {% set columns = [] %}
-    {% for name, column in change_tables.columns_of_acknowledgements().items() %}
-        {% do columns.append(name ~ ' ' ~ column[0] ~ ' comment ' ~ change_tables.text_literal(column[1])) %}
-    {% endfor %}
-    {% do run_query(
-        'create table if not exists ' ~ acknowledgements ~ ' (' ~ columns | join(', ') ~ ") using delta comment 'one row a raw row or change and code that nothing is to be done about'"
-    ) %}
 {% endmacro %}
