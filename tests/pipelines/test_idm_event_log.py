@@ -42,7 +42,7 @@ def results(project: Consumer, raw: Raw) -> Results:
                 raw.insert(f"{SCHEMA}_raw.{name}", rows[number])
 
     models = {"unclaimed": "{{ change_tables.unclaimed_rows('feed', ['usr', 'grp']) }}"}
-    return build_batches(project, raw, CASES, list(REPLICAS), models, land_replicas)
+    return build_batches(project, raw, CASES, list(REPLICAS), models, land_replicas, ["usr", "reading", "late_fields"])
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.entry.name)
