@@ -78,14 +78,11 @@
     {% endif %}
     {% if found.quarantined_rows > 0 %}
         {% set checkpoint = change_tables._use_deletion_vectors_if_large(state, run, checkpoint) %}
-        {% call statement('moved') %}
-            delete from {{ state }} where _checkpoint is not null and _batch_id = '{{ change_tables.batch_id() }}'
-        {% endcall %}
     {% endif %}
     {% set facts = change_tables.facts_of_log(spec, run, found, reached) %}
     {% set checkpoint = dict(checkpoint, facts=facts) %}
     {% call statement('checkpoint') %}
-        {{ change_tables.first_checkpoint(state, checkpoint, found.changes) }}
+        {{ change_tables.first_checkpoint(spec, state, checkpoint, found) }}
     {% endcall %}
     {% do return({'checkpoint': checkpoint, 'checkpoints': 1, 'facts': facts}) %}
 {% endmacro %}

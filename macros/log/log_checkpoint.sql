@@ -130,11 +130,16 @@
 
 {#-
     The checkpoint of a first build comes after its rows, since it says what is counted in them. It is written only where the table is
-    still the one that this run made. Until it is there, the table counts as never built.
+    still the one that this run made. Until it is there, the table counts as never built. It takes the place of the rows that were moved
+    to the quarantine, which had their texts in `_checkpoint`.
+
+    found   what the run found in the table (see `summarize_batch`)
 -#}
-{% macro first_checkpoint(state, checkpoint, rows) -%}
-insert into {{ state }} (_checkpoint)
+{% macro first_checkpoint(spec, state, checkpoint, found) -%}
+{%- set rows = found.changes + found.quarantined_rows -%}
+insert into {{ state }}{{ ' replace where _checkpoint is not null' if found.quarantined_rows > 0 else ' (_checkpoint)' }}
 select {{ change_tables.text_literal(tojson(checkpoint)) }} as _checkpoint
+    {%- for name in change_tables.log_columns(spec) if found.quarantined_rows > 0 %}, null as {{ change_tables.quoted(name) }}{% endfor %}
 where
     case
         when (select count_if(_batch_id = '{{ checkpoint.batch }}') = {{ rows }} and count(*) = {{ rows }} from {{ state }}) then true

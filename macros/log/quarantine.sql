@@ -69,8 +69,8 @@ end
 
 
 {#-
-    The first run of a log reads raw once: the rows to be quarantined come with the changes, as texts in `_checkpoint`, and are moved before
-    there is a checkpoint.
+    The first run of a log reads raw once: the rows to be quarantined come with the changes, as texts in `_checkpoint`, and are copied
+    before the checkpoint takes their place.
 -#}
 {% macro quarantined_as_checkpoint() -%}
 case
