@@ -115,20 +115,53 @@ def settings_page() -> str:
     general["format"]["values"] = FORMATS
     formats = {name: macros().format_of(name) for name in FORMATS}
     parts = [_SETTINGS_HEAD, _settings_table(general, {name: parts["settings"] for name, parts in formats.items()})]
-    parts.append("Of a declared column of any format, under its own `config.meta`:")
+    parts.append(_OF_COLUMNS)
     parts.append(_settings_table(macros().general_column_settings(), {}))
-    for name, format_parts in formats.items():
-        own = {
-            setting: known
-            for setting, known in format_parts["settings"].items()
-            if setting not in general or "meaning" in known
-        }
-        parts += [f"## {name}", f"What lands, and what becomes of it: [the feed's page](feeds/{name}.md)."]
-        parts.append(_settings_table(own, {}))
-        if format_parts["column_settings"]:
-            parts.append("Of a declared column, under its own `config.meta`:")
-            parts.append(_settings_table(format_parts["column_settings"], {}))
+    own = {name: _own_settings(format_parts, general) for name, format_parts in formats.items()}
+    parts += [_OF_SEVERAL_HEAD, _table_of_several(own)]
+    for name in FORMATS:
+        settings, of_columns = own[name]
+        several = [key for key in (*settings, *of_columns) if len(_sharing(own, name, key)) > 1]
+        above = f", and {', '.join(f'`{key}`' for key in several)} [above](#of-several-formats)" if several else ""
+        parts += [f"## {name}", f"See [the feed's page](feeds/{name}.md){above}."]
+        alone = {key: each for key, each in settings.items() if key not in several}
+        alone_of_columns = {key: each for key, each in of_columns.items() if key not in several}
+        if alone:
+            parts.append(_settings_table(alone, {}))
+        if alone_of_columns:
+            parts += [_OF_COLUMNS, _settings_table(alone_of_columns, {})]
     return "\n\n".join([*parts, _SETTINGS_TAIL])
+
+
+_OwnSettings = tuple[Mapping[str, Any], Mapping[str, Any]]
+
+
+def _own_settings(format_parts: Mapping[str, Any], general: Mapping[str, Any]) -> _OwnSettings:
+    """The settings of one format that are not just the general ones, and those of its declared columns."""
+    settings = {
+        name: known for name, known in format_parts["settings"].items() if name not in general or "meaning" in known
+    }
+    return settings, format_parts["column_settings"]
+
+
+def _sharing(own: Mapping[str, _OwnSettings], of: str, setting: str) -> Sequence[str]:
+    """The formats that have a setting just as one has it."""
+    (place,) = (at for at in (0, 1) if setting in own[of][at])
+    return [name for name in own if own[name][place].get(setting) == own[of][place][setting]]
+
+
+def _table_of_several(own: Mapping[str, _OwnSettings]) -> str:
+    """One row for each setting that more than one format has, in the same words."""
+    rows = {}
+    for name, parts in own.items():
+        for place, settings in enumerate(parts):
+            for key, setting in settings.items():
+                formats = _sharing(own, name, key)
+                if len(formats) > 1:
+                    listed = "of a declared column, under its `config.meta`: " if place else ""
+                    of = ", ".join(f"`{each}`" for each in formats)
+                    rows[f"`{key}`", of] = (_allowed(setting), _default(setting), listed + setting["meaning"])
+    return _table(("setting", "of", "allowed", "default", "meaning"), [(*names, *row) for names, row in rows.items()])
 
 
 def _settings_table(settings: Mapping[str, Any], of_formats: Mapping[str, Mapping[str, Any]]) -> str:
@@ -172,6 +205,10 @@ def _default(setting: Mapping[str, Any]) -> str:
     return f"`{default}`"
 
 
+_OF_COLUMNS = "Of a declared column, under its own `config.meta`:"
+
+_OF_SEVERAL_HEAD = """## Of several formats"""
+
 _SETTINGS_HEAD = """<!-- Written by `python -m docs.pages` from what the macros check: change it in `macros/spec/table_spec.sql`, and that of one format in its folder of `macros/feeds`. -->
 
 # Settings
@@ -207,18 +244,17 @@ change_tables: source 'shop.orders': `key` must name declared columns, got ['ord
 
 _SETTINGS_TAIL = """## Of models and runs
 
-Model configuration is dbt's own and may be set in `dbt_project.yml`. `file_format` is `delta` by default: see
-[decision 11](decisions/0011-delta-is-the-default-file-format.md).
+Model configuration is dbt's own. `file_format` is
+[`delta` by default](decisions/0011-delta-is-the-default-file-format.md).
 
-`config.meta.tables_schema` of a current model or a history is the schema of its table, so that the schema of the model has the view
-alone: see [schemas](operations.md#schemas).
+`config.meta.tables_schema` of a current model or a history is the [schema of its table](operations.md#schemas).
 
 Two variables change what one run does, as in `dbt build --vars '{change_tables_rescan: true}'`:
 
 | variable | what the run does |
 |---|---|
-| `change_tables_rescan` | compares the logs with every raw row: see [rescan](operations.md#rescan) |
-| `change_tables_allow_loss` | lets a full refresh lose changes, and a state follow a log that lacks some: see [full refresh and loss](operations.md#full-refresh-and-loss) |
+| `change_tables_rescan` | [compares the logs](operations.md#rescan) with every raw row |
+| `change_tables_allow_loss` | lets a full refresh [lose changes](operations.md#full-refresh-and-loss), and a state follow a log that lacks some |
 
 Two are for `vars` in `dbt_project.yml`:
 
