@@ -312,30 +312,28 @@ _COLUMNS_OF_FORMATS = """## Columns of one format
 
 
 def macros_page() -> str:
-    """The macros and generic tests that users call."""
+    """The macros that users call. The generic tests are on a page of their own, and in dbt's docs."""
     entries = yaml.safe_load((REPOSITORY / "macros" / "_macros.yml").read_text(encoding="utf-8"))["macros"]
     signatures = _signatures()
-    parts = {False: [_MACROS_HEAD], True: [_TESTS_HEAD]}
+    parts = [_MACROS_HEAD]
     for entry in entries:
-        is_test = entry["name"].startswith("test_")
-        name = entry["name"].removeprefix("test_")
-        given = [argument["name"] for argument in entry["arguments"]]
-        if given != _names(signatures[entry["name"]]):
-            raise ValueError(f"macros/_macros.yml: `{name}` must have the arguments ({signatures[entry['name']]})")
-        listed = [argument for argument in entry["arguments"] if not (is_test and argument["name"] == "model")]
-        arguments = "\n".join(f"- `{each['name']}` (`{each['type']}`): {_line(each['description'])}" for each in listed)
+        name = entry["name"]
+        if [argument["name"] for argument in entry["arguments"]] != _names(signatures[name]):
+            raise ValueError(f"macros/_macros.yml: `{name}` must have the arguments ({signatures[name]})")
+        if name.startswith("test_"):
+            continue
+        arguments = [
+            f"- `{each['name']}` (`{each['type']}`): {_line(each['description'])}" for each in entry["arguments"]
+        ]
         see = entry.get("config", {}).get("meta", {}).get("see")
         text = _line(entry["description"]) + (f" See {see}." if see else "")
-        if not is_test:
-            parts[False] += [f"### {name}\n\n`{name}({signatures[name]})`", text, arguments]
-        elif arguments:  # what a test proves is on the page of data tests
-            parts[True] += [f"### {name}", arguments]
-    missing = {test.stem for test in REPOSITORY.glob("tests/generic/*.sql")} - {
-        entry["name"].removeprefix("test_") for entry in entries
+        parts += [f"## {name}", f"`{name}({signatures[name]})`", text, "\n".join(arguments)]
+    missing = {f"test_{test.stem}" for test in REPOSITORY.glob("tests/generic/*.sql")} - {
+        entry["name"] for entry in entries
     }
     if missing:
         raise ValueError(f"macros/_macros.yml lacks the generic tests {sorted(missing)}")
-    return "\n\n".join([*parts[False], *parts[True], _TESTS_TAIL])
+    return "\n\n".join(parts) + "\n"
 
 
 def _signatures() -> Mapping[str, str]:
@@ -358,31 +356,11 @@ def _names(arguments: str) -> Sequence[str]:
 
 _MACROS_HEAD = """<!-- Written by `python -m docs.pages` from `macros/_macros.yml`; change it there. -->
 
-# Macros and tests
-
-## Macros
+# Macros
 
 A model is one line, such as `{{ change_tables.current_state(ref('dedup_shop__orders')) }}`. The macro sets the materialization.
-The macros find the settings of a table through the refs, so a model that takes one `ref` must lead to one staging model."""
-
-_TESTS_HEAD = """## Generic tests
-
-[Data tests](data_tests.md) says what each proves, and what to do when it fails. These have arguments:"""
-
-_TESTS_TAIL = """### Where entries share a raw table
-
-On staging models they need one `raw_rows_accounted_for` together, on one of them:
-
-```yaml
-- change_tables.raw_rows_accounted_for:
-    arguments:
-      raw: source('shop', 'orders')
-      log: ref('dedup_shop__orders')
-      beside:
-        - {staging: ref('stg_shop__customers'), log: ref('dedup_shop__customers')}
-        - ref('unclaimed_shop')   # the model of unclaimed_rows: counted, and nothing else
-```
-"""
+The macros find the settings of a table through the refs, so a model that takes one `ref` must lead to one staging model.
+Generic tests are on [a page of their own](data_tests.md)."""
 
 
 # reason codes
