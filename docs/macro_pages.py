@@ -384,8 +384,9 @@ _CODES_HEAD = """<!-- Written by `python -m docs.pages` from `seeds/reference/re
 
 # Reason codes
 
-The code is the part before the colon in `_status_reason` and `_report`; after it are the place and the value. Models that list such rows
-have it as `code` or `reason_code`. `dbt build` also loads these codes as the table `reason_codes`."""
+The code is the part before the colon in `_status_reason` and `_report`; after it are the place and the value. `dbt build` also loads these
+codes as the table `reason_codes`. To *rescan* is to [build with `change_tables_rescan`](operations.md#rescan). A row that waits
+comes in once the other one lands, also [after `waiting_days`](operations.md#rows-that-wait)."""
 
 
 # decisions
