@@ -323,11 +323,13 @@ def macros_page() -> str:
         if name.startswith("test_"):
             continue
         arguments = [
-            f"- `{each['name']}` (`{each['type']}`): {_line(each['description'])}" for each in entry["arguments"]
+            f"- `{each['name']}` (`{each['type']}`): {_line(each['description'])}"
+            for each in entry["arguments"]
+            if not _PLAIN_ARGUMENT.fullmatch(_line(each["description"]))
         ]
         see = entry.get("config", {}).get("meta", {}).get("see")
         text = _line(entry["description"]) + (f" See {see}." if see else "")
-        parts += [f"## {name}", f"`{name}({signatures[name]})`", text, "\n".join(arguments)]
+        parts += [f"## {name}", f"`{name}({signatures[name]})`", text, *(["\n".join(arguments)] if arguments else [])]
     missing = {f"test_{test.stem}" for test in REPOSITORY.glob("tests/generic/*.sql")} - {
         entry["name"] for entry in entries
     }
@@ -360,7 +362,11 @@ _MACROS_HEAD = """<!-- Written by `python -m docs.pages` from `macros/_macros.ym
 
 A model is one line, such as `{{ change_tables.current_state(ref('dedup_shop__orders')) }}`. The macro sets the materialization.
 The macros find the settings of a table through the refs, so a model that takes one `ref` must lead to one staging model.
-Generic tests are on [a page of their own](data_tests.md)."""
+`stg`, `dedup`, `current` and `history` are the `ref` of such a model, `source_name` and `table_name` a source and its entry. Generic tests are
+on [a page of their own](data_tests.md)."""
+
+_PLAIN_ARGUMENT = re.compile(r"The source\.|Its entry\.|The `ref` of the \w+ model\.")
+"""What the head of the page says of all arguments with such a name."""
 
 
 # reason codes
