@@ -213,32 +213,9 @@ _SETTINGS_HEAD = """<!-- Written by `python -m docs.pages` from what the macros 
 
 # Settings
 
-Settings are given under `config.meta.change_table` of an entry in a sources file:
-
-```yaml
-sources:
-  - name: shop
-    schema: raw
-    tables:
-      - name: orders
-        identifier: orders__ct
-        config:
-          meta:
-            change_table:
-              format: qlik_change_tables
-              key: [order_id]
-        columns:
-          - {name: order_id, data_type: bigint}
-          - {name: status, data_type: string}
-```
-
-Declare the source table's own columns, in its order, with Spark types; no header columns.
-
-A run checks all entries before it builds a model, and names all mistakes together:
-
-```
-change_tables: source 'shop.orders': `key` must name declared columns, got ['order_no']; declared: order_id, status, amount
-```
+Settings are given under `config.meta.change_table` of an entry in a sources file, which also declares the source table's own columns, in its
+order, with Spark types: see [an example](../README.md#your-own-project-in-five-steps). A run checks all entries before it builds a model, and
+names all mistakes together.
 
 ## Of all formats"""
 
