@@ -112,7 +112,6 @@ def macros() -> Macros:
 def settings_page() -> str:
     """All settings: the general ones, then those of each format."""
     general = macros().general_settings()
-    general["format"]["values"] = FORMATS
     formats = {name: macros().format_of(name) for name in FORMATS}
     parts = [_SETTINGS_HEAD, _settings_table(general, {name: parts["settings"] for name, parts in formats.items()})]
     parts.append(_OF_COLUMNS)
