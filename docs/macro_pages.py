@@ -112,23 +112,55 @@ def macros() -> Macros:
 def settings_page() -> str:
     """All settings: the general ones, then those of each format."""
     general = macros().general_settings()
-    general["format"]["values"] = FORMATS
     formats = {name: macros().format_of(name) for name in FORMATS}
     parts = [_SETTINGS_HEAD, _settings_table(general, {name: parts["settings"] for name, parts in formats.items()})]
-    parts.append("Of a declared column of any format, under its own `config.meta`:")
+    parts.append(_OF_COLUMNS)
     parts.append(_settings_table(macros().general_column_settings(), {}))
-    for name, format_parts in formats.items():
-        own = {
-            setting: known
-            for setting, known in format_parts["settings"].items()
-            if setting not in general or "meaning" in known
-        }
-        parts += [f"## {name}", f"What lands, and what becomes of it: [the feed's page](feeds/{name}.md)."]
-        parts.append(_settings_table(own, {}))
-        if format_parts["column_settings"]:
-            parts.append("Of a declared column, under its own `config.meta`:")
-            parts.append(_settings_table(format_parts["column_settings"], {}))
+    own = {name: _own_settings(format_parts, general) for name, format_parts in formats.items()}
+    parts += [_OF_SEVERAL_HEAD, _table_of_several(own)]
+    for name in FORMATS:
+        settings, of_columns = own[name]
+        several = [key for key in (*settings, *of_columns) if len(_sharing(own, name, key)) > 1]
+        above = f", and {', '.join(f'`{key}`' for key in several)} [above](#of-several-formats)" if several else ""
+        parts += [f"## {name}", f"See [the feed's page](feeds/{name}.md){above}."]
+        alone = {key: each for key, each in settings.items() if key not in several}
+        alone_of_columns = {key: each for key, each in of_columns.items() if key not in several}
+        if alone:
+            parts.append(_settings_table(alone, {}))
+        if alone_of_columns:
+            parts += [_OF_COLUMNS, _settings_table(alone_of_columns, {})]
     return "\n\n".join([*parts, _SETTINGS_TAIL])
+
+
+_OwnSettings = tuple[Mapping[str, Any], Mapping[str, Any]]
+
+
+def _own_settings(format_parts: Mapping[str, Any], general: Mapping[str, Any]) -> _OwnSettings:
+    """The settings of one format that are not just the general ones, and those of its declared columns."""
+    settings = {
+        name: known for name, known in format_parts["settings"].items() if name not in general or "meaning" in known
+    }
+    return settings, format_parts["column_settings"]
+
+
+def _sharing(own: Mapping[str, _OwnSettings], of: str, setting: str) -> Sequence[str]:
+    """The formats that have a setting just as one has it."""
+    (place,) = (at for at in (0, 1) if setting in own[of][at])
+    return [name for name in own if own[name][place].get(setting) == own[of][place][setting]]
+
+
+def _table_of_several(own: Mapping[str, _OwnSettings]) -> str:
+    """One row for each setting that more than one format has, in the same words."""
+    rows = {}
+    for name, parts in own.items():
+        for place, settings in enumerate(parts):
+            for key, setting in settings.items():
+                formats = _sharing(own, name, key)
+                if len(formats) > 1:
+                    listed = "of a declared column, under its `config.meta`: " if place else ""
+                    of = ", ".join(f"`{each}`" for each in formats)
+                    rows[f"`{key}`", of] = (_allowed(setting), _default(setting), listed + setting["meaning"])
+    return _table(("setting", "of", "allowed", "default", "meaning"), [(*names, *row) for names, row in rows.items()])
 
 
 def _settings_table(settings: Mapping[str, Any], of_formats: Mapping[str, Mapping[str, Any]]) -> str:
@@ -172,53 +204,33 @@ def _default(setting: Mapping[str, Any]) -> str:
     return f"`{default}`"
 
 
+_OF_COLUMNS = "Of a declared column, under its own `config.meta`:"
+
+_OF_SEVERAL_HEAD = """## Of several formats"""
+
 _SETTINGS_HEAD = """<!-- Written by `python -m docs.pages` from what the macros check: change it in `macros/spec/table_spec.sql`, and that of one format in its folder of `macros/feeds`. -->
 
 # Settings
 
-Settings are given under `config.meta.change_table` of an entry in a sources file:
-
-```yaml
-sources:
-  - name: shop
-    schema: raw
-    tables:
-      - name: orders
-        identifier: orders__ct
-        config:
-          meta:
-            change_table:
-              format: qlik_change_tables
-              key: [order_id]
-        columns:
-          - {name: order_id, data_type: bigint}
-          - {name: status, data_type: string}
-```
-
-Declare the source table's own columns, in its order, with Spark types; no header columns.
-
-A run checks all entries before it builds a model, and names all mistakes together:
-
-```
-change_tables: source 'shop.orders': `key` must name declared columns, got ['order_no']; declared: order_id, status, amount
-```
+Settings are given under `config.meta.change_table` of an entry in a sources file, which also declares the source table's own columns, in its
+order, with Spark types: see [an example](../README.md#your-own-project-in-five-steps). A run checks all entries before it builds a model, and
+names all mistakes together.
 
 ## Of all formats"""
 
 _SETTINGS_TAIL = """## Of models and runs
 
-Model configuration is dbt's own and may be set in `dbt_project.yml`. `file_format` is `delta` by default: see
-[decision 11](decisions/0011-delta-is-the-default-file-format.md).
+Model configuration is dbt's own. `file_format` is
+[`delta` by default](decisions/0011-delta-is-the-default-file-format.md).
 
-`config.meta.tables_schema` of a current model or a history is the schema of its table, so that the schema of the model has the view
-alone: see [schemas](operations.md#schemas).
+`config.meta.tables_schema` of a current model or a history is the [schema of its table](operations.md#schemas).
 
 Two variables change what one run does, as in `dbt build --vars '{change_tables_rescan: true}'`:
 
 | variable | what the run does |
 |---|---|
-| `change_tables_rescan` | compares the logs with every raw row: see [rescan](operations.md#rescan) |
-| `change_tables_allow_loss` | lets a full refresh lose changes, and a state follow a log that lacks some: see [full refresh and loss](operations.md#full-refresh-and-loss) |
+| `change_tables_rescan` | [compares the logs](operations.md#rescan) with every raw row |
+| `change_tables_allow_loss` | lets a full refresh [lose changes](operations.md#full-refresh-and-loss), and a state follow a log that lacks some |
 
 Two are for `vars` in `dbt_project.yml`:
 
@@ -276,30 +288,30 @@ _COLUMNS_OF_FORMATS = """## Columns of one format
 
 
 def macros_page() -> str:
-    """The macros and generic tests that users call."""
+    """The macros that users call. The generic tests are on a page of their own, and in dbt's docs."""
     entries = yaml.safe_load((REPOSITORY / "macros" / "_macros.yml").read_text(encoding="utf-8"))["macros"]
     signatures = _signatures()
-    parts = {False: [_MACROS_HEAD], True: [_TESTS_HEAD]}
+    parts = [_MACROS_HEAD]
     for entry in entries:
-        is_test = entry["name"].startswith("test_")
-        name = entry["name"].removeprefix("test_")
-        given = [argument["name"] for argument in entry["arguments"]]
-        if given != _names(signatures[entry["name"]]):
-            raise ValueError(f"macros/_macros.yml: `{name}` must have the arguments ({signatures[entry['name']]})")
-        listed = [argument for argument in entry["arguments"] if not (is_test and argument["name"] == "model")]
-        arguments = "\n".join(f"- `{each['name']}` (`{each['type']}`): {_line(each['description'])}" for each in listed)
+        name = entry["name"]
+        if [argument["name"] for argument in entry["arguments"]] != _names(signatures[name]):
+            raise ValueError(f"macros/_macros.yml: `{name}` must have the arguments ({signatures[name]})")
+        if name.startswith("test_"):
+            continue
+        arguments = [
+            f"- `{each['name']}` (`{each['type']}`): {_line(each['description'])}"
+            for each in entry["arguments"]
+            if not _PLAIN_ARGUMENT.fullmatch(_line(each["description"]))
+        ]
         see = entry.get("config", {}).get("meta", {}).get("see")
         text = _line(entry["description"]) + (f" See {see}." if see else "")
-        if not is_test:
-            parts[False] += [f"### {name}\n\n`{name}({signatures[name]})`", text, arguments]
-        elif arguments:  # what a test proves is on the page of data tests
-            parts[True] += [f"### {name}", arguments]
-    missing = {test.stem for test in REPOSITORY.glob("tests/generic/*.sql")} - {
-        entry["name"].removeprefix("test_") for entry in entries
+        parts += [f"## {name}", f"`{name}({signatures[name]})`", text, *(["\n".join(arguments)] if arguments else [])]
+    missing = {f"test_{test.stem}" for test in REPOSITORY.glob("tests/generic/*.sql")} - {
+        entry["name"] for entry in entries
     }
     if missing:
         raise ValueError(f"macros/_macros.yml lacks the generic tests {sorted(missing)}")
-    return "\n\n".join([*parts[False], *parts[True], _TESTS_TAIL])
+    return "\n\n".join(parts) + "\n"
 
 
 def _signatures() -> Mapping[str, str]:
@@ -322,31 +334,15 @@ def _names(arguments: str) -> Sequence[str]:
 
 _MACROS_HEAD = """<!-- Written by `python -m docs.pages` from `macros/_macros.yml`; change it there. -->
 
-# Macros and tests
-
-## Macros
+# Macros
 
 A model is one line, such as `{{ change_tables.current_state(ref('dedup_shop__orders')) }}`. The macro sets the materialization.
-The macros find the settings of a table through the refs, so a model that takes one `ref` must lead to one staging model."""
+The macros find the settings of a table through the refs, so a model that takes one `ref` must lead to one staging model.
+`stg`, `dedup`, `current` and `history` are the `ref` of such a model, `source_name` and `table_name` a source and its entry. Generic tests are
+on [a page of their own](data_tests.md)."""
 
-_TESTS_HEAD = """## Generic tests
-
-[Data tests](data_tests.md) says what each proves, and what to do when it fails. These have arguments:"""
-
-_TESTS_TAIL = """### Where entries share a raw table
-
-On staging models they need one `raw_rows_accounted_for` together, on one of them:
-
-```yaml
-- change_tables.raw_rows_accounted_for:
-    arguments:
-      raw: source('shop', 'orders')
-      log: ref('dedup_shop__orders')
-      beside:
-        - {staging: ref('stg_shop__customers'), log: ref('dedup_shop__customers')}
-        - ref('unclaimed_shop')   # the model of unclaimed_rows: counted, and nothing else
-```
-"""
+_PLAIN_ARGUMENT = re.compile(r"The source\.|Its entry\.|The `ref` of the \w+ model\.")
+"""What the head of the page says of all arguments with such a name."""
 
 
 # reason codes
@@ -370,8 +366,9 @@ _CODES_HEAD = """<!-- Written by `python -m docs.pages` from `seeds/reference/re
 
 # Reason codes
 
-The code is the part before the colon in `_status_reason` and `_report`; after it are the place and the value. Models that list such rows
-have it as `code` or `reason_code`. `dbt build` also loads these codes as the table `reason_codes`."""
+The code is the part before the colon in `_status_reason` and `_report`; after it are the place and the value. `dbt build` also loads these
+codes as the table `reason_codes`. To *rescan* is to [build with `change_tables_rescan`](operations.md#rescan). A row that waits
+comes in once the other one lands, also [after `waiting_days`](operations.md#rows-that-wait)."""
 
 
 # decisions

@@ -37,7 +37,7 @@ _OF_MODELS = (
     "format_association",
     "build_xds_document",
 )
-"""Functions that nobody else has a use for: the page only says what they are."""
+"""Functions that nobody else has a use for: the page only names them."""
 
 
 def render_page() -> str:
@@ -99,11 +99,8 @@ def _render_function(entry: SqlFunction) -> str:
 
 
 def _render_functions_of_models() -> str:
-    entries = [entry for entry in CATALOG if entry.name in _OF_MODELS]
-    texts = [f"- `{entry.signature}`: {entry.description.partition('. ')[0].rstrip('.')}." for entry in entries]
-    return "\n".join(
-        ["## Called by models alone", "", "`udfs/catalog.py` has the rules and examples of these.", "", *texts, ""]
-    )
+    names = ", ".join(f"`{name}`" for name in _OF_MODELS)
+    return f"## Called by models alone\n\n{_wrapped(f'`udfs/catalog.py` has the rules and examples of {names}.')}\n"
 
 
 PAGES: Mapping[str, Callable[[], str]] = {

@@ -233,15 +233,15 @@
         },
         'snapshot_seq': {
             'default': '', 'type': 'text',
-            'meaning': "the sequence of the load, written as `_change_seq` is; `''`: before every change. See [loads and truncates](semantics.md#7-loads-and-truncates)",
+            'meaning': "the sequence of the [load](semantics.md#7-loads-and-truncates), written as `_change_seq` is; `''`: before every change",
         },
         'snapshot_time': {
             'default': '', 'type': 'text',
-            'meaning': "when the load was taken, in UTC: `yyyy-mm-dd hh:mm:ss`. `''`: the time in `snapshot_seq`, where sequences of the feed have one, else not known. See [loads and truncates](semantics.md#7-loads-and-truncates)",
+            'meaning': "when the load was taken, in UTC: `yyyy-mm-dd hh:mm:ss`. `''`: the time in `snapshot_seq`, where the feed's sequences have one, else not known",
         },
         'arrival': {
             'default': 'auto', 'type': 'text',
-            'meaning': "what says that a raw row landed after another: a column of the raw table that never decreases as rows land, or `none`. `auto`: the `position` of the entry, offsets of Kafka messages, positions of trail records, else `none`. See [the arrival column](feeds/qlik_change_tables.md#the-arrival-column)",
+            'meaning': "what says that a raw row landed after another: [a raw column](feeds/qlik_change_tables.md#the-arrival-column) that never decreases as rows land, or `none`. `auto`: the entry's `position`, offsets of Kafka messages, positions of trail records, else `none`",
         },
         'lookback': {
             'default': 0, 'type': 'number',
@@ -249,12 +249,12 @@
         },
         'orphans': {
             'default': 'report', 'type': 'text', 'values': ['report', 'insert'],
-            'meaning': "whether an update that lacks columns and finds no row waits for its base (`report`), or starts a row (`insert`). See [orphans](semantics.md#4-orphans)",
+            'meaning': "whether an [orphan](semantics.md#4-orphans), an update that lacks columns and finds no row, waits for its base (`report`) or starts a row (`insert`)",
         },
         'track': {'default': none, 'type': 'names', 'meaning': "the columns whose change begins a version in the history; null: all"},
         'hold_open_transactions': {
             'default': false, 'type': 'flag',
-            'meaning': "whether changes wait until their transaction is whole: of `qlik_kafka` and `goldengate_trail` alone",
+            'meaning': "whether changes wait until their transaction is whole: `qlik_kafka` and `goldengate_trail` alone",
         },
     }) %}
 {% endmacro %}
@@ -265,7 +265,7 @@
     {% do return({
         'retired': {
             'default': false, 'type': 'flag', 'values': [true, false, 'hide'],
-            'meaning': "whether the raw table need not have the column any more: the models keep it, with the values that it had. `hide`: `current_` leaves it out. See [retired columns](semantics.md#retired-columns)",
+            'meaning': "whether raw may lack the column from now on: the models [keep it](semantics.md#retired-columns), with the values that it had. `hide`: `current_` leaves it out",
         },
     }) %}
 {% endmacro %}

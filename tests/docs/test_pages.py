@@ -30,7 +30,7 @@ def test_the_page_shows_every_function_and_examples_of_those_that_people_call() 
     page = pages.render_page()
     for entry in CATALOG:
         assert (f"## {entry.name}\n\n`{entry.signature}`\n" in page) is bool(pages.shown_examples(entry))
-        assert f"`{entry.signature}`" in page
+        assert entry.name in page
         for example in entry.examples:
             shown = f"\n{entry.call(example)}\n    -- {pages.render_result(example.expected)}\n" in page
             assert shown is (example in pages.shown_examples(entry))

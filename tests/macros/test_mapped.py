@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+import yaml
 from dbt.adapters.factory import reset_adapters
 from dbt_common.exceptions import CompilationError
 
-from tests.pipelines.consumer import Consumer, Entry
+from tests.pipelines.consumer import REPOSITORY, Consumer, Entry
 
 from .rendering import Lake, Project
 
@@ -21,6 +23,9 @@ RIGHT = {
     "operations": {"I": "insert", "U": "update"},
     "sequence": [{"sql": "scn"}],
 }
+(OF_THE_PAGE,) = re.findall(
+    r"```yaml\n(message: .*?)```", (REPOSITORY / "docs" / "feeds" / "mapped.md").read_text(), re.DOTALL
+)
 IN_TEN_WAYS = {
     "format": "mapped",
     "key": ["id"],
@@ -208,6 +213,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         for name, (way, _) in WRITTEN.items()
     ]
     entries += [Entry("in_ten_ways", IN_TEN_WAYS, COLUMNS, models=()), Entry("right", RIGHT, COLUMNS, models=("stg",))]
+    entries.append(Entry("of_the_page", RIGHT | yaml.safe_load(OF_THE_PAGE), COLUMNS, models=()))
     consumer.write(entries, ["load"])
     lake = Lake({}, answers={"^set$": [], r"^select current_timezone\(\)$": [{"zone": "UTC"}]})
     with pytest.raises(CompilationError) as refused:
@@ -231,8 +237,9 @@ def test_a_way_of_writing_must_be_one_for_the_type(said: str, name: str) -> None
     assert f"change_tables: source 'feed.{name}': {WRITTEN[name][1]}" in said
 
 
-def test_a_right_description_is_not_among_the_wrong_ones(said: str) -> None:
-    assert "'feed.right':" not in said
+@pytest.mark.parametrize("name", ["right", "of_the_page"])
+def test_a_right_description_is_not_among_the_wrong_ones(said: str, name: str) -> None:
+    assert f"'feed.{name}':" not in said
 
 
 @pytest.fixture(scope="module")

@@ -161,11 +161,11 @@
         'settings': {
             'connector': {
                 'default': none, 'type': 'text', 'values': ['postgresql', 'mysql', 'mariadb', 'sqlserver', 'oracle', 'db2'],
-                'meaning': "Debezium's connector, which says what orders the events. See [sequences](feeds/debezium.md#sequences)",
+                'meaning': "Debezium's connector, which says [what orders the events](feeds/debezium.md#sequences)",
             },
             'layout': {
                 'default': 'message', 'type': 'text', 'values': ['message', 'columns', 'flattened', 'flattened_message'],
-                'meaning': "how events land: `message`, JSON with or without its schema; `columns`, with `before`, `after` and `source` as structs; `flattened`, columns of `ExtractNewRecordState`; `flattened_message`, these as JSON",
+                'meaning': "[how events land](feeds/debezium.md#what-lands)",
             },
             'message_column': {'default': 'value', 'type': 'text', 'meaning': "the raw column that has the JSON"},
             'table': {'default': none, 'type': 'text', 'meaning': "the table in `source`, where other tables' events are in the raw table, too; null: all"},
@@ -175,13 +175,13 @@
                     '{"__debezium_unavailable_value":"__debezium_unavailable_value"}',
                 ],
                 'type': 'names',
-                'meaning': "what stands for a value that the source did not log: `unavailable.value.placeholder`, as text, in base64, in an array and in an hstore",
+                'meaning': "what stands for a value that was not logged: `unavailable.value.placeholder`, as text, in base64, in an array, in an hstore",
             },
             'position': {
                 'default': none, 'type': 'names',
                 'meaning': "raw columns that say where a row is, as `[topic, partition, offset]`: see [arrival](feeds/mapped.md#arrival)",
             },
-            'sequence': {'default': none, 'type': 'list', 'meaning': "the parts of the sequence, instead of those of the connector: see [sequences](feeds/mapped.md#sequences)"},
+            'sequence': {'default': none, 'type': 'list', 'meaning': "the [parts of the sequence](feeds/mapped.md#sequences), instead of those of the connector"},
             'column_names': change_tables.column_names_setting(),
             'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
         },

@@ -63,7 +63,7 @@
         'settings': {
             'layout': {
                 'default': 'operation', 'type': 'text', 'values': ['operation', 'row', 'operation_columns', 'row_columns'],
-                'meaning': "how messages land: JSON with `before` and `after` (`operation`) or with the columns beside `op_type` (`row`); or the fields of either as raw columns (`…_columns`), as Avro lands",
+                'meaning': "[how messages land](feeds/goldengate_messages.md#what-lands)",
             },
             'message_column': {'default': 'value', 'type': 'text', 'meaning': "the raw column that has the JSON"},
             'table': {'default': none, 'type': 'text', 'meaning': "the table as messages name it, where other tables' are in the raw table, too; null: all"},

@@ -243,7 +243,7 @@ where _ct_last_start is not null and (_ct_last_end is null or _ct_last_end < _ct
             'column_names': change_tables.column_names_setting(),
             'trail_order': {
                 'default': none, 'type': 'names',
-                'meaning': "the trails in the order in which they were written: see [a trail that starts again](feeds/goldengate_trail.md#a-trail-that-starts-again). null: by their names",
+                'meaning': "the trails [in the order in which they were written](feeds/goldengate_trail.md#a-trail-that-starts-again). null: by their names",
             },
             'repeated_transactions': {
                 'default': 'ignore', 'type': 'text', 'values': ['ignore', 'apply'],

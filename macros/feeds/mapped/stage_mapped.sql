@@ -22,9 +22,9 @@
     {% do return({
         'message': {
             'default': none, 'type': 'mapping',
-            'meaning': "`{column, type}`: the raw column that has each change as a JSON object, and the fields of it that are read, as a Spark schema or as `map<string, string>`; SQL finds them in `message`. null: raw columns have them",
+            'meaning': "`{column, type}`: the raw column with each change as a JSON object, and its fields that are read, as a Spark schema or as `map<string, string>`; SQL finds them in `message`. null: raw columns have them",
         },
-        'only': {'default': none, 'type': 'text', 'meaning': "SQL for the rows that are this table's; rows for which it is null are rejected (`table_unknown`). null: all"},
+        'only': {'default': none, 'type': 'text', 'meaning': "SQL for the rows that are this table's. null: all"},
         'operation': {'required': true, 'type': 'text', 'meaning': "SQL for the word that says what happened"},
         'operations': {
             'required': true, 'type': 'mapping',
@@ -38,16 +38,16 @@
         'transaction_id': {'default': none, 'type': 'text', 'meaning': "SQL for the transaction of the change"},
         'row': {
             'default': none, 'type': 'text',
-            'meaning': "where the row is: a raw column or a field of one that is a map of texts, a struct or a JSON object, as `message.after`; or a name with `{name}` in it, as `new_{name}`; null: raw columns have the declared names",
+            'meaning': "where the [row](feeds/mapped.md#rows) is: a raw column or a field, as `message.after`, or a name, as `new_{name}`; null: raw columns have the declared names",
         },
         'row_before': {'default': none, 'type': 'text', 'meaning': "the same of the row before; null: the feed has none"},
         'not_captured': {
             'default': none, 'type': 'mapping',
-            'meaning': "how a row says that it lacks a column: `{absent: true}`, `{flag: '{name}_isMissing'}` or `{value: …}`; null: it never does. It needs `images: partial`",
+            'meaning': "how a row [says that it lacks a column](feeds/mapped.md#rows): `{absent: true}`, `{flag: '{name}_isMissing'}` or `{value: …}`; null: it never does",
         },
         'position': {
             'default': none, 'type': 'names',
-            'meaning': "raw columns that say where a row is, the number that rises as rows land last, as `[topic, partition, offset]`. Rows are then found by it: see [arrival](feeds/mapped.md#arrival)",
+            'meaning': "raw columns that say where a row is, as `[topic, partition, offset]`: see [arrival](feeds/mapped.md#arrival)",
         },
         'column_names': change_tables.column_names_setting(),
     }) %}

@@ -478,7 +478,7 @@ unclaimed as (
             'source_table_number': {'required': true, 'type': 'number', 'meaning': "the number of this table in the tracking table"},
             'policy_level': {
                 'default': 2, 'type': 'number', 'values': [0, 1, 2, 3],
-                'meaning': "what the source writes: see [policy levels](feeds/openedge_cdc.md#policy-levels)",
+                'meaning': "[what the source writes](feeds/openedge_cdc.md#policy-levels)",
             },
             'null_without_field_map': {
                 'default': 'keep', 'type': 'text', 'values': ['keep', 'set'],
@@ -497,7 +497,7 @@ unclaimed as (
         'column_settings': {
             'extent': {
                 'default': none, 'type': 'number',
-                'meaning': "how many elements an array column has; null: as many as its text has. See [extents](feeds/openedge_cdc.md#extents)",
+                'meaning': "how many elements an [array column](feeds/openedge_cdc.md#extents) has; null: as many as its text has",
             },
         },
         'mistakes': change_tables.openedge_cdc_mistakes,
