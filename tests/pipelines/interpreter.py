@@ -177,7 +177,7 @@ def remembered(deliveries: Iterable[Change], forgotten: Mapping[Key, str]) -> li
     return [
         change
         for change in deliveries
-        if not any(change.seq <= forgotten[key] for key in (change.key, change.key_before) if key in forgotten)
+        if not any(change.seq <= forgotten[key] for key in forgotten.keys() & {change.key, change.key_before})
     ]
 
 
