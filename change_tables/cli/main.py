@@ -28,6 +28,7 @@ COMMANDS: Mapping[str, str] = {
     "acknowledge": "change_tables.cli.operations",
     "maintain": "change_tables.cli.operations",
     "purge": "change_tables.cli.operations",
+    "forget": "change_tables.cli.operations",
     "remove": "change_tables.cli.operations",
 }
 """The module of each command. It has the command under the same name."""

@@ -158,6 +158,51 @@ def acknowledge(**given: Any) -> None:
     run_operation("acknowledge", given, {name: given[name] for name in names})
 
 
+def _as_keys(_context: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Keys as they are given, JSON objects. Numbers with a fraction are read as texts, to keep their digits.
+
+    Raises:
+        click.BadParameter: one is no JSON object.
+    """
+    found = []
+    for text in texts:
+        try:
+            key = json.loads(text, parse_float=str)
+        except ValueError:
+            key = None
+        if not isinstance(key, dict):
+            raise click.BadParameter("it must be a JSON object of the key's columns, such as '{\"id\": 7}'.")
+        found.append(key)
+    return found
+
+
+@click.command("forget", short_help="Erase keys of a table, such as persons, from what the models keep.")
+@click.argument("table")
+@project_options
+@click.option("--source", default="", help="The source, where two have an entry of this name.")
+@click.option(
+    "--key",
+    "keys",
+    required=True,
+    multiple=True,
+    metavar="JSON",
+    callback=_as_keys,
+    help="The key, a JSON object of its columns, such as '{\"id\": 7}'; repeatable.",
+)
+@click.option("--raw", is_flag=True, help="Also delete its rows of the raw table and of the load.")
+@click.help_option(allow_from_autoenv=False)
+def forget(**given: Any) -> None:
+    """Erase keys of the entry TABLE from its log, states, histories, rejected rows and documents.
+
+    What is there of them now, in raw too, is never taken in again. Stop the builds, build once, and run it; stopped,
+    it can be run again. Files keep what was deleted until `maintain` has removed them.
+    """
+    run_operation("forget", given, {name: given[name] for name in ("table", "keys", "source", "raw")})
+    for path in (given["project_dir"] / "target" / "report.html", given["project_dir"] / "logs" / "dbt.log"):
+        if path.exists():
+            click.echo(f"to know: {path} may hold values: make it anew, or delete it")
+
+
 @click.command("remove", short_help="Take a table out of a project, and drop what its models have made.")
 @click.argument("table")
 @project_options

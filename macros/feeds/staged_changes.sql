@@ -69,7 +69,8 @@ select 1 as placeholder
 {#-
     The steps (CTEs) of a table's staging, by the macro of its format. The last one is `staged`.
 
-    bound   which raw rows are read: see `raw_bound`. By default all of them, and the snapshot
+    bound   which raw rows are read: see `raw_bound`. By default all of them, and the snapshot. With `with_forgotten`, rows of forgotten keys
+            are as they landed: `forget` itself looks for them
 
     Where the bound has an arrival, rows of other entries can be among them, which only move the watermark. They
     have no `_status`.

@@ -169,13 +169,17 @@ staged_rows as (
 {%- endmacro %}
 
 
-{#- The step `staged`: the rows of `staged_rows`, and those of the snapshot where the run reads it. -#}
+{#-
+    The step `staged`: the rows of `staged_rows`, and those of the snapshot where the run reads it. Where the entry has forgotten keys, without
+    what is of these.
+-#}
 {% macro staged_with_snapshot(spec, bound) -%}
+{%- set forgets = not bound.with_forgotten and load_cached_relation(change_tables.forgotten_keys(spec)) is not none -%}
 {%- if spec.snapshot and bound.snapshot -%}
 {{ change_tables.snapshot_steps(spec, bound) }},
 
 {% endif -%}
-staged as (
+{{ 'staged_deliveries' if forgets else 'staged' }} as (
 
     select {{ '*, false as _ct_is_of_load' if spec.snapshot and bound.snapshot else '*' }}
     from staged_rows
@@ -186,4 +190,8 @@ staged as (
     {%- endif %}
 
 )
+{%- if forgets %},
+
+{{ change_tables.steps_without_forgotten(spec, bound) }}
+{%- endif %}
 {%- endmacro %}

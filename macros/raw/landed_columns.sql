@@ -92,10 +92,25 @@
 
 {% macro typed_value(column, landed) -%}
     {%- set name = change_tables.quoted(column.name) -%}
-    {%- set value = 'null' if landed.get(column.name | lower, {}).is_absent else name -%}
-    {%- set read = change_tables.read_value(value, change_tables.landed_tree(column, landed), change_tables.type_tree(column.data_type)) -%}
+    {%- set read = change_tables._read_column(column, landed) -%}
     {{- read ~ (' as ' ~ name if read != name else '') -}}
 {%- endmacro %}
+
+
+{% macro _read_column(column, landed) -%}
+    {%- set value = 'null' if landed.get(column.name | lower, {}).is_absent else change_tables.quoted(column.name) -%}
+    {{- change_tables.read_value(value, change_tables.landed_tree(column, landed), change_tables.type_tree(column.data_type)) -}}
+{%- endmacro %}
+
+
+{#- SQL for the columns of the key in a table that has them as columns: name -> SQL. -#}
+{% macro landed_key_columns(spec, landed) %}
+    {% set columns = {} %}
+    {% for name in spec.key %}
+        {% do columns.update({name: change_tables._read_column(change_tables.column_of(spec, name), landed)}) %}
+    {% endfor %}
+    {% do return(columns) %}
+{% endmacro %}
 
 
 {#-

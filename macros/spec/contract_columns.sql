@@ -109,15 +109,27 @@
 {%- endmacro %}
 
 
-{#- The key of a row as one text, the same for the same key only. -#}
-{% macro key_text(spec) -%}
-    {%- set column = change_tables.column_of(spec, spec.key[0]) -%}
+{#- The key of a row as one text, the same for the same key only. `of`: the alias of the row. -#}
+{% macro key_text(spec, of=none) -%}
+    {{- change_tables.text_of_key(spec, change_tables.column_list(spec.key[:1], of), 'struct(' ~ change_tables.column_list(spec.key, of) ~ ')') -}}
+{%- endmacro %}
+
+
+{#- The same of the key before; null where there is none. -#}
+{% macro key_before_text(spec, of=none) -%}
+    {%- set key_before = (of ~ '.' if of else '') ~ '_key_before' -%}
+    {{- change_tables.text_of_key(spec, change_tables.field_of(key_before, spec.key[0]), key_before) -}}
+{%- endmacro %}
+
+
+{#- The same of SQL: `value` for the first column of the key, `struct` for all of them. -#}
+{% macro text_of_key(spec, value, struct) -%}
     {%- if spec.key | length > 1 -%}
-        to_json(struct({{ change_tables.column_list(spec.key) }}), {{ change_tables.json_options() }})
-    {%- elif column.data_type | lower == 'binary' -%}
-        hex({{ change_tables.quoted(column.name) }})
+        to_json({{ struct }}, {{ change_tables.json_options() }})
+    {%- elif change_tables.column_of(spec, spec.key[0]).data_type | lower == 'binary' -%}
+        hex({{ value }})
     {%- else -%}
-        cast({{ change_tables.quoted(column.name) }} as string)
+        cast({{ value }} as string)
     {%- endif -%}
 {%- endmacro %}
 

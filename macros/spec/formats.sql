@@ -36,6 +36,7 @@
     time_in_sequence(sequence)  the time in the sequence of a load, `yyyy-mm-dd hh:mm:ss`; empty where it has none
     kept_for_good(spec)        SQL for the raw rows that are read again however long ago a run has read them for good; `false`: none is. Left out:
                                any can be, so `purge` leaves the raw table alone
+    landed_key(spec)           of raw rows that are each of one key: SQL for its columns, by their names. Left out: `forget` deletes no raw rows
     reads                      SQL over the log for the changes whose values come from another table than the raw one
     retracts_changes(spec)     whether later rows can show that an accepted change cannot be used
     quarantines(spec, bound)   SQL for the rejected and waiting rows that go into quarantine; none, or left out: all
@@ -63,7 +64,7 @@
         'returning': none, 'waiting_positions': none,
         'reads': none, 'retracts_changes': none, 'quarantines': none, 'unclaimed_steps': none, 'shared_relation': none,
         'undeclared_columns': none, 'absent_columns': none, 'numbers': none, 'commits': none, 'functions': none,
-        'time_in_sequence': none, 'kept_for_good': none,
+        'time_in_sequence': none, 'kept_for_good': none, 'landed_key': none,
     } %}
     {#- a look at the project's formats, which dbt must search for, only where the package has none of the name -#}
     {% set own = change_tables.formats_of_package() %}

@@ -14,7 +14,7 @@
 -#}
 {% macro acknowledge(table, code, note='', source='', only=[], withdraw=false, dry_run=false) %}
     {% do change_tables.refuse_command('acknowledge', '`note` must say why nothing is to be done') if not withdraw and not note | trim %}
-    {% set log = change_tables._log_of_entry(source, table) %}
+    {% set log = change_tables.logs_of_entry('acknowledge', source, table)[0] %}
     {% set acknowledgements = change_tables.acknowledgements() %}
     {% set is_there = load_cached_relation(acknowledgements) is not none %}
     {% set troubles = change_tables.open_troubles(log.relation) %}
@@ -60,21 +60,4 @@ using (select id, code from ({{ found }}) where code = {{ change_tables.text_lit
     {% do change_tables.send_or_say(merge, taken[0]['all_rows'] ~ ' rows or changes', dry_run) %}
     {% do print(name ~ ': ' ~ taken[0]['all_rows'] ~ ' ' ~ code ~ (' no longer' if withdraw) ~ ' acknowledged') if not dry_run %}
     {% do print('build the models of rejected_changes and reported_changes, which show it from now on') if not is_there and not dry_run %}
-{% endmacro %}
-
-
-{#- The log of an entry: {relation, spec}. Stops where there is none, or where two sources have the entry. -#}
-{% macro _log_of_entry(source, table) %}
-    {% set logs = [] %}
-    {% for found in change_tables.models_with_tables('acknowledge', []) if found.node.config.materialized == 'change_log' %}
-        {% set spec = change_tables.table_spec_of_model(found.node) %}
-        {% if spec.table_name == table and (not source or spec.source_name == source) %}
-            {% do logs.append({'relation': found.relation, 'spec': spec}) %}
-        {% endif %}
-    {% endfor %}
-    {% do change_tables.refuse_command('acknowledge', "no log of an entry '" ~ table ~ "'" ~ (" of source '" ~ source ~ "'" if source) ~ ' is in the project') if not logs %}
-    {% if logs | map(attribute='spec.source_name') | unique | list | length > 1 %}
-        {% do change_tables.refuse_command('acknowledge', "name the --source: '" ~ table ~ "' is an entry of " ~ logs | map(attribute='spec.source_name') | unique | join(', ')) %}
-    {% endif %}
-    {% do return(logs[0]) %}
 {% endmacro %}

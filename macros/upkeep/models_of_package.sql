@@ -19,6 +19,23 @@
 {% endmacro %}
 
 
+{#- The logs of an entry: [{relation, spec, node}]. Stops where there is none, or where two sources have the entry. -#}
+{% macro logs_of_entry(command, source, table) %}
+    {% set logs = [] %}
+    {% for found in change_tables.models_with_tables(command, []) if found.node.config.materialized == 'change_log' %}
+        {% set spec = change_tables.table_spec_of_model(found.node) %}
+        {% if spec.table_name == table and (not source or spec.source_name == source) %}
+            {% do logs.append(dict(found, spec=spec)) %}
+        {% endif %}
+    {% endfor %}
+    {% do change_tables.refuse_command(command, "no log of an entry '" ~ table ~ "'" ~ (" of source '" ~ source ~ "'" if source) ~ ' is in the project') if not logs %}
+    {% if logs | map(attribute='spec.source_name') | unique | list | length > 1 %}
+        {% do change_tables.refuse_command(command, "name the --source: '" ~ table ~ "' is an entry of " ~ logs | map(attribute='spec.source_name') | unique | join(', ')) %}
+    {% endif %}
+    {% do return(logs) %}
+{% endmacro %}
+
+
 {#- Whether a name fits one of these patterns; case does not count. -#}
 {% macro fits_pattern(name, patterns) %}
     {% for pattern in patterns %}

@@ -33,7 +33,7 @@
     {% if older_than is not none and (older_than is boolean or older_than is not number or older_than < 0) %}
         {% do change_tables.refuse_command('purge', '`older_than` must be a number of days, got ' ~ change_tables.shown_value(older_than)) %}
     {% endif %}
-    {% set tables = change_tables._raw_tables_with_logs(include) %}
+    {% set tables = change_tables.raw_tables_with_logs('purge', include) %}
     {% do change_tables.refuse_command('purge', 'no raw table' ~ (' is named ' ~ include | join(', ') if include else ' is there')) if not tables %}
     {% set deleted = [] %}
     {% for table in tables %}
@@ -53,7 +53,7 @@
     The raw tables behind logs, by name: [{relation, specs, logs}]. `specs` are all entries of the raw table, `logs` its logs, as {relation, spec}.
     Loads and what else an entry names beside its raw table are none.
 -#}
-{% macro _raw_tables_with_logs(include) %}
+{% macro raw_tables_with_logs(command, include) %}
     {% set tables = {} %}
     {% set beside = [] %}
     {% for node in graph.sources.values() if (node.config.meta or {}).get('change_table') %}
@@ -64,7 +64,7 @@
             {% do beside.append(change_tables.source_relation(change_tables.find_source(spec.source_name, spec[setting])) | string | lower) %}
         {% endfor %}
     {% endfor %}
-    {% for found in change_tables.models_with_tables('purge', []) if found.node.config.materialized == 'change_log' %}
+    {% for found in change_tables.models_with_tables(command, []) if found.node.config.materialized == 'change_log' %}
         {% set spec = change_tables.table_spec_of_model(found.node) %}
         {% do tables[spec.relation | string | lower].logs.append({'relation': found.relation, 'spec': spec}) %}
     {% endfor %}
@@ -130,7 +130,7 @@
         {% set noted = change_tables.properties_of_view(load_cached_relation(log.relation)).get('change_tables.purged') or '0' %}
         {% if missing > 0 and missing == noted | int %}
             {% do print(place ~ log.relation ~ ': ' ~ missing ~ ' rows that an earlier purge has deleted are taken off its count') %}
-            {% do change_tables._take_off(log, missing) if not dry_run %}
+            {% do change_tables.take_off(log, missing) if not dry_run %}
             {% do rows.update({'is_resumed': true}) %}
         {% elif missing != 0 %}
             {% do print(
@@ -156,7 +156,7 @@
     {% endif %}
     {% do change_tables.send_or_say(found.delete, found.rows ~ ' rows', dry_run) %}
     {% for log in logs if not dry_run %}
-        {% do change_tables._take_off(log, found.logs[loop.index0].before - found.logs[loop.index0].after) %}
+        {% do change_tables.take_off(log, found.logs[loop.index0].before - found.logs[loop.index0].after) %}
     {% endfor %}
     {% do print(place ~ found.rows ~ ' rows deleted') if not dry_run %}
     {% do return(found.rows) %}
@@ -224,7 +224,7 @@
     Takes purged rows off the count of a log. The cached checkpoint goes first, as before each change of a table. How many rows had landed below the
     watermark when its last run looked is not known any more: the next run that writes says it anew.
 -#}
-{% macro _take_off(log, number) %}
+{% macro take_off(log, number) %}
     {% do change_tables.remove_cached_checkpoint(log.relation) %}
     {% set checkpoint = dict(log.checkpoint, watermark_rows=log.checkpoint.watermark_rows - number, rows_below=none) %}
     {% do change_tables.send_or_say(

@@ -264,6 +264,13 @@ def test_a_mistake_in_the_file_is_one_line(
         (["server", "--nonsense"], "No such option '--nonsense'."),
         (["server", "--port", "x"], "Invalid value for '--port': 'x' is not a valid integer range."),
         (["server", "more"], "Got unexpected extra argument (more)"),
+        *(
+            (
+                ["forget", "orders", "--key", key],
+                "Invalid value for '--key': it must be a JSON object of the key's columns, such as '{\"id\": 7}'.",
+            )
+            for key in ("7", "id=7", "[7]", "")
+        ),
     ],
 )
 def test_a_mistake_on_the_command_line_is_one_line(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -29,6 +29,8 @@ class Shape:
     older_checkpoints: int = 0
     columns: Mapping[str, str] | None = None
     """Of a model that dbt itself materializes, which is rendered alone, those of its table; none: it is not there."""
+    tables: Sequence[str] = ()
+    """Further tables that are there."""
 
 
 def _seq(number: int) -> str:
@@ -212,6 +214,12 @@ SHAPES: Mapping[str, Shape] = {
     "qlik_kafka__staging": Shape("stg_feed__kafka"),
     "qlik_kafka__log__first": Shape(_log("kafka")),
     "qlik_kafka__log__since": Shape(_log("kafka"), _since("kafka"), {_TOPIC: _places(("orders", "0", "45"))}),
+    "qlik_kafka__log__since_forgotten_keys": Shape(
+        _log("kafka"),
+        _since("kafka"),
+        {_TOPIC: _places(("orders", "0", "45"))},
+        tables=[f"{SCHEMA}.change_table_forgotten__feed__kafka"],
+    ),
     "qlik_kafka__log__everything": Shape(_log("kafka_read_whole"), _since("kafka_read_whole")),
     "qlik_kafka__staging__avro": Shape("stg_feed__kafka_avro"),
     "qlik_kafka__log__first_table_in_a_column": Shape(_log("kafka_by_column")),
@@ -333,7 +341,7 @@ class Shapes:
             ]
         own = {f"{SCHEMA}.{shape.model}": shape.columns} if shape.columns else {}
         other = {asked: rows for asked, rows in ANSWERS.items() if asked not in shape.answers}
-        return Lake(columns | own, checkpoints, {**shape.answers, **other}, tables=own)
+        return Lake(columns | own, checkpoints, {**shape.answers, **other}, tables=[*own, *shape.tables])
 
     def _first_checkpoint_of(self, model: str) -> dict[str, Any]:
         logs = {"documents": ("events", "events_multi_valued")}.get(model, (model.split("__", 1)[-1],))

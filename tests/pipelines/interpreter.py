@@ -163,6 +163,24 @@ def distinct_changes(deliveries: Iterable[Change]) -> list[Change]:
     return list(chosen.values())
 
 
+def connected(changes: Iterable[Change], keys: Iterable[Key]) -> set[Key]:
+    """These keys, and all that a row has moved to or from between them."""
+    moves = [{change.key, change.key_before} for change in changes if change.key_before is not None]
+    found = set(keys)
+    while grown := {key for move in moves if move & found for key in move if key is not None} - found:
+        found |= grown
+    return found
+
+
+def remembered(deliveries: Iterable[Change], forgotten: Mapping[Key, str]) -> list[Change]:
+    """The deliveries that are some: of a forgotten key, or one that leaves it, none is up to the sequence of that."""
+    return [
+        change
+        for change in deliveries
+        if not any(change.seq <= forgotten[key] for key in forgotten.keys() & {change.key, change.key_before})
+    ]
+
+
 def with_columns(change: Change, columns: Iterable[str]) -> Change:
     """A change that was logged before columns were added, and that is not read again: it does not have them."""
     added = [name for name in columns if name not in change.row]

@@ -1,0 +1,104 @@
+{#-
+    Keys that `change-tables forget` has erased. Deliveries of a forgotten key up to a sequence are none: that is a filter at the end of
+    staging, through which all that a log takes in must come. So no run, rescan, replay, new column or full refresh brings back what was
+    erased, and what the source sends of the key later is a beginning.
+
+    The keys are salted hashes in a table of their own for each entry, beside the table of runs. No run writes it, and whether it is there dbt
+    knows from its cache: an entry that has forgotten nothing sends nothing more. Of an entry, not of a model: a log that is built under
+    another name forgets the same.
+-#}
+
+{#- The table of an entry. It is there once a key of it was forgotten. -#}
+{% macro forgotten_keys(spec) %}
+    {% set entry = spec.source_name ~ '__' ~ spec.table_name %}
+    {% set plain = modules.re.sub('[^a-z0-9_]', '_', entry | lower) %}
+    {#- other names that differ in what a table's name cannot have -#}
+    {% set suffix = '' if plain == entry else '_' ~ local_md5(spec.source_name ~ '.' ~ spec.table_name)[:8] %}
+    {% do return(api.Relation.create(
+        schema=var('change_tables_runs_schema', target.schema), identifier='change_table_forgotten__' ~ plain ~ suffix, type='table'
+    )) %}
+{% endmacro %}
+
+
+{#- The columns of the table: name -> [type, comment]. -#}
+{% macro columns_of_forgotten_keys() %}
+    {% do return({
+        'key_hash': ['string', 'a salted hash of the key'],
+        'until_seq': ['string', 'deliveries of the key up to this sequence are none'],
+        'salt': ['string', 'one for all keys of the entry'],
+        'forgotten_at': ['timestamp', 'when'],
+        'forgotten_by': ['string', 'the user of the session'],
+    }) %}
+{% endmacro %}
+
+
+{#- The hash of a key. `salt` and `text` are SQL; the latter is that of `key_text`. -#}
+{% macro hash_of_forgotten_key(salt, text) -%}
+    sha2(concat({{ salt }}, ':', {{ text }}), 256)
+{%- endmacro %}
+
+
+{#- Whether a row of this sequence is of a key that is forgotten up to then: by its key, or by the key before. One without a sequence is. -#}
+{% macro is_up_to(seq) -%}
+    coalesce({{ seq }} <= greatest(of_key.until_seq, of_key_before.until_seq), coalesce(of_key.until_seq, of_key_before.until_seq) is not null)
+{%- endmacro %}
+
+
+{#- The steps from `staged_deliveries` to `staged`: rows of forgotten keys are ignored, and have no values. -#}
+{% macro steps_without_forgotten(spec, bound) -%}
+    {%- set table = change_tables.forgotten_keys(spec) -%}
+    {%- set salt = '(select max(salt) from ' ~ table ~ ')' -%}
+    {%- set emptied = spec.column_names + ['_change_op', '_change_id', '_present_columns', '_changed_columns', '_key_before', '_report']
+        + change_tables.further_columns(spec) | map(attribute='name') | list -%}
+    {%- set blocks = ['_ct_blocks_watermark'] if bound.arrival and change_tables.says_what_blocks_watermark(spec) else [] -%}
+forgotten_keys as (
+
+    select
+        key_hash,
+        max(until_seq) as until_seq
+    from {{ table }}
+    group by key_hash
+
+),
+
+-- deliveries of forgotten keys are none
+staged as (
+
+    select
+        * except ({{ change_tables.column_list(emptied + ['_status', '_status_reason', '_raw_row'] + blocks) }}),
+        {%- for name in emptied %}
+        if(_ct_is_forgotten, null, {{ change_tables.quoted(name) }}) as {{ change_tables.quoted(name) }},
+        {%- endfor %}
+        {%- if blocks %}
+        _ct_blocks_watermark and not _ct_is_forgotten as _ct_blocks_watermark,
+        {%- endif %}
+        if(_ct_is_forgotten, 'ignored', _status) as _status,
+        if(_ct_is_forgotten, 'forgotten: the key was forgotten up to this sequence', _status_reason) as _status_reason,
+        if(_ct_is_forgotten, '{}', _raw_row) as _raw_row
+    from (
+        select
+            deliveries.*,
+            {{ change_tables.is_of_forgotten_key() }} as _ct_is_forgotten
+        from (
+            select
+                *,
+                {{ change_tables.hash_of_forgotten_key(salt, change_tables.key_text(spec)) }} as _ct_key_hash,
+                {{ change_tables.hash_of_forgotten_key(salt, change_tables.key_before_text(spec)) }} as _ct_key_before_hash
+            from staged_deliveries
+        ) as deliveries
+        left join forgotten_keys as of_key
+            on deliveries._ct_key_hash = of_key.key_hash
+        left join forgotten_keys as of_key_before
+            on deliveries._ct_key_before_hash = of_key_before.key_hash
+    )
+
+)
+{%- endmacro %}
+
+
+{#- The same of a staged row. What waits for its sequence is kept until it has one. -#}
+{% macro is_of_forgotten_key() -%}
+coalesce(_status in ('accepted', 'rejected', 'waiting'), false)
+            and not (_status = 'waiting' and _change_seq is null)
+            and {{ change_tables.is_up_to('_change_seq') }}
+{%- endmacro %}

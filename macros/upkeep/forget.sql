@@ -1,0 +1,450 @@
+{#-
+    `change-tables forget`: erases keys of an entry from what the package keeps. First it writes their hashes, with the sequence up to which
+    they are forgotten, into the table that is the door of the log (see `macros/feeds/forgotten_keys.sql`). Then it deletes what is of them.
+
+    Each statement is one commit, and deletes what is of any key that the entry has forgotten. So wherever it dies, the same command again does what is
+    left, and no run in between brings anything back. What names other rows goes before what it is found by: acknowledgements and
+    documents, then rows in quarantine, then the log, then its states. The log and each state lose their rows in one commit with the
+    checkpoint that counts them.
+-#}
+
+{#-
+    table     the entry
+    keys      the keys: name of a column -> text, number, boolean or null
+    source    the source, where two have an entry of this name
+    raw       also delete rows of the raw table and of the load
+    dry_run   say what would be deleted, and change nothing
+-#}
+{% macro forget(table, keys, source='', raw=false, dry_run=false) %}
+    {% set logs = [] %}
+    {% for found in change_tables.logs_of_entry('forget', source, table) %}
+        {% do logs.append(dict(
+            found, checkpoint=(change_tables.read_checkpoints([found.relation], from_tables=true) | first).checkpoint, models=change_tables._models_over_log(found)
+        )) %}
+    {% endfor %}
+    {% set spec = logs[0].spec %}
+    {% set name = spec.source_name ~ '.' ~ spec.table_name %}
+    {% set asked = change_tables._texts_of_keys(spec, keys) %}
+    {% set door = change_tables.forgotten_keys(spec) %}
+    {% set known = load_cached_relation(door) is not none %}
+    {% set salt = run_query('select coalesce(' ~ ('(select max(salt) from ' ~ door ~ ')' if known else 'null') ~ ', uuid())').rows[0][0] %}
+    {% set hashes = change_tables._hashes_with_moves(logs, salt, asked) %}
+    {% set look = change_tables._look_for_forgotten(logs, salt, hashes) %}
+    {% set rows = [] %}
+    {% for hash in hashes %}
+        {% do rows.append("('" ~ hash ~ "', " ~ change_tables.text_literal(look.until) ~ ')') %}
+    {% endfor %}
+    {% set new = '(select * from values ' ~ rows | join(', ') ~ ' as new_keys (key_hash, until_seq))' %}
+    {% set moved = hashes | length - asked | unique | list | length %}
+    {% do print(name ~ ': keys: ' ~ asked | unique | list | length ~ (', and ' ~ moved ~ ' that their rows moved from or to' if moved > 0) ~ '; forgotten up to ' ~ (look.until or 'the beginning')) %}
+    {% do print(name ~ ': raw has no row of these keys; they are forgotten all the same') if not look.rows %}
+    {#- also what an earlier command has remembered, and died before it was deleted -#}
+    {% set known_and_new = '(select key_hash, until_seq from ' ~ door ~ ' union all select * from ' ~ new ~ ')' if known else new %}
+    {% set forgotten = '(select key_hash, max(until_seq) as until_seq from ' ~ (known_and_new if dry_run else door) ~ ' group by key_hash)' %}
+    {% do change_tables.ensure_described_table(door, change_tables.columns_of_forgotten_keys(), 'one row a key that the entry has forgotten, as a salted hash') if not dry_run %}
+    {% do change_tables.send_or_say(change_tables._remember_forgotten(door, new, salt), hashes | length ~ ' keys', dry_run) %}
+    {% set held = {'spec': spec, 'salt': change_tables.text_literal(salt), 'forgotten': forgotten, 'batch': look.batch, 'dry_run': dry_run} %}
+    {% for log in logs %}
+        {% do change_tables._forget_in_models(log, held) %}
+    {% endfor %}
+    {% do run_query('drop table if exists ' ~ look.batch) %}
+    {% if raw %}
+        {% do change_tables.forget_in_raw(logs, held) %}
+    {% elif look.rows %}
+        {% do print(name ~ ': ' ~ look.rows ~ ' raw rows of these keys stay in ' ~ spec.relation ~ (' and its load' if spec.snapshot) ~ ': no run takes them in') %}
+    {% endif %}
+    {% do print('to know: files keep what was deleted until change-tables maintain has removed them') %}
+{% endmacro %}
+
+
+{#-
+    Deletes what a log has, and the models over it. `held` is handed to all that delete: {spec, salt, forgotten, batch, dry_run}.
+
+    salt        that of the hashes, as a literal
+    forgotten   the hashes and sequences, as a query
+    batch       see `_look_for_forgotten`
+-#}
+{% macro _forget_in_models(log, held) %}
+    {% do change_tables._forget_in_acknowledgements(log, held) %}
+    {% for found in log.models if found.node.config.materialized == 'change_documents' %}
+        {% do change_tables._forget_in_documents(log, found, held) %}
+    {% endfor %}
+    {% do change_tables._forget_in_quarantine(log, held) %}
+    {% do change_tables._forget_in_log(log, held) if log.checkpoint %}
+    {% for found in log.models if found.node.config.materialized == 'change_state' %}
+        {% do change_tables._forget_in_state(found, held) %}
+    {% endfor %}
+    {% do change_tables._rewrite_files_with_vectors(log) if not held.dry_run %}
+    {% set own = [log.node.unique_id] + log.models | map(attribute='node.unique_id') | list + change_tables._staging_of(log.node) %}
+    {% do change_tables._drop_stored_failures(own, held.dry_run) %}
+    {% do change_tables._name_other_models(own) %}
+{% endmacro %}
+
+
+{#- The keys that are asked for, as the SQL of their texts. Stops where a column or a value is wrong. -#}
+{% macro _texts_of_keys(spec, keys) %}
+    {% set wanted = 'a key of ' ~ spec.source_name ~ '.' ~ spec.table_name ~ ' must be a JSON object of ' ~ spec.key | join(', ') %}
+    {% set texts, checks, checked = [], [], [] %}
+    {% for key in keys %}
+        {% do change_tables.refuse_command('forget', wanted ~ ', got ' ~ (key | sort | join(', ') or 'none')) if key | sort != spec.key | sort %}
+        {% do change_tables.refuse_command('forget', wanted ~ ', of which one must not be null') if not key.values() | reject('none') | list %}
+        {% set columns = [] %}
+        {% for name in spec.key %}
+            {% set read = change_tables._typed_key_value(change_tables.column_of(spec, name), key[name]) %}
+            {% do columns.append(read ~ ' as ' ~ change_tables.quoted(name)) %}
+            {% if key[name] is not none %}
+                {% do checks.append(read ~ ' is null') %}
+                {% do checked.append(name) %}
+            {% endif %}
+        {% endfor %}
+        {% do texts.append('(select ' ~ change_tables.key_text(spec) ~ ' from (select ' ~ columns | join(', ') ~ '))') %}
+    {% endfor %}
+    {% for is_wrong in run_query('select ' ~ checks | join(', ')).rows[0].values() if is_wrong %}
+        {% set column = change_tables.column_of(spec, checked[loop.index0]) %}
+        {% do change_tables.refuse_command('forget', 'column ' ~ column.name ~ ' is ' ~ column.data_type ~ ', and what is given as its value is not') %}
+    {% endfor %}
+    {% do return(texts) %}
+{% endmacro %}
+
+
+{#- SQL for a value of a key, in the type of its column; null where it is none of that type. Stops where it is written otherwise. -#}
+{% macro _typed_key_value(column, value) %}
+    {% set type = change_tables.stored_type(column.data_type) %}
+    {% set kind = change_tables.type_tree(type).kind %}
+    {% set is_text = kind in ['string', 'binary', 'date', 'timestamp', 'timestamp_ntz'] %}
+    {% set is_right = (value is string) if is_text else (value is boolean) if kind == 'boolean' else (value is string or (value is number and value is not boolean)) %}
+    {% if kind in ['array', 'map', 'struct', 'variant', 'other'] %}
+        {% do change_tables.refuse_command('forget', 'column ' ~ column.name ~ ' is ' ~ type ~ ', and no such key can be named') %}
+    {% elif value is not none and not is_right %}
+        {% do change_tables.refuse_command(
+            'forget', 'column ' ~ column.name ~ ' is ' ~ type ~ ', so its value must be ' ~ ('a text' if is_text else 'true or false' if kind == 'boolean' else 'a number') ~ ' in the JSON'
+        ) %}
+    {% endif %}
+    {% set literal = 'null' if value is none else change_tables.text_literal(value | string) %}
+    {% do return('try_to_binary(' ~ literal ~ ", 'hex')" if kind == 'binary' else 'try_cast(' ~ literal ~ ' as ' ~ type ~ ')') %}
+{% endmacro %}
+
+
+{#- The hashes of these keys, and of all that rows of the log have moved between them: first those that were asked for. -#}
+{% macro _hashes_with_moves(logs, salt, texts) %}
+    {% set literal = change_tables.text_literal(salt) %}
+    {% set asked = [] %}
+    {% for text in texts %}
+        {% do asked.append(change_tables.hash_of_forgotten_key(literal, text)) %}
+    {% endfor %}
+    {% set hashes = run_query('select ' ~ asked | join(', ')).rows[0].values() | unique | list %}
+    {% set before = namespace(number=0) %}
+    {% set edges = [] %}
+    {% for log in logs if log.checkpoint and log.checkpoint.moves %}
+        {% do edges.append('select ' ~ change_tables.hash_of_forgotten_key(literal, change_tables.key_before_text(log.spec)) ~ ' as key_before, '
+            ~ change_tables.hash_of_forgotten_key(literal, change_tables.key_text(log.spec)) ~ ' as key_after from ' ~ change_tables.state_relation(log.relation)
+            ~ ' where _checkpoint is null and _key_before is not null') %}
+    {% endfor %}
+    {% for _ in range(1000) if edges and hashes | length > before.number %}
+        {% set before.number = hashes | length %}
+        {% set among = change_tables.text_literals(hashes) %}
+        {% for row in run_query(
+            'select distinct explode(array(key_before, key_after)) as key_hash from (' ~ edges | join(' union all ') ~ ') where key_before in (' ~ among ~ ') or key_after in (' ~ among ~ ') order by key_hash'
+        ).rows if row[0] not in hashes %}
+            {% do hashes.append(row[0]) %}
+        {% endfor %}
+    {% endfor %}
+    {% do return(hashes) %}
+{% endmacro %}
+
+
+{#-
+    Stages raw once, and keeps in a batch which of its rows are of forgotten keys, and which are rejected or wait. Returns what raw has of the keys
+    that are asked for: {batch, rows, until}.
+
+    batch   the table: _row_id of a row that is rejected or waits, _raw_id, _change_seq, is_asked, is_forgotten
+    rows    how many raw rows are of these keys
+    until   the sequence up to which they are forgotten: the highest that the log has of any key, or raw of these
+-#}
+{% macro _look_for_forgotten(logs, salt, hashes) %}
+    {% set log = logs[0] %}
+    {% set spec = log.spec %}
+    {% set batch = change_tables.batch_relation(log.relation, change_tables.batch_id(), log.node) %}
+    {% set bound = {'predicate': none, 'snapshot': true, 'arrival': none, 'with_forgotten': true} %}
+    {% set door = change_tables.forgotten_keys(spec) %}
+    {% set among = change_tables.text_literals(hashes) %}
+    {#- above every sequence -#}
+    {% set until = "select explode(array(" ~ among ~ ")) as key_hash, '~' as until_seq" %}
+    {% set until = '(select key_hash, max(until_seq) as until_seq from (' ~ (until if load_cached_relation(door) is none else 'select key_hash, until_seq from ' ~ door ~ ' union all ' ~ until) ~ ') group by key_hash)' %}
+    {% set literal = change_tables.text_literal(salt) %}
+    {% if load_relation(spec.relation) is none %}
+        {% set rows = "select cast(null as string) as _row_id, cast(null as string) as _raw_id, cast(null as string) as _change_seq, false as is_asked, false as is_forgotten where false" %}
+    {% else %}
+        {% set rows %}
+with {{ change_tables.staging_steps(spec, bound) }}
+
+select _row_id, _raw_id, _change_seq, is_asked, is_forgotten
+from (
+    select
+        {{ change_tables.quarantine_id(spec, bound) | indent(8) }} as _row_id,
+        _raw_id,
+        _change_seq,
+        coalesce(of_key.key_hash in ({{ among }}), false) or coalesce(of_key_before.key_hash in ({{ among }}), false) as is_asked,
+        {{ change_tables.is_of_forgotten_key() }} as is_forgotten
+    from staged
+    left join {{ until }} as of_key
+        on {{ change_tables.hash_of_forgotten_key(literal, change_tables.key_text(spec)) }} = of_key.key_hash
+    left join {{ until }} as of_key_before
+        on {{ change_tables.hash_of_forgotten_key(literal, change_tables.key_before_text(spec)) }} = of_key_before.key_hash
+)
+where _row_id is not null or is_forgotten
+        {% endset %}
+    {% endif %}
+    {% do run_query(change_tables.create_batch_table(batch, rows)) %}
+    {% set highest = logs | map(attribute='checkpoint') | select | map(attribute='highest_seq') | max(case_sensitive=true) | default('', true) %}
+    {% set row = run_query('select count_if(is_asked and is_forgotten) as raw_rows, max(if(is_asked, _change_seq, null)) as until_seq from ' ~ batch).rows[0] %}
+    {% do return({'batch': batch, 'rows': row['raw_rows'] | int, 'until': [highest, row['until_seq'] or ''] | max(case_sensitive=true)}) %}
+{% endmacro %}
+
+
+{#- The first statement. A key that was forgotten before is forgotten up to the higher sequence. -#}
+{% macro _remember_forgotten(door, new, salt) -%}
+merge into {{ door }} as target
+using {{ new }} as source
+    on source.key_hash = target.key_hash
+when matched and source.until_seq > target.until_seq then update set until_seq = source.until_seq, forgotten_at = current_timestamp(), forgotten_by = current_user()
+when not matched then insert (key_hash, until_seq, salt, forgotten_at, forgotten_by)
+    values (source.key_hash, source.until_seq, {{ change_tables.text_literal(salt) }}, current_timestamp(), current_user())
+{%- endmacro %}
+
+
+{#- The models over a log that have tables of the package: see `models_with_tables`. -#}
+{% macro _models_over_log(log) %}
+    {% set found = [] %}
+    {% for model in change_tables.models_with_tables('forget', []) if log.node.unique_id in model.node.depends_on.nodes %}
+        {% do found.append(model) %}
+    {% endfor %}
+    {% do return(found) %}
+{% endmacro %}
+
+
+{#-
+    A query for rows of a table of this package that are of forgotten keys.
+
+    columns      what is selected, as SQL; the row is `held`
+    seq          the column with the sequence up to which it counts
+    moves        whether rows have a key before
+-#}
+{% macro _rows_of_forgotten(held, table, columns, seq='_change_seq', moves=false) -%}
+select {{ columns }}
+    from {{ table }} as held
+    left join {{ held.forgotten }} as of_key
+        on {{ change_tables.hash_of_forgotten_key(held.salt, change_tables.key_text(held.spec, 'held')) }} = of_key.key_hash
+    left join {{ held.forgotten }} as of_key_before
+        on {{ change_tables.hash_of_forgotten_key(held.salt, change_tables.key_before_text(held.spec, 'held')) if moves else 'cast(null as string)' }} = of_key_before.key_hash
+    where held._checkpoint is null and {{ change_tables.is_up_to('held.' ~ seq) }}
+{%- endmacro %}
+
+
+{#- Sends a statement that deletes so many rows, or says it; nothing where there are none. -#}
+{% macro _delete_forgotten(statement, table, rows, dry_run) %}
+    {% if rows > 0 %}
+        {% do change_tables.send_or_say(statement, rows ~ ' rows of ' ~ table, dry_run) %}
+    {% endif %}
+    {% do print(table ~ ': ' ~ rows ~ ' rows' ~ (' would be' if dry_run) ~ ' deleted') %}
+{% endmacro %}
+
+
+{#- What was acknowledged of rows and changes that go. -#}
+{% macro _forget_in_acknowledgements(log, held) %}
+    {% set table = change_tables.acknowledgements() %}
+    {% do return('') if load_cached_relation(table) is none %}
+    {% set ids = [] %}
+    {% do ids.append('select _row_id as id from ' ~ change_tables._quarantined_of_forgotten(log, held)) if load_cached_relation(change_tables.quarantine_relation(log.relation)) is not none %}
+    {% set state = change_tables.state_relation(log.relation) %}
+    {% do ids.append(change_tables._rows_of_forgotten(held, state, 'held._change_id', moves=true)) if load_cached_relation(state) is not none %}
+    {% do return('') if not ids %}
+    {% set of_entry = 'target.source_name = ' ~ change_tables.text_literal(held.spec.source_name) ~ ' and target.table_name = ' ~ change_tables.text_literal(held.spec.table_name) %}
+    {% set source = '(select distinct id from (' ~ ids | join('\nunion all\n') ~ '))' %}
+    {% set rows = run_query('select count(*) as number from ' ~ table ~ ' as target left semi join ' ~ source ~ ' as source on target.id = source.id where ' ~ of_entry).rows[0][0] | int %}
+    {% do change_tables._delete_forgotten(
+        'merge into ' ~ table ~ ' as target\nusing ' ~ source ~ ' as source\n    on target.id = source.id and ' ~ of_entry ~ '\nwhen matched then delete', table, rows, held.dry_run
+    ) %}
+{% endmacro %}
+
+
+{#- Published documents of changes that go. -#}
+{% macro _forget_in_documents(log, documents, held) %}
+    {% set table = change_tables.state_relation(documents.relation, documents.node) %}
+    {% do return('') if load_cached_relation(table) is none or load_cached_relation(change_tables.state_relation(log.relation)) is none %}
+    {% set source = '(' ~ change_tables._rows_of_forgotten(held, change_tables.state_relation(log.relation), 'distinct try_cast(held._change_id as bigint) as record_id', moves=true) ~ ')' %}
+    {% set on = 'target.class_name = ' ~ change_tables.text_literal(held.spec.settings.table_name) ~ ' and array_contains(target.record_ids, source.record_id)' %}
+    {% set rows = run_query('select count(*) as number from ' ~ table ~ ' as target left semi join ' ~ source ~ ' as source on ' ~ on).rows[0][0] | int %}
+    {% do change_tables._delete_forgotten(
+        'merge into ' ~ table ~ ' as target\nusing ' ~ source ~ ' as source\n    on ' ~ on ~ '\nwhen matched then delete', table, rows, held.dry_run
+    ) %}
+{% endmacro %}
+
+
+{#- Rejected and waiting rows. Those that raw has no more are known by what their JSON has under the names of the key. -#}
+{% macro _forget_in_quarantine(log, held) %}
+    {% set table = change_tables.quarantine_relation(log.relation) %}
+    {% do return('') if load_cached_relation(table) is none %}
+    {% set source = change_tables._quarantined_of_forgotten(log, held) %}
+    {% set rows = run_query('select count(*) as number from ' ~ source).rows[0][0] | int %}
+    {% do change_tables._delete_forgotten(
+        'merge into ' ~ table ~ ' as target\nusing ' ~ source ~ ' as source\n    on target._row_id = source._row_id\nwhen matched then delete', table, rows, held.dry_run
+    ) %}
+    {% set left = run_query('select count(*) as number from ' ~ table).rows[0][0] | int - (rows if held.dry_run else 0) %}
+    {% do print(table ~ ': ' ~ left ~ ' other rows are left; look at those whose key cannot be read') if left > 0 %}
+{% endmacro %}
+
+
+{% macro _quarantined_of_forgotten(log, held) -%}
+    {%- set quarantine = change_tables.quarantine_relation(log.relation) -%}
+    {%- set laterals = [] -%}
+    {%- set values = [] -%}
+    {%- for name in held.spec.key -%}
+        {%- set type = change_tables.stored_type(change_tables.column_of(held.spec, name).data_type) -%}
+        {#- also in JSON that is a text within the JSON -#}
+        {%- set pattern = '(?i)"' ~ modules.re.escape(name) ~ '[\\\\]*"\\s*:\\s*[\\\\]*"?([^",}\\]\\\\]*)' -%}
+        {%- do laterals.append('lateral view explode(regexp_extract_all(held._raw_row, ' ~ change_tables.text_literal(pattern) ~ ', 1)) as _ct_text_' ~ loop.index) -%}
+        {%- do values.append('try_cast(_ct_text_' ~ loop.index ~ ' as ' ~ type ~ ') as ' ~ change_tables.quoted(name)) -%}
+    {%- endfor -%}
+(
+    {%- for name in ['_row_id', '_raw_id'] %}
+    select held._row_id
+    from {{ quarantine }} as held
+    left semi join {{ held.batch }} as staged
+        on held.{{ name }} = staged.{{ name }} and staged.is_forgotten
+    union
+    {%- endfor %}
+    select _row_id
+    from (
+        select
+            _row_id,
+            {{ change_tables.hash_of_forgotten_key(held.salt, change_tables.key_text(held.spec)) }} as key_hash
+        from (
+            select _row_id, {{ values | join(', ') }}
+            from (select held.* from {{ quarantine }} as held left anti join {{ held.batch }} as staged on held._row_id = staged._row_id) as held
+            {{ laterals | join('\n            ') }}
+        )
+    ) as gone
+    left semi join {{ held.forgotten }} as of_key
+        on gone.key_hash = of_key.key_hash
+)
+{%- endmacro %}
+
+
+{#- The changes, with a checkpoint that counts the rest. -#}
+{% macro _forget_in_log(log, held) %}
+    {% set checkpoint = log.checkpoint %}
+    {% set table = change_tables.state_relation(log.relation) %}
+    {% set quarantine = change_tables.quarantine_relation(log.relation) %}
+    {% set rows = run_query('select count(*) as number from (' ~ change_tables._rows_of_forgotten(held, table, 'held._change_id', moves=true) ~ ')').rows[0][0] | int %}
+    {% set after = dict(checkpoint, held_changes=checkpoint.held_changes - rows) %}
+    {% if load_cached_relation(quarantine) is not none %}
+        {% set open = {'rejected': 0, 'waiting': 0, 'waiting_since': none} %}
+        {% for row in run_query('select _status, sum(_equal_rows) as number, min(_batch_id) as since from ' ~ quarantine ~ ' where _healed_at is null group by _status').rows %}
+            {% do open.update({row['_status']: row['number'] | int}) %}
+            {% do open.update({'waiting_since': row['since']}) if row['_status'] == 'waiting' %}
+        {% endfor %}
+        {% do after.update({'quarantined': open}) %}
+    {% endif %}
+    {% if after != checkpoint and not held.dry_run %}
+        {% do change_tables.remove_cached_checkpoint(log.relation) %}
+        {% do change_tables.send_or_say(change_tables._delete_with_checkpoint(
+            held, table, change_tables._rows_of_forgotten(held, table, 'cast(null as string) as _checkpoint, held._change_id, held._change_seq', moves=true),
+            ['_change_id', '_change_seq'], checkpoint, after
+        ), '', false) %}
+        {% do change_tables.set_properties_of_view(log.relation, change_tables.checkpoint_as_properties(after, 1, none)) if load_cached_relation(log.relation) is not none %}
+    {% endif %}
+    {% do print(table ~ ': ' ~ rows ~ ' rows' ~ (' would be' if held.dry_run) ~ ' deleted') %}
+{% endmacro %}
+
+
+{#-
+    The rows of a state. Its checkpoint then says that it was built whole: so a model that asks for its changes is told that the key has ended
+    (see `changes_since`).
+-#}
+{% macro _forget_in_state(found, held) %}
+    {% set table = change_tables.state_relation(found.relation, found.node) %}
+    {% do return('') if load_cached_relation(table) is none %}
+    {% set checkpoint = (change_tables.read_checkpoints([found.relation], from_tables=true) | first).checkpoint %}
+    {% do return('') if checkpoint is none %}
+    {% set is_history = change_tables.maker_of(found.node) == 'history' %}
+    {% set seq = '_valid_from_seq' if is_history else '_change_seq' %}
+    {% set identity = held.spec.key + ([seq] if is_history else []) %}
+    {% set rows = run_query('select count(*) as number from (' ~ change_tables._rows_of_forgotten(held, table, 'held._change_id', seq) ~ ')').rows[0][0] | int %}
+    {% if rows > 0 and not held.dry_run %}
+        {% set after = dict(checkpoint, built=change_tables.batch_id(), written=change_tables.batch_id(), log_changes=[(checkpoint.log_changes or 0) - rows, 0] | max) %}
+        {% do change_tables.remove_cached_checkpoint(found.relation) %}
+        {% do change_tables.send_or_say(change_tables._delete_with_checkpoint(
+            held, table, change_tables._rows_of_forgotten(held, table, 'cast(null as string) as _checkpoint, ' ~ change_tables.column_list(identity, 'held'), seq),
+            identity, checkpoint, after
+        ), '', false) %}
+        {% set left = run_query('select count(*) as number from ' ~ table).rows[0][0] | int - 1 %}
+        {% do change_tables.set_properties_of_view(found.relation, change_tables.checkpoint_as_properties(after, 1, left)) if load_cached_relation(found.relation) is not none %}
+    {% endif %}
+    {% do print(table ~ ': ' ~ rows ~ ' rows' ~ (' would be' if held.dry_run) ~ ' deleted') %}
+{% endmacro %}
+
+
+{#- Deletes rows of a table and changes its checkpoint, in one commit, where the table is still what was looked at. -#}
+{% macro _delete_with_checkpoint(held, table, rows, identity, before, after) -%}
+merge into {{ table }} as target
+using (
+    {{ rows }}
+    union all
+    select {{ change_tables.text_literal(tojson(after)) }}{% for name in identity %}, null{% endfor %}
+) as source
+    on
+        {{ change_tables.same_key(identity, 'source', 'target') }}
+        and (source._checkpoint is null) = (target._checkpoint is null)
+when matched and source._checkpoint is not null and get_json_object(target._checkpoint, '$.batch') < '{{ before.batch }}' then delete
+when matched and source._checkpoint is not null then update set
+    _checkpoint = {{ change_tables.guarded_checkpoint(before) }}
+when matched then delete
+{%- endmacro %}
+
+
+{#- Writes files anew of which vectors alone say that rows were deleted: `optimize` does not. -#}
+{% macro _rewrite_files_with_vectors(log) %}
+    {% set tables = [change_tables.state_relation(log.relation), change_tables.quarantine_relation(log.relation)] %}
+    {% for found in log.models %}
+        {% do tables.append(change_tables.state_relation(found.relation, found.node)) %}
+    {% endfor %}
+    {% for table in tables if load_cached_relation(table) is not none and load_cached_relation(table).is_delta %}
+        {% if run_query('show tblproperties ' ~ table ~ " ('delta.enableDeletionVectors')").rows | map(attribute=1) | first == 'true' %}
+            {% do change_tables.send_or_say('reorg table ' ~ table ~ ' apply (purge)', '', false) %}
+            {% do print(table ~ ': files with deleted rows are written anew') %}
+        {% endif %}
+    {% endfor %}
+{% endmacro %}
+
+
+{#- Failures that data tests of these models have stored: the next `dbt test` makes them anew. -#}
+{% macro _drop_stored_failures(models, dry_run) %}
+    {% for node in graph.nodes.values() | sort(attribute='unique_id') if node.resource_type == 'test' and node.depends_on.nodes | select('in', models) | list %}
+        {% set stored = adapter.get_relation(none, node.schema, node.alias) %}
+        {% if stored is not none and stored.is_table %}
+            {% do change_tables.send_or_say('drop table if exists ' ~ stored, 'stored failures of a data test', dry_run) %}
+            {% do print(stored ~ ': dropped, stored failures of a data test') if not dry_run %}
+        {% endif %}
+    {% endfor %}
+{% endmacro %}
+
+
+{#- The staging models of a log. -#}
+{% macro _staging_of(node) %}
+    {% set found = [] %}
+    {% for unique_id in node.depends_on.nodes if unique_id.startswith('model.') %}
+        {% do found.append(unique_id) %}
+    {% endfor %}
+    {% do return(found) %}
+{% endmacro %}
+
+
+{#- Names the models of users that read these and keep rows. -#}
+{% macro _name_other_models(models) %}
+    {% for node in graph.nodes.values() | sort(attribute='unique_id') if node.resource_type in ['model', 'snapshot'] and node.depends_on.nodes | select('in', models) | list %}
+        {% if node.unique_id not in models and node.config.materialized not in ['view', 'ephemeral', 'change_view', 'change_log', 'change_state', 'change_documents'] %}
+            {% do print('to know: ' ~ change_tables.relation_of_node(node) ~ ' reads these models, and may hold values: erase there') %}
+        {% endif %}
+    {% endfor %}
+{% endmacro %}

@@ -1,0 +1,83 @@
+{#-
+    The raw rows of forgotten keys, which `change-tables forget --raw` deletes, and those of the load. Only where a format says of which key a raw
+    row is (`landed_key`), and one entry alone reads the table: elsewhere a row is of other tables too, or of several pieces.
+
+    The log has counted raw rows. So the number that is deleted is noted with its view before, and taken off its count after, as by `purge`.
+-#}
+
+{#- Deletes them, or says why not. `held`: as `forget` hands it on. -#}
+{% macro forget_in_raw(logs, held) %}
+    {% set spec = held.spec %}
+    {% set format = change_tables.format_of(spec.format) %}
+    {% set tables = change_tables.raw_tables_with_logs('forget', []) | selectattr('relation', 'equalto', spec.relation) | list %}
+    {% set existing = load_relation(spec.relation) %}
+    {% set reason = 'raw rows of the format ' ~ spec.format ~ ' do not say by themselves of which key they are' if not format.landed_key
+        else 'it is not there' if existing is none
+        else 'it is no Delta table' if not existing.is_delta
+        else 'it is beside the raw table of another entry' if not tables
+        else 'it has two logs' if logs | length > 1
+        else 'other entries read it too: ' ~ tables[0].specs | map(attribute='table_name') | sort | join(', ') if tables[0].specs | length > 1 %}
+    {% if reason %}
+        {% do print(spec.relation ~ ': left alone: ' ~ reason ~ '. No run takes in what it has of these keys') %}
+        {% do return('') %}
+    {% endif %}
+    {% set log = dict(logs[0], checkpoint=(change_tables.read_checkpoints([logs[0].relation], from_tables=true) | first).checkpoint) %}
+    {% set arrival = change_tables.arrival_of(spec) %}
+    {% set counted = change_tables.is_below_watermark(arrival, log.checkpoint.watermark, log.checkpoint.lookback) if arrival else 'true' %}
+    {% set on = change_tables._is_landed_of(held, format.landed_key(spec), format.landed_sequence(spec)) %}
+    {% set row = run_query(
+        'select count_if(_ct_goes) as all_rows, ' ~ change_tables.count_below_watermark(arrival, '(' ~ counted ~ ') and _ct_goes') ~ ' as counted_rows, '
+        ~ change_tables.count_below_watermark(arrival, counted) ~ ' as rows_below from (select raw_rows.*, of_key.until_seq is not null as _ct_goes from '
+        ~ spec.relation ~ ' as raw_rows left join ' ~ held.forgotten ~ ' as of_key on ' ~ on ~ ')'
+    ).rows[0] %}
+    {% set noted = change_tables.properties_of_view(load_cached_relation(log.relation)).get('change_tables.purged') or '0' %}
+    {% set missing = log.checkpoint.watermark_rows - row['rows_below'] | int if log.checkpoint else 0 %}
+    {% if missing > 0 and missing == noted | int and not held.dry_run %}
+        {#- a command before this one has deleted them, and died -#}
+        {% do change_tables.take_off(log, missing) %}
+    {% endif %}
+    {% if row['all_rows'] | int > 0 %}
+        {% do change_tables.set_properties_of_view(log.relation, {'change_tables.purged': row['counted_rows'] | int}) if log.checkpoint and not held.dry_run %}
+        {% do change_tables._delete_landed(spec.relation, held, on, row['all_rows'] | int) %}
+        {% set now = (change_tables.read_checkpoints([log.relation], from_tables=true) | first).checkpoint %}
+        {% do change_tables.take_off(dict(log, checkpoint=now), row['counted_rows'] | int) if now and row['counted_rows'] | int > 0 and not held.dry_run %}
+    {% endif %}
+    {% do print(spec.relation ~ ': ' ~ row['all_rows'] ~ ' rows' ~ (' would be' if held.dry_run) ~ ' deleted') %}
+    {% do change_tables._forget_in_load(held) if spec.snapshot %}
+{% endmacro %}
+
+
+{#- The rows of the load. -#}
+{% macro _forget_in_load(held) %}
+    {% set spec = held.spec %}
+    {% set load = change_tables.source_relation(change_tables.find_source(spec.source_name, spec.snapshot)) %}
+    {% set existing = load_relation(load) %}
+    {% if existing is none or not existing.is_delta %}
+        {% do print(load ~ ': left alone: it is ' ~ ('not there' if existing is none else 'no Delta table')) %}
+        {% do return('') %}
+    {% endif %}
+    {% set on = change_tables._is_landed_of(
+        held, change_tables.landed_key_columns(spec, change_tables.landed_columns(spec, load, spec.key, '')), change_tables.text_literal(spec.snapshot_seq)
+    ) %}
+    {% set rows = run_query('select count(*) as all_rows from ' ~ load ~ ' as raw_rows left semi join ' ~ held.forgotten ~ ' as of_key on ' ~ on).rows[0][0] | int %}
+    {% do change_tables._delete_landed(load, held, on, rows) if rows > 0 %}
+    {% do print(load ~ ': ' ~ rows ~ ' rows' ~ (' would be' if held.dry_run) ~ ' deleted') %}
+{% endmacro %}
+
+
+{#- Whether a landed row is of a forgotten key. -#}
+{% macro _is_landed_of(held, columns, sequence) -%}
+    {%- set fields = [] -%}
+    {%- for name, value in columns.items() -%}
+        {%- do fields.append(value ~ ' as ' ~ change_tables.quoted(name)) -%}
+    {%- endfor -%}
+    {%- set text = change_tables.text_of_key(held.spec, columns[held.spec.key[0]], 'struct(' ~ fields | join(', ') ~ ')') -%}
+    {{ change_tables.hash_of_forgotten_key(held.salt, text) }} = of_key.key_hash and coalesce({{ sequence }} <= of_key.until_seq, true)
+{%- endmacro %}
+
+
+{% macro _delete_landed(table, held, on, rows) %}
+    {% do change_tables.send_or_say(
+        'merge into ' ~ table ~ ' as raw_rows\nusing ' ~ held.forgotten ~ ' as of_key\n    on ' ~ on ~ '\nwhen matched then delete', rows ~ ' rows', held.dry_run
+    ) %}
+{% endmacro %}

@@ -1,0 +1,238 @@
+"""`change-tables forget` on a lake: what is gone, what never comes back, and what can still be counted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from change_tables.cli.main import main
+
+from . import kafka_cases as kafka
+from .consumer import Consumer, Entry
+from .landing import Raw
+from .qlik_cases import COLUMNS, bare
+from .test_upkeep import LANDED, stopped_after
+
+SCHEMA = "forgotten"
+PERSON = "Ada Lovelace"
+"""A value that no key but those of the person has."""
+KINDS = ("stg", "dedup", "current", "kept", "history")
+WRITTEN = {kind: [{"change_tables.rows_as_written": {"name": f"written_{kind}"}}] for kind in KINDS[1:]}
+STORES = {"severity": "warn", "store_failures": True}
+COUNTED = [
+    {"change_tables.raw_rows_accounted_for": {"name": "counted"}},
+    {"unique": {"name": "stored", "column_name": "_change_op", "config": STORES}},
+]
+RAW = [f"{SCHEMA}_raw.persons", f"{SCHEMA}_raw.persons_full"]
+STAGED = [
+    {
+        "change_tables.raw_rows_accounted_for": {
+            "name": "staged", "raw": RAW, "log": "ref('dedup_feed__persons')",
+        }
+    }
+]  # fmt: skip
+PERSONS = Entry(
+    "persons",
+    {
+        "format": "qlik_change_tables",
+        "key": ["id"],
+        "headers": ["change_seq", "change_oper"],
+        "arrival": "landed",
+        "snapshot": "persons_full",
+    },
+    COLUMNS,
+    KINDS,
+    {**WRITTEN, "stg": STAGED, "dedup": [*WRITTEN["dedup"], *COUNTED]},
+)
+MESSAGES = Entry("messages", kafka.SPEC, kafka.COLUMNS, ("stg", "dedup", "current"))
+TAKEN_IN = """
+{{ config(materialized='incremental', unique_key='id', file_format='delta', incremental_strategy='merge') }}
+{{ change_tables.changes_since(ref('current_feed__persons')) }}
+"""
+
+
+class Lake:
+    """A project with two entries, and what their tables hold."""
+
+    def __init__(self, project: Consumer, raw: Raw, capsys: pytest.CaptureFixture[str]) -> None:
+        self.project, self.raw, self._capsys = project, raw, capsys
+
+    def land(self, arrival: int, *rows: list[Any]) -> None:
+        """Land rows of a batch."""
+        self.raw.insert(RAW[0], [[*row, arrival] for row in rows])
+
+    def send(self, offset: int, *messages: dict[str, Any]) -> None:
+        """Land messages, from an offset on."""
+        self.raw.insert(
+            f"{SCHEMA}_raw.messages",
+            [["t", 0, offset + place, kafka.AT, None, json.dumps(message)] for place, message in enumerate(messages)],
+        )
+
+    def build(self, *options: str, kind: str = "run") -> None:
+        """Run the models, or test them too."""
+        self.project.dbt(kind, "--exclude", "rejected", "reported", *options)
+
+    def rows(self, model: str = "current_feed__persons") -> list[tuple[Any, ...]]:
+        """Key and name of the rows of a model."""
+        return sorted(self.raw.query(f"select id, name from {SCHEMA}.{model}"))
+
+    def command(self, name: str, *arguments: str) -> tuple[int, str, str]:
+        """What a command ends with and says."""
+        folder = str(self.project.folder)
+        self._capsys.readouterr()
+        code = main([name, "--project-dir", folder, "--profiles-dir", folder, *arguments])
+        said = self._capsys.readouterr()
+        return code, said.out, said.err
+
+    def forget(self, *arguments: str, table: str = "persons") -> tuple[int, str, str]:
+        """What `forget` ends with and says."""
+        return self.command("forget", table, *arguments)
+
+    def tables(self) -> dict[str, int]:
+        """The tables in the models' schema, and the last version of each."""
+        views = {row[1] for row in self.raw.query(f"show views in {SCHEMA}")}
+        names = {row[1] for row in self.raw.query(f"show tables in {SCHEMA}")} - views
+        return {name: self.raw.version(f"{SCHEMA}.{name}") for name in sorted(names)}
+
+    def with_person(self) -> set[str]:
+        """The tables whose files have the person: data, Delta's log with its statistics, or its checkpoints."""
+        return {name for name in self.tables() if any(PERSON in text for text in self._texts(name))}
+
+    def _texts(self, table: str) -> Iterator[str]:
+        folder = Path(str(self.raw.query(f"describe detail {SCHEMA}.{table}")[0][4]).removeprefix("file:"))
+        assert list(folder.rglob("*.json"))
+        for file in folder.rglob("*"):
+            if file.suffix == ".json":
+                yield file.read_text()
+            elif file.suffix == ".parquet":
+                yield str(pq.ParquetFile(file).read().to_pylist())
+
+
+@pytest.fixture(scope="module")
+def built(consumer: Callable[[str], Consumer], raw: Raw) -> Consumer:
+    """A project of which nothing is built."""
+    project = consumer(SCHEMA)
+    project.variables = {}
+    project.write([PERSONS, MESSAGES], ["persons_full"])
+    (project.folder / "models" / "taken_in.sql").write_text(TAKEN_IN)
+    raw.create(RAW[0], LANDED, "delta")
+    raw.create(RAW[1], COLUMNS, "delta")
+    raw.create(f"{SCHEMA}_raw.messages", kafka.TEXT_RECORD, "delta")
+    return project
+
+
+@pytest.fixture
+def lake(built: Consumer, raw: Raw, capsys: pytest.CaptureFixture[str]) -> Lake:
+    """The lake of all tests here, each of which goes on where the one before has left it."""
+    return Lake(built, raw, capsys)
+
+
+HELD = {f"{kind}_feed__persons__state" for kind in KINDS[1:]} | {"dedup_feed__persons__quarantine"}
+OF_MESSAGES = {"dedup_feed__messages__state", "current_feed__messages__state", "dedup_feed__messages__quarantine"}
+MOVE = [bare(20, "B", 7, PERSON, None), bare(20, "U", 8, PERSON, None)]
+REJECTED = bare(30, "?", 8, PERSON, None)
+SENT = [
+    kafka.body("I", 10, kafka.row(1, "one")),
+    kafka.body("I", 20, kafka.row(7, PERSON)),
+    kafka.body("?", 30, kafka.row(7, PERSON)),
+    kafka.body("?", 31, kafka.row(1, "one")),
+]
+REST = [(1, "one"), (2, "two")]
+NINE = (9, "nine")
+"""A key that has ended, and had a row that could not be used."""
+
+
+def test_a_forgotten_key_is_gone_from_every_table_with_those_its_row_moved_through(lake: Lake) -> None:
+    lake.raw.insert(RAW[1], [[7, PERSON, None], [1, "one", None]])
+    lake.land(
+        1,
+        bare(10, "I", 2, "two", None),
+        *MOVE,
+        REJECTED,
+        *(bare(number, oper, *NINE, None) for number, oper in ((31, "?"), (40, "I"), (50, "D"))),
+    )
+    lake.send(0, *SENT)
+    lake.build(kind="build")
+    assert lake.rows() == [*REST, (8, PERSON)]
+    assert lake.command("acknowledge", "persons", "--code", "unknown_operation", "--note", "known")[0] == 0
+    assert HELD | OF_MESSAGES | {"taken_in"} == lake.with_person()
+    versions = lake.tables()
+    code, said, _ = lake.forget("--key", '{"id": 7}', "--dry-run")
+    assert (code, lake.tables()) == (0, versions)
+    assert "feed.persons: keys: 1, and 1 that their rows moved from or to; forgotten up to " in said
+    for table, rows in {"dedup": 2, "current": 2, "kept": 2, "history": 3}.items():
+        assert f"{SCHEMA}.{table}_feed__persons__state: {rows} rows would be deleted\n" in said
+    assert f"{SCHEMA}.dedup_feed__persons__quarantine: 1 rows would be deleted\n" in said
+    assert f"{SCHEMA}.change_table_acknowledgements: 1 rows would be deleted\n" in said
+    # the hash is there, and no more
+    with stopped_after(1):
+        code, _, error = lake.forget("--key", '{"id": 7}')
+    assert (code, "killed" in error) == (1, True)
+    assert (8, PERSON) in lake.rows()
+    lake.land(2, *MOVE, REJECTED, bare(15, "U", 8, PERSON, None))
+    lake.build()
+    for number in (3, 6):
+        with stopped_after(number):
+            assert lake.forget("--key", '{"id": 7}')[0] == 1
+    code, said, error = lake.forget("--key", '{"id": 7}')
+    assert (code, error) == (0, "")
+    assert f"to know: {SCHEMA}.taken_in reads these models, and may hold values: erase there\n" in said
+    assert lake.raw.query(f"select count(*) from {SCHEMA}.change_table_acknowledgements") == [(1,)]
+    assert lake.raw.query(f"show tables in {SCHEMA}_dbt_test__audit") == []
+    # raw has lost its rejected rows: they are known by their JSON
+    lake.raw.query(f"delete from {SCHEMA}_raw.messages where offset > 1")
+    assert lake.forget("--key", '{"id": "7"}', table="messages")[0] == 0
+    for table, ids in {"persons": "9", "messages": "1"}.items():
+        quarantined = lake.raw.query(f"select _raw_row from {SCHEMA}.dedup_feed__{table}__quarantine")
+        assert ["".join(row.split()).replace("\\", "").count(f'"id":{ids}') for (row,) in quarantined] == [1]
+    assert [lake.rows(f"{kind}_feed__persons") for kind in KINDS[1:4]] == [[*REST, NINE, NINE], REST, [*REST, NINE]]
+    assert lake.command("maintain", "--retain-days", "0", "--force")[0] == 0
+    assert lake.with_person() == {"taken_in"}
+
+
+def test_no_plain_run_rescan_new_column_or_full_refresh_brings_it_back_and_the_tests_pass(lake: Lake) -> None:
+    # again, late, by a move from elsewhere, and used again
+    away = [bare(35, "B", 8, PERSON, None), bare(35, "U", 5, PERSON, None)]
+    lake.land(3, *MOVE, REJECTED, bare(45, "U", 8, PERSON, None), *away, bare(60, "I", 7, "seven", None))
+    lake.send(4, *SENT, kafka.body("I", 40, kafka.row(7, "seven")))
+    lake.build(kind="build")
+    used = [*REST, (7, "seven")]
+    assert lake.rows() == used
+    assert lake.rows("current_feed__messages") == [(1, "one"), (7, "seven")]
+    taken_in = lake.raw.query(f"select id, name, _is_deleted from {SCHEMA}.taken_in where id in (7, 8)")
+    assert sorted(taken_in) == [(7, "seven", False), (8, None, True)]
+    lake.raw.query(f"alter table {RAW[0]} add columns (note string)")
+    lake.project.write_sources([replace(PERSONS, columns=COLUMNS | {"note": "string"}), MESSAGES], ["persons_full"])
+    lake.build("--vars", "{change_tables_rescan: true}", kind="build")
+    assert lake.rows() == used
+    lake.build("--full-refresh", kind="build")
+    assert lake.rows() == used
+    assert lake.rows("current_feed__messages") == [(1, "one"), (7, "seven")]
+    code, said, error = lake.forget("--key", '{"id": 7}', "--raw", table="messages")
+    assert (code, error) == (0, "")
+    assert f"{SCHEMA}_raw.messages: left alone: raw rows of the format qlik_kafka do not say by themselves" in said
+    with stopped_after(9):
+        assert lake.forget("--key", '{"id": 5}', "--raw")[0] == 1
+    code, said, error = lake.forget("--key", '{"id": 5}', "--raw")
+    assert (code, error) == (0, "")
+    assert lake.raw.query(f"select * from {RAW[0]} where name = '{PERSON}'") == []
+    assert lake.raw.query(f"select * from {RAW[1]} where name = '{PERSON}'") == []
+    lake.build(kind="build")
+    assert lake.rows() == used
+    assert lake.command("maintain", "--retain-days", "0", "--force")[0] == 0
+    assert lake.with_person() == set()
+
+
+def test_a_key_that_is_nowhere_is_remembered(lake: Lake) -> None:
+    code, said, _ = lake.forget("--key", '{"id": 77}')
+    assert code == 0
+    assert "feed.persons: raw has no row of these keys; they are forgotten all the same\n" in said
+    lake.raw.insert(RAW[0], [[*bare(59, "I", 77, PERSON, None), 4, None]])
+    lake.build()
+    assert (77, PERSON) not in lake.rows()
