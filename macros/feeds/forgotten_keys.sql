@@ -90,7 +90,7 @@ staged as (
             on deliveries._ct_key_hash = of_key.key_hash
         left join forgotten_keys as of_key_before
             on deliveries._ct_key_before_hash = of_key_before.key_hash
-    )
+    ) as marked_deliveries
 
 )
 {%- endmacro %}
