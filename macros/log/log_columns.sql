@@ -17,3 +17,13 @@
         + change_tables.further_columns(spec) | map(attribute='name') | list + spec.column_names
     ) %}
 {% endmacro %}
+
+
+{#- Those of a log that have names of declared columns: name -> whether it is an array. -#}
+{% macro columns_with_names(spec) %}
+    {% set found = {'_present_columns': true, '_changed_columns': true} %}
+    {% for column in change_tables.further_columns(spec) if column.is_name %}
+        {% do found.update({column.name: false}) %}
+    {% endfor %}
+    {% do return(found) %}
+{% endmacro %}

@@ -109,11 +109,23 @@
 {%- endmacro %}
 
 
-{#- The key of a row as one text, the same for the same key only. -#}
+{#- A column under the first name that it had, in texts that must stay the same when it is renamed. `value`: SQL for it; none: the column. -#}
+{% macro under_first_name(spec, name, value=none) -%}
+    {%- set column = change_tables.quoted(name) -%}
+    {%- set first = change_tables.quoted(change_tables.landing_names(spec, name) | last) -%}
+    {{- value or column }}{{ ' as ' ~ first if (value or column) != first }}
+{%- endmacro %}
+
+
+{#- The key of a row as one text, the same for the same key only. A key of several columns has the first names of these. -#}
 {% macro key_text(spec) -%}
     {%- set column = change_tables.column_of(spec, spec.key[0]) -%}
     {%- if spec.key | length > 1 -%}
-        to_json(struct({{ change_tables.column_list(spec.key) }}), {{ change_tables.json_options() }})
+        {%- set named = [] -%}
+        {%- for name in spec.key -%}
+            {%- do named.append(change_tables.under_first_name(spec, name)) -%}
+        {%- endfor -%}
+        to_json(struct({{ named | join(', ') }}), {{ change_tables.json_options() }})
     {%- elif column.data_type | lower == 'binary' -%}
         hex({{ change_tables.quoted(column.name) }})
     {%- else -%}

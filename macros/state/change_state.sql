@@ -29,7 +29,11 @@
         {%- do change_tables.prepare_session() -%}
         {%- do change_tables.remove_cached_checkpoint(view) -%}
     {%- endif -%}
-    {%- if change_tables.columns_have_changed(spec, run.checkpoint_before) -%}
+    {%- if run.renaming -%}
+        {%- do change_tables.remove_cached_checkpoint(view) -%}
+        {%- do change_tables.follow_names(spec, state, run.renaming) -%}
+    {%- endif -%}
+    {%- if run.renaming or change_tables.columns_have_changed(spec, run.checkpoint_before) -%}
         {%- do change_tables.follow_spec(spec, state) -%}
         {%- do change_tables.ensure_state_view(view, state, shown_spec, shown, predicate) -%}
     {%- endif -%}
@@ -79,7 +83,7 @@
     {%- endif -%}
 
     {%- if is_shown -%}
-        {%- do change_tables.ensure_state_view(view, state, shown_spec, shown, predicate, run.checkpoint if is_written else run.checkpoint_before, 1, is_written, rows) -%}
+        {%- do change_tables.ensure_state_view(view, state, shown_spec, shown, predicate, run.checkpoint if is_written else run.checkpoint_before, 1, is_written or run.renaming, rows) -%}
     {%- endif -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.kind == 'first')) -%}
 
