@@ -33,8 +33,11 @@
         {%- do change_tables.remove_cached_checkpoint(view) -%}
         {%- do change_tables.follow_names(spec, state, run.renaming) -%}
     {%- endif -%}
-    {%- if run.renaming or change_tables.columns_have_changed(spec, run.checkpoint_before) -%}
+    {%- set has_other_columns = change_tables.columns_have_changed(spec, run.checkpoint_before) -%}
+    {%- if has_other_columns -%}
         {%- do change_tables.follow_spec(spec, state) -%}
+    {%- endif -%}
+    {%- if has_other_columns or run.renaming -%}
         {%- do change_tables.ensure_state_view(view, state, shown_spec, shown, predicate) -%}
     {%- endif -%}
     {%- set kept = change_tables.batch_relation(this, change_tables.batch_id()) -%}
