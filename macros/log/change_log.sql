@@ -15,8 +15,7 @@
         {%- do log(this ~ ': its table was set back to an older version; it reads on from there, and the models after it are rebuilt', info=true) -%}
     {%- endif -%}
     {%- if run.renaming -%}
-        {%- do change_tables.remove_cached_checkpoint(view) -%}
-        {%- do change_tables.follow_names(spec, state, run.renaming, ['_key_before'], change_tables.columns_with_names(spec)) -%}
+        {%- do change_tables.follow_names(spec, view, state, run.renaming, change_tables.columns_with_names(spec)) -%}
         {%- do change_tables.ensure_state_view(view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null') -%}
     {%- endif -%}
     {%- set is_shown = true -%}

@@ -21,9 +21,6 @@
 
 {#- Those of a log that have names of declared columns: name -> whether it is an array. -#}
 {% macro columns_with_names(spec) %}
-    {% set found = {'_present_columns': true, '_changed_columns': true} %}
-    {% for column in change_tables.further_columns(spec) if column.is_name %}
-        {% do found.update({column.name: false}) %}
-    {% endfor %}
-    {% do return(found) %}
+    {% set of_format = change_tables.further_columns(spec) | selectattr('is_name') | map(attribute='name') %}
+    {% do return(dict({'_present_columns': true, '_changed_columns': true}, **dict.fromkeys(of_format, false))) %}
 {% endmacro %}

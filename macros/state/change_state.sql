@@ -29,14 +29,9 @@
         {%- do change_tables.prepare_session() -%}
         {%- do change_tables.remove_cached_checkpoint(view) -%}
     {%- endif -%}
-    {%- if run.renaming -%}
-        {%- do change_tables.remove_cached_checkpoint(view) -%}
-        {%- do change_tables.follow_names(spec, state, run.renaming) -%}
-    {%- endif -%}
+    {%- do change_tables.follow_names(spec, view, state, run.renaming) if run.renaming -%}
     {%- set has_other_columns = change_tables.columns_have_changed(spec, run.checkpoint_before) -%}
-    {%- if has_other_columns -%}
-        {%- do change_tables.follow_spec(spec, state) -%}
-    {%- endif -%}
+    {%- do change_tables.follow_spec(spec, state) if has_other_columns -%}
     {%- if has_other_columns or run.renaming -%}
         {%- do change_tables.ensure_state_view(view, state, shown_spec, shown, predicate) -%}
     {%- endif -%}

@@ -92,17 +92,15 @@
     Renames columns of a model's table, and what the table has of their names: arrays of names and the checkpoint, in one commit that comes
     last. What is to be done is seen by the table and by its checkpoint, so the work of a run that died half way is completed.
 
-    nested   columns of the table that are a struct of the key columns
     naming   columns of the table that are names or arrays of them: name -> whether it is an array
 -#}
-{% macro follow_names(spec, state, renaming, nested=[], naming={}) %}
+{% macro follow_names(spec, view, state, renaming, naming={}) %}
+    {% do change_tables.remove_cached_checkpoint(view) %}
     {% set held = change_tables._held_types(state) %}
     {% for before, name in renaming.names.items() %}
-        {% for struct in nested if name in spec.key %}
-            {% if change_tables.landed_fields(change_tables.type_tree(held[struct]), before) %}
-                {% do change_tables._rename(state, struct ~ '.' ~ change_tables.quoted(before), name) %}
-            {% endif %}
-        {% endfor %}
+        {% if change_tables.landed_fields(change_tables.type_tree(held.get('_key_before', 'struct<>')), before) %}
+            {% do change_tables._rename(state, '_key_before.' ~ change_tables.quoted(before), name) %}
+        {% endif %}
         {% do change_tables._rename(state, change_tables.quoted(before), name) if before | lower in held %}
     {% endfor %}
     {% set checkpoint = change_tables.text_literal(tojson(renaming.checkpoint)) %}

@@ -85,7 +85,8 @@ def test_the_first_run_that_sees_a_new_name_renames_the_column_of_a_log_and_read
 
 
 def test_a_state_is_renamed_also_where_its_log_has_nothing_new_and_keeps_its_rows(shapes: Shapes) -> None:
-    run = shapes.project.run(HISTORY, _built_before(shapes, HISTORY, UNRENAMED))
+    held = {name: type_ for name, type_ in UNRENAMED.items() if name != "_key_before"}
+    run = shapes.project.run(HISTORY, _built_before(shapes, HISTORY, held))
     assert run.run["kind"] == "nothing new"
     *renames, update = _follows(run)
     assert renames == [f"alter table {SCHEMA}.{HISTORY}__state {rename}" for rename in RENAMES[1:]]
