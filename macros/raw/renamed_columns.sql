@@ -52,7 +52,7 @@
         {% set today = name_of.get(name, '') | lower %}
         {% if not today %}
             {% do found.update({name: column}) %}
-        {% elif today not in found %}
+        {% else %}
             {% set columns = [] %}
             {% for other in change_tables.landing_names(spec, name_of[name]) if other | lower in landed %}
                 {% do columns.append(landed[other | lower]) %}

@@ -84,6 +84,23 @@ def test_the_first_run_that_sees_a_new_name_renames_the_column_of_a_log_and_read
     assert run.checkpoint["first_names"] == ["order", "its"]
 
 
+def test_a_checkpoint_under_names_of_before_is_that_of_today(shapes: Shapes) -> None:
+    call = shapes.project.macros("dedup_feed__renamed")
+    spec = call("table_spec", "feed", "renamed")
+    log = shapes.first_checkpoint(LOG) | {"added": {"sum": 2, "order": 1}, "absent": {"it was": 3}}
+    before = _before({name: told for name, told in log.items() if name != "first_names"})
+    after = call("renamed_checkpoint", call("renaming", spec, before), before)
+    assert after == log | {
+        "added": {"amount": 2, "order": 1},
+        "absent": {"it's": 3},
+        "first_names": ["order", "it was"],
+    }
+    state = _before(shapes.first_checkpoint(HISTORY))
+    assert call("renamed_checkpoint", call("renaming", spec, state), state) == shapes.first_checkpoint(HISTORY)
+    known = before | {"first_names": ["order", "its"]}
+    assert call("renamed_checkpoint", call("renaming", spec, known), known)["first_names"] == ["order", "its"]
+
+
 def test_a_state_is_renamed_also_where_its_log_has_nothing_new_and_keeps_its_rows(shapes: Shapes) -> None:
     held = {name: type_ for name, type_ in UNRENAMED.items() if name != "_key_before"}
     run = shapes.project.run(HISTORY, _built_before(shapes, HISTORY, held))
