@@ -72,7 +72,11 @@ judged as (
             when _ct_missing_key is not null
                 then {{ change_tables.rejected('key_missing: the row does not have the key column {_ct_missing_key}') }}
             {%- endif %}
-            {%- if images.written or images.two_values %}
+            {%- if images.two_values %}
+            when _ct_two_values is not null
+                then {{ change_tables.rejected('value_does_not_fit: {_ct_two_values}') }}
+            {%- endif %}
+            {%- if images.written %}
             when _ct_written_misfit is not null
                 then {{ change_tables.rejected('value_does_not_fit: {_ct_written_misfit}') }}
             {%- endif %}
@@ -190,12 +194,11 @@ unpacked as (
         {{ change_tables.missing_key(spec) }} as _ct_missing_key,
         {{ change_tables.names_fault(spec) }} as _ct_names_fault,
         {%- endif %}
-        {%- if images.written or images.two_values %}
+        {%- if images.two_values %}
+        coalesce({{ images.two_values | join(', ') }}, null) as _ct_two_values,
+        {%- endif %}
+        {%- if images.written %}
         case
-            {%- for text in images.two_values %}
-            when {{ text }} is not null
-                then {{ text }}
-            {%- endfor %}
             {%- for column in images.written %}
             when {{ column.landed }} is not null and {{ column.sql }} is null
                 then concat({{ change_tables.text_literal('column ' ~ column.name ~ ": '") }}, {{ column.landed }}, {{ change_tables.text_literal("' is not " ~ column.written_as) }})
