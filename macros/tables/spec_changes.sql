@@ -9,6 +9,7 @@
     The schema version of a log is the number of such changes so far. Each row has the version in which it was logged (`_schema_version`),
     and the checkpoint has the version in which a column was added (`added`). A change of an earlier version was logged without that column.
     Where masks count columns, a version also begins when the raw table is first seen without a retired one: the places of others change.
+    So does one with each rename: what was logged before it may lack the column (`renamed_checkpoint`).
 -#}
 
 {#- The declared columns and their types, as a checkpoint has them: in order. -#}
@@ -65,11 +66,14 @@
 {% endmacro %}
 
 
-{#- The checkpoint under the names of today. -#}
+{#-
+    The checkpoint under the names of today. That of a log is one schema version further: before it was declared, the new name may have landed,
+    and then a change was logged without what it has there.
+-#}
 {% macro renamed_checkpoint(renaming, checkpoint) %}
     {% do return(checkpoint) if not renaming %}
     {% set changed = {} %}
-    {% for part in ['columns', 'added', 'absent'] if checkpoint[part] is defined %}
+    {% for part in ['columns', 'added', 'absent', 'renamed'] if checkpoint[part] is defined %}
         {% set by_name = {} %}
         {% for name, what in checkpoint[part].items() %}
             {% do by_name.update({renaming.names.get(name, name): what}) %}
@@ -80,9 +84,11 @@
     {% for name in checkpoint.key %}
         {% do key.append(renaming.names.get(name, name)) %}
     {% endfor %}
-    {#- what a log has in the identity of changes stays as it is -#}
-    {% if checkpoint.added is defined and key | length > 1 and key != checkpoint.key %}
-        {% do changed.update({'first_names': checkpoint.first_names or checkpoint.key}) %}
+    {% if checkpoint.added is defined %}
+        {% set version = checkpoint.schema_version + 1 %}
+        {% do changed.update({'schema_version': version, 'renamed': dict(changed.renamed or {}, **dict.fromkeys(renaming.names.values(), version))}) %}
+        {#- what a log has in the identity of changes stays as it is -#}
+        {% do changed.update({'first_names': checkpoint.first_names or checkpoint.key}) if key | length > 1 and key != checkpoint.key %}
     {% endif %}
     {% do return(dict(checkpoint, key=key, **changed)) %}
 {% endmacro %}
@@ -139,11 +145,12 @@
 
 
 {#-
-    The spec as a run of the log has it, with three keys more:
+    The spec as a run of the log has it, with four keys more:
 
     schema_version   the version in which the run logs its changes
     added            the versions in which columns were added: name -> version
     absent           the versions in which the raw table was first seen without retired columns, in the same way
+    renamed_in       the versions in which columns were renamed, in the same way
 -#}
 {% macro spec_in_version(spec, checkpoint) %}
     {% set before = checkpoint or {'schema_version': 0, 'added': {}, 'columns': spec.column_names} %}
@@ -158,7 +165,7 @@
     {% for name in newly_absent %}
         {% do absent.update({name: version}) %}
     {% endfor %}
-    {% do return(dict(spec, schema_version=version, added=added, absent=absent)) %}
+    {% do return(dict(spec, schema_version=version, added=added, absent=absent, renamed_in=before.renamed or {})) %}
 {% endmacro %}
 
 

@@ -90,11 +90,11 @@ def test_a_checkpoint_under_names_of_before_is_that_of_today(shapes: Shapes) -> 
     log = shapes.first_checkpoint(LOG) | {"added": {"sum": 2, "order": 1}, "absent": {"it was": 3}}
     before = _before({name: told for name, told in log.items() if name != "first_names"})
     after = call("renamed_checkpoint", call("renaming", spec, before), before)
-    assert after == log | {
-        "added": {"amount": 2, "order": 1},
-        "absent": {"it's": 3},
-        "first_names": ["order", "it was"],
-    }
+    versions = {"added": {"amount": 2, "order": 1}, "absent": {"it's": 3}, "schema_version": 1}
+    renamed = {"renamed": {"it's": 1, "amount": 1}, "first_names": ["order", "it was"]}
+    assert after == log | versions | renamed
+    again = call("renamed_checkpoint", {"names": {"amount": "total"}}, after)
+    assert (again["schema_version"], again["renamed"]) == (2, {"it's": 1, "total": 2})
     state = _before(shapes.first_checkpoint(HISTORY))
     assert call("renamed_checkpoint", call("renaming", spec, state), state) == shapes.first_checkpoint(HISTORY)
     known = before | {"first_names": ["order", "its"]}
@@ -201,6 +201,16 @@ def test_names_that_land_in_types_of_which_none_holds_the_other_are_refused(shap
     found = [{"name": "amount", "data_type": "int"}, {"name": "sum", "data_type": "date"}]
     with pytest.raises(CompilationError, match="got amount as int and sum as date; let the entry read a view"):
         call("one_landed", call("table_spec", "feed", "renamed"), found)
+
+
+def test_what_was_logged_before_a_rename_may_lack_the_column_and_is_no_conflict_then(shapes: Shapes) -> None:
+    run = shapes.project.run(LOG, _built_before(shapes, LOG, UNRENAMED))
+    assert run.checkpoint["schema_version"] == 1
+    assert run.checkpoint["renamed"] == {"it's": 1, "amount": 1}
+    reduced = next(statement for statement in run.sent if "l using parquet" in statement[:150])
+    for name in ("amount", "`it's`"):
+        assert f"if(_ct_logged['_schema_version'] < 1, null, {name})" in reduced
+    assert "if(_ct_logged['_schema_version'] < 1, null, `name with spaces`)" not in reduced
 
 
 def test_the_identity_of_a_change_has_the_first_names_of_a_key(shapes: Shapes) -> None:
