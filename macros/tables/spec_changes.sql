@@ -109,6 +109,7 @@
         {% endif %}
         {% do change_tables._rename(state, change_tables.quoted(before), name) if before | lower in held %}
     {% endfor %}
+    {% do log(this ~ ': renamed in its table: ' ~ renaming.names.items() | map('join', ' to ') | join(', '), info=true) %}
     {% set checkpoint = change_tables.text_literal(tojson(renaming.checkpoint)) %}
     {% set renamed = change_tables.map_of_texts(renaming.names) %}
     {% set values, conditions = [], ['_checkpoint = ' ~ checkpoint] %}

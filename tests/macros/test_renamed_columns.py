@@ -82,6 +82,7 @@ def test_the_first_run_that_sees_a_new_name_renames_the_column_of_a_log_and_read
     assert json.dumps(checkpoint).replace("\\", "\\\\").replace("'", "\\'") in update
     assert _is_renamed_first(run, f"{SCHEMA}.{LOG}")
     assert run.checkpoint["first_names"] == ["order", "its"]
+    assert f"{SCHEMA}.{LOG}: renamed in its table: it was to it's, sum to amount" in shapes.project.said
 
 
 def test_a_checkpoint_under_names_of_before_is_that_of_today(shapes: Shapes) -> None:
