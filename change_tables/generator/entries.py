@@ -52,7 +52,7 @@ class Entries:
             return
         changes = self._follow_columns(entry, table, place)
         self._compare_settings(spec, table, place)
-        changes += self._follow_key(spec, table, place)
+        changes += self._follow_key(entry, spec, table, place)
         changes += self._follow_freshness(entry, table, place)
         changes += self._follow_arrival(spec, table, place)
         self._note_seen_once(table, place, [str(column["name"]).lower() for column in entry["columns"]])
@@ -68,7 +68,8 @@ class Entries:
             entry["columns"] = CommentedSeq()
         columns = entry["columns"]
         declared = {str(column["name"]).lower(): column for column in columns}
-        found = {column.name.lower(): column for column in table.columns}
+        found = _under_names_of_today(table.columns, declared)
+        candidates = _new_names(declared, found)
         key = [str(name).lower() for name in settings_of(entry).get("key") or ()]
         for name, column in declared.items():
             if name not in found and _is_retired(column):
@@ -78,12 +79,16 @@ class Entries:
                 rebuilds.append(Trouble(place, text))
             elif name not in found and self._format.columns_are_seen:
                 remedy = "retire it (config.meta.retired: true)"
+                if name in candidates:
+                    new = candidates[name].name
+                    renamed = f"declare that with renamed_from: {column['name']}"
+                    remedy = f"if {new} in its place is its new name, {renamed}, else {remedy}"
                 rebuilds.append(
                     Trouble(place, f"column {column['name']} is declared, and is no longer there: {remedy}")
                 )
             elif name not in found:
                 self._plan.notes.append(f"{place}: column {column['name']} is in no row that was looked at")
-            elif column["name"] != found[name].name:
+            elif column["name"] != found[name].name and found[name].name.lower() == name:
                 rebuilds.append(Trouble(place, f"column {found[name].name} is declared as {column['name']}"))
         order = [name for name in declared if name in found]
         if self._format.order_counts(table.settings) and order != [name for name in found if name in declared]:
@@ -92,7 +97,7 @@ class Entries:
             )
         previous: str | None = None
         for name, column in found.items():
-            if name not in declared and column.is_seen_once:
+            if name not in declared and (column.is_seen_once or column in candidates.values()):
                 continue
             if name not in declared:
                 at = [str(other["name"]).lower() for other in columns].index(previous) + 1 if previous else 0
@@ -129,7 +134,7 @@ class Entries:
                 shown, was = (_shown(given.get(name)) for given in (table.settings, spec))
                 self._plan.rebuilds.append(Trouble(place, f"{name} is {shown}, is declared as {was}"))
 
-    def _follow_key(self, spec: CommentedMap, table: FoundTable, place: str) -> list[str]:
+    def _follow_key(self, entry: CommentedMap, spec: CommentedMap, table: FoundTable, place: str) -> list[str]:
         name = place.partition(".")[2]
         if own_key(self._wish.format, spec):
             return []
@@ -137,17 +142,15 @@ class Entries:
         if key.mistake:
             self._plan.troubles.append(Trouble(place, key.mistake))
         declared = [str(column) for column in spec.get("key") or ()]
+        today = _names_of_today(entry["columns"])
+        of_table = [today.get(column.lower(), column.lower()) for column in key.columns]
         if not declared and key.columns:
             _set_key(spec, key.columns)
             self._file.is_changed = True
             return [f"key is {', '.join(key.columns)}"]
         if not declared:
             self._plan.without_key.append(name)
-        elif (
-            key.columns
-            and key.is_certain
-            and [column.lower() for column in key.columns] != [column.lower() for column in declared]
-        ):
+        elif key.columns and key.is_certain and of_table != [column.lower() for column in declared]:
             self._plan.rebuilds.append(
                 Trouble(place, f"key is {', '.join(key.columns)}, is declared as {', '.join(declared)}")
             )
@@ -270,6 +273,41 @@ def spec_of(entry: CommentedMap) -> CommentedMap | None:
 def _is_retired(column: CommentedMap) -> bool:
     """Whether the raw table need not have a declared column any more."""
     return bool(((column.get("config") or {}).get("meta") or {}).get("retired"))
+
+
+def _names_before(column: CommentedMap) -> list[str]:
+    """The names that a declared column had before, in small letters."""
+    given = ((column.get("config") or {}).get("meta") or {}).get("renamed_from") or ()
+    return [str(name).lower() for name in ([given] if isinstance(given, str) else given)]
+
+
+def _names_of_today(columns: Sequence[CommentedMap]) -> dict[str, str]:
+    """Those names of declared columns -> what these are called now, in small letters."""
+    return {before: str(column["name"]).lower() for column in columns for before in _names_before(column)}
+
+
+def _under_names_of_today(
+    columns: Sequence[FoundColumn], declared: Mapping[str, CommentedMap]
+) -> dict[str, FoundColumn]:
+    """The columns that are there by their names in small letters, renamed ones under those of today."""
+    today = _names_of_today(list(declared.values()))
+    found: dict[str, FoundColumn] = {}
+    for column in columns:
+        name = column.name.lower()
+        if today.get(name, name) not in found or name not in today:
+            found[today.get(name, name)] = column
+    return found
+
+
+def _new_names(declared: Mapping[str, CommentedMap], found: Mapping[str, FoundColumn]) -> dict[str, FoundColumn]:
+    """For declared columns that are gone, those that are there in their place with their type, and are not declared."""
+    names: dict[str, FoundColumn] = {}
+    here = [name for name, column in declared.items() if name in found or not _is_retired(column)]
+    for name, (there, column) in zip(here, found.items(), strict=False):
+        is_alike = canonical_type(str(declared[name].get("data_type") or "")) == canonical_type(column.data_type)
+        if name not in found and there not in declared and is_alike:
+            names[name] = column
+    return names
 
 
 def settings_of(entry: CommentedMap) -> Mapping[str, Any]:

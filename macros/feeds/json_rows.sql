@@ -39,11 +39,13 @@
 {% macro exact_json_text(spec, column, text, json, paths, takes_last) -%}
     {%- set type = change_tables.canonical_type(column.data_type) -%}
     {%- set name_of_column = column.label or column.name -%}
-    {%- set name = ('' if spec.settings.column_names == 'exact' else '(?iu)') ~ '"\\Q' ~ name_of_column ~ '\\E"\\s*:\\s*' -%}
+    {%- set names = change_tables.landing_names(spec, name_of_column) -%}
+    {%- set quoted_names = '\\Q' ~ names | join('\\E|\\Q') ~ '\\E' -%}
+    {%- set name = ('' if spec.settings.column_names == 'exact' else '(?iu)') ~ '"' ~ (quoted_names if names | length == 1 else '(?:' ~ quoted_names ~ ')') ~ '"\\s*:\\s*' -%}
     {%- if type.startswith('decimal') -%}
         case
             when {{ text }} is not null and ({{ text }} rlike 'E' or {{ json }} rlike {{ change_tables.text_literal(name ~ '[-0-9.]{16}') }})
-                then coalesce({{ change_tables._exact_texts(spec, name_of_column, json, paths) | join(', ') }}, {{ text }})
+                then coalesce({{ change_tables._exact_texts(spec, names, json, paths) | join(', ') }}, {{ text }})
             else {{ text }}
         end
     {%- elif modules.re.match('string|varchar|char', type) -%}
@@ -67,10 +69,10 @@
 {%- endmacro %}
 
 
-{#- SQL for a number with its exact digits, for each path at which it can be. -#}
-{% macro _exact_texts(spec, name, json, paths) %}
+{#- SQL for a number with its exact digits, for each path at which it can be, and each name that it can have there. -#}
+{% macro _exact_texts(spec, names, json, paths) %}
     {% set texts = [] %}
-    {% for path in paths %}
+    {% for path, name in modules.itertools.product(paths, names) %}
         {% set row = 'try_variant_get(try_parse_json(' ~ json ~ '), ' ~ change_tables.text_literal(path) ~ ", 'map<string, string>')" %}
         {% if spec.settings.column_names == 'exact' %}
             {% do texts.append(row ~ '[' ~ change_tables.text_literal(name) ~ ']') %}

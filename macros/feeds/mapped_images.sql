@@ -4,6 +4,7 @@
     kind                     texts: maps of names and texts; fields: columns and fields of the raw table
     read, read_before        name -> {sql, data_type}: the columns as they land; of the row before the key alone, as `_ct_before_1` and on
     columns, before          the same as typed_columns takes them
+    two_values               SQL for what is wrong with a row that has a renamed column twice, of columns and fields
     written                  those that are written otherwise than a text or a column shows them: see `written_value`
     maps                     of texts, name -> SQL for the maps as they land
     row, row_before          of texts, SQL for the maps that count, out of these
@@ -21,7 +22,7 @@
             "`row` and `row_before` must be alike, got " ~ rows.row.kind ~ " and " ~ rows.row_before.kind
         ) %}
     {% endif %}
-    {% set images = {'kind': rows.row.kind, 'written': [], 'read': {}, 'read_before': {}, 'columns': {}, 'before': {}} %}
+    {% set images = {'kind': rows.row.kind, 'written': [], 'two_values': [], 'read': {}, 'read_before': {}, 'columns': {}, 'before': {}} %}
     {% if rows.row.kind == 'texts' %}
         {% do change_tables._images_of_texts(spec, mapping, rows, images) %}
     {% else %}
@@ -161,6 +162,9 @@
         {% set of_before = change_tables._field_of_row(spec, before, column.name, lacks) if before else none %}
         {% do missing.extend(lacks) if column.name in spec.key %}
         {% do found_before.update({column.name: of_before}) if before and not lacks %}
+        {% for value in [found[column.name], of_before] if value and value.parts %}
+            {% do images.two_values.append(change_tables.two_values(value, column.name)) %}
+        {% endfor %}
     {% endfor %}
     {% do change_tables.refuse_missing_columns(spec, spec.relation, missing, "`row` and `row_before` say where the declared columns are") %}
     {#- a delete lacks its row where it lacks the key: a struct can have nulls alone -#}
@@ -224,21 +228,30 @@
 {% endmacro %}
 
 
-{#- A column of such a row: {sql, data_type}. Notes it as missing where it is not there. -#}
-{% macro _field_of_row(spec, row, name, missing) %}
+{#-
+    A column of such a row: {sql, data_type}, of one that has several names there also its `parts`. Notes it as missing where it is not there.
+
+    template   the name of what is read, by that of the column
+-#}
+{% macro _field_of_row(spec, row, name, missing, template='{name}') %}
     {% set landed = change_tables.landed_columns(spec, spec.relation, [], '') %}
-    {% if row.template %}
-        {% set wanted = row.template.replace('{name}', name) %}
-        {% set column = landed.get(wanted | lower) %}
-        {% do missing.append(wanted) if landed and not column %}
-        {% do return({'sql': change_tables.quoted(wanted), 'data_type': column.data_type if column else 'string'}) %}
-    {% endif %}
-    {% set fields = change_tables.landed_fields(row.tree, name) %}
-    {% do missing.append(row.sql ~ '.' ~ name) if not fields %}
-    {% do return({
-        'sql': row.sql ~ '[' ~ change_tables.text_literal(fields[0].name if fields else name) ~ ']',
-        'data_type': fields[0].tree.text if fields else 'string',
-    }) %}
+    {% set found, wanted = [], [] %}
+    {% for other in change_tables.landing_names(spec, name) %}
+        {% set other = template.replace('{name}', other) %}
+        {% if row.template %}
+            {% set other = row.template.replace('{name}', other) %}
+            {% do wanted.append({'name': other, 'data_type': 'string', 'value': change_tables.quoted(other)}) %}
+            {% do found.append(dict(wanted[-1], data_type=landed[other | lower].data_type)) if other | lower in landed %}
+        {% else %}
+            {% set fields = change_tables.landed_fields(row.tree, other) %}
+            {% set field = {'name': fields[0].name, 'data_type': fields[0].tree.text} if fields else {'name': other, 'data_type': 'string'} %}
+            {% do wanted.append(dict(field, value=row.sql ~ '[' ~ change_tables.text_literal(field.name) ~ ']')) %}
+            {% do found.append(wanted[-1]) if fields %}
+        {% endif %}
+    {% endfor %}
+    {% do missing.append(wanted[0].name if row.template else row.sql ~ '.' ~ wanted[0].name) if not found and (landed or not row.template) %}
+    {% set column = change_tables.one_landed(spec, found or wanted[:1]) %}
+    {% do return(dict(column, sql=column.value)) %}
 {% endmacro %}
 
 
@@ -249,7 +262,7 @@
         {% do return('') %}
     {% elif flag %}
         {% set missing = [] %}
-        {% set field = change_tables._field_of_row(spec, {'template': '{name}'} if row.template else row, flag.replace('{name}', column.name), missing) %}
+        {% set field = change_tables._field_of_row(spec, {'template': '{name}'} if row.template else row, column.name, missing, flag) %}
         {#- a column that never lacks its value has no flag -#}
         {% do return('' if missing else 'try_cast(' ~ field.sql ~ ' as boolean)') %}
     {% elif hidden %}

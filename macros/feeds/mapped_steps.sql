@@ -72,6 +72,10 @@ judged as (
             when _ct_missing_key is not null
                 then {{ change_tables.rejected('key_missing: the row does not have the key column {_ct_missing_key}') }}
             {%- endif %}
+            {%- if images.two_values %}
+            when _ct_two_values is not null
+                then {{ change_tables.rejected('value_does_not_fit: {_ct_two_values}') }}
+            {%- endif %}
             {%- if images.written %}
             when _ct_written_misfit is not null
                 then {{ change_tables.rejected('value_does_not_fit: {_ct_written_misfit}') }}
@@ -110,7 +114,7 @@ landed as (
         {%- if mapping.position %}
         concat_ws(':', {{ change_tables.each(mapping.position, "coalesce(cast({name} as string), '')") | join(', ') }}) as _raw_id,
         {%- else %}
-        lower(hex({{ change_tables.hash_of(change_tables.hashed_columns(spec, landed)) }})) as _raw_id,
+        lower(hex({{ change_tables.hash_of(change_tables.hashed_columns(spec, landed if mapping.row else change_tables.under_names_of_today(spec, landed))) }})) as _raw_id,
         {%- endif %}
         {{- change_tables.arrival_column(bound.arrival) }}
         {{ change_tables.readable_row(landed) }} as _ct_landed_row
@@ -164,8 +168,9 @@ read_rows as (
         {%- for name, map in images.maps.items() %}
         {{ map }} as {{ name }},
         {%- endfor %}
-        {{ change_tables.names_as_matched(spec, images.row) }} as _ct_row,
-        {{ change_tables.names_as_matched(spec, images.row_before) if images.has_before else 'cast(null as map<string, string>)' }} as _ct_row_before,
+        {%- set beside = [mapping.not_captured.flag] if (mapping.not_captured or {}).flag else [] %}
+        {{ change_tables.names_as_matched(spec, images.row, beside) }} as _ct_row,
+        {{ change_tables.names_as_matched(spec, images.row_before, beside) if images.has_before else 'cast(null as map<string, string>)' }} as _ct_row_before,
         {%- endif %}
         cast({{ mapping.transaction_id or 'null' }} as string) as _transaction_id
     from {{ 'parsed' if message else 'landed' }}
@@ -188,6 +193,9 @@ unpacked as (
         {%- if images.kind == 'texts' %}
         {{ change_tables.missing_key(spec) }} as _ct_missing_key,
         {{ change_tables.names_fault(spec) }} as _ct_names_fault,
+        {%- endif %}
+        {%- if images.two_values %}
+        coalesce({{ images.two_values | join(', ') }}, null) as _ct_two_values,
         {%- endif %}
         {%- if images.written %}
         case
@@ -241,7 +249,7 @@ unpacked as (
     {% for column in landed.values() if column.name != spec.arrival %}
         {% set is_variant = 'variant' in column.data_type %}
         {% do columns.append(
-            {'name': column.name, 'data_type': 'string', 'value': 'to_json(' ~ change_tables.quoted(column.name) ~ ')'} if is_variant else column
+            {'name': column.name, 'data_type': 'string', 'value': 'to_json(' ~ (column.value or change_tables.quoted(column.name)) ~ ')'} if is_variant else column
         ) %}
     {% endfor %}
     {% do return(columns) %}

@@ -47,26 +47,83 @@
 {%- endmacro %}
 
 
-{#- A row as it lands, with its names as columns are matched. Names that differ by case alone stay as they are: see `names_fault`. -#}
-{% macro names_as_matched(spec, row) -%}
+{#-
+    A row as it lands, with its names as columns are matched: of renamed columns those of today. Names that differ by case alone stay as they
+    are, and those of a column with two values: see `names_fault`.
+
+    templates   what rows have beside a value, by the name of the column: `{name}_isMissing`
+-#}
+{% macro names_as_matched(spec, row, templates=[]) -%}
     {%- if spec.settings.column_names == 'exact' -%}
-        {{ row }}
+        {{ change_tables._under_names_of_today(spec, row, templates) }}
     {%- else -%}
         if(
             size(array_distinct(transform(map_keys({{ row }}), name -> lower(name)))) = size({{ row }}),
-            transform_keys({{ row }}, (name, value) -> lower(name)),
+            {{ change_tables._under_names_of_today(spec, 'transform_keys(' ~ row ~ ', (name, value) -> lower(name))', templates) }},
             {{ row }}
         )
     {%- endif -%}
 {%- endmacro %}
 
 
+{#- A row with renamed columns under their names of today: the first name that has a value counts. -#}
+{% macro _under_names_of_today(spec, row, templates) -%}
+    {%- if not spec.renamed -%}
+        {{ row }}
+    {%- else -%}
+        {%- set names, fields, faults = [], [], [] -%}
+        {%- for name in spec.renamed -%}
+            {%- do faults.append(change_tables._has_two_texts(spec, name, 'fields')) -%}
+            {%- for template in ['{name}'] + templates -%}
+                {%- set literals = change_tables._names_in_rows(spec, name, template) -%}
+                {%- do names.extend(literals) -%}
+                {%- do fields.append(
+                    'if(arrays_overlap(map_keys(fields), array(' ~ literals | join(', ') ~ ')), map(' ~ literals[0] ~ ', coalesce(fields['
+                    ~ literals | join('], fields[') ~ '])), cast(map() as map<string, string>))'
+                ) -%}
+            {%- endfor -%}
+        {%- endfor -%}
+        transform(array({{ row }}), fields -> if(
+                {{ faults | join(' or ') }},
+                fields,
+                map_concat(map_filter(fields, (name, value) -> name not in ({{ names | join(', ') }})), {{ fields | join(', ') }})
+            ))[0]
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- The names that a column has in rows, or what stands beside it, as literals: that of today first. -#}
+{% macro _names_in_rows(spec, name, template='{name}') %}
+    {% set literals = [] %}
+    {% for other in change_tables.landing_names(spec, name) %}
+        {% do literals.append(change_tables.name_in_row(spec, template.replace('{name}', other))) %}
+    {% endfor %}
+    {% do return(literals) %}
+{% endmacro %}
+
+
+{#- Whether a row has a renamed column under two names with different values. -#}
+{% macro _has_two_texts(spec, name, row) -%}
+    size({{ change_tables._texts_of_column(spec, name, row) }}) > 1
+{%- endmacro %}
+
+
+{% macro _texts_of_column(spec, name, row) -%}
+    array_distinct(array_compact(array({{ row }}[{{ change_tables._names_in_rows(spec, name) | join('], ' ~ row ~ '[') }}])))
+{%- endmacro %}
+
+
 {#- Names that a feed has (SQL for an array), as the columns are declared; of columns that are not declared, any. -#}
 {% macro names_as_declared(spec, names) -%}
-    {%- if spec.settings.column_names == 'exact' -%}
+    {%- set today = change_tables.names_of_today(spec) -%}
+    {%- if spec.settings.column_names == 'exact' and not today -%}
         {{ names }}
+    {%- elif spec.settings.column_names == 'exact' -%}
+        transform({{ names }}, name -> coalesce({{ change_tables.map_of_texts(today) }}[name], name))
     {%- else -%}
-        {%- set declared_as = change_tables.map_of_texts(dict(zip(spec.column_names | map('lower'), spec.column_names))) -%}
+        {%- set declared_as = change_tables.map_of_texts(dict(
+            zip(spec.column_names | map('lower'), spec.column_names), **dict(zip(today.keys() | map('lower'), today.values()))
+        )) -%}
         array_compact(transform({{ names }}, name -> {{ declared_as }}[lower(name)]))
     {%- endif -%}
 {%- endmacro %}
@@ -77,18 +134,32 @@
     like that of a column would be a value lost in silence.
 -#}
 {% macro names_fault(spec) -%}
-    {%- if spec.settings.column_names == 'exact' -%}
+    {%- set known = spec.column_names + change_tables.names_of_today(spec).keys() | list -%}
+    {%- set in_other_case -%}
         concat(
             'column_not_declared: ',
             get(filter(
-                array_except(concat(map_keys(_ct_row), coalesce(map_keys(_ct_row_before), array())), {{ change_tables.names_array(spec.column_names) }}),
-                name -> array_contains({{ change_tables.names_array(spec.column_names | map('lower') | list) }}, lower(name))
+                array_except(concat(map_keys(_ct_row), coalesce(map_keys(_ct_row_before), array())), {{ change_tables.names_array(known) }}),
+                name -> array_contains({{ change_tables.names_array(known | map('lower') | list) }}, lower(name))
             ), 0),
             ' is declared in another case'
         )
+    {%- endset -%}
+    {%- set exact = spec.settings.column_names == 'exact' -%}
+    {%- if exact and not spec.renamed -%}
+        {{ in_other_case }}
     {%- else -%}
         case
+            {%- for name in spec.renamed or {} %}
             {%- for row in ['_ct_row', '_ct_row_before'] %}
+            when {{ change_tables._has_two_texts(spec, name, row) }}
+                then concat({{ change_tables.text_literal('value_does_not_fit: ' ~ change_tables.said_of_two_values(name, change_tables.landing_names(spec, name))) }}, array_join({{ change_tables._texts_of_column(spec, name, row) }}, ', '))
+            {%- endfor %}
+            {%- endfor %}
+            {%- if exact %}
+            else {{ in_other_case }}
+            {%- endif %}
+            {%- for row in ([] if exact else ['_ct_row', '_ct_row_before']) %}
             when size(array_distinct(transform(map_keys({{ row }}), name -> lower(name)))) < size({{ row }})
                 then 'column_names_collide: names in the row{{ ' before' if row != '_ct_row' }} differ by case alone'
             {%- endfor %}

@@ -15,8 +15,10 @@
     {%- set array_of_text = change_tables.format_of(spec.format).array_of_text -%}
     {%- set split = [] -%}
     {%- for column in spec.columns if array_of_text and modules.re.match('array', column.data_type | lower) -%}
-        {%- if modules.re.match('(string|varchar|char)', landed.get(column.name | lower, {}).data_type or '') -%}
-            {%- do split.append(column) -%}
+        {%- set as_text = landed.get(column.name | lower, {}) -%}
+        {%- if modules.re.match('(string|varchar|char)', as_text.data_type or '') -%}
+            {%- do change_tables.refuse_entry(spec, "an array must land under one name in " ~ relation ~ ", got " ~ as_text.parts | map(attribute='name') | join(', ')) if as_text.parts -%}
+            {%- do split.append(dict(column, landed_as=as_text.name if as_text.value else column.name, value=as_text.value)) -%}
             {%- do landed.update({column.name | lower: {'name': column.name, 'data_type': 'array<string>'}}) -%}
         {%- endif -%}
     {%- endfor -%}
@@ -25,7 +27,7 @@
 split_texts as (
 
     select
-        * except ({{ change_tables.column_list(split | map(attribute='name') | list) }}),
+        * except ({{ change_tables.column_list(split | map(attribute='landed_as') | list) }}),
         {%- for column in split %}
         {{ array_of_text(column) }} as {{ change_tables.quoted(column.name) }},
         {%- endfor %}
@@ -43,7 +45,7 @@ loaded as (
         {%- if split %}
         case
             {%- for column in split %}
-            {%- set text = '_ct_landed_row[' ~ change_tables.text_literal(column.name) ~ ']' %}
+            {%- set text = '_ct_landed_row[' ~ change_tables.text_literal(column.landed_as) ~ ']' %}
             when {{ text }} is not null and {{ change_tables.quoted(column.name) }} is null
                 then concat({{ change_tables.text_literal('column ' ~ column.name ~ ": '") }}, {{ text }}, {{ change_tables.text_literal("' is not " ~ change_tables.shown_type(column)) }})
             {%- endfor %}
@@ -96,7 +98,7 @@ staged_snapshot as (
 
 {#- The columns of a load, which must have those of the key. -#}
 {% macro _landed_load(spec, relation) %}
-    {% set landed = change_tables.landed_columns(spec, relation, spec.key, "a snapshot has the table's key") %}
+    {% set landed = change_tables.landed_columns(spec, relation, spec.key, "a snapshot has the table's key", has_row=true) %}
     {% do return(change_tables.with_absent_columns(landed, spec.column_names)) %}
 {% endmacro %}
 

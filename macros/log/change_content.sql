@@ -5,9 +5,8 @@
 {% macro content_text(spec) -%}
     {%- set values = [] -%}
     {%- for column in spec.columns -%}
-        {%- set name = change_tables.quoted(column.name) -%}
-        {%- set value = change_tables.comparable_value(name, column.data_type) -%}
-        {%- do values.append(value if value == name else value ~ ' as ' ~ change_tables.quoted(column.name)) -%}
+        {%- set value = change_tables.comparable_value(change_tables.quoted(column.name), column.data_type) -%}
+        {%- do values.append(change_tables.under_first_name(spec, column.name, value)) -%}
     {%- endfor -%}
     to_json(struct({{ values | join(', ') }}), {{ change_tables.exact_times() }})
 {%- endmacro %}

@@ -14,6 +14,10 @@
     {%- if change_tables.is_set_back(view, run.checkpoint_before) -%}
         {%- do log(this ~ ': its table was set back to an older version; it reads on from there, and the models after it are rebuilt', info=true) -%}
     {%- endif -%}
+    {%- if run.renaming -%}
+        {%- do change_tables.follow_names(spec, view, state, run.renaming, change_tables.columns_with_names(spec)) -%}
+        {%- do change_tables.ensure_state_view(view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null') -%}
+    {%- endif -%}
     {%- set is_shown = true -%}
     {%- set log_after = {'checkpoint': run.checkpoint_before, 'checkpoints': run.checkpoints, 'facts': none} -%}
     {%- if run.kind == 'empty' -%}
@@ -34,7 +38,8 @@
 
     {%- if is_shown -%}
         {%- do change_tables.ensure_state_view(
-            view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null', log_after.checkpoint, log_after.checkpoints, log_after.facts is not none
+            view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null', log_after.checkpoint, log_after.checkpoints,
+            log_after.facts is not none or run.renaming
         ) -%}
         {%- do change_tables.ensure_view(
             change_tables.reports_relation(this), change_tables.reports_of_log(spec, state, log_after.checkpoint or change_tables.checkpoint_of_unbuilt_log())

@@ -10,6 +10,7 @@
     checkpoint_before   the checkpoint that it adds to; none for a first run
     checkpoints         how many checkpoints the log has: a run that only inserts leaves those before
     rereads             whether it can read rows again that are in quarantine
+    renaming            what the log has under names of before, as `renaming` has it; `checkpoint_before` has those of today
 -#}
 {% macro deduplicated_changes(stg) %}
     {{- config(materialized='change_log') -}}
@@ -21,13 +22,14 @@
         {%- set spec = change_tables.table_spec_of_model(model) -%}
         {%- set state = change_tables.state_relation(this) -%}
         {%- set found = change_tables.read_checkpoints([] if change_tables.is_rebuild() else [this]) | first | default({}, true) -%}
-        {%- set checkpoint = found.checkpoint or none -%}
+        {%- set renaming = change_tables.renaming(spec, found.checkpoint or none) -%}
+        {%- set checkpoint = change_tables.renamed_checkpoint(renaming, found.checkpoint or none) -%}
         {%- do change_tables.refuse_changed_columns(spec, checkpoint, state) -%}
         {%- set spec = change_tables.spec_in_version(spec, checkpoint) -%}
         {%- set bound = change_tables.raw_bound(spec, checkpoint) -%}
         {%- set run = dict(
             bound, kind=change_tables._kind_of_log_run(checkpoint, bound), checkpoint_before=checkpoint, checkpoints=found.number or 0,
-            rereads=change_tables.rereads_quarantined_rows(spec, checkpoint, bound.is_late)
+            rereads=change_tables.rereads_quarantined_rows(spec, checkpoint, bound.is_late), renaming=renaming
         ) -%}
         {#- then every raw row is taken: it can block the watermark, and counts in what the run says of itself -#}
         {%- set reads_on = run.kind in ['since', 'nothing new'] -%}

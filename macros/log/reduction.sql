@@ -314,14 +314,15 @@ and not (_ct_logged['_schema_version'] < {{ spec.added.values() | max }} and _pr
 
 
 {#-
-    Columns to be hashed, null where they were declared after the change was logged: the log has nothing of them (see `spec_in_version`), so
+    Columns to be hashed, null where they were declared, or renamed, after the change was logged: the log has nothing of them (see `spec_in_version`), so
     they say nothing of whether a delivery differs from it.
 -#}
 {% macro _columns_as_logged(spec, columns) %}
     {% set found = [] %}
     {% for column in columns %}
         {#- which columns a delivery has is said of the columns of its schema version -#}
-        {% set version = spec.schema_version if column.name == '_present_columns' else spec.added.get(column.name, 0) %}
+        {% set of_column = [spec.added.get(column.name, 0), (spec.renamed_in or {}).get(column.name, 0)] | max %}
+        {% set version = spec.schema_version if column.name == '_present_columns' else of_column %}
         {% set name = change_tables.quoted(column.name) %}
         {% do found.append(dict(column, value="if(_ct_logged['_schema_version'] < " ~ version ~ ', null, ' ~ name ~ ')' if version > 0 else name)) %}
     {% endfor %}

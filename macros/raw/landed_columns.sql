@@ -2,8 +2,10 @@
     The columns of a raw table: name in lower case -> {name, data_type}. Empty while the table does not exist. Stops with a
     list of what is missing when the table lacks one of the `expected` columns, or where one of the `numbers`, by which rows are
     compared, does not land as whole numbers: as text, 9 comes after 10.
+
+    has_row   whether the declared columns are among them: then renamed ones are there under their names of today (see `one_landed`)
 -#}
-{% macro landed_columns(spec, relation, expected, help, numbers=[]) %}
+{% macro landed_columns(spec, relation, expected, help, numbers=[], has_row=false) %}
     {% if relation | string not in spec.landed %}
         {% set found = {} %}
         {% for name, data_type in change_tables.types_in_relation(relation).items() %}
@@ -12,6 +14,7 @@
         {% do spec.landed.update({relation | string: found}) %}
     {% endif %}
     {% set landed = spec.landed[relation | string] %}
+    {% set landed = change_tables.under_names_of_today(spec, landed) if has_row else landed %}
     {% if landed %}
         {% set missing = [] %}
         {% for name in expected if name | lower not in landed %}
@@ -90,6 +93,13 @@
 {%- endmacro %}
 
 
+{#- SQL for a column as it lands. -#}
+{% macro landed_value(name, landed) -%}
+    {%- set column = landed.get(name | lower, {}) -%}
+    {{- 'null' if column.is_absent else column.value or change_tables.quoted(name) -}}
+{%- endmacro %}
+
+
 {% macro typed_value(column, landed) -%}
     {%- set name = change_tables.quoted(column.name) -%}
     {%- set read = change_tables._read_column(column, landed) -%}
@@ -98,8 +108,7 @@
 
 
 {% macro _read_column(column, landed) -%}
-    {%- set value = 'null' if landed.get(column.name | lower, {}).is_absent else change_tables.quoted(column.name) -%}
-    {{- change_tables.read_value(value, change_tables.landed_tree(column, landed), change_tables.type_tree(column.data_type)) -}}
+    {{- change_tables.read_value(change_tables.landed_value(column.name, landed), change_tables.landed_tree(column, landed), change_tables.type_tree(column.data_type)) -}}
 {%- endmacro %}
 
 
@@ -139,15 +148,17 @@
 {%- endmacro %}
 
 
-{#- For each column whose landed values may not fit, SQL for the message: null where the value fits. -#}
+{#- For each column whose landed values may not fit, or may be two, SQL for the message: null where the value fits. -#}
 {% macro _misfits(spec, names, landed) %}
     {% set checks = [] %}
     {% for column in spec.columns if column.name in names %}
         {% set check = change_tables.misfit_of(
-            [{'text': 'column ' ~ (column.label or column.name)}], change_tables.quoted(column.name),
+            [{'text': 'column ' ~ (column.label or column.name)}], change_tables.landed_value(column.name, landed),
             change_tables.landed_tree(column, landed), change_tables.type_tree(column.data_type)
         ) %}
-        {% do checks.append(check) if check %}
+        {% for check in [change_tables.two_values(landed.get(column.name | lower, {}), column.label or column.name), check] if check %}
+            {% do checks.append(check) %}
+        {% endfor %}
     {% endfor %}
     {% do return(checks) %}
 {% endmacro %}
@@ -167,7 +178,9 @@
 {% macro as_landed(names, landed) %}
     {% set columns = [] %}
     {% for name in names if not landed.get(name | lower, {}).is_absent %}
-        {% do columns.append({'name': name, 'data_type': landed[name | lower].data_type if landed else 'string'}) %}
+        {% do columns.append({
+            'name': name, 'data_type': landed[name | lower].data_type if landed else 'string', 'value': landed.get(name | lower, {}).value,
+        }) %}
     {% endfor %}
     {% do return(columns) %}
 {% endmacro %}

@@ -109,27 +109,46 @@
 {%- endmacro %}
 
 
+{#- A column under the first name that it had, in texts that must stay the same when it is renamed. `value`: SQL for it; none: the column. -#}
+{% macro under_first_name(spec, name, value=none) -%}
+    {%- set column = change_tables.quoted(name) -%}
+    {%- set first = change_tables.quoted(change_tables.landing_names(spec, name) | last) -%}
+    {{- value or column }}{{ ' as ' ~ first if (value or column) != first }}
+{%- endmacro %}
+
+
 {#- The key of a row as one text, the same for the same key only. `of`: the alias of the row. -#}
 {% macro key_text(spec, of=none) -%}
-    {{- change_tables.text_of_key(spec, change_tables.column_list(spec.key[:1], of), 'struct(' ~ change_tables.column_list(spec.key, of) ~ ')') -}}
+    {%- set found = {} -%}
+    {%- for name in spec.key -%}
+        {%- do found.update({name: change_tables.column_list([name], of)}) -%}
+    {%- endfor -%}
+    {{- change_tables.text_of_key(spec, found) -}}
 {%- endmacro %}
 
 
-{#- The same of the key before; null where there is none. -#}
+{#- The same of the key before. Where there is none, it is that of no key. -#}
 {% macro key_before_text(spec, of=none) -%}
-    {%- set key_before = (of ~ '.' if of else '') ~ '_key_before' -%}
-    {{- change_tables.text_of_key(spec, change_tables.field_of(key_before, spec.key[0]), key_before) -}}
+    {%- set found = {} -%}
+    {%- for name in spec.key -%}
+        {%- do found.update({name: change_tables.field_of((of ~ '.' if of else '') ~ '_key_before', name)}) -%}
+    {%- endfor -%}
+    {{- change_tables.text_of_key(spec, found) -}}
 {%- endmacro %}
 
 
-{#- The same of SQL: `value` for the first column of the key, `struct` for all of them. -#}
-{% macro text_of_key(spec, value, struct) -%}
+{#- The same of SQL for its columns, by their names. A key of several columns has the first names of these. -#}
+{% macro text_of_key(spec, found) -%}
     {%- if spec.key | length > 1 -%}
-        to_json({{ struct }}, {{ change_tables.json_options() }})
+        {%- set named = [] -%}
+        {%- for name in spec.key -%}
+            {%- do named.append(change_tables.under_first_name(spec, name, found[name])) -%}
+        {%- endfor -%}
+        to_json(struct({{ named | join(', ') }}), {{ change_tables.json_options() }})
     {%- elif change_tables.column_of(spec, spec.key[0]).data_type | lower == 'binary' -%}
-        hex({{ value }})
+        hex({{ found[spec.key[0]] }})
     {%- else -%}
-        cast({{ value }} as string)
+        cast({{ found[spec.key[0]] }} as string)
     {%- endif -%}
 {%- endmacro %}
 

@@ -11,7 +11,7 @@
                                as they are written: one that is left out is not there
     columns                    columns of its own that it carries through staging and log: {name, data_type, description};
                                `is_content` where it is a value of the change that is no column of the row, `completes`
-                               where it says how complete a delivery of the change is
+                               where it says how complete a delivery of the change is, `is_name` where it is the name of a declared column
     origin                     the columns that are alike in all deliveries of a change, where its identity is a number of the feed: rows that
                                differ in one of them are two changes, and the numbers have been used again
     key_columns(given)         key columns that no user declares, as `columns` of a spec; `given` as above

@@ -10,6 +10,7 @@
     columns_of_format         the columns of its own that the format carries: see `further_columns`
     multi_valued              declared columns of many values, which are no part of a row, and not in `columns`
     retired, hidden           the names of the retired columns, and of those that `current_` does not show
+    renamed                   the columns that had other names: name -> these, the latest one first. See `landing_names`
     landed                    what `landed_columns` has found of raw tables, so that it asks once: relation -> columns
 
     Stops with every mistake of the entry when the spec is wrong.
@@ -45,9 +46,38 @@
         'multi_valued': multi_valued,
         'retired': columns | selectattr('meta.retired', 'defined') | selectattr('meta.retired') | map(attribute='name') | list,
         'hidden': columns | selectattr('meta.retired', 'defined') | selectattr('meta.retired', 'equalto', 'hide') | map(attribute='name') | list,
+        'renamed': change_tables._renamed_columns(declared),
         'landed': {},
     }) %}
     {% do return(spec) %}
+{% endmacro %}
+
+
+{#- The columns that had other names: name -> these, the latest one first. -#}
+{% macro _renamed_columns(columns) %}
+    {% set renamed = {} %}
+    {% for column in columns if column.meta.get('renamed_from') %}
+        {% do renamed.update({column.name: [column.meta.renamed_from] if column.meta.renamed_from is string else column.meta.renamed_from | list}) %}
+    {% endfor %}
+    {% do return(renamed) %}
+{% endmacro %}
+
+
+{#- The names under which a column can land: its own, and those that it had before, the latest one first. -#}
+{% macro landing_names(spec, name) %}
+    {% do return([name] + (spec.renamed or {}).get(name, [])) %}
+{% endmacro %}
+
+
+{#- Every such name -> that of its column. The last one of a column is the first that it had. -#}
+{% macro names_of_today(spec) %}
+    {% set names = {} %}
+    {% for name, others in (spec.renamed or {}).items() %}
+        {% for other in others %}
+            {% do names.update({other: name}) %}
+        {% endfor %}
+    {% endfor %}
+    {% do return(names) %}
 {% endmacro %}
 
 
@@ -266,6 +296,10 @@
         'retired': {
             'default': false, 'type': 'flag', 'values': [true, false, 'hide'],
             'meaning': "whether raw may lack the column from now on: the models [keep it](semantics.md#retired-columns), with the values that it had. `hide`: `current_` leaves it out",
+        },
+        'renamed_from': {
+            'default': none, 'type': 'names',
+            'meaning': "the name that the column had before, or a list of such names, the latest one first. See [renamed columns](semantics.md#renamed-columns)",
         },
     }) %}
 {% endmacro %}

@@ -16,6 +16,7 @@
         {% set settings = change_tables.format_settings(given.format) %}
         {% do found.extend(change_tables._setting_mistakes(given, settings, change_tables.declared_columns(node))) %}
         {% do found.extend(change_tables._column_mistakes(node, given.format)) %}
+        {% do found.extend(change_tables._renamed_mistakes(change_tables.declared_columns(node))) %}
         {% do found.extend(change_tables._reference_mistakes(node, given)) if not found %}
         {% set mistakes_of_format = change_tables.format_of(given.format).mistakes %}
         {% do found.extend(mistakes_of_format(node, given)) if not found and mistakes_of_format %}
@@ -119,6 +120,36 @@
             {% do found.append("`retired` of column '" ~ column.name ~ "' must be true, false or hide, got " ~ change_tables.shown_value(retired)) %}
         {% elif retired and column.name in (node.config.meta.change_table.key or []) %}
             {% do found.append("`retired` must be of columns that are no key, got '" ~ column.name ~ "'") %}
+        {% endif %}
+    {% endfor %}
+    {% do return(found) %}
+{% endmacro %}
+
+
+{#- The names that columns had before: each of one column, and of none that is declared. -#}
+{% macro _renamed_mistakes(columns) %}
+    {% set found, of_column, declared = [], {}, {} %}
+    {% for column in columns %}
+        {% do declared.update({column.name | lower: column.name}) %}
+    {% endfor %}
+    {% for column in columns if column.meta.get('renamed_from') is not none %}
+        {% set given = column.meta.renamed_from %}
+        {% set names = [given] if given is string and given else given %}
+        {% set what = "`renamed_from` of column '" ~ column.name ~ "' must " %}
+        {% if not change_tables.is_list_of_names(names) %}
+            {% do found.append(what ~ "be a name, or a list of names, each once (case does not count), got " ~ change_tables.shown_value(given)) %}
+        {% else %}
+            {% do found.append(what ~ "not stand beside `retired`: a column that is gone has no new name") if column.meta.get('retired') %}
+            {% for name in names %}
+                {% if name | lower == column.name | lower %}
+                    {% do found.append(what ~ "be another name (case does not count), got '" ~ name ~ "'") %}
+                {% elif name | lower in declared %}
+                    {% do found.append(what ~ "not be a declared column: take '" ~ declared[name | lower] ~ "' out of `columns`, it is '" ~ column.name ~ "' now") %}
+                {% elif name | lower in of_column %}
+                    {% do found.append(what ~ "not be that of another column, got '" ~ name ~ "', which is of '" ~ of_column[name | lower] ~ "'") %}
+                {% endif %}
+                {% do of_column.update({name | lower: column.name}) %}
+            {% endfor %}
         {% endif %}
     {% endfor %}
     {% do return(found) %}

@@ -29,8 +29,10 @@
         {%- do change_tables.prepare_session() -%}
         {%- do change_tables.remove_cached_checkpoint(view) -%}
     {%- endif -%}
-    {%- if change_tables.columns_have_changed(spec, run.checkpoint_before) -%}
-        {%- do change_tables.follow_spec(spec, state) -%}
+    {%- do change_tables.follow_names(spec, view, state, run.renaming) if run.renaming -%}
+    {%- set has_other_columns = change_tables.columns_have_changed(spec, run.checkpoint_before) -%}
+    {%- do change_tables.follow_spec(spec, state) if has_other_columns -%}
+    {%- if has_other_columns or run.renaming -%}
         {%- do change_tables.ensure_state_view(view, state, shown_spec, shown, predicate) -%}
     {%- endif -%}
     {%- set kept = change_tables.batch_relation(this, change_tables.batch_id()) -%}
@@ -79,7 +81,7 @@
     {%- endif -%}
 
     {%- if is_shown -%}
-        {%- do change_tables.ensure_state_view(view, state, shown_spec, shown, predicate, run.checkpoint if is_written else run.checkpoint_before, 1, is_written, rows) -%}
+        {%- do change_tables.ensure_state_view(view, state, shown_spec, shown, predicate, run.checkpoint if is_written else run.checkpoint_before, 1, is_written or run.renaming, rows) -%}
     {%- endif -%}
     {%- do apply_grants(view, config.get('grants'), should_revoke(view, full_refresh_mode=run.kind == 'first')) -%}
 

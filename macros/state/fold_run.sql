@@ -9,6 +9,7 @@
                            state whole and that wrote it last; `deletes: keep` where the rows of ended keys are kept
     replaced               by `state_run`: the checkpoint that a first run finds and replaces; none: there is none, or it is a full refresh
     log                    by `state_run`: the table of the log
+    renaming               by `state_run`: what the state has under names of before, as `renaming` has it
     history, folds         whether the model keeps versions; whether older events of a key decide its row (see `folded_steps`)
     keeps_deleted          whether the model shows the last row of a key that has ended
     moves                  whether keys have ever moved

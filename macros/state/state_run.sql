@@ -5,6 +5,8 @@
     {#- before the log is built, `dbt compile` shows what a first run would be -#}
     {% set log_checkpoint = checkpoints[0].checkpoint or change_tables.checkpoint_of_unbuilt_log() %}
     {% set checkpoint = none if change_tables.is_rebuild() else checkpoints[1].checkpoint %}
+    {% set renaming = change_tables.renaming(spec, checkpoint) %}
+    {% set checkpoint = change_tables.renamed_checkpoint(renaming, checkpoint) %}
     {#- a state that is newer than its log: the log was restored, and lacks some of what the state has -#}
     {% set follows = checkpoint is not none and checkpoint.log == log_checkpoint.log and log_checkpoint.rebuild <= checkpoint.batch and checkpoint.batch <= log_checkpoint.batch %}
     {#- with another `deletes` than before, or by a version whose rows do not say which run wrote them, it is built again -#}
@@ -38,5 +40,7 @@
             ~ " set `snapshot_time` of " ~ spec.source_name ~ "." ~ spec.table_name ~ " when you raise `snapshot_seq`", info=true
         ) %}
     {% endfor %}
-    {% do return(dict(run, replaced=checkpoint if run.kind == 'first' else none, log=change_tables.state_relation(dedup))) %}
+    {% do return(dict(
+        run, replaced=checkpoint if run.kind == 'first' else none, log=change_tables.state_relation(dedup), renaming=renaming if follows else none
+    )) %}
 {% endmacro %}

@@ -1,6 +1,7 @@
 {#-
     What becomes of a model's table when the declared columns of its spec change:
 
+    - A renamed column is renamed, and so is its name wherever the table has it as a text. No row is read again: see `follow_names`.
     - A new column is added. The log then reads all of raw for its values: see `raw_bound`.
     - A type that only widens is widened.
     - Every other change is refused.
@@ -8,6 +9,7 @@
     The schema version of a log is the number of such changes so far. Each row has the version in which it was logged (`_schema_version`),
     and the checkpoint has the version in which a column was added (`added`). A change of an earlier version was logged without that column.
     Where masks count columns, a version also begins when the raw table is first seen without a retired one: the places of others change.
+    So does one with each rename: what was logged before it may lack the column (`renamed_checkpoint`).
 -#}
 
 {#- The declared columns and their types, as a checkpoint has them: in order. -#}
@@ -37,11 +39,119 @@
 
 
 {#-
-    The spec as a run of the log has it, with three keys more:
+    What there is to do where a checkpoint has columns under names of before (see `landing_names`); none: nothing.
+
+    names        those of its names that are of before -> those of today
+    checkpoint   the checkpoint as it is
+-#}
+{% macro renaming(spec, checkpoint) %}
+    {% do return(none) if not spec.renamed or checkpoint is none %}
+    {% set known, names = {}, {} %}
+    {% for name in checkpoint.columns %}
+        {% do known.update({name | lower: name}) %}
+    {% endfor %}
+    {% for name in spec.renamed %}
+        {% set there = change_tables.landing_names(spec, name) | map('lower') | select('in', known) | list %}
+        {#- a table that has two of them does not follow: see `_changes_that_do_not_follow` -#}
+        {% do names.update({known[there[0]]: name}) if there | length == 1 and there[0] != name | lower %}
+    {% endfor %}
+    {% do return(none) if not names %}
+    {% if change_tables.state_file_format() != 'delta' %}
+        {% do change_tables.refuse_model(
+            "columns of tables of `file_format: " ~ change_tables.state_file_format() ~ "` are not renamed, and " ~ names.keys() | join(', ') ~ " of source '" ~ spec.source_name
+            ~ "." ~ spec.table_name ~ "' have other names by `renamed_from`; take it out and declare them as they were, or rebuild the log and the models after it with --full-refresh"
+        ) %}
+    {% endif %}
+    {% do return({'names': names, 'checkpoint': checkpoint}) %}
+{% endmacro %}
+
+
+{#-
+    The checkpoint under the names of today. That of a log is one schema version further: before it was declared, the new name may have landed,
+    and then a change was logged without what it has there.
+-#}
+{% macro renamed_checkpoint(renaming, checkpoint) %}
+    {% do return(checkpoint) if not renaming %}
+    {% set changed = {} %}
+    {% for part in ['columns', 'added', 'absent', 'renamed'] if checkpoint[part] is defined %}
+        {% set by_name = {} %}
+        {% for name, what in checkpoint[part].items() %}
+            {% do by_name.update({renaming.names.get(name, name): what}) %}
+        {% endfor %}
+        {% do changed.update({part: by_name}) %}
+    {% endfor %}
+    {% set key = [] %}
+    {% for name in checkpoint.key %}
+        {% do key.append(renaming.names.get(name, name)) %}
+    {% endfor %}
+    {% if checkpoint.added is defined %}
+        {% set version = checkpoint.schema_version + 1 %}
+        {% do changed.update({'schema_version': version, 'renamed': dict(changed.renamed or {}, **dict.fromkeys(renaming.names.values(), version))}) %}
+        {#- what a log has in the identity of changes stays as it is -#}
+        {% do changed.update({'first_names': checkpoint.first_names or checkpoint.key}) if key | length > 1 and key != checkpoint.key %}
+    {% endif %}
+    {% do return(dict(checkpoint, key=key, **changed)) %}
+{% endmacro %}
+
+
+{#-
+    Renames columns of a model's table, and what the table has of their names: arrays of names and the checkpoint, in one commit that comes
+    last. What is to be done is seen by the table and by its checkpoint, so the work of a run that died half way is completed.
+
+    naming   columns of the table that are names or arrays of them: name -> whether it is an array
+-#}
+{% macro follow_names(spec, view, state, renaming, naming={}) %}
+    {% do change_tables.remove_cached_checkpoint(view) %}
+    {% set held = change_tables._held_types(state) %}
+    {% for before, name in renaming.names.items() %}
+        {% if change_tables.landed_fields(change_tables.type_tree(held.get('_key_before', 'struct<>')), before) %}
+            {% do change_tables._rename(state, '_key_before.' ~ change_tables.quoted(before), name) %}
+        {% endif %}
+        {% do change_tables._rename(state, change_tables.quoted(before), name) if before | lower in held %}
+    {% endfor %}
+    {% do log(this ~ ': renamed in its table: ' ~ renaming.names.items() | map('join', ' to ') | join(', '), info=true) %}
+    {% set checkpoint = change_tables.text_literal(tojson(renaming.checkpoint)) %}
+    {% set renamed = change_tables.map_of_texts(renaming.names) %}
+    {% set values, conditions = [], ['_checkpoint = ' ~ checkpoint] %}
+    {% do values.append(
+        '_checkpoint = if(_checkpoint = ' ~ checkpoint ~ ', '
+        ~ change_tables.text_literal(tojson(change_tables.renamed_checkpoint(renaming, renaming.checkpoint))) ~ ', _checkpoint)'
+    ) %}
+    {% for column, is_array in naming.items() %}
+        {% if is_array %}
+            {% do values.append(column ~ ' = transform(' ~ column ~ ', name -> coalesce(' ~ renamed ~ '[name], name))') %}
+            {% do conditions.append('arrays_overlap(' ~ column ~ ', ' ~ change_tables.names_array(renaming.names.keys()) ~ ')') %}
+        {% else %}
+            {% do values.append(column ~ ' = coalesce(' ~ renamed ~ '[' ~ column ~ '], ' ~ column ~ ')') %}
+            {% do conditions.append(column ~ ' in (' ~ change_tables.text_literals(renaming.names.keys()) ~ ')') %}
+        {% endif %}
+    {% endfor %}
+    {% do run_query('update ' ~ state ~ ' set ' ~ values | join(', ') ~ ' where ' ~ conditions | join(' or ')) %}
+{% endmacro %}
+
+
+{% macro _rename(state, before, name) %}
+    {% do run_query('alter table ' ~ state ~ ' rename column ' ~ before ~ ' to ' ~ change_tables.quoted(name)) %}
+{% endmacro %}
+
+
+{#- The first names of the columns of a key of several, which are in the identity of changes. -#}
+{% macro first_names_of_key(spec) %}
+    {% set names = [] %}
+    {% for name in spec.key if spec.key | length > 1 %}
+        {% do names.append(change_tables.landing_names(spec, name) | last) %}
+    {% endfor %}
+    {% do return(names) %}
+{% endmacro %}
+
+
+{#-
+    The spec as a run of the log has it, with four keys more:
 
     schema_version   the version in which the run logs its changes
     added            the versions in which columns were added: name -> version
     absent           the versions in which the raw table was first seen without retired columns, in the same way
+    renamed_in       the versions in which columns were renamed, in the same way
 -#}
 {% macro spec_in_version(spec, checkpoint) %}
     {% set before = checkpoint or {'schema_version': 0, 'added': {}, 'columns': spec.column_names} %}
@@ -56,7 +166,7 @@
     {% for name in newly_absent %}
         {% do absent.update({name: version}) %}
     {% endfor %}
-    {% do return(dict(spec, schema_version=version, added=added, absent=absent)) %}
+    {% do return(dict(spec, schema_version=version, added=added, absent=absent, renamed_in=before.renamed or {})) %}
 {% endmacro %}
 
 
@@ -74,6 +184,11 @@
     {% endif %}
     {% if checkpoint is not none and checkpoint.key != spec.key %}
         {% do found.append("`key` is " ~ spec.key | join(', ') ~ ", was " ~ checkpoint.key | join(', ')) %}
+    {% elif checkpoint is not none and checkpoint.added is defined and spec.key | length > 1 and change_tables.first_names_of_key(spec) != (checkpoint.first_names or checkpoint.key) %}
+        {% do found.append(
+            "the first names of the key columns, which are in the identity of each change, are " ~ change_tables.first_names_of_key(spec) | join(', ') ~ " by `renamed_from`, were "
+            ~ (checkpoint.first_names or checkpoint.key) | join(', ')
+        ) %}
     {% endif %}
     {% for name, value in change_tables.settings_of_order(spec).items() if checkpoint is not none and name in (checkpoint.order or {}) and checkpoint.order[name] != value %}
         {% set keeps_sequences = change_tables.format_of(spec.format).keeps_sequences %}
@@ -102,13 +217,15 @@
     {% for name in checkpoint.columns if name not in declared %}
         {% if name | lower in spelt %}
             {% do found.append("column '" ~ spelt[name | lower] ~ "' was spelt '" ~ name ~ "'") %}
+        {% elif name | lower in change_tables.names_of_today(spec) | map('lower') %}
+            {% do found.append("column '" ~ name ~ "' has another name by `renamed_from`, and the table has a column of that name, too") %}
         {% else %}
             {% do found.append("column '" ~ name ~ "' is no longer declared, was " ~ checkpoint.columns[name]) %}
         {% endif %}
     {% endfor %}
     {% set known = change_tables._known_types(spec, checkpoint, state) %}
     {% for name, type in declared.items() if name in known %}
-        {% set reason = change_tables._cannot_become(known[name], type, name in spec.key) %}
+        {% set reason = change_tables.cannot_become(known[name], type, name in spec.key) %}
         {% if reason is not none %}
             {% do found.append(
                 ("key column '" if name in spec.key else "column '") ~ name ~ "' is " ~ type ~ ", was " ~ known[name] ~ reason
@@ -160,7 +277,7 @@
     the point, and texts. Else the end of the message, which can be empty. The text of a key must stay the same as well, since
     `_change_id` has it.
 -#}
-{% macro _cannot_become(was, type, is_key) %}
+{% macro cannot_become(was, type, is_key) %}
     {% do return(none) if was == type %}
     {% set digits_before = change_tables._digits(was) %}
     {% set digits = change_tables._digits(type) %}
@@ -213,7 +330,7 @@
         {% elif change_tables._digits(change_tables.canonical_type(type)) %}
             {% set held_type = held[column.name | lower] %}
             {% set wanted = change_tables.canonical_type(type) %}
-            {% if held_type != wanted and change_tables._cannot_become(held_type, wanted, false) is none %}
+            {% if held_type != wanted and change_tables.cannot_become(held_type, wanted, false) is none %}
                 {#- the column itself comes last, since its type shows whether this is done -#}
                 {% for struct in nested if column.name in spec.key %}
                     {% do change_tables._widen(state, struct ~ '.' ~ change_tables.quoted(column.name), type) %}

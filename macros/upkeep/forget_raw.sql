@@ -67,12 +67,7 @@
 
 {#- Whether a landed row is of a forgotten key. -#}
 {% macro _is_landed_of(held, columns, sequence) -%}
-    {%- set fields = [] -%}
-    {%- for name, value in columns.items() -%}
-        {%- do fields.append(value ~ ' as ' ~ change_tables.quoted(name)) -%}
-    {%- endfor -%}
-    {%- set text = change_tables.text_of_key(held.spec, columns[held.spec.key[0]], 'struct(' ~ fields | join(', ') ~ ')') -%}
-    {{ change_tables.hash_of_forgotten_key(held.salt, text) }} = of_key.key_hash and coalesce({{ sequence }} <= of_key.until_seq, true)
+    {{ change_tables.hash_of_forgotten_key(held.salt, change_tables.text_of_key(held.spec, columns)) }} = of_key.key_hash and coalesce({{ sequence }} <= of_key.until_seq, true)
 {%- endmacro %}
 
 

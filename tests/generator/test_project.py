@@ -220,6 +220,40 @@ def test_a_retired_column_may_be_gone_and_its_place_does_not_count(project: Path
     assert plan.changed == {"stock": ["column place int is new"]}
 
 
+RENAMED = "{name: amount, data_type: int, config: {meta: {renamed_from: [count, pieces]}}}"
+
+
+@pytest.mark.parametrize(
+    "landed",
+    [{"pieces": "int"}, {"amount": "int"}, {"pieces": "int", "amount": "int"}, {"count": "int", "amount": "int"}],
+)
+def test_a_renamed_column_may_be_there_under_any_of_its_names(project: Path, landed: Mapping[str, str]) -> None:
+    written(project, SCHEMA, keys=ID)
+    sources = project / "models/shop/_shop__sources.yml"
+    sources.write_text(sources.read_text().replace("{name: pieces, data_type: int}", RENAMED))
+    plan = plan_of(project, SCHEMA | {"stock__ct": {**HEADERS, "id": "int", **landed}})
+    assert plan.is_in_step, plan
+    plan = plan_of(project, SCHEMA | {"stock__ct": {**HEADERS, "id": "int", **landed, "place": "int"}})
+    assert plan.changed == {"stock": ["column place int is new"]}
+
+
+def test_a_new_column_in_the_place_of_one_that_is_gone_may_be_its_new_name(project: Path) -> None:
+    written(project, SCHEMA, keys=ID)
+    plan = plan_of(project, SCHEMA | {"stock__ct": {**HEADERS, "id": "int", "amount": "int"}})
+    remedy = "if amount in its place is its new name, declare that with renamed_from: pieces, else retire it"
+    said = f"column pieces is declared, and is no longer there: {remedy} (config.meta.retired: true)"
+    assert plan.rebuilds == [Trouble("shop.stock", said)]
+    assert plan.changed == {}
+
+
+@pytest.mark.parametrize("landed", [{"id": "int", "amount": "double"}, {"amount": "int", "id": "int"}])
+def test_a_new_column_of_another_type_or_place_is_no_new_name(project: Path, landed: Mapping[str, str]) -> None:
+    written(project, SCHEMA, keys=ID)
+    plan = plan_of(project, SCHEMA | {"stock__ct": {**HEADERS, **landed}})
+    assert "renamed_from" not in str(plan.rebuilds)
+    assert plan.changed["stock"][0].startswith("column amount")
+
+
 def test_the_order_of_columns_is_the_users_where_no_mask_counts_it(project: Path) -> None:
     unmasked = {name: kind for name, kind in STOCK.items() if name != "header__change_mask"}
     written(project, SCHEMA | {"stock__ct": unmasked}, keys=ID)

@@ -47,6 +47,7 @@ OPENEDGE = {"format": "openedge_cdc", "key": KEY, "tracking": "tracking", "sourc
 RECID = {"format": "openedge_cdc", "key_from": "recid", "tracking": "tracking", "source_table_number": 12}
 ARRAYS = NAMES | {"amount": "decimal(12, 2)", "day": "date", "tags": "array<string>", "counts": "array<int>"}
 TWO_HEADERS = {"headers": ["change_seq", "change_oper"]}
+RENAMED = {"it's": {"renamed_from": ["it was", "its"]}, "amount": {"renamed_from": "sum"}}
 
 
 def _headers(*names: str, prefix: str = "header__", **types: str) -> dict[str, str]:
@@ -122,6 +123,17 @@ LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
         ),
         _headers("change_seq", "change_oper") | WITH_FIELDS,
     ),
+    # columns that had other names: of the key and of masks, in every kind of raw row
+    (
+        _entry(
+            "renamed",
+            QLIK | {"arrival": "landed at", "images": "partial", "snapshot": "renamed_load"},
+            models=("stg", "dedup", "current", "history"),
+            column_meta=RENAMED,
+        ),
+        _headers() | {"order": "bigint", "it was": "string", "it's": "string"} | FEW_AS_TEXT | {"landed at": "int"},
+    ),
+    (_entry("renamed_messages", KAFKA, column_meta=RENAMED), kafka_cases.RECORD),
     # Qlik Kafka
     (_entry("kafka", SHARED_TOPIC, identifier="kafka_shared"), kafka_cases.RECORD),
     (_entry("kafka_types", SHARED_TOPIC, COLUMNS, identifier="kafka_shared"), None),
@@ -219,6 +231,7 @@ LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
 
 FURTHER: Mapping[str, Mapping[str, str]] = {
     "qlik_load": AS_TEXT,
+    "renamed_load": {"order": "bigint", "its": "string", "name with spaces": "string", "sum": "string"},
     "kafka_load": COLUMNS,
     "trail_load": AS_TEXT,
     "events_load": COLUMNS,
@@ -268,6 +281,9 @@ MODELS = {
     ),
     "changes_of_a_history": (
         "{{ config(materialized='incremental') }}{{ change_tables.changes_since(ref('history_feed__full')) }}"
+    ),
+    "renamed_in_iceberg": (
+        "{{ config(file_format='iceberg') }}{{ change_tables.current_state(ref('dedup_feed__renamed')) }}"
     ),
     "apart": "{{ config(meta={'tables_schema': 'tables'}) }}{{ change_tables.current_state(ref('dedup_feed__full')) }}",
     "as_of": "{{ change_tables.as_of(ref('history_feed__full'), \"timestamp '2026-01-31 12:00:00'\") }}",

@@ -38,7 +38,12 @@ def _keys_of(shapes: Shapes, name: str) -> Iterable[str]:
     entry = macro("table_spec", "feed", "qlik")
     match name:
         case "spec":
-            assert set(macro("spec_in_version", entry, None)) - set(entry) == {"schema_version", "added", "absent"}
+            assert set(macro("spec_in_version", entry, None)) - set(entry) == {
+                "schema_version",
+                "added",
+                "absent",
+                "renamed_in",
+            }
             return (set(entry) - set(entry["settings"])) | {"settings"}
         case "format":
             return set(macro("format_of", "qlik_change_tables"))

@@ -455,6 +455,43 @@ MISTAKES_OF_COLUMNS: Mapping[str, tuple[Any, Mapping[str, str], Mapping[str, Map
         {"id": {"retired": True}},
         "`retired` must be of columns that are no key, got 'id'",
     ),
+    "renamed_number": (
+        FORMAT,
+        COLUMNS,
+        {"name": {"renamed_from": 7}},
+        "`renamed_from` of column 'name' must be a name, or a list of names, each once (case does not count), got 7",
+    ),
+    "renamed_twice": (
+        FORMAT,
+        COLUMNS,
+        {"name": {"renamed_from": ["title", "Title"]}},
+        "`renamed_from` of column 'name' must be a name, or a list of names, each once (case does not count),"
+        " got ['title', 'Title']",
+    ),
+    "renamed_from_itself": (
+        FORMAT,
+        COLUMNS,
+        {"name": {"renamed_from": "Name"}},
+        "`renamed_from` of column 'name' must be another name (case does not count), got 'Name'",
+    ),
+    "renamed_from_declared": (
+        FORMAT,
+        COLUMNS,
+        {"name": {"renamed_from": ["title", "ID"]}},
+        "`renamed_from` of column 'name' must not be a declared column: take 'id' out of `columns`, it is 'name' now",
+    ),
+    "renamed_from_one": (
+        FORMAT,
+        COLUMNS,
+        {"id": {"renamed_from": "title"}, "name": {"renamed_from": "Title"}},
+        "`renamed_from` of column 'name' must not be that of another column, got 'Title', which is of 'id'",
+    ),
+    "renamed_and_retired": (
+        FORMAT,
+        COLUMNS,
+        {"name": {"renamed_from": "title", "retired": True}},
+        "`renamed_from` of column 'name' must not stand beside `retired`: a column that is gone has no new name",
+    ),
     "openedge_extent_of_text": (
         OPENEDGE,
         COLUMNS,

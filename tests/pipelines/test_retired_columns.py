@@ -1,4 +1,4 @@
-"""Columns that a source has dropped: the models keep them, also after the raw table has lost them."""
+"""Columns that a source has dropped or renamed: the models keep them, also after the raw table has lost them."""
 
 from __future__ import annotations
 
@@ -263,7 +263,134 @@ TRACKED = Table(
 )
 TABLES = [WHOLE, SPARSE, MESSAGES, HIDDEN, ARRIVING, RELOADED, TRACKED]
 
-# raw tables that never had the note: the entry, what lands, what is current, which columns each update has
+# what a renamed column lands as: `place` stays, the key was the number, the note was the memo, and the remark before
+RENAMED_SPEC = QLIK | {"key": ["id", "place"], "images": "partial", "arrival": "landed"}
+RENAMED_COLUMNS = {"id": "bigint", "place": "string", "note": "string", "name": "string"}
+RENAMED_RAW = {**MASKED, "landed": "int", "number": "int", "place": "string", "remark": "string", "name": "string"}
+# id is bit 3 of the mask, place bit 4, note bit 5, name bit 6. Rows of the second build also have an id
+# and a memo, those of the third also a note
+RENAMED_BATCHES: Sequence[Sequence[Sequence[Any]]] = [
+    [
+        [seq(10), "I", "78", 1, 1, "p", "n10", "a"],
+        [seq(20), "U", "40", 1, 1, "p", None, "b"],
+        [seq(30), "U", "20", 1, 1, "p", None, None],
+        [seq(12), "I", "78", 1, 2, "p", "n12", "x"],
+        [seq(22), "B", "08", 1, 2, "p", None, None],
+        [seq(22), "U", "08", 1, 3, "p", None, None],
+        [seq(31), "I", "78", 1, None, None, "n31", "z"],
+    ],
+    [
+        [seq(40), "U", "20", 2, None, "p", None, None, 1, "m40"],
+        [seq(25), "U", "20", 2, 1, "p", "late", None, None, None],
+        [seq(12), "I", "78", 2, None, "p", None, "x", 2, "n12"],
+        [seq(50), "I", "78", 2, 4, "p", "both", "d", 4, "both"],
+        [seq(51), "I", "78", 2, 5, "p", "one", "e", 5, "other"],
+    ],
+    [
+        [seq(60), "U", "60", 3, None, "p", None, "f", 4, None, "n60"],
+        [seq(45), "U", "20", 3, None, "p", None, None, 1, "m45", None],
+        [seq(24), "U", "40", 3, 3, "p", None, "y", None, None, None],
+    ],
+]
+RENAMED_HISTORY: Sequence[Rows] = [
+    {
+        (1, "p", "n10", "a", seq(10), seq(20)),
+        (1, "p", "n10", "b", seq(20), seq(25)),
+        (1, "p", "late", "b", seq(25), seq(30)),
+        (1, "p", None, "b", seq(30), seq(40)),
+        (1, "p", "m40", "b", seq(40), None),
+        (2, "p", "n12", "x", seq(12), seq(22)),
+        (3, "p", "n12", "x", seq(22), None),
+        (4, "p", "both", "d", seq(50), None),
+    },
+    {
+        (1, "p", "n10", "a", seq(10), seq(20)),
+        (1, "p", "n10", "b", seq(20), seq(25)),
+        (1, "p", "late", "b", seq(25), seq(30)),
+        (1, "p", None, "b", seq(30), seq(40)),
+        (1, "p", "m40", "b", seq(40), seq(45)),
+        (1, "p", "m45", "b", seq(45), None),
+        (2, "p", "n12", "x", seq(12), seq(22)),
+        (3, "p", "n12", "x", seq(22), seq(24)),
+        (3, "p", "n12", "y", seq(24), None),
+        (4, "p", "both", "d", seq(50), seq(60)),
+        (4, "p", "n60", "f", seq(60), None),
+    },
+]
+TOPIC_OF_RENAMED = Topic("topic")
+TOPIC_COLUMNS = {"id": "bigint", "note": "decimal(20,10)", "name": "string"}
+# the update of 21 has the new name before that is declared: a rescan completes what was logged of it
+TOPIC_BATCHES = [
+    [
+        TOPIC_OF_RENAMED.record(enveloped(body("U", 21, {"id": 1, "note": 7}))),
+        TOPIC_OF_RENAMED.record(enveloped(body("I", 10, {"id": 1, "memo": 1.5, "name": "a"}, changeMask="07"))),
+        TOPIC_OF_RENAMED.record(enveloped(body("U", 20, {"id": 1, "memo": 2}, changeMask="02"))),
+    ],
+    [
+        TOPIC_OF_RENAMED.record(enveloped(body("U", 30, {"id": 1, "note": 3}, changeMask="02"))),
+        TOPIC_OF_RENAMED.record(
+            json.dumps(enveloped(body("U", 25, {"id": 1, "memo": "long"}))).replace('"long"', "1234567890.0987654321")
+        ),
+        TOPIC_OF_RENAMED.record(enveloped(body("U", 26, {"id": 1, "memo": 4, "note": 5}))),
+        TOPIC_OF_RENAMED.record(enveloped(body("U", 27, {"id": 1, "memo": 6, "note": 6, "name": "b"}))),
+    ],
+    [TOPIC_OF_RENAMED.record(enveloped(body("U", 40, {"id": 1, "note": None, "name": "c"}, columnMask="06")))],
+]
+OF_TOPIC = {
+    (1, "1.5000000000", "a", seq(10), seq(20)),
+    (1, "1234567890.0987654321", "a", seq(25), seq(27)),
+    (1, "6.0000000000", "b", seq(27), seq(30)),
+}
+LAST_OF_TOPIC = {(1, "3.0000000000", "b", seq(30), seq(40)), (1, None, "c", seq(40), None)}
+TOPIC_HISTORY: Sequence[Rows] = [
+    {*OF_TOPIC, (1, "2.0000000000", "a", seq(20), seq(25)), (1, "3.0000000000", "b", seq(30), None)},
+    {*OF_TOPIC, (1, "2.0000000000", "a", seq(20), seq(25)), *LAST_OF_TOPIC},
+    {
+        *OF_TOPIC,
+        (1, "2.0000000000", "a", seq(20), seq(21)),
+        (1, "7.0000000000", "a", seq(21), seq(25)),
+        *LAST_OF_TOPIC,
+    },
+]
+# what is said of the values of a row under two names
+TWO_VALUES = {
+    "renamed": "column note: different values under note, memo, remark: other, one",
+    "topic": "column note: different values under note, memo: 5, 4",
+}
+
+
+def _renamed(stage: int) -> list[Entry]:
+    """The entries of renamed columns in each build."""
+    names = [("number", "remark"), ("id", "memo"), ("id", "note")][stage]
+    key, note = names
+    columns = dict(zip([key, "place", note, "name"], RENAMED_COLUMNS.values(), strict=True))
+    before: Sequence[Mapping[str, str | list[str]]] = [
+        {},
+        {"id": "number", "memo": "remark"},
+        {"id": ["number"], "note": ["memo", "remark"]},
+    ]
+    meta = {name: {"renamed_from": names_before} for name, names_before in before[stage].items()}
+    of_topic = {"note": {"renamed_from": "memo"}} if stage else {}
+    topic = TOPIC_COLUMNS if stage else {"memo" if name == "note" else name: t for name, t in TOPIC_COLUMNS.items()}
+    return [
+        Entry("renamed", RENAMED_SPEC | {"key": [key, "place"]}, columns, WITH_HISTORY, column_meta=meta),
+        Entry("topic", {"format": "qlik_kafka", "key": ["id"]}, topic, WITH_HISTORY, column_meta=of_topic),
+    ]
+
+
+def _die_while_renaming(raw: Raw) -> None:
+    """Leave tables as runs leave them that die while they rename their columns."""
+    for statement in (
+        "dedup_feed__renamed__state rename column _key_before.number to id",
+        "dedup_feed__renamed__state rename column remark to memo",
+        "current_feed__renamed__state rename column number to id",
+        "dedup_feed__topic__state rename column memo to note",
+    ):
+        raw.query(f"alter table {SCHEMA}.{statement}")
+
+
+# raw tables that never had the note, and have the name under another one: the entry, what lands, the rows
+TITLED = {"id": "bigint", "title": "string"}
 WORDS = {"I": "insert", "U": "update"}
 MAPPED = {
     "format": "mapped",
@@ -276,16 +403,16 @@ WITHOUT_NOTE: Sequence[tuple[str, Mapping[str, Any], Mapping[str, str], Sequence
     (
         "fields",
         MAPPED | {"images": "partial", "row": "after", "not_captured": {"value": "?"}},
-        {"op": "string", "at": "int", "after": "struct<id:bigint,name:string>"},
+        {"op": "string", "at": "int", "after": "struct<id:bigint,title:string>"},
         [
-            ["I", 1, Expression("named_struct('id', 1L, 'name', 'a')")],
-            ["U", 2, Expression("named_struct('id', 1L, 'name', 'b')")],
+            ["I", 1, Expression("named_struct('id', 1L, 'title', 'a')")],
+            ["U", 2, Expression("named_struct('id', 1L, 'title', 'b')")],
         ],
     ),
     (
         "positions",
         MAPPED | {"position": ["part", "place"]},
-        {"op": "string", "at": "int", "part": "int", "place": "int"} | LEFT,
+        {"op": "string", "at": "int", "part": "int", "place": "int"} | TITLED,
         [["I", 1, 0, 1, 1, "a"], ["U", 2, 0, 2, 1, "b"]],
     ),
     (
@@ -298,8 +425,12 @@ WITHOUT_NOTE: Sequence[tuple[str, Mapping[str, Any], Mapping[str, str], Sequence
             "without_tracking": "apply",
             "null_without_field_map": "set",
         },
-        HEADERS | LEFT,
-        [[7, AT, 1, 0, 0, 0, 1, 1, "a"], [7, AT, 2, 0, 0, 0, 4, 1, "b"]],
+        HEADERS | TITLED | {"Name": "varchar(9)"},
+        [
+            [7, AT, 1, 0, 0, 0, 1, 1, "a", None],
+            [7, AT, 2, 0, 0, 0, 4, 1, None, "b"],
+            [7, AT, 3, 0, 0, 0, 4, 1, "c", "d"],
+        ],
     ),
     (
         "usr",
@@ -308,7 +439,7 @@ WITHOUT_NOTE: Sequence[tuple[str, Mapping[str, Any], Mapping[str, str], Sequence
         [
             event(1, INSERT_ROW, "id=1"),
             event(2, READ_UPDATE, "id=1", "note"),
-            event(3, INSERT_FIELD, "id=1", "name", new="b"),
+            event(3, INSERT_FIELD, "id=1", "title", new="b"),
         ],
     ),
 ]
@@ -326,6 +457,8 @@ class Results:
     quarantined: Rows
     sizes: Rows
     reported: list[tuple[Any, ...]]
+    renamed: dict[str, list[Rows]]
+    changes: list[list[tuple[Any, ...]]]
 
 
 def _read(raw: Raw, found: Results) -> None:
@@ -339,8 +472,23 @@ def _read(raw: Raw, found: Results) -> None:
             results.setdefault(table.name, []).append(set(rows))
 
 
+def _read_renamed(raw: Raw, found: Results, note: str) -> None:
+    """What models of renamed columns have, and what identifies the changes in the log."""
+    for model, bounds in (("current", ""), ("history", ", _valid_from_seq, _valid_to_seq")):
+        rows = raw.query(f"select id, place, {note}, name{bounds} from {SCHEMA}.{model}_feed__renamed")
+        found.renamed.setdefault(f"{model} renamed", []).append(set(rows))
+        rows = raw.query(f"select id, cast(note as string), name{bounds} from {SCHEMA}.{model}_feed__topic")
+        found.renamed.setdefault(f"{model} topic", []).append(set(rows))
+    named = "array_join(_present_columns, ' '), array_join(_changed_columns, ' ')"
+    log = f"{SCHEMA}.dedup_feed__renamed"
+    found.changes.append(
+        raw.query(f"select _change_id, _raw_id, {named}, _key_before.id, _batch_id from {log} order by 1")
+    )
+
+
 def _versions(raw: Raw) -> dict[str, int]:
-    names = [f"{model}_feed__{table.name}__state" for table in TABLES for model in ("dedup", "current", "history")]
+    tables = [table.name for table in TABLES] + ["renamed", "topic"]
+    names = [f"{model}_feed__{name}__state" for name in tables for model in ("dedup", "current", "history")]
     return {name: raw.version(f"{SCHEMA}.{name}") for name in names}
 
 
@@ -353,19 +501,26 @@ def project(consumer: Callable[[str], Consumer]) -> Consumer:
 @pytest.fixture(scope="module")
 def results(project: Consumer, raw: Raw) -> Results:
     """What is found while the source drops a column, and after that."""
-    found = Results({}, {}, [], set(), "", set(), set(), [])
+    found = Results({}, {}, [], set(), "", set(), set(), [], {}, [])
 
     def land(number: int) -> None:
         for table in TABLES:
             raw.insert(f"{SCHEMA}_raw.{table.name}", table.batches[number])
+        if number:
+            added = ["id bigint, memo string", "note string"][number - 1]
+            raw.query(f"alter table {SCHEMA}_raw.renamed add columns ({added})")
+        raw.insert(f"{SCHEMA}_raw.renamed", RENAMED_BATCHES[number])
+        raw.insert(f"{SCHEMA}_raw.topic", TOPIC_BATCHES[number])
 
     def entries(*, is_retired: bool, is_third: bool = False) -> tuple[list[Entry], list[str]]:
+        meta: dict[str, dict[str, Any]] = {"note": {"retired": True}, "name": {"renamed_from": "title"}}
         further = [
-            Entry(name, dict(spec), COLUMNS, ("stg", "dedup", "current"), column_meta={"note": {"retired": True}})
+            Entry(name, dict(spec), COLUMNS, ("stg", "dedup", "current"), column_meta=meta)
             for name, spec, _, _ in WITHOUT_NOTE
         ]
         tables = [table.entry(is_retired=is_retired, is_third=is_third) for table in TABLES]
-        return [*tables, *further], ["loaded", "tracking", "replica", "truth"]
+        renamed = _renamed(is_retired + is_third)
+        return [*tables, *further, *renamed], ["loaded", "tracking", "replica", "truth"]
 
     for table in TABLES:
         raw.create(f"{SCHEMA}_raw.{table.name}", MESSAGE if table.headers is None else {**table.headers, **COLUMNS})
@@ -373,7 +528,9 @@ def results(project: Consumer, raw: Raw) -> Results:
         raw.create(f"{SCHEMA}_raw.{name}", landed)
         raw.insert(f"{SCHEMA}_raw.{name}", rows)
     raw.create(f"{SCHEMA}_raw.tracking", TRACKING)
-    raw.create(f"{SCHEMA}_raw.replica", LEFT)
+    raw.create(f"{SCHEMA}_raw.renamed", RENAMED_RAW)
+    raw.create(f"{SCHEMA}_raw.topic", MESSAGE)
+    raw.create(f"{SCHEMA}_raw.replica", TITLED)
     raw.insert(f"{SCHEMA}_raw.replica", [[1, "b"]])
     raw.create(f"{SCHEMA}_raw.truth", COLUMNS)  # it has the note, which the model does not show
     raw.insert(f"{SCHEMA}_raw.truth", [[1, "kept", "b"], [2, "kept", "x"]])
@@ -392,24 +549,28 @@ def results(project: Consumer, raw: Raw) -> Results:
     land(1)
     raw.insert(f"{SCHEMA}_raw.tracking", TRACKING_ROWS.tracking[0])
     project.write(*entries(is_retired=True))
-    logs = [f"dedup_feed__{table.name}+" for table in TABLES]
+    _die_while_renaming(raw)
+    logs = [f"dedup_feed__{name}+" for name in [table.name for table in TABLES] + ["renamed", "topic"]]
     project.dbt("build", "--select", *logs)
     _read(raw, found)
+    _read_renamed(raw, found, "memo")
     open_rows = f"select _status, _raw_row from {SCHEMA}.dedup_feed__arriving__quarantine where _healed_at is null"
     found.quarantined = {(status, "note" in json.loads(row)) for status, row in raw.query(open_rows)}
     land(2)
     project.write_sources(*entries(is_retired=True, is_third=True))
     project.dbt("build", "--select", *logs)
     _read(raw, found)
+    _read_renamed(raw, found, "note")
     before = _versions(raw)
     project.dbt("build", "--select", *logs)
     found.rewritten = [name for name, version in _versions(raw).items() if version != before[name]]
     project.dbt("build", "--select", *logs, *RESCAN)
     _read(raw, found)
+    _read_renamed(raw, found, "note")
     for name in ("whole", "messages"):
         changed = f"select right(_change_seq, 2), array_join(_changed_columns, ' ') from {SCHEMA}.dedup_feed__{name}"
         found.masked |= set(raw.query(f"{changed} where _change_op <> 'snapshot'"))
-    names = ", ".join(f"'{table.name}'" for table in TABLES)
+    names = ", ".join(f"'{name}'" for name in [table.name for table in TABLES] + ["renamed", "topic"])
     reports = f"select table_name, _change_seq, code from {SCHEMA}.reported"
     found.reported = raw.query(f"{reports} where table_name in ({names})")
     found.sizes = set(raw.query(f"select _change_seq, size, note from {SCHEMA}.dedup_feed__reloaded"))
@@ -417,6 +578,7 @@ def results(project: Consumer, raw: Raw) -> Results:
     found.loss = project.errors(project.dbt("build", "--full-refresh", "--select", *refused, must_succeed=False))
     project.dbt("build", "--full-refresh", "--select", *logs, *ALLOW_LOSS)
     _read(raw, found)
+    _read_renamed(raw, found, "note")
     return found
 
 
@@ -509,4 +671,35 @@ def test_a_raw_table_need_not_have_the_column_whatever_its_format(raw: Raw, name
     assert raw.query(f"select id, note, name from {SCHEMA}.current_feed__{name}") == [(1, None, "b")]
     present = f"select distinct array_contains(_present_columns, 'note') from {SCHEMA}.dedup_feed__{name}"
     assert raw.query(f"{present} where _change_op = 'update'") == [(None if name == "positions" else False,)]
-    assert raw.query(f"select * from {SCHEMA}.rejected where table_name = '{name}'") == []
+    two = "column name: different values under Name, title: d, c"
+    rejected = f"select reason_detail from {SCHEMA}.rejected where table_name = '{name}'"
+    assert raw.query(rejected) == ([(two,)] if name == "openedge" else [])
+
+
+@pytest.mark.parametrize("name", ["renamed", "topic"])
+def test_a_renamed_column_is_one_column_whatever_name_a_row_has_and_whenever_it_lands(
+    results: Results, name: str
+) -> None:
+    before, after, rescanned = {"renamed": [*RENAMED_HISTORY, RENAMED_HISTORY[-1]], "topic": TOPIC_HISTORY}[name]
+    expected = [before, after, rescanned, rescanned]
+    assert results.renamed[f"history {name}"] == expected
+    current = [{row[:-2] for row in versions if row[-1] is None} for versions in expected]
+    assert results.renamed[f"current {name}"] == current
+
+
+def test_what_identifies_a_change_and_which_columns_it_has_stays_and_nothing_is_taken_in_again(
+    results: Results,
+) -> None:
+    second, third, rescanned, rebuilt = results.changes
+    assert [row[:-1] for row in third] == [row[:-1] for row in rebuilt]
+    assert third == rescanned
+    first = {seq(number) for number in (10, 12, 20, 22, 30)}
+    assert {row[-1] for row in second if row[0][:35] in first} == {min(row[-1] for row in second)}
+    assert [row[2:5] for row in second if row[0][:35] == seq(22)] == [("id place", "id", 2)]
+
+
+@pytest.mark.parametrize("name", TWO_VALUES)
+@pytest.mark.usefixtures("results")
+def test_a_row_with_two_values_of_a_column_is_rejected(raw: Raw, name: str) -> None:
+    told = f"select reason_detail from {SCHEMA}.rejected where reason_code = 'value_does_not_fit'"
+    assert raw.query(f"{told} and table_name = '{name}'") == [(TWO_VALUES[name],)]

@@ -145,7 +145,7 @@
 
 
 {% macro debezium_arrival(spec) %}
-    {% do return(change_tables.arrival_of_position(spec.settings.position, {'columns': ['op', 'before', 'after'], 'flattened': change_tables.columns_in_raw(spec)}.get(spec.layout, [spec.message_column]))) %}
+    {% do return(change_tables.arrival_of_position(spec.settings.position, {'columns': ['op', 'before', 'after'], 'flattened': change_tables.raw_names_of_columns(spec)}.get(spec.layout, [spec.message_column]))) %}
 {% endmacro %}
 
 

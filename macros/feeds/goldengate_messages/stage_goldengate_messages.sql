@@ -47,7 +47,7 @@
 
 
 {% macro goldengate_messages_arrival(spec) %}
-    {% do return(change_tables.arrival_of_position(spec.settings.position, {'operation_columns': ['op_type', 'before', 'after'], 'row_columns': ['op_type'] + change_tables.columns_in_raw(spec)}.get(spec.layout, [spec.message_column]))) %}
+    {% do return(change_tables.arrival_of_position(spec.settings.position, {'operation_columns': ['op_type', 'before', 'after'], 'row_columns': ['op_type'] + change_tables.raw_names_of_columns(spec)}.get(spec.layout, [spec.message_column]))) %}
 {% endmacro %}
 
 

@@ -154,7 +154,7 @@ judged as (
 {#- The columns of a replica, which need not have the retired ones. -#}
 {% macro _landed_replica(spec, replica) %}
     {% set expected = spec.column_names | reject('in', spec.retired) | list %}
-    {% set landed = change_tables.landed_columns(spec, replica, expected, "a replica has the table's declared columns") %}
+    {% set landed = change_tables.landed_columns(spec, replica, expected, "a replica has the table's declared columns", has_row=true) %}
     {% do return(change_tables.with_absent_columns(landed, spec.retired)) %}
 {% endmacro %}
 
@@ -183,7 +183,7 @@ judged as (
 {%- for column in spec.columns if column.name in others -%}
     {%- set misfit = change_tables.misfit(spec, [column.name], landed) -%}
     {%- do misfits.update({column.name: misfit}) if misfit != change_tables.misfit(spec, [], landed) -%}
-    {%- set value = change_tables.quoted(column.name) -%}
+    {%- set value = change_tables.landed_value(column.name, landed) -%}
     {%- do forbidden.update({column.name:
         'case when ' ~ value ~ ' rlike ' ~ change_tables.xml_forbidden_characters()
         ~ " then concat('column ', " ~ change_tables.text_literal(column.name) ~ ", ': character ', "
@@ -373,11 +373,15 @@ answered as (
 {% macro _names_as_logged(spec) %}
     {% set names = {} %}
     {% for column in spec.columns + spec.multi_valued %}
-        {% do names.update({column.name | lower: column.name}) %}
+        {% for name in change_tables.landing_names(spec, column.name) %}
+            {% do names.update({name | lower: column.name}) %}
+        {% endfor %}
     {% endfor %}
-    {% for name in spec.key | map('lower') %}
-        {% set other = name[3:] if name.startswith('pk_') else 'pk_' ~ name %}
-        {% do names.update({other: names[name]}) if other and other not in names %}
+    {% for key in spec.key %}
+        {% for name in change_tables.landing_names(spec, key) | map('lower') %}
+            {% set other = name[3:] if name.startswith('pk_') else 'pk_' ~ name %}
+            {% do names.update({other: key}) if other and other not in names %}
+        {% endfor %}
     {% endfor %}
     {% do return(names) %}
 {% endmacro %}
@@ -580,7 +584,7 @@ unclaimed as (
         'mistakes': change_tables.idm_event_log_mistakes,
         'columns': [
             {'name': '_event_type', 'data_type': 'int', 'description': 'the type of the event, as it was logged'},
-            {'name': '_column_name', 'data_type': 'string', 'description': 'the column that was logged, as it is declared'},
+            {'name': '_column_name', 'data_type': 'string', 'is_name': true, 'description': 'the column that was logged, as it is declared'},
             {'name': '_old_value', 'data_type': 'string', 'description': 'the old value, as it was logged'},
             {'name': '_new_value', 'data_type': 'string', 'is_content': true, 'description': 'the new value, as it was logged'},
             {'name': '_table_key', 'data_type': 'string', 'description': 'the table key, as it was logged'},

@@ -117,10 +117,7 @@
     {% set row = spec.settings.row or '{name}' %}
     {% set record = [spec.settings.message.column] if spec.settings.message else [row.split('.')[0]] %}
     {% if '{name}' in row and not spec.settings.message %}
-        {% set record = [] %}
-        {% for name in change_tables.columns_in_raw(spec) %}
-            {% do record.append(row.replace('{name}', name)) %}
-        {% endfor %}
+        {% set record = change_tables.raw_names_of_columns(spec, row) %}
     {% endif %}
     {% do return(change_tables.arrival_of_position(spec.settings.position, record)) %}
 {% endmacro %}

@@ -6,6 +6,7 @@
     declared   name of a declared column -> the same; not of a retired one that is not there
     ordinals   name of a declared column -> its place among the columns that are no headers
     landed     the names of all columns of the raw table, in lower case
+    two_values SQL for what is wrong with a row that has a renamed column twice; empty where none can have
     absent     how many retired columns are not there
 
     known      name of a header -> its spellings
@@ -15,7 +16,7 @@
 {% macro openedge_columns(spec, relation, known, required, columns=[]) %}
     {% set landed = change_tables.landed_columns(spec, relation, [], '') %}
     {% set reserved = change_tables._openedge_near_names(known.values() | sum(start=[])) %}
-    {% set found = {'headers': {}, 'declared': {}, 'ordinals': {}, 'landed': landed.keys() | list, 'absent': 0} %}
+    {% set found = {'headers': {}, 'declared': {}, 'ordinals': {}, 'landed': landed.keys() | list, 'absent': 0, 'two_values': ''} %}
     {% set matches, missing, taken, of_headers = {}, [], [], [] %}
     {% for likeness in ['exact', 'near', 'far'] %}
         {% for column in columns if column.name not in matches %}
@@ -26,6 +27,23 @@
             {% endif %}
         {% endfor %}
     {% endfor %}
+    {% set others, two_values = [], [] %}
+    {% for name in columns | map(attribute='name') if spec.renamed and name in spec.renamed %}
+        {% set of_names = [matches[name]] if name in matches else [] %}
+        {% for other in spec.renamed[name] %}
+            {% set match = change_tables._openedge_match(landed, [other], taken, reserved) %}
+            {% if match %}
+                {% do taken.append(match.name) %}
+                {% do of_names.append(match) %}
+            {% endif %}
+        {% endfor %}
+        {% if of_names %}
+            {% do matches.update({name: change_tables.one_landed(spec, of_names)}) %}
+            {% do others.extend(of_names[1:] | map(attribute='name')) %}
+            {% do two_values.append(change_tables.two_values(matches[name], name)) if of_names | length > 1 %}
+        {% endif %}
+    {% endfor %}
+    {% do found.update({'two_values': 'coalesce(' ~ two_values | join(', ') ~ ', null)' if two_values else ''}) %}
     {% for column in columns if column.name in matches or not landed or column.name not in spec.retired %}
         {% do found.declared.update({column.name: matches.get(column.name, {'name': column.name, 'data_type': column.data_type})}) %}
         {% do missing.append(column.name) if landed and column.name not in matches %}
@@ -43,7 +61,7 @@
             spec, relation, {'_time-stamp': found.headers.time_stamp}, [{'name': '_Time-Stamp', 'data_type': 'timestamp'}]
         ) %}
     {% endif %}
-    {% set captured = landed.values() | map(attribute='name') | reject('in', of_headers) | list %}
+    {% set captured = landed.values() | map(attribute='name') | reject('in', of_headers + others) | list %}
     {% for name, column in found.declared.items() %}
         {% do found.ordinals.update({name: captured.index(column.name) + 1 if landed else loop.index}) %}
     {% endfor %}
@@ -61,7 +79,8 @@
         spec, spec.relation, change_tables.openedge_change_headers(), ['change_sequence', 'operation'],
         change_tables.openedge_declared(spec)
     ) %}
-    {% set known = (change.headers.values() | list + change.declared.values() | list) | select | map(attribute='name') | list %}
+    {% set columns = (change.headers.values() | list + change.declared.values() | list) | select | list %}
+    {% set known = (columns + columns | selectattr('parts') | map(attribute='parts') | sum(start=[])) | map(attribute='name') | list %}
     {% set landed = change_tables.landed_columns(spec, spec.relation, [], '').values() | list %}
     {% set near = change_tables._openedge_near_names(landed | map(attribute='name')) %}
     {% set found = [] %}
@@ -106,6 +125,13 @@
         {% endfor %}
     {% endfor %}
     {% do return(none) %}
+{% endmacro %}
+
+
+{#- The names that the field map can have for a declared column, in lower case: that of the raw table, and those that are declared. -#}
+{% macro openedge_names(spec, name, landed) %}
+    {% set names = landed.parts | map(attribute='name') | list if landed.parts else [landed.name] %}
+    {% do return((names + change_tables.landing_names(spec, name)) | map('lower') | unique | list) %}
 {% endmacro %}
 
 

@@ -128,6 +128,10 @@ identified as (
                 then concat('header_malformed: _Fragment is \'', _ct_landed_fragment, '\'')
             when _ct_timestamp_misfit is not null
                 then concat('value_does_not_fit: ', _ct_timestamp_misfit)
+            {%- if change.two_values %}
+            when _ct_two_values is not null
+                then concat('value_does_not_fit: ', _ct_two_values)
+            {%- endif %}
         end as _ct_own_fault
     from placed
 
@@ -219,7 +223,7 @@ joined as (
         {{ change_tables._openedge_joined(column, 'after', change) }} as _ct_text_{{ loop.index }},
         {%- elif column.name in spec.key %}
         {%- set unless = " or _ct_before_state <> 'whole'" %}
-        {{ change_tables._openedge_key_value(column, 'after', change, unless) }} as {{ change_tables.quoted(column.name) }},
+        {{ change_tables._openedge_key_value(spec, column, 'after', change, unless) }} as {{ change_tables.quoted(column.name) }},
         {%- else %}
         {{ change_tables._openedge_joined(column, 'after', change) }} as {{ change_tables.quoted(column.name) }},
         {%- endif %}
@@ -231,7 +235,7 @@ joined as (
         {%- for name in spec.key %}
         if(
             _ct_before_state = 'whole',
-            {{ change_tables._openedge_key_value(change_tables.column_of(spec, name), 'before', change) }},
+            {{ change_tables._openedge_key_value(spec, change_tables.column_of(spec, name), 'before', change) }},
             null
         ) as _ct_before_{{ loop.index }},
         {%- endfor %}
@@ -277,9 +281,12 @@ records as (
         {{ change_tables.openedge_text(header.tran_id) }} as _ct_landed_transaction_id,
         struct(
         {%- for name, column in change.declared.items() -%}
-            {{ change_tables.openedge_quoted(column.name) }} as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}
+            {{ column.value or change_tables.openedge_quoted(column.name) }} as {{ change_tables.quoted(name) }}{{ ', ' if not loop.last }}
         {%- endfor -%}
         ) as _ct_values,
+        {%- if change.two_values %}
+        {{ change.two_values }} as _ct_two_values,
+        {%- endif %}
 {%- endcall -%}
 {%- endmacro %}
 
@@ -347,8 +354,8 @@ records as (
     A key column of an image. One that is null there is that of the other image, unless the field map names it, as it is declared or as
     it landed, or `unless` holds.
 -#}
-{% macro _openedge_key_value(column, image, change, unless='') -%}
-    {%- set names = change_tables.names_array([column.name | lower, change.declared[column.name].name | lower] | unique | list) -%}
+{% macro _openedge_key_value(spec, column, image, change, unless='') -%}
+    {%- set names = change_tables.names_array(change_tables.openedge_names(spec, column.name, change.declared[column.name]) | reverse | list) -%}
     {%- set is_named = 'coalesce(arrays_overlap(_ct_field_map, ' ~ names ~ '), false)' -%}
     {%- set of_other = change_tables._openedge_joined(column, 'before' if image == 'after' else 'after', change) -%}
     coalesce({{ change_tables._openedge_joined(column, image, change) }}, if({{ is_named ~ unless }}, null, {{ of_other }}))

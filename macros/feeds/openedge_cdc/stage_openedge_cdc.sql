@@ -59,8 +59,9 @@ staged_rows as (
 {#- the name of a column in the field map -> as it is declared -#}
 {%- set declared_as = {} -%}
 {%- for name, column in change.declared.items() -%}
-    {%- do declared_as.update({column.name | lower: name}) -%}
-    {%- do declared_as.update({name | lower: name}) -%}
+    {%- for other in change_tables.openedge_names(spec, name, column) -%}
+        {%- do declared_as.update({other: name}) -%}
+    {%- endfor -%}
     {%- set is_extent = change_tables.openedge_is_extent(change_tables.column_of(spec, name), change) -%}
     {%- do landed.update({name | lower: {'name': name, 'data_type': 'array<string>' if is_extent else column.data_type}}) -%}
     {%- do arrays.append(name) if is_extent -%}
@@ -163,7 +164,7 @@ judged as (
         )) %}
     {% endif %}
     {% if change.landed %}
-        {% set known = change_tables.text_literals((change.landed + (change.declared.keys() | list + spec.retired) | map('lower') | list) | unique) %}
+        {% set known = change_tables.text_literals((change.landed + (change.declared.keys() | list + spec.retired + change_tables.names_of_today(spec).keys() | list) | map('lower') | list) | unique) %}
         {% set unknown = "filter(_ct_tracking['_ct_field_map'], field -> lower(field) not in (" ~ known ~ '))' %}
         {% do report.append((
             "_ct_kind <> 'delete'",
@@ -399,7 +400,7 @@ judged_tracking_rows as (
 
 {#- The elements of an extent, out of the one text that SQL shows for it. -#}
 {% macro openedge_cdc_array_of_text(column) -%}
-    split_extent({{ change_tables.quoted(column.name) }}, {{ column.meta.extent or 'cast(null as int)' }})
+    split_extent({{ column.value or change_tables.quoted(column.name) }}, {{ column.meta.extent or 'cast(null as int)' }})
 {%- endmacro %}
 
 
@@ -450,7 +451,7 @@ unclaimed as (
     {% set snapshot = [change_tables.source_relation(change_tables.find_source(spec.source_name, spec.snapshot))] if spec.snapshot else [] %}
     {% for column in spec.columns if modules.re.match('array', column.data_type | lower) %}
         {% for relation in [spec.relation] + snapshot %}
-            {% set landed = change_tables.landed_columns(spec, relation, [], '').get(column.name | lower) %}
+            {% set landed = change_tables.landed_columns(spec, relation, [], '', has_row=true).get(column.name | lower) %}
             {% do texts.append(column.name) if landed and not landed.data_type.startswith('array') %}
         {% endfor %}
     {% endfor %}

@@ -10,7 +10,7 @@
     {%- endfor -%}
     {%- set landed = change_tables.with_absent_columns(change_tables.landed_columns(
         spec, spec.relation, expected + spec.column_names | reject('in', spec.retired) | list,
-        "declare the columns that it has, and list its header columns in `headers`"
+        "declare the columns that it has, and list its header columns in `headers`", has_row=true
     ), spec.retired) -%}
     {%- set in_raw = change_tables.columns_in_raw(spec) -%}
     {%- set sequence = change_tables.qlik_change_tables_landed_sequence(spec) -%}
@@ -307,7 +307,7 @@ judged as (
     {% set prefix = spec.header_prefix | lower %}
     {% set known = spec.column_names | map('lower') | list + (spec.headers | list if not prefix else []) %}
     {% set found = [] %}
-    {% for name, column in change_tables.landed_columns(spec, spec.relation, [], '').items() if name not in known %}
+    {% for name, column in change_tables.landed_columns(spec, spec.relation, [], '', has_row=true).items() if name not in known %}
         {% do found.append(column) if not (prefix and name.startswith(prefix)) %}
     {% endfor %}
     {% do return(found) %}
@@ -315,7 +315,7 @@ judged as (
 
 
 {% macro qlik_change_tables_absent_columns(spec) %}
-    {% set landed = change_tables.landed_columns(spec, spec.relation, [], '') %}
+    {% set landed = change_tables.landed_columns(spec, spec.relation, [], '', has_row=true) %}
     {% do return(change_tables.absent_names(change_tables.with_absent_columns(landed, spec.retired))) %}
 {% endmacro %}
 

@@ -35,7 +35,7 @@ in_transactions as (
 own as (
 
     select
-        {%- if spec.settings.column_names == 'exact' %}
+        {%- if spec.settings.column_names == 'exact' and not spec.renamed %}
         *,
         {%- else %}
         * except (_ct_row, _ct_row_before),
