@@ -49,6 +49,7 @@ LONGEST_FIRST = [
     "test_numbers_used_again",
     "test_random_verdicts",
     "test_run_counts",
+    "test_forget",
     "test_upkeep",
     "test_data_tests",
     "test_wheel",
