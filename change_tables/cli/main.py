@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, str] = {
     "diff": "change_tables.generator.commands",
     "report": "change_tables.report.command",
     "acknowledge": "change_tables.cli.operations",
+    "reload": "change_tables.cli.operations",
     "maintain": "change_tables.cli.operations",
     "purge": "change_tables.cli.operations",
     "forget": "change_tables.cli.operations",

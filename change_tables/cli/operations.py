@@ -54,13 +54,7 @@ def run_operation(macro: str, given: Mapping[str, Any], arguments: Mapping[str, 
     # without dbt's own lines, and without a run_results.json in the place of that of the last build
     command = ["--log-level", "none", "--no-write-json", "run-operation", f"change_tables.{macro}"]
     command += ["--args", json.dumps({**arguments, "dry_run": given["dry_run"]})]
-    for option, name in (
-        ("--project-dir", "project_dir"),
-        ("--profiles-dir", "profiles_dir"),
-        ("--target", "target"),
-        ("--vars", "variables"),
-    ):
-        command += [option, str(given[name])] if given[name] else []
+    command += _as_options_of_dbt(given)
     wrong: list[str] = []
 
     def listen(event: Any) -> None:
@@ -72,6 +66,17 @@ def run_operation(macro: str, given: Mapping[str, Any], arguments: Mapping[str, 
     result = dbtRunner(callbacks=[listen]).invoke(command)
     if not result.success:
         raise click.ClickException(_own_words("\n".join(wrong) or str(result.exception or "dbt has failed")))
+
+
+def _as_options_of_dbt(given: Mapping[str, Any]) -> list[str]:
+    """Those of `project_options` that dbt has, too."""
+    names = (
+        ("--project-dir", "project_dir"),
+        ("--profiles-dir", "profiles_dir"),
+        ("--target", "target"),
+        ("--vars", "variables"),
+    )
+    return [text for option, name in names if given[name] for text in (option, str(given[name]))]
 
 
 def _own_words(said: str) -> str:
@@ -133,6 +138,36 @@ def purge(**given: Any) -> None:
     would lose changes: run none at the same time.
     """
     run_operation("purge", given, {name: given[name] for name in ("older_than", "include", "with_rejected")})
+
+
+@click.command("reload", short_help="Check a new load of a table, and take it in.")
+@click.argument("table")
+@project_options
+@click.option("--source", default="", help="The source, where two have an entry of this name.")
+@click.option(
+    "--at-least",
+    type=click.FloatRange(0, 1),
+    default=0.9,
+    show_default=True,
+    help="The share of the living keys that the load must have: those that it lacks end.",
+)
+@click.option("--with-rejected", is_flag=True, help="Also take a load of which rows are rejected: their keys end.")
+@click.help_option(allow_from_autoenv=False)
+def reload(**given: Any) -> None:
+    """Check a new load of the entry TABLE, whose `snapshot_seq` is raised, and build its models if nothing is wrong.
+
+    Says how many keys the load ends and begins, with a line for each fault: too few keys, rows that would be rejected,
+    keys with several rows. Nothing may write to the load meanwhile.
+    """
+    names = ("table", "source", "at_least", "with_rejected")
+    run_operation("check_load", given, {name: given[name] for name in names})
+    if given["dry_run"]:
+        return
+    from dbt.cli.main import dbtRunner
+
+    chosen = f"source:{given['source'] or '*'}.{given['table']}+"
+    if not dbtRunner().invoke(["build", "--select", chosen, *_as_options_of_dbt(given)]).success:
+        raise click.ClickException("reload: dbt has failed, see above; run it again")
 
 
 @click.command("acknowledge", short_help="Note that nothing is to be done about rejected, waiting or reported rows.")

@@ -103,12 +103,18 @@ staged_snapshot as (
 {% endmacro %}
 
 
-{#- Says which declared columns the load lacks, in a run of the log that reads it. Of retired ones that is no news. -#}
-{% macro say_what_load_lacks(spec) %}
+{#- The declared columns that the load of an entry lacks. Of retired ones that is no news. -#}
+{% macro columns_that_load_lacks(spec) %}
     {% set relation = change_tables.source_relation(change_tables.find_source(spec.source_name, spec.snapshot)) %}
-    {% set lacks = change_tables.absent_names(change_tables._landed_load(spec, relation)) | reject('in', spec.retired) | list %}
+    {% do return(change_tables.absent_names(change_tables._landed_load(spec, relation)) | reject('in', spec.retired) | list) %}
+{% endmacro %}
+
+
+{#- Says which those are, in a run of the log that reads it. -#}
+{% macro say_what_load_lacks(spec) %}
+    {% set lacks = change_tables.columns_that_load_lacks(spec) %}
     {% if lacks %}
-        {% do log(this ~ ': the load ' ~ relation ~ ' lacks ' ~ lacks | join(', ') ~ ': null in its rows', info=true) %}
+        {% do log(this ~ ': the load ' ~ change_tables.source_relation(change_tables.find_source(spec.source_name, spec.snapshot)) ~ ' lacks ' ~ lacks | join(', ') ~ ': null in its rows', info=true) %}
     {% endif %}
 {% endmacro %}
 

@@ -141,12 +141,16 @@ class Kept:
             )
         )
 
-    def acknowledge(self, *arguments: str) -> tuple[int, str]:
-        """What `change-tables acknowledge` ends with and says."""
+    def command(self, *arguments: str) -> tuple[int, str]:
+        """What a command ends with and says."""
         folder = str(self.project.folder)
         with redirect_stdout(StringIO()) as said, redirect_stderr(said):
-            code = main(["acknowledge", *arguments, "--project-dir", folder, "--profiles-dir", folder])
+            code = main([*arguments, "--project-dir", folder, "--profiles-dir", folder])
         return code, said.getvalue()
+
+    def acknowledge(self, *arguments: str) -> tuple[int, str]:
+        """What `change-tables acknowledge` ends with and says."""
+        return self.command("acknowledge", *arguments)
 
     def tested(self, *names: str) -> dict[str, str]:
         """The status of these data tests, whose rows are stored."""
@@ -175,7 +179,7 @@ def kept(consumer: Callable[[str], Consumer], raw: Raw) -> Kept:
         )
         kept.land(entry.name, FIRST, 1)
     raw.create(f"{SCHEMA}_raw.load", COLUMNS, "delta")
-    raw.insert(f"{SCHEMA}_raw.load", [[1, "loaded"], [None, "no key"]])
+    raw.insert(f"{SCHEMA}_raw.load", [[1, "loaded"], [7, "seventh"], [8, "eighth"], [None, "no key"]])
     raw.create(f"{SCHEMA}_raw.passed", LANDED | {"landed": "int"}, "delta")
     raw.create(f"{SCHEMA}_raw.tracked", openedge_cases.HEADERS | openedge_cases.LANDED | {"landed": "int"}, "delta")
     raw.create(f"{SCHEMA}_raw.tracking", openedge_cases.TRACKING, "delta")
@@ -439,13 +443,50 @@ def test_where_everything_is_read_each_run_replaces_what_is_kept(kept: Kept) -> 
     assert ("rejected", "change_seq_missing", 1) in kept.of("compared")
 
 
-def test_rows_of_a_load_heal_when_it_is_loaded_again(kept: Kept) -> None:
+def test_a_load_is_taken_again_where_nothing_is_wrong_with_it_and_its_rows_heal(kept: Kept) -> None:
+    def declare(at: str) -> None:
+        spec = ENTRIES[2].change_table | {"snapshot_seq": at}
+        kept.project.write([Entry("loaded", spec, COLUMNS, (*MODELS, "current"))], further_sources=["load"])
+
+    def load(*rows: list[Any]) -> None:
+        kept.raw.query(f"truncate table {SCHEMA}_raw.load")
+        kept.raw.insert(f"{SCHEMA}_raw.load", rows)
+
+    def current() -> set[tuple[Any, ...]]:
+        return set(kept.raw.query(f"select id, name from {SCHEMA}.current_feed__loaded"))
+
     kept.delete("load", "id is null")
-    kept.run("--select", "dedup_*loaded")
+    declare(seq(1))
+    kept.run()
     assert ("rejected", "key_missing", 1) in kept.of("loaded")
-    entries = [Entry("loaded", ENTRIES[2].change_table | {"snapshot_seq": seq(40)}, COLUMNS, MODELS)]
-    kept.project.write(entries, further_sources=["load"])
-    kept.run("--select", "dedup_*loaded")
+    before, version = current(), kept.version("loaded")
+    assert before == {(1, "after"), (7, "seventh"), (8, "eighth")}
+    taken = f"{SCHEMA}.dedup_feed__loaded has taken in the load at '{seq(1)}': raise `snapshot_seq` of feed.loaded"
+    assert taken in kept.command("reload", "loaded")[1]
+
+    declare(seq(40))
+    load([1, "again"], [1, "other"], [None, "no key"])
+    code, said = kept.command("reload", "loaded")
+    assert code == 1
+    assert said.splitlines() == [
+        f"feed.loaded: the load {SCHEMA}_raw.load at '{seq(40)}' has 3 rows of 1 keys; of 3 keys that live it ends 2,"
+        " and it begins 0",
+        "feed.loaded: the load has 1 keys, and 3 live: less than the share of 0.9. Look whether it is whole; else lower"
+        " --at-least",
+        "feed.loaded: rows would be rejected (1 key_missing), and their keys would end. Correct the load or the entry;"
+        " else add --with-rejected",
+        "feed.loaded: 1 keys have several rows that differ: load each key once",
+        "change_tables: reload: the load of feed.loaded is not taken, see above",
+    ]
+    load([1, "again"], [7, "seventh"], [7, "seventh"], [9, "ninth"])
+    code, said = kept.command("reload", "loaded", "--dry-run")
+    assert (code, said.rpartition("has ")[2]) == (
+        0,
+        "4 rows of 3 keys; of 3 keys that live it ends 1, and it begins 1\n",
+    )
+    assert (current(), kept.version("loaded")) == (before, version)
+    assert kept.command("reload", "loaded", "--source", "feed")[0] == 0
+    assert current() == {(1, "again"), (7, "seventh"), (9, "ninth")}
     assert ("rejected", "key_missing", 1) in kept.of("loaded", healed=True)
 
 

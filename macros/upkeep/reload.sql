@@ -1,0 +1,112 @@
+{#-
+    `change-tables reload`: looks at a load before a run takes it in. From its sequence on a load is the table: each key that it lacks ends, so
+    half a load ends keys that live. The command then builds the models, by dbt.
+-#}
+
+{#-
+    Says what the load would do, with a line for each fault; stops where it has one.
+
+    table           the entry
+    source          the source, where two have an entry of this name
+    at_least        the share of the living keys that the load must have
+    with_rejected   also take a load with rows that are rejected
+-#}
+{% macro check_load(table, source='', at_least=0.9, with_rejected=false, dry_run=false) %}
+    {% set found = change_tables.logs_of_entry('reload', source, table) %}
+    {% set spec = found[0].spec %}
+    {% set name = spec.source_name ~ '.' ~ spec.table_name %}
+    {% do change_tables.refuse_command('reload', name ~ ' has no load: `snapshot` is not set') if not spec.snapshot %}
+    {% set load = change_tables.source_relation(change_tables.find_source(spec.source_name, spec.snapshot)) %}
+    {% do change_tables.refuse_command('reload', 'the load ' ~ load ~ ' is not there') if load_relation(load) is none %}
+    {% for log in found %}
+        {% set taken = ((change_tables.read_checkpoints([log.relation], from_tables=true) | first).checkpoint or {}).snapshot_seq %}
+        {% if taken is string and spec.snapshot_seq <= taken %}
+            {% do change_tables.refuse_command(
+                'reload', log.relation ~ " has taken in the load at '" ~ taken ~ "': raise `snapshot_seq` of " ~ name ~ " above it, got '" ~ spec.snapshot_seq ~ "'"
+            ) %}
+        {% endif %}
+    {% endfor %}
+    {% set faults = change_tables._faults_of_load(spec, name, load, change_tables._current_over(found), at_least, with_rejected) %}
+    {% for fault in faults %}
+        {% do print(name ~ ': ' ~ fault) %}
+    {% endfor %}
+    {% do change_tables.refuse_command('reload', 'the load of ' ~ name ~ ' is not taken, see above') if faults %}
+{% endmacro %}
+
+
+{#- The first model of `current_state` over these logs that is built: {relation, keeps_deleted}; none, where there is none. -#}
+{% macro _current_over(logs) %}
+    {% for model in change_tables.models_with_tables('reload', []) if change_tables.maker_of(model.node) == 'current_state' %}
+        {% if logs | map(attribute='node.unique_id') | select('in', model.node.depends_on.nodes) | list and load_cached_relation(model.relation) is not none %}
+            {% set checkpoint = (change_tables.read_checkpoints([model.relation]) | first).checkpoint %}
+            {% do return({'relation': model.relation, 'keeps_deleted': checkpoint.deletes == 'keep'}) if checkpoint %}
+        {% endif %}
+    {% endfor %}
+{% endmacro %}
+
+
+{% macro _faults_of_load(spec, name, load, current, at_least, with_rejected) %}
+    {% set staged = 'with ' ~ change_tables.snapshot_steps(spec, {'predicate': none, 'snapshot': true, 'arrival': none}) %}
+    {% set codes, rows = [], namespace(all=0) %}
+    {% for row in run_query(staged ~ " select substring_index(_status_reason, ':', 1) as code, count(*) as number from staged_snapshot group by 1 order by 1").rows %}
+        {% set rows.all = rows.all + row['number'] | int %}
+        {% do codes.append(row['number'] ~ ' ' ~ row['code']) if row['code'] is not none %}
+    {% endfor %}
+    {% set row = run_query(change_tables._keys_of_load(spec, staged, current)).rows[0] %}
+    {% set loaded, living = row['loaded'] | int, row['living'] | int %}
+    {% set lacks = change_tables.columns_that_load_lacks(spec) %}
+    {% do print(
+        name ~ ': the load ' ~ load ~ " at '" ~ spec.snapshot_seq ~ "' has " ~ rows.all ~ ' rows of ' ~ loaded ~ ' keys'
+        ~ ('; of ' ~ living ~ ' keys that live it ends ' ~ row['ended'] ~ ', and it begins ' ~ row['begun'] if current else '; no model of current_state is built beside which it could be held')
+        ~ ('; null in its rows: ' ~ lacks | join(', ') if lacks)
+    ) %}
+    {% set faults = [] %}
+    {% do faults.append('the load has no row that can be used') if loaded == 0 and at_least > 0 %}
+    {% if loaded > 0 and loaded < at_least * living %}
+        {% do faults.append('the load has ' ~ loaded ~ ' keys, and ' ~ living ~ ' live: less than the share of ' ~ at_least ~ '. Look whether it is whole; else lower --at-least') %}
+    {% endif %}
+    {% if codes and not with_rejected %}
+        {% do faults.append('rows would be rejected (' ~ codes | join(', ') ~ '), and their keys would end. Correct the load or the entry; else add --with-rejected') %}
+    {% endif %}
+    {% do faults.append(row['contested'] ~ ' keys have several rows that differ: load each key once') if row['contested'] | int > 0 %}
+    {% do return(faults) %}
+{% endmacro %}
+
+
+{#- How many keys the load has, and has twice with different rows, and how many live, end and begin. Keys that changed after it do not end. -#}
+{% macro _keys_of_load(spec, staged, current) -%}
+{{ staged }},
+
+keys_of_both as (
+
+    select
+        {{ change_tables.key_text(spec) }} as key_text,
+        count(distinct _raw_id) as contents,
+        false as lives
+    from staged_snapshot
+    where _status = 'accepted'
+    group by 1
+    {%- if current %}
+    union all
+    select
+        {{ change_tables.key_text(spec) }} as key_text,
+        0 as contents,
+        true as lives
+    from {{ current.relation }}
+    where
+        _change_seq <= {{ change_tables.text_literal(spec.snapshot_seq) }}
+        {%- if current.keeps_deleted %}
+        and not _is_deleted
+        {%- endif %}
+    {%- endif %}
+
+)
+
+select
+    count_if(contents > 0) as loaded,
+    count_if(contents > 1) as contested,
+    count_if(lives) as living,
+    count_if(lives and contents = 0) as ended,
+    count_if(not lives) as begun
+from (select key_text, sum(contents) as contents, bool_or(lives) as lives from keys_of_both group by key_text)
+{%- endmacro %}
