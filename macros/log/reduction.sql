@@ -257,8 +257,9 @@ completed_deliveries as (
     span     the first and the last sequence of these
 -#}
 {% macro logged_deliveries(spec, log, passed=[], landed=none, span=none) -%}
+{%- set version = change_tables._version_of_logged(spec) -%}
 select
-    {{ change_tables.column_list(change_tables.log_columns(spec), 'logged') }},
+    {{ change_tables.column_list(change_tables.log_columns(spec), 'logged').replace('logged._schema_version', version ~ ' as _schema_version' if version else 'logged._schema_version') }},
     logged._change_id as _ct_identity,
     true as _ct_is_delivery,
     {%- if change_tables.retracts_changes(spec) %}
@@ -311,6 +312,25 @@ and not (_ct_logged['_schema_version'] < {{ spec.added.values() | max }} and _pr
 {% macro _record_hash(spec, has_versions) -%}
     case when _change_op <> 'delete' then {{ change_tables.hash_of(change_tables._columns_as_logged(spec, spec.columns) if has_versions else spec.columns) }} end
 {%- endmacro %}
+
+
+{#-
+    The schema version of a logged change where columns were renamed since; empty where none was. A change that has a value in a renamed column was
+    read by one of its names, so it is no older for that: another value is a conflict.
+-#}
+{% macro _version_of_logged(spec) %}
+    {% set version = namespace(sql='') %}
+    {% set blocked = spec.added.values() | list + (spec.absent or {}).values() | list %}
+    {% for number in range(1, spec.schema_version + 1) if spec.renamed_in and number not in blocked %}
+        {% set before = version.sql or 'logged._schema_version' %}
+        {% set conditions = [before ~ ' = ' ~ (number - 1)] %}
+        {% for name, renamed_in in spec.renamed_in.items() if renamed_in == number %}
+            {% do conditions.append('logged.' ~ change_tables.quoted(name) ~ ' is not null') %}
+        {% endfor %}
+        {% set version.sql = 'if(' ~ conditions | join(' and ') ~ ', ' ~ number ~ ', ' ~ before ~ ')' %}
+    {% endfor %}
+    {% do return(version.sql) %}
+{% endmacro %}
 
 
 {#-
