@@ -20,6 +20,22 @@
 {% endmacro %}
 
 
+{% macro has_forgotten_keys(spec) %}
+    {% do return(load_cached_relation(change_tables.forgotten_keys(spec)) is not none) %}
+{% endmacro %}
+
+
+{#- Stops a log that has forgotten keys where their table is not to be seen: what it keeps out would come in again. -#}
+{% macro refuse_lost_door(spec, checkpoint) %}
+    {% if (checkpoint or {}).forgets and not change_tables.has_forgotten_keys(spec) %}
+        {% do exceptions.raise_compiler_error(
+            "change_tables: model '" ~ model.name ~ "': " ~ change_tables.forgotten_keys(spec) ~ ", which keeps forgotten keys out of the log, is not to be seen: run again."
+            ~ " If it is gone, restore it, or name the keys to change-tables forget once more, before the log is built"
+        ) %}
+    {% endif %}
+{% endmacro %}
+
+
 {#- The columns of the table: name -> [type, comment]. -#}
 {% macro columns_of_forgotten_keys() %}
     {% do return({
@@ -98,7 +114,13 @@ staged as (
 
 {#- The same of a staged row. What waits for its sequence is kept until it has one. -#}
 {% macro is_of_forgotten_key() -%}
-coalesce(_status in ('accepted', 'rejected', 'waiting'), false)
+coalesce(_status in ('accepted', 'merged', 'rejected', 'waiting'), false)
             and not (_status = 'waiting' and _change_seq is null)
-            and {{ change_tables.is_up_to('_change_seq') }}
+            and {{ change_tables.is_up_to(change_tables.sequence_that_counts()) }}
+{%- endmacro %}
+
+
+{#- The sequence of a staged row; null where it is malformed. -#}
+{% macro sequence_that_counts() -%}
+if(_status_reason like 'change_seq_malformed%', null, _change_seq)
 {%- endmacro %}

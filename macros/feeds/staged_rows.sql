@@ -174,7 +174,7 @@ staged_rows as (
     what is of these.
 -#}
 {% macro staged_with_snapshot(spec, bound) -%}
-{%- set forgets = not bound.with_forgotten and load_cached_relation(change_tables.forgotten_keys(spec)) is not none -%}
+{%- set forgets = not bound.with_forgotten and change_tables.has_forgotten_keys(spec) -%}
 {%- if spec.snapshot and bound.snapshot -%}
 {{ change_tables.snapshot_steps(spec, bound) }},
 

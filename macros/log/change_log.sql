@@ -7,6 +7,7 @@
     {%- set spec = change_tables.spec_in_version(spec, run.checkpoint_before) -%}
 
     {%- do change_tables.refuse_foreign_table(view) -%}
+    {%- do change_tables.refuse_lost_door(spec, run.checkpoint_before) -%}
     {%- do change_tables.refuse_other_contract(spec, change_tables.log_view_columns(spec)) -%}
 
     {{ run_hooks(pre_hooks) }}
@@ -65,7 +66,7 @@
     {% set reached = change_tables.count_watermark_rows(spec, run, change_tables.look_for_watermark(spec, run)) %}
     {% do change_tables.refuse_unseen_table(state) %}
     {% do change_tables._refuse_loss(spec, view, state, quarantine) %}
-    {% set origin = change_tables._origin_of_built_log(state) %}
+    {% set origin = change_tables._origin_of_built_log(spec, state) %}
     {% do change_tables.remove_cached_checkpoint(view) %}
     {% call statement('main') %}
         {{ change_tables.create_state_table(state, sql, found_by=['_checkpoint', '_change_seq', '_batch_id', '_changed_at']) }}
@@ -229,8 +230,9 @@
     The origin of a log that is built whole: that of the log which it replaces, of which `_refuse_loss` has judged every change. Where that one
     lacks changes which its runs have written, they could not be judged: then it is another log.
 -#}
-{% macro _origin_of_built_log(state) %}
+{% macro _origin_of_built_log(spec, state) %}
     {% set replaced = change_tables.table_to_be_replaced(state) if change_tables.is_rebuild() else none %}
+    {% do change_tables.refuse_lost_door(spec, replaced.checkpoint) if replaced %}
     {% set is_whole = replaced is not none and replaced.rows >= replaced.checkpoint.held_changes %}
     {% do return(change_tables.origin_of_log(replaced.checkpoint) if is_whole else change_tables.batch_id()) %}
 {% endmacro %}

@@ -1,7 +1,8 @@
 {#-
     The checkpoint of a log: what it has taken in. Where the format has `commits`, also the highest of each group; where `snapshot_time`
     has said when loads were taken, also `load_times`, by sequence; where the raw table has lost retired columns, also the schema version
-    in which it was first seen without each, as `absent`; where columns were renamed, that of each, as `renamed`, and of a key of several the `first_names`.
+    in which it was first seen without each, as `absent`; where columns were renamed, that of each, as `renamed`, and of a key of
+    several the `first_names`; where keys of the entry were forgotten, `forgets`.
 
     storage_version        that of the tables (see `storage_version`)
     log                    which log it is: the run that built it
@@ -69,7 +70,7 @@
     {% if found.facts.reports or before.has_reported is boolean %}
         {% do further.update({'has_reported': found.facts.reports | length > 0 or before.has_reported}) %}
     {% endif %}
-    {% for name, value in {'commits': commits, 'load_times': load_times, 'absent': spec.absent, 'renamed': spec.renamed_in, 'first_names': first_names if first_names != spec.key}.items() if value %}
+    {% for name, value in {'commits': commits, 'load_times': load_times, 'absent': spec.absent, 'renamed': spec.renamed_in, 'first_names': first_names if first_names != spec.key, 'forgets': before.forgets or change_tables.has_forgotten_keys(spec)}.items() if value %}
         {% do further.update({name: value}) %}
     {% endfor %}
     {% do return(dict(further, **{

@@ -24,6 +24,9 @@
     {% endfor %}
     {% set spec = logs[0].spec %}
     {% set name = spec.source_name ~ '.' ~ spec.table_name %}
+    {% for log in logs if log.checkpoint and change_tables.columns_have_changed(log.spec, log.checkpoint) %}
+        {% do change_tables.refuse_command('forget', 'the columns of ' ~ name ~ ' have changed since ' ~ log.relation ~ ' was built: build it and the models after it first') %}
+    {% endfor %}
     {% set asked = change_tables._texts_of_keys(spec, keys) %}
     {% set door = change_tables.forgotten_keys(spec) %}
     {% set known = load_cached_relation(door) is not none %}
@@ -35,6 +38,7 @@
         {% do rows.append("('" ~ hash ~ "', " ~ change_tables.text_literal(look.until) ~ ')') %}
     {% endfor %}
     {% set new = '(select * from values ' ~ rows | join(', ') ~ ' as new_keys (key_hash, until_seq))' %}
+    {% do change_tables._refuse_living_by_moves(name, logs, salt, asked, hashes) %}
     {% set moved = hashes | length - asked | unique | list | length %}
     {% do print(name ~ ': keys: ' ~ asked | unique | list | length ~ (', and ' ~ moved ~ ' that their rows moved from or to' if moved > 0) ~ '; forgotten up to ' ~ (look.until or 'the beginning')) %}
     {% do print(name ~ ': raw has no row of these keys; they are forgotten all the same') if not look.rows %}
@@ -71,8 +75,9 @@
     {% endfor %}
     {% do change_tables._forget_in_quarantine(log, held) %}
     {% do change_tables._forget_in_log(log, held) if log.checkpoint %}
+    {% set now = (change_tables.read_checkpoints([log.relation], from_tables=true) | first).checkpoint or {} %}
     {% for found in log.models if found.node.config.materialized == 'change_state' %}
-        {% do change_tables._forget_in_state(found, held) %}
+        {% do change_tables._forget_in_state(found, dict(held, held_changes=now.held_changes or 0)) %}
     {% endfor %}
     {% do change_tables._rewrite_files_with_vectors(log) if not held.dry_run %}
     {% set own = [log.node.unique_id] + log.models | map(attribute='node.unique_id') | list + change_tables._staging_of(log.node) %}
@@ -183,7 +188,7 @@ from (
     select
         {{ change_tables.quarantine_id(spec, bound) | indent(8) }} as _row_id,
         _raw_id,
-        _change_seq,
+        {{ change_tables.sequence_that_counts() }} as _change_seq,
         coalesce(of_key.key_hash in ({{ among }}), false) or coalesce(of_key_before.key_hash in ({{ among }}), false) as is_asked,
         {{ change_tables.is_of_forgotten_key() }} as is_forgotten
     from staged
@@ -202,15 +207,55 @@ where _row_id is not null or is_forgotten
 {% endmacro %}
 
 
-{#- The first statement. A key that was forgotten before is forgotten up to the higher sequence. -#}
+{#- The first statement. A key that was forgotten before is forgotten up to the higher sequence. All keys of an entry have one salt. -#}
 {% macro _remember_forgotten(door, new, salt) -%}
 merge into {{ door }} as target
-using {{ new }} as source
+using (
+    select *
+    from {{ new }}
+    where
+        case
+            when (select count_if(salt <> {{ change_tables.text_literal(salt) }}) from {{ door }}) = 0 then true
+            else raise_error('change_tables: forget: another one of this entry has begun meanwhile; run again')
+        end
+) as source
     on source.key_hash = target.key_hash
 when matched and source.until_seq > target.until_seq then update set until_seq = source.until_seq, forgotten_at = current_timestamp(), forgotten_by = current_user()
 when not matched then insert (key_hash, until_seq, salt, forgotten_at, forgotten_by)
     values (source.key_hash, source.until_seq, {{ change_tables.text_literal(salt) }}, current_timestamp(), current_user())
 {%- endmacro %}
+
+
+{#-
+    Stops where a key that moves connect with those that were asked for still has a row: it can be another person's, whose row came to a key, or left
+    it, after or before the one that is meant.
+-#}
+{% macro _refuse_living_by_moves(name, logs, salt, asked, hashes) %}
+    {% set queries = [] %}
+    {% for log in logs %}
+        {% for model in log.models if change_tables.maker_of(model.node) == 'current_state' and load_cached_relation(model.relation) is not none %}
+            {% set checkpoint = (change_tables.read_checkpoints([model.relation]) | first).checkpoint or {} %}
+            {% do queries.append(
+                'select ' ~ change_tables.key_text(log.spec) ~ ' as key_text, to_json(struct(' ~ change_tables.column_list(log.spec.key) ~ ')) as shown from ' ~ model.relation
+                ~ (' where not _is_deleted' if checkpoint.deletes == 'keep')
+            ) %}
+        {% endfor %}
+    {% endfor %}
+    {% set moved = hashes[asked | unique | list | length:] %}
+    {% if queries and moved %}
+        {% set shown = [] %}
+        {% for row in run_query(
+            'select distinct shown from (' ~ queries | join(' union all ') ~ ') where ' ~ change_tables.hash_of_forgotten_key(change_tables.text_literal(salt), 'key_text')
+            ~ ' in (' ~ change_tables.text_literals(moved) ~ ') order by shown limit 6'
+        ).rows %}
+            {% do shown.append(row[0]) %}
+        {% endfor %}
+        {% do change_tables.refuse_command(
+            'forget', 'rows of ' ~ name ~ ' that live are under keys that moves connect with these: ' ~ shown[:5] | join(', ') ~ (' and more' if shown | length > 5)
+            ~ '. Name them with --key too, or delete them at the source first, if they are to go; else this cannot be undone'
+        ) if shown %}
+    {% endif %}
+{% endmacro %}
 
 
 {#- The models over a log that have tables of the package: see `models_with_tables`. -#}
@@ -301,8 +346,12 @@ select {{ columns }}
     {%- set values = [] -%}
     {%- for name in held.spec.key -%}
         {%- set type = change_tables.stored_type(change_tables.column_of(held.spec, name).data_type) -%}
-        {#- also in JSON that is a text within the JSON -#}
-        {%- set pattern = '(?i)"' ~ modules.re.escape(name) ~ '[\\\\]*"\\s*:\\s*[\\\\]*"?([^",}\\]\\\\]*)' -%}
+        {%- set names = [] -%}
+        {%- for other in change_tables.landing_names(held.spec, name) -%}
+            {%- do names.append(modules.re.escape(other)) -%}
+        {%- endfor -%}
+        {#- also in JSON that is a text within the JSON; a text runs to its quote -#}
+        {%- set pattern = '(?i)"(?:' ~ names | join('|') ~ ')[\\\\]*"\\s*:\\s*[\\\\]*"?((?<=")[^"\\\\]*|(?<!")[^",}\\]\\\\]*)' -%}
         {%- do laterals.append('lateral view explode(regexp_extract_all(held._raw_row, ' ~ change_tables.text_literal(pattern) ~ ', 1)) as _ct_text_' ~ loop.index) -%}
         {%- do values.append('try_cast(_ct_text_' ~ loop.index ~ ' as ' ~ type ~ ') as ' ~ change_tables.quoted(name)) -%}
     {%- endfor -%}
@@ -337,7 +386,7 @@ select {{ columns }}
     {% set table = change_tables.state_relation(log.relation) %}
     {% set quarantine = change_tables.quarantine_relation(log.relation) %}
     {% set rows = run_query('select count(*) as number from (' ~ change_tables._rows_of_forgotten(held, table, 'held._change_id', moves=true) ~ ')').rows[0][0] | int %}
-    {% set after = dict(checkpoint, held_changes=checkpoint.held_changes - rows) %}
+    {% set after = dict(checkpoint, held_changes=checkpoint.held_changes - rows, forgets=true) %}
     {% if load_cached_relation(quarantine) is not none %}
         {% set open = {'rejected': 0, 'waiting': 0, 'waiting_since': none} %}
         {% for row in run_query('select _status, sum(_equal_rows) as number, min(_batch_id) as since from ' ~ quarantine ~ ' where _healed_at is null group by _status').rows %}
@@ -372,7 +421,7 @@ select {{ columns }}
     {% set identity = held.spec.key + ([seq] if is_history else []) %}
     {% set rows = run_query('select count(*) as number from (' ~ change_tables._rows_of_forgotten(held, table, 'held._change_id', seq) ~ ')').rows[0][0] | int %}
     {% if rows > 0 and not held.dry_run %}
-        {% set after = dict(checkpoint, built=change_tables.batch_id(), written=change_tables.batch_id(), log_changes=[(checkpoint.log_changes or 0) - rows, 0] | max) %}
+        {% set after = dict(checkpoint, built=change_tables.batch_id(), written=change_tables.batch_id(), log_changes=[checkpoint.log_changes or 0, held.held_changes] | min) %}
         {% do change_tables.remove_cached_checkpoint(found.relation) %}
         {% do change_tables.send_or_say(change_tables._delete_with_checkpoint(
             held, table, change_tables._rows_of_forgotten(held, table, 'cast(null as string) as _checkpoint, ' ~ change_tables.column_list(identity, 'held'), seq),

@@ -27,7 +27,7 @@
             {% endif %}
         {% endfor %}
     {% endfor %}
-    {% set others, two_values = [], [] %}
+    {% set others, two_values, first_of = [], [], {} %}
     {% for name in columns | map(attribute='name') if spec.renamed and name in spec.renamed %}
         {% set of_names = [matches[name]] if name in matches else [] %}
         {% for other in spec.renamed[name] %}
@@ -39,7 +39,10 @@
         {% endfor %}
         {% if of_names %}
             {% do matches.update({name: change_tables.one_landed(spec, of_names)}) %}
-            {% do others.extend(of_names[1:] | map(attribute='name')) %}
+            {#- its place is that of the first; the other ones are no fields -#}
+            {% set there = landed.values() | map(attribute='name') | select('in', of_names | map(attribute='name') | list) | list %}
+            {% do first_of.update({name: there[0]}) %}
+            {% do others.extend(there[1:]) %}
             {% do two_values.append(change_tables.two_values(matches[name], name)) if of_names | length > 1 %}
         {% endif %}
     {% endfor %}
@@ -63,7 +66,7 @@
     {% endif %}
     {% set captured = landed.values() | map(attribute='name') | reject('in', of_headers + others) | list %}
     {% for name, column in found.declared.items() %}
-        {% do found.ordinals.update({name: captured.index(column.name) + 1 if landed else loop.index}) %}
+        {% do found.ordinals.update({name: captured.index(first_of.get(name, column.name)) + 1 if landed else loop.index}) %}
     {% endfor %}
     {% do return(found) %}
 {% endmacro %}

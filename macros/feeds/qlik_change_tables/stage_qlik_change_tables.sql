@@ -322,7 +322,7 @@ judged as (
 
 {#- The key of a raw row, of a before image that of the row before. -#}
 {% macro qlik_change_tables_landed_key(spec) %}
-    {% do return(change_tables.landed_key_columns(spec, change_tables.landed_columns(spec, spec.relation, spec.key, ''))) %}
+    {% do return(change_tables.landed_key_columns(spec, change_tables.landed_columns(spec, spec.relation, spec.key, '', has_row=true))) %}
 {% endmacro %}
 
 
