@@ -39,8 +39,8 @@ _KINDS = {
 }
 _STATUSES = {
     "rejected": "The row cannot be used. It is in `rejected_changes`.",
-    "waiting": "The row needs another one, which has not landed. Later runs look at it again.",
-    "ignored": "The row is no change of the table's rows.",
+    "waiting": "The row needs another one, which has not landed. It comes in once that lands, also [after `waiting_days`](operations.md#rows-that-wait).",
+    "ignored": "The row changes no row of the table.",
     "merged": "The row is a part of another row's change.",
     "reported": "The change was used and needs a look. It is in `reported_changes`.",
     "unpublished": "The event is in the log, and no XDS document is made of it.",
@@ -366,9 +366,8 @@ _CODES_HEAD = """<!-- Written by `python -m docs.pages` from `seeds/reference/re
 
 # Reason codes
 
-The code is the part before the colon in `_status_reason` and `_report`; after it are the place and the value. `dbt build` also loads these
-codes as the table `reason_codes`. To *rescan* is to [build with `change_tables_rescan`](operations.md#rescan). A row that waits
-comes in once the other one lands, also [after `waiting_days`](operations.md#rows-that-wait)."""
+In `_status_reason` and `_report`, the code stands before the colon, place and value after it. `dbt build` also loads this list as the table
+`reason_codes`. To *rescan*, [build with `change_tables_rescan`](operations.md#rescan)."""
 
 
 # decisions
