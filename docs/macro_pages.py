@@ -212,18 +212,17 @@ _SETTINGS_HEAD = """<!-- Written by `python -m docs.pages` from what the macros 
 
 # Settings
 
-Settings are given under `config.meta.change_table` of an entry in a sources file, which also declares the source table's own columns, in its
-order, with Spark types: see [an example](../README.md#your-own-project-in-five-steps). A run checks all entries before it builds a model, and
-names all mistakes together.
+Settings are under `config.meta.change_table` of an entry in a sources file, which also declares the source table's own columns, in its order,
+with Spark types: see [an example](../README.md#your-own-project-in-five-steps). A run checks all entries before it builds a model, and names
+all mistakes together.
 
 ## Of all formats"""
 
 _SETTINGS_TAIL = """## Of models and runs
 
 Model configuration is dbt's own. `file_format` is
-[`delta` by default](decisions/0011-delta-is-the-default-file-format.md).
-
-`config.meta.tables_schema` of a current model or a history is the [schema of its table](operations.md#schemas).
+[`delta` by default](decisions/0011-delta-is-the-default-file-format.md), `config.meta.tables_schema` of a current model or a history the
+[schema of its table](operations.md#schemas).
 
 Two variables change what one run does, as in `dbt build --vars '{change_tables_rescan: true}'`:
 
