@@ -336,9 +336,9 @@ _MACROS_HEAD = """<!-- Written by `python -m docs.pages` from `macros/_macros.ym
 # Macros
 
 A model is one line, such as `{{ change_tables.current_state(ref('dedup_shop__orders')) }}`. The macro sets the materialization.
-The macros find the settings of a table through the refs, so a model that takes one `ref` must lead to one staging model.
-`stg`, `dedup`, `current` and `history` are the `ref` of such a model, `source_name` and `table_name` a source and its entry. Generic tests are
-on [a page of their own](data_tests.md)."""
+It finds the settings of a table through the refs, so a model that takes one `ref` must lead to one staging model.
+`stg`, `dedup`, `current` and `history` are the `ref` of such a model, `source_name` and `table_name` a source and its entry. For generic
+tests, see [data tests](data_tests.md)."""
 
 _PLAIN_ARGUMENT = re.compile(r"The source\.|Its entry\.|The `ref` of the \w+ model\.")
 """What the head of the page says of all arguments with such a name."""
