@@ -39,8 +39,8 @@ _KINDS = {
 }
 _STATUSES = {
     "rejected": "The row cannot be used. It is in `rejected_changes`.",
-    "waiting": "The row needs another one, which has not landed. Later runs look at it again.",
-    "ignored": "The row is no change of the table's rows.",
+    "waiting": "The row needs another one, which has not landed. It comes in once that lands, also [after `waiting_days`](operations.md#rows-that-wait).",
+    "ignored": "The row changes no row of the table.",
     "merged": "The row is a part of another row's change.",
     "reported": "The change was used and needs a look. It is in `reported_changes`.",
     "unpublished": "The event is in the log, and no XDS document is made of it.",
@@ -212,18 +212,17 @@ _SETTINGS_HEAD = """<!-- Written by `python -m docs.pages` from what the macros 
 
 # Settings
 
-Settings are given under `config.meta.change_table` of an entry in a sources file, which also declares the source table's own columns, in its
-order, with Spark types: see [an example](../README.md#your-own-project-in-five-steps). A run checks all entries before it builds a model, and
-names all mistakes together.
+Settings are under `config.meta.change_table` of an entry in a sources file, which also declares the source table's own columns, in its order,
+with Spark types: see [an example](../README.md#your-own-project-in-five-steps). A run checks all entries before it builds a model, and names
+all mistakes together.
 
 ## Of all formats"""
 
 _SETTINGS_TAIL = """## Of models and runs
 
 Model configuration is dbt's own. `file_format` is
-[`delta` by default](decisions/0011-delta-is-the-default-file-format.md).
-
-`config.meta.tables_schema` of a current model or a history is the [schema of its table](operations.md#schemas).
+[`delta` by default](decisions/0011-delta-is-the-default-file-format.md), `config.meta.tables_schema` of a current model or a history the
+[schema of its table](operations.md#schemas).
 
 Two variables change what one run does, as in `dbt build --vars '{change_tables_rescan: true}'`:
 
@@ -337,9 +336,9 @@ _MACROS_HEAD = """<!-- Written by `python -m docs.pages` from `macros/_macros.ym
 # Macros
 
 A model is one line, such as `{{ change_tables.current_state(ref('dedup_shop__orders')) }}`. The macro sets the materialization.
-The macros find the settings of a table through the refs, so a model that takes one `ref` must lead to one staging model.
-`stg`, `dedup`, `current` and `history` are the `ref` of such a model, `source_name` and `table_name` a source and its entry. Generic tests are
-on [a page of their own](data_tests.md)."""
+It finds the settings of a table through the refs, so a model that takes one `ref` must lead to one staging model.
+`stg`, `dedup`, `current` and `history` are the `ref` of such a model, `source_name` and `table_name` a source and its entry. For generic
+tests, see [data tests](data_tests.md)."""
 
 _PLAIN_ARGUMENT = re.compile(r"The source\.|Its entry\.|The `ref` of the \w+ model\.")
 """What the head of the page says of all arguments with such a name."""
@@ -366,9 +365,8 @@ _CODES_HEAD = """<!-- Written by `python -m docs.pages` from `seeds/reference/re
 
 # Reason codes
 
-The code is the part before the colon in `_status_reason` and `_report`; after it are the place and the value. `dbt build` also loads these
-codes as the table `reason_codes`. To *rescan* is to [build with `change_tables_rescan`](operations.md#rescan). A row that waits
-comes in once the other one lands, also [after `waiting_days`](operations.md#rows-that-wait)."""
+In `_status_reason` and `_report`, the code stands before the colon, place and value after it. `dbt build` also loads this list as the table
+`reason_codes`. To *rescan*, [build with `change_tables_rescan`](operations.md#rescan)."""
 
 
 # decisions

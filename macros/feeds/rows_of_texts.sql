@@ -23,7 +23,7 @@
 {% macro column_names_setting() %}
     {% do return({
         'default': 'exact', 'type': 'text', 'values': ['exact', 'ignore_case'],
-        'meaning': "how names in the records are matched with declared ones",
+        'meaning': "how names in records match declared ones",
     }) %}
 {% endmacro %}
 

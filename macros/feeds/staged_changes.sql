@@ -61,7 +61,7 @@ select 1 as placeholder
 {% macro waiting_days_setting() %}
     {% do return({
         'default': 7, 'type': 'number',
-        'meaning': "with an arrival, for how many days runs read again from a [row that waits](operations.md#rows-that-wait)",
+        'meaning': "with an arrival, for how many days runs read again from a [waiting row](operations.md#rows-that-wait) on",
     }) %}
 {% endmacro %}
 

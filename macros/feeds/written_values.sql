@@ -12,7 +12,7 @@
     {% do return({
         'written_as': {
             'default': none, 'type': 'text', 'values': change_tables.ways_of_writing(),
-            'meaning': "how the feed [writes values](feeds/mapped.md#rows), where not as texts",
+            'meaning': "how the feed [writes values](feeds/mapped.md#rows), if not as texts",
         },
     }) %}
 {% endmacro %}

@@ -251,7 +251,7 @@
 -#}
 {% macro general_settings() %}
     {% do return({
-        'format': {'required': true, 'type': 'text', 'meaning': "the kind of feed: one of the formats below"},
+        'format': {'required': true, 'type': 'text', 'meaning': "one of the formats below"},
         'key': {'required': true, 'type': 'names', 'meaning': "the key columns: declared ones, of simple types"},
         'images': {
             'default': 'full', 'type': 'text', 'values': ['full', 'partial'],
@@ -259,7 +259,7 @@
         },
         'snapshot': {
             'default': none, 'type': 'text',
-            'meaning': "another entry of this source: the full load, with the key and no headers. A declared column that it lacks is null in its rows",
+            'meaning': "another entry of this source: the full load, with the key, without headers. Its rows have null in declared columns that it lacks",
         },
         'snapshot_seq': {
             'default': '', 'type': 'text',
@@ -267,24 +267,24 @@
         },
         'snapshot_time': {
             'default': '', 'type': 'text',
-            'meaning': "when the load was taken, in UTC: `yyyy-mm-dd hh:mm:ss`. `''`: the time in `snapshot_seq`, where the feed's sequences have one, else not known",
+            'meaning': "when the load was taken, in UTC: `yyyy-mm-dd hh:mm:ss`. `''`: the time in `snapshot_seq` if the feed's sequences have one, else not known",
         },
         'arrival': {
             'default': 'auto', 'type': 'text',
-            'meaning': "what says that a raw row landed after another: [a raw column](feeds/qlik_change_tables.md#the-arrival-column) that never decreases as rows land, or `none`. `auto`: the entry's `position`, offsets of Kafka messages, positions of trail records, else `none`",
+            'meaning': "what says in which order rows landed: [a raw column](feeds/qlik_change_tables.md#the-arrival-column) that never decreases, or `none`. `auto`: the entry's `position`, offsets of Kafka messages, positions of trail records, else `none`",
         },
         'lookback': {
             'default': 0, 'type': 'number',
-            'meaning': "how far below the highest arrival to read again: numbers (offsets; files of a trail), or days of dates and times. For Kafka messages not with `hold_open_transactions`",
+            'meaning': "how far below the highest arrival to read again: a number (of offsets, of files of a trail), or days if the arrival is a date or time. Not with `hold_open_transactions` of Kafka messages",
         },
         'orphans': {
             'default': 'report', 'type': 'text', 'values': ['report', 'insert'],
-            'meaning': "whether an [orphan](semantics.md#4-orphans), an update that lacks columns and finds no row, waits for its base (`report`) or starts a row (`insert`)",
+            'meaning': "whether an [orphan](semantics.md#4-orphans) waits for its base (`report`) or starts a row (`insert`)",
         },
-        'track': {'default': none, 'type': 'names', 'meaning': "the columns whose change begins a version in the history; null: all"},
+        'track': {'default': none, 'type': 'names', 'meaning': "columns whose change begins a version in the history; null: all"},
         'hold_open_transactions': {
             'default': false, 'type': 'flag',
-            'meaning': "whether changes wait until their transaction is whole: `qlik_kafka` and `goldengate_trail` alone",
+            'meaning': "whether changes wait until their transaction is whole: only `qlik_kafka` and `goldengate_trail`",
         },
     }) %}
 {% endmacro %}
@@ -295,11 +295,11 @@
     {% do return({
         'retired': {
             'default': false, 'type': 'flag', 'values': [true, false, 'hide'],
-            'meaning': "whether raw may lack the column from now on: the models [keep it](semantics.md#retired-columns), with the values that it had. `hide`: `current_` leaves it out",
+            'meaning': "whether raw may lack the column: the models [keep it](semantics.md#retired-columns), with its values. `hide`: `current_` leaves it out",
         },
         'renamed_from': {
             'default': none, 'type': 'names',
-            'meaning': "the name that the column had before, or a list of such names, the latest one first. See [renamed columns](semantics.md#renamed-columns)",
+            'meaning': "the former name of the [column](semantics.md#renamed-columns), or a list of such names, the latest first",
         },
     }) %}
 {% endmacro %}

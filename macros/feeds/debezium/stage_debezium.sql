@@ -168,7 +168,7 @@
                 'meaning': "[how events land](feeds/debezium.md#what-lands)",
             },
             'message_column': {'default': 'value', 'type': 'text', 'meaning': "the raw column that has the JSON"},
-            'table': {'default': none, 'type': 'text', 'meaning': "the table in `source`, where other tables' events are in the raw table, too; null: all"},
+            'table': {'default': none, 'type': 'text', 'meaning': "the table in `source`, if the raw table has other tables' events, too; null: all"},
             'unavailable_values': {
                 'default': [
                     '__debezium_unavailable_value', 'X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==', '["__debezium_unavailable_value"]',

@@ -51,12 +51,12 @@
     {% do return({
         'stage': change_tables.stage_dms,
         'settings': {
-            'sequence_column': {'default': none, 'type': 'text', 'meaning': "the column that a rule of the task adds, with the expression `$AR_H_CHANGE_SEQ`. It must be given"},
+            'sequence_column': {'default': none, 'type': 'text', 'meaning': "the column that a rule of the task adds, with the expression `$AR_H_CHANGE_SEQ`; required"},
             'operation_column': {'default': 'Op', 'type': 'text', 'meaning': "the column that says what happened"},
             'time_column': {'default': none, 'type': 'text', 'meaning': "the column with the time of the commit (`TimestampColumnName` of the target)"},
             'before_prefix': {
                 'default': none, 'type': 'text',
-                'meaning': "what the names of columns with the row before begin with, as `BI_` (`add-before-image-columns`); null: there are none",
+                'meaning': "prefix of the columns with the row before, as `BI_` (`add-before-image-columns`); null: there are none",
             },
         },
         'column_settings': change_tables.written_as_setting(),

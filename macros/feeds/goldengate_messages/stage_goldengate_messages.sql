@@ -66,10 +66,10 @@
                 'meaning': "[how messages land](feeds/goldengate_messages.md#what-lands)",
             },
             'message_column': {'default': 'value', 'type': 'text', 'meaning': "the raw column that has the JSON"},
-            'table': {'default': none, 'type': 'text', 'meaning': "the table as messages name it, where other tables' are in the raw table, too; null: all"},
+            'table': {'default': none, 'type': 'text', 'meaning': "the table as messages name it, if the raw table has others, too; null: all"},
             'operations': {
                 'default': {'I': 'insert', 'U': 'update', 'D': 'delete', 'T': 'truncate'}, 'type': 'mapping',
-                'meaning': "what `op_type` means, where the handler is set to other words",
+                'meaning': "what the values of `op_type` mean",
             },
             'position': {
                 'default': none, 'type': 'names',

@@ -247,12 +247,12 @@ where _ct_last_start is not null and (_ct_last_end is null or _ct_last_end < _ct
             },
             'repeated_transactions': {
                 'default': 'ignore', 'type': 'text', 'values': ['ignore', 'apply'],
-                'meaning': "what becomes of a transaction that its trail has before, with the same CSN and id",
+                'meaning': "what becomes of a [repeated transaction](feeds/goldengate_trail.md#transactions-that-are-sent-again)",
             },
             'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
             'hold_open_transactions': {
                 'default': true, 'type': 'flag',
-                'meaning': "always `true`: a transaction that has not ended can still be abandoned",
+                'meaning': "always `true`",
             },
         },
         'mistakes': change_tables.goldengate_trail_mistakes,

@@ -557,13 +557,13 @@ unclaimed as (
         'settings': {
             'images': {
                 'default': 'partial', 'type': 'text', 'values': ['partial'],
-                'meaning': "always `partial`: an event has the value of one column",
+                'meaning': "always `partial`",
             },
             'table_name': {'required': true, 'type': 'text', 'meaning': "the table or view, as it is logged"},
             'schema_name': {'required': true, 'type': 'text', 'meaning': "its schema, for the associations of documents"},
             'replica': {
                 'default': none, 'type': 'text',
-                'meaning': "another entry of this source: the table's own rows, with the declared columns, for query-back events",
+                'meaning': "another entry of this source: the table's own rows, with the declared columns, for [query-back events](feeds/idm_event_log.md#what-query-back-events-read)",
             },
             'driver_user': {
                 'default': none, 'type': 'text',
@@ -572,13 +572,13 @@ unclaimed as (
             'allow_loopback': {'default': false, 'type': 'flag', 'meaning': "whether these events count after all"},
             'future_events': {
                 'default': false, 'type': 'flag',
-                'meaning': "whether events are ordered by their time, and wait until it has come",
+                'meaning': "whether events are ordered by their time, and wait until then",
             },
         },
         'column_settings': {
             'multi_valued': {
                 'default': false, 'type': 'flag',
-                'meaning': "whether the column has many values, logged one by one: they are published, and no part of the row",
+                'meaning': "whether a row can have several values, logged one by one: they are published, but no part of the row",
             },
         },
         'mistakes': change_tables.idm_event_log_mistakes,

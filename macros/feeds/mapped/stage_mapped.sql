@@ -22,7 +22,7 @@
     {% do return({
         'message': {
             'default': none, 'type': 'mapping',
-            'meaning': "`{column, type}`: the raw column with each change as a JSON object, and its fields that are read, as a Spark schema or as `map<string, string>`; SQL finds them in `message`. null: raw columns have them",
+            'meaning': "`{column, type}`: the raw column with each change as a JSON object, and its fields, as a Spark schema or as `map<string, string>`; SQL reads them in `message`. null: raw columns have them",
         },
         'only': {'default': none, 'type': 'text', 'meaning': "SQL for the rows that are this table's. null: all"},
         'operation': {'required': true, 'type': 'text', 'meaning': "SQL for the word that says what happened"},
@@ -32,7 +32,7 @@
         },
         'sequence': {
             'required': true, 'type': 'list',
-            'meaning': "the parts of the sequence, the most important first: `{sql, kind, length}`. See [sequences](feeds/mapped.md#sequences)",
+            'meaning': "the parts of the [sequence](feeds/mapped.md#sequences), the most important first: `{sql, kind, length}`",
         },
         'changed_at': {'default': none, 'type': 'text', 'meaning': "SQL for the time of the change"},
         'transaction_id': {'default': none, 'type': 'text', 'meaning': "SQL for the transaction of the change"},
@@ -40,7 +40,7 @@
             'default': none, 'type': 'text',
             'meaning': "where the [row](feeds/mapped.md#rows) is: a raw column or a field, as `message.after`, or a name, as `new_{name}`; null: raw columns have the declared names",
         },
-        'row_before': {'default': none, 'type': 'text', 'meaning': "the same of the row before; null: the feed has none"},
+        'row_before': {'default': none, 'type': 'text', 'meaning': "the same for the row before; null: the feed has none"},
         'not_captured': {
             'default': none, 'type': 'mapping',
             'meaning': "how a row [says that it lacks a column](feeds/mapped.md#rows): `{absent: true}`, `{flag: '{name}_isMissing'}` or `{value: …}`; null: it never does",

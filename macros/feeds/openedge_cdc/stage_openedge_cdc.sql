@@ -469,12 +469,12 @@ unclaimed as (
         'settings': {
             'key': {
                 'default': none, 'type': 'names',
-                'meaning': "the key columns: must be given with `key_from: fields`, and left out with `recid`",
+                'meaning': "the key columns: only with `key_from: fields`, and then required",
             },
             'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
             'tracking': {
                 'default': none, 'type': 'text',
-                'meaning': "another entry of this source: the tracking table. Must be given at `policy_level` 2 and 3; at 0 and 1 it is the entry's own raw table",
+                'meaning': "another entry of this source: the tracking table. Required at `policy_level` 2 and 3; at 0 and 1 it is the entry's own raw table",
             },
             'source_table_number': {'required': true, 'type': 'number', 'meaning': "the number of this table in the tracking table"},
             'policy_level': {
@@ -483,7 +483,7 @@ unclaimed as (
             },
             'null_without_field_map': {
                 'default': 'keep', 'type': 'text', 'values': ['keep', 'set'],
-                'meaning': "whether a null in an update keeps the value or sets null, where the field map is not known",
+                'meaning': "whether a null in an update keeps the value or sets null if the field map is not known",
             },
             'key_from': {
                 'default': 'fields', 'type': 'text', 'values': ['fields', 'recid'],
@@ -491,7 +491,7 @@ unclaimed as (
             },
             'without_tracking': {
                 'default': 'wait', 'type': 'text', 'values': ['wait', 'apply'],
-                'meaning': "what a change row does whose tracking row is not there",
+                'meaning': "what a change row without its tracking row does",
             },
             'waiting_days': change_tables.waiting_days_setting(),
         },

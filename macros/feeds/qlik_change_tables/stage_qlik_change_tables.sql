@@ -342,16 +342,16 @@ judged as (
                     'change_seq', 'change_oper', 'change_mask', 'stream_position', 'operation', 'transaction_id',
                     'timestamp', 'partition_name'
                 ],
-                'meaning': "all header columns of the change table, in its order, because masks count them; `change_seq` and `change_oper` must be there",
+                'meaning': "all header columns of the change table, in its order, because masks count them; with `change_seq` and `change_oper`",
             },
-            'header_prefix': {'default': 'header__', 'type': 'text', 'meaning': "what the name of each header column begins with"},
+            'header_prefix': {'default': 'header__', 'type': 'text', 'meaning': "prefix of the names of header columns"},
             'mask_order': {
                 'default': none, 'type': 'text', 'values': ['most_significant_first', 'least_significant_first'],
-                'meaning': "which byte of a mask comes first; null: the most significant of a text, the least significant of a binary",
+                'meaning': "which byte of a mask comes first; null: the most significant of a text, the least significant of a binary mask",
             },
             'mask_type': {
                 'default': 'binary', 'type': 'text', 'values': ['binary', 'string'],
-                'meaning': "the type in which the mask lands",
+                'meaning': "type in which the mask lands",
             },
             'waiting_days': change_tables.waiting_days_setting(),
         },

@@ -429,14 +429,14 @@ select 1 as placeholder
     {% do return({
         'stage': change_tables.stage_qlik_kafka,
         'settings': {
-            'topic': {'default': none, 'type': 'text', 'meaning': "the topic that has the table's messages; null: any"},
+            'topic': {'default': none, 'type': 'text', 'meaning': "the topic with the table's messages; null: any"},
             'table': {
                 'default': none, 'type': 'text',
-                'meaning': "the table of the messages, as `schema.table` or `table`: by their headers, else by metadata, else by `table_column`",
+                'meaning': "the table of the messages, as `schema.table` or `table`: found by their headers, else by metadata, else by `table_column`",
             },
             'table_column': {
                 'default': none, 'type': 'text',
-                'meaning': "the column of `data` that names the table, where neither headers nor metadata do. Needs `table`",
+                'meaning': "the column of `data` that names the table, if neither headers nor metadata do. Needs `table`",
             },
             'serialization': {
                 'default': 'json', 'type': 'text', 'values': ['json', 'avro'],
