@@ -212,6 +212,11 @@ def test_what_was_logged_before_a_rename_may_lack_the_column_and_is_no_conflict_
     for name in ("amount", "`it's`"):
         assert f"if(_ct_logged['_schema_version'] < 1, null, {name})" in reduced
     assert "if(_ct_logged['_schema_version'] < 1, null, `name with spaces`)" not in reduced
+    # what has a value in all of them was read by their names, and is no older
+    values = "logged.amount is not null and logged.`it's` is not null"
+    version = f"if(logged._schema_version = 0 and {values}, 1, logged._schema_version) as _schema_version"
+    swapped = version.replace(values, " and ".join(reversed(values.split(" and "))))
+    assert version in reduced or swapped in reduced
 
 
 def test_the_identity_of_a_change_has_the_first_names_of_a_key(shapes: Shapes) -> None:
