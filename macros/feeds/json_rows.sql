@@ -72,13 +72,15 @@
 {#- SQL for a number with its exact digits, for each path at which it can be, and each name that it can have there. -#}
 {% macro _exact_texts(spec, names, json, paths) %}
     {% set texts = [] %}
-    {% for path, name in modules.itertools.product(paths, names) %}
-        {% set row = 'try_variant_get(try_parse_json(' ~ json ~ '), ' ~ change_tables.text_literal(path) ~ ", 'map<string, string>')" %}
-        {% if spec.settings.column_names == 'exact' %}
-            {% do texts.append(row ~ '[' ~ change_tables.text_literal(name) ~ ']') %}
-        {% else %}
-            {% do texts.append('get(map_values(map_filter(' ~ row ~ ', (name, text) -> lower(name) = ' ~ change_tables.name_in_row(spec, name) ~ ')), 0)') %}
-        {% endif %}
+    {% for path in paths %}
+        {% for name in names %}
+            {% set row = 'try_variant_get(try_parse_json(' ~ json ~ '), ' ~ change_tables.text_literal(path) ~ ", 'map<string, string>')" %}
+            {% if spec.settings.column_names == 'exact' %}
+                {% do texts.append(row ~ '[' ~ change_tables.text_literal(name) ~ ']') %}
+            {% else %}
+                {% do texts.append('get(map_values(map_filter(' ~ row ~ ', (name, text) -> lower(name) = ' ~ change_tables.name_in_row(spec, name) ~ ')), 0)') %}
+            {% endif %}
+        {% endfor %}
     {% endfor %}
     {% do return(texts) %}
 {% endmacro %}
