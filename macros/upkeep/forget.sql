@@ -32,13 +32,13 @@
     {% set known = load_cached_relation(door) is not none %}
     {% set salt = run_query('select coalesce(' ~ ('(select max(salt) from ' ~ door ~ ')' if known else 'null') ~ ', uuid())').rows[0][0] %}
     {% set hashes = change_tables._hashes_with_moves(logs, salt, asked) %}
+    {% do change_tables._refuse_living_by_moves(name, logs, salt, asked, hashes) %}
     {% set look = change_tables._look_for_forgotten(logs, salt, hashes) %}
     {% set rows = [] %}
     {% for hash in hashes %}
         {% do rows.append("('" ~ hash ~ "', " ~ change_tables.text_literal(look.until) ~ ')') %}
     {% endfor %}
     {% set new = '(select * from values ' ~ rows | join(', ') ~ ' as new_keys (key_hash, until_seq))' %}
-    {% do change_tables._refuse_living_by_moves(name, logs, salt, asked, hashes) %}
     {% set moved = hashes | length - asked | unique | list | length %}
     {% do print(name ~ ': keys: ' ~ asked | unique | list | length ~ (', and ' ~ moved ~ ' that their rows moved from or to' if moved > 0) ~ '; forgotten up to ' ~ (look.until or 'the beginning')) %}
     {% do print(name ~ ': raw has no row of these keys; they are forgotten all the same') if not look.rows %}

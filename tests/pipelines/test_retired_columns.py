@@ -691,7 +691,8 @@ def test_what_identifies_a_change_and_which_columns_it_has_stays_and_nothing_is_
     results: Results,
 ) -> None:
     second, third, rescanned, rebuilt = results.changes
-    assert [row[:-1] for row in third] == [row[:-1] for row in rebuilt]
+    # `_raw_id` is a hash of what raw had when the change was logged: a rebuild has that of today
+    assert [(row[0], *row[2:-1]) for row in third] == [(row[0], *row[2:-1]) for row in rebuilt]
     assert third == rescanned
     first = {seq(number) for number in (10, 12, 20, 22, 30)}
     assert {row[-1] for row in second if row[0][:35] in first} == {min(row[-1] for row in second)}
