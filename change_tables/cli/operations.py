@@ -36,6 +36,9 @@ def project_options(command: _C) -> _C:
     return command
 
 
+_source = click.option("--source", default="", help="The source, where two have an entry of this name.")
+
+
 def run_operation(macro: str, given: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
     """Run a macro of the package, whose lines are those that it prints.
 
@@ -143,7 +146,7 @@ def purge(**given: Any) -> None:
 @click.command("reload", short_help="Check a new load of a table, and take it in.")
 @click.argument("table")
 @project_options
-@click.option("--source", default="", help="The source, where two have an entry of this name.")
+@_source
 @click.option(
     "--at-least",
     type=click.FloatRange(0, 1),
@@ -173,7 +176,7 @@ def reload(**given: Any) -> None:
 @click.command("acknowledge", short_help="Note that nothing is to be done about rejected, waiting or reported rows.")
 @click.argument("table")
 @project_options
-@click.option("--source", default="", help="The source, where two have an entry of this name.")
+@_source
 @click.option("--code", required=True, help="The reason code of the rows or changes.")
 @click.option("--note", default="", help="Why nothing is to be done.")
 @click.option(
@@ -214,7 +217,7 @@ def _as_keys(_context: click.Context, _option: click.Parameter, texts: tuple[str
 @click.command("forget", short_help="Erase keys of a table, such as persons, from what the models keep.")
 @click.argument("table")
 @project_options
-@click.option("--source", default="", help="The source, where two have an entry of this name.")
+@_source
 @click.option(
     "--key",
     "keys",
@@ -241,7 +244,7 @@ def forget(**given: Any) -> None:
 @click.command("remove", short_help="Take a table out of a project, and drop what its models have made.")
 @click.argument("table")
 @project_options
-@click.option("--source", default="", help="The source, where two have an entry of this name.")
+@_source
 @click.option("--keep-data", is_flag=True, help="Leave tables and views as they are: the table is frozen.")
 @click.help_option(allow_from_autoenv=False)
 def remove(**given: Any) -> None:

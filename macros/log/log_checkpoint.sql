@@ -132,7 +132,7 @@
 
 {#-
     The checkpoint of a first build comes after its rows, since it says what is counted in them. It is written only where the table is
-    still the one that this run made. Until it is there, the table counts as never built. It takes the place of the rows that were moved
+    still the one that this run made. Until it is there, the table counts as never built. It takes the place of the rows that were copied
     to the quarantine, which had their texts in `_checkpoint`.
 
     found   what the run found in the table (see `summarize_batch`)

@@ -315,8 +315,8 @@ and not (_ct_logged['_schema_version'] < {{ spec.added.values() | max }} and _pr
 
 
 {#-
-    The schema version of a logged change where columns were renamed since; empty where none was. A change that has a value in a renamed column was
-    read by one of its names, so it is no older for that: another value is a conflict.
+    The schema version of a logged change where columns were renamed since; empty where none was. A change that has a value in a renamed
+    column was read by one of its names, so it is no older for that: another value is a conflict.
 -#}
 {% macro _version_of_logged(spec) %}
     {% set version = namespace(sql='') %}
@@ -334,8 +334,8 @@ and not (_ct_logged['_schema_version'] < {{ spec.added.values() | max }} and _pr
 
 
 {#-
-    Columns to be hashed, null where they were declared, or renamed, after the change was logged: the log has nothing of them (see `spec_in_version`), so
-    they say nothing of whether a delivery differs from it.
+    Columns to be hashed, null where they were declared, or renamed, after the change was logged: the log has nothing of them (see
+    `spec_in_version`), so they say nothing of whether a delivery differs from it.
 -#}
 {% macro _columns_as_logged(spec, columns) %}
     {% set found = [] %}
