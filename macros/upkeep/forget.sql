@@ -31,16 +31,16 @@
     {% set door = change_tables.forgotten_keys(spec) %}
     {% set known = load_cached_relation(door) is not none %}
     {% set salt = run_query('select coalesce(' ~ ('(select max(salt) from ' ~ door ~ ')' if known else 'null') ~ ', uuid())').rows[0][0] %}
-    {% set hashes = change_tables._hashes_with_moves(logs, salt, asked) %}
-    {% do change_tables._refuse_living_by_moves(name, logs, salt, asked, hashes) %}
+    {% set found = change_tables._hashes_with_moves(logs, salt, asked) %}
+    {% do change_tables._refuse_living_by_moves(name, logs, salt, found.moved) if found.moved %}
+    {% set hashes = found.asked + found.moved %}
     {% set look = change_tables._look_for_forgotten(logs, salt, hashes) %}
     {% set rows = [] %}
     {% for hash in hashes %}
         {% do rows.append("('" ~ hash ~ "', " ~ change_tables.text_literal(look.until) ~ ')') %}
     {% endfor %}
     {% set new = '(select * from values ' ~ rows | join(', ') ~ ' as new_keys (key_hash, until_seq))' %}
-    {% set moved = hashes | length - asked | unique | list | length %}
-    {% do print(name ~ ': keys: ' ~ asked | unique | list | length ~ (', and ' ~ moved ~ ' that their rows moved from or to' if moved > 0) ~ '; forgotten up to ' ~ (look.until or 'the beginning')) %}
+    {% do print(name ~ ': keys: ' ~ found.asked | length ~ (', and ' ~ found.moved | length ~ ' that their rows moved from or to' if found.moved) ~ '; forgotten up to ' ~ (look.until or 'the beginning')) %}
     {% do print(name ~ ': raw has no row of these keys; they are forgotten all the same') if not look.rows %}
     {#- also what an earlier command has remembered, and died before it was deleted -#}
     {% set known_and_new = '(select key_hash, until_seq from ' ~ door ~ ' union all select * from ' ~ new ~ ')' if known else new %}
@@ -130,7 +130,7 @@
 {% endmacro %}
 
 
-{#- The hashes of these keys, and of all that rows of the log have moved between them: first those that were asked for. -#}
+{#- The hashes of these keys, each once, as `asked`, and as `moved` those of all keys that rows of the log have moved from or to. -#}
 {% macro _hashes_with_moves(logs, salt, texts) %}
     {% set literal = change_tables.text_literal(salt) %}
     {% set asked = [] %}
@@ -138,6 +138,7 @@
         {% do asked.append(change_tables.hash_of_forgotten_key(literal, text)) %}
     {% endfor %}
     {% set hashes = run_query('select ' ~ asked | join(', ')).rows[0].values() | unique | list %}
+    {% set number_asked = hashes | length %}
     {% set before = namespace(number=0) %}
     {% set edges = [] %}
     {% for log in logs if log.checkpoint and log.checkpoint.moves %}
@@ -154,7 +155,7 @@
             {% do hashes.append(row[0]) %}
         {% endfor %}
     {% endfor %}
-    {% do return(hashes) %}
+    {% do return({'asked': hashes[:number_asked], 'moved': hashes[number_asked:]}) %}
 {% endmacro %}
 
 
@@ -230,7 +231,7 @@ when not matched then insert (key_hash, until_seq, salt, forgotten_at, forgotten
     Stops where a key that moves connect with those that were asked for still has a row: it can be another person's, whose row came to a key, or left
     it, after or before the one that is meant.
 -#}
-{% macro _refuse_living_by_moves(name, logs, salt, asked, hashes) %}
+{% macro _refuse_living_by_moves(name, logs, salt, moved) %}
     {% set queries = [] %}
     {% for log in logs %}
         {% for model in log.models if change_tables.maker_of(model.node) == 'current_state' and load_cached_relation(model.relation) is not none %}
@@ -241,8 +242,7 @@ when not matched then insert (key_hash, until_seq, salt, forgotten_at, forgotten
             ) %}
         {% endfor %}
     {% endfor %}
-    {% set moved = hashes[asked | unique | list | length:] %}
-    {% if queries and moved %}
+    {% if queries %}
         {% set shown = [] %}
         {% for row in run_query(
             'select distinct shown from (' ~ queries | join(' union all ') ~ ') where ' ~ change_tables.hash_of_forgotten_key(change_tables.text_literal(salt), 'key_text')
