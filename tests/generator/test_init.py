@@ -61,7 +61,7 @@ class Installed:
 
     def parse(self) -> None:
         """Parse with every warning an error."""
-        self.consumer.dbt("parse", "--warn-error", "--no-partial-parse")
+        self.consumer.dbt("parse", "--no-partial-parse", strict=True)
 
     def commit(self) -> None:
         """Commit what is there."""

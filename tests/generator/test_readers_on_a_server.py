@@ -376,7 +376,7 @@ def test_the_command_writes_projects_of_these_feeds_that_dbt_builds_and_that_are
     for arguments in told.values():
         written = CliRunner().invoke(init, arguments, catch_exceptions=False)
         assert written.exit_code == 0, written.output
-    consumer.dbt("parse", "--warn-error", "--no-partial-parse")
+    consumer.dbt("parse", "--no-partial-parse", strict=True)
     models = [f"+current_{feed}__orders" for feed in READERS]
     consumer.dbt("build", "--indirect-selection", "buildable", "--select", *models)
     for feed, arguments in told.items():

@@ -105,14 +105,19 @@ class Consumer:
         }
         self._dump("profiles.yml", {"consumer": {"target": "test", "outputs": {"test": target}}})
 
-    def dbt(self, *arguments: str, must_succeed: bool = True) -> dbtRunnerResult:
-        """Run dbt in this process; fails the test with dbt's messages when it must succeed and does not."""
+    def dbt(self, *arguments: str, must_succeed: bool = True, strict: bool = False) -> dbtRunnerResult:
+        """Run dbt in this process; fails the test with dbt's messages when it must succeed and does not.
+
+        What is deprecated is an error, and with `strict` every warning is.
+        """
+        errors = '"all"' if strict else '["Deprecations"]'
         result = dbtRunner().invoke(
             [
                 "--quiet",
                 "--no-use-colors",
                 "--log-level-file=none",  # nobody reads it, and writing it takes a tenth of dbt's own time
                 "--no-send-anonymous-usage-stats",
+                f'--warn-error-options={{"error": {errors}}}',
                 *arguments,
                 "--project-dir",
                 str(self.folder),

@@ -27,16 +27,17 @@ WRITTEN = {kind: [{"change_tables.rows_as_written": {"name": f"written_{kind}"}}
 STORES = {"severity": "warn", "store_failures": True}
 COUNTED = [
     {"change_tables.raw_rows_accounted_for": {"name": "counted"}},
-    {"unique": {"name": "stored", "column_name": "_change_op", "config": STORES}},
+    {"unique": {"name": "stored", "arguments": {"column_name": "_change_op"}, "config": STORES}},
 ]
 RAW = [f"{SCHEMA}_raw.persons", f"{SCHEMA}_raw.persons_full"]
 STAGED = [
     {
         "change_tables.raw_rows_accounted_for": {
-            "name": "staged", "raw": RAW, "log": "ref('dedup_feed__persons')",
+            "name": "staged",
+            "arguments": {"raw": RAW, "log": "ref('dedup_feed__persons')"},
         }
     }
-]  # fmt: skip
+]
 PERSONS = Entry(
     "persons",
     {
