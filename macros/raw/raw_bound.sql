@@ -8,8 +8,8 @@
                       group without new rows, its watermark
     until             where all rows are read, SQL for those up to the high water; else none
     highest_seq       the highest sequence of the log; none where there is no log
-    is_late           whether rows that are read can have a sequence up to `highest_seq`: then rows that landed before can be of the same
-                      change
+    is_late           whether rows that are read, those of a load among them, can have a sequence up to `highest_seq`: then rows that
+                      landed before can be of the same change
     lowest_seq        the lowest sequence of such rows where that is known, else none
     is_read           whether there is nothing to do: no row has landed that the run would read, and it reads no other table
     watermark_before  the watermark that the runs before have left, as places; none where they had another arrival
@@ -47,8 +47,9 @@
     )) if arrival else none %}
     {% set highest_seq = checkpoint.highest_seq if checkpoint else none %}
     {% set knows_lowest_seq = reads_on and spec.lookback == 0 and change_tables.format_of(spec.format).landed_sequence %}
-    {% set lowest_seq = landed.lowest_seq if knows_lowest_seq else none %}
     {% set snapshot = checkpoint is none or rescan or (wanted is not none and (loaded is none or wanted > loaded)) %}
+    {% set sequences = [landed.lowest_seq] + ([wanted] if snapshot else []) %}
+    {% set lowest_seq = sequences | reject('none') | min(case_sensitive=true) | default(none) if knows_lowest_seq else none %}
     {% set has_landed = not reads_on or spec.lookback != 0 or high_water != read_from or landed.unplaced %}
     {% set others = spec.items() | selectattr(0, 'in', change_tables.format_of(spec.format).other_tables) | selectattr(1) | list %}
     {% set bound = {

@@ -347,7 +347,7 @@ def changes_before_others() -> list[RawRow]:
 
 def expected_table(landed: Iterable[RawRow]) -> Table:
     """What the models must show after these raw rows."""
-    return Table(_changes(list(landed)))
+    return Table(changes_of(list(landed)))
 
 
 def expected_state(table: Table) -> set[tuple[Any, ...]]:
@@ -373,10 +373,10 @@ def expected_history(table: Table) -> set[tuple[Any, ...]]:
     }
 
 
-def expected_reports(table: Table) -> set[tuple[str, str]]:
+def expected_reports(table: Table) -> list[tuple[str, str]]:
     """What the fold reports: (code, sequence)."""
-    orphans = {("orphan", change.seq) for change in table.orphans}
-    return orphans | {("key_collision", change.seq) for change in table.covered}
+    orphans = [("orphan", change.seq) for change in table.orphans]
+    return orphans + [("key_collision", change.seq) for change in table.covered]
 
 
 def expected_rows_at(table: Table, moment: datetime) -> set[tuple[Any, ...]]:
@@ -424,12 +424,13 @@ def history_query(columns: Iterable[str]) -> str:
 HISTORY_QUERY = history_query(COLUMNS)
 
 
-def _changes(landed: Sequence[RawRow]) -> list[Change]:
+def changes_of(landed: Sequence[RawRow]) -> list[Change]:
+    """The changes that these rows of a change table and of loads come to. A load before all changes has no time."""
     befores = {row.seq: row.key for row in landed if row.oper == "B"}
     operations = {"I": "insert", "U": "update", "D": "delete", "T": "truncate", "S": "snapshot"}
     # a load ends what is there, after the truncates of its sequence
-    loads = {row.seq for row in landed if row.oper == "S"}
-    changes = [Change(f"{seq}:~", seq, "truncate", {}, (None, None), changed_at=time_of_load(seq)) for seq in loads]
+    loads = {row.seq: time_of_load(row.seq) if row.seq else None for row in landed if row.oper == "S"}
+    changes = [Change(f"{seq}:~", seq, "truncate", {}, (None, None), changed_at=at) for seq, at in loads.items()]
     for row in landed:
         if row.oper == "B":
             continue
@@ -443,7 +444,7 @@ def _changes(landed: Sequence[RawRow]) -> list[Change]:
                 key=row.key,
                 key_before=before if before != row.key else None,
                 transaction_id=row.transaction_id,
-                changed_at=time_of_load(row.seq) if row.oper == "S" else row.changed_at,
+                changed_at=loads[row.seq] if row.oper == "S" else row.changed_at,
                 present=_borne(row),
             )
         )

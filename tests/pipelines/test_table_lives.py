@@ -1,0 +1,310 @@
+"""Tables to which everything happens that can: they are loaded again, lose and rename columns, are purged and more.
+
+Whatever the order is, and wherever a command dies, the models equal the interpreter. `make test-long` has other orders,
+and lets each command die at every statement.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+import yaml
+
+from change_tables.cli.main import main
+
+from .consumer import CALLS, Consumer, Entry
+from .histories import (
+    HEADERS,
+    KEY,
+    expected_history,
+    expected_reports,
+    expected_state,
+    history_query,
+    random_raw_rows,
+    time_of_load,
+)
+from .landing import Raw
+from .lives import DROPPED, NEW_NAME, OLD_NAME, Life, raw_columns, with_their_updates
+from .test_relocated_tables import commands
+from .test_upkeep import stopped_after
+
+SEED = int(os.environ.get("CHANGE_TABLES_PROOF_SEED", "0"))
+SCALE = int(os.environ.get("CHANGE_TABLES_PROOF_SCALE", "1"))
+SCHEMA = "lives"
+BATCHES = 5
+HISTORIES = 60 * SCALE
+CHANGES = 1200 * SCALE
+MODELS = ("stg", "dedup", "current", "history")
+TESTS: dict[str, list[Any]] = {
+    "dedup": [{"change_tables.raw_rows_accounted_for": {}}, {"change_tables.rows_as_written": {}}],
+    "current": [{"change_tables.rows_as_written": {}}],
+    "history": [{"change_tables.rows_as_written": {}}],
+}
+REPORTS = ("orphan", "key_collision")
+
+
+class Lake:
+    """Tables of full and of partial images, what the interpreter knows of them, and the commands."""
+
+    def __init__(self, project: Consumer, raw: Raw, capsys: pytest.CaptureFixture[str]) -> None:
+        """Nothing is built, and the first load is there."""
+        self.project, self.raw, self._capsys = project, raw, capsys
+        self._chance = random.Random(SEED)
+        self._batch = 0
+        self._moved = ""
+        self.lives = {"full": self._life(21, partial=False), "partial": self._life(22, partial=True)}
+        for name, life in self.lives.items():
+            raw.create(f"{SCHEMA}_raw.{name}", raw_columns(life.layout), "delta")
+            self._land_load(name)
+        project.write(self._entries(), [f"{name}_load" for name in self.lives])
+
+    def _life(self, seed: int, *, partial: bool) -> Life:
+        rows = random_raw_rows(SEED + seed, HISTORIES, CHANGES, BATCHES, "mixed", partial=partial)
+        # of one table before images wait for their updates, so that no raw row can be purged
+        return Life(rows if partial else with_their_updates(rows), self._random_load(), partial=partial)
+
+    def _random_load(self) -> dict[tuple[Any, ...], dict[str, Any]]:
+        keys = [(history, place) for history in range(HISTORIES) for place in (1, 2)]
+        return {
+            key: {OLD_NAME: f"loaded {place}", DROPPED: self._chance.choice([None, "a"])}
+            for place, key in enumerate(self._chance.sample(keys, HISTORIES))
+        }
+
+    def _entries(self) -> list[Entry]:
+        entries = []
+        for name, life in self.lives.items():
+            spec = {
+                "format": "qlik_change_tables",
+                "key": list(KEY),
+                "headers": list(HEADERS),
+                "mask_type": "string",
+                "images": name,
+                "arrival": "batch",
+                "snapshot": f"{name}_load",
+                "snapshot_seq": life.load_seq,
+            }
+            if life.load_seq:
+                spec["snapshot_time"] = f"{time_of_load(life.load_seq):%F %T}"
+            layout = life.layout
+            entries.append(Entry(name, spec, layout.columns, MODELS, TESTS, column_meta=layout.column_meta))
+        return entries
+
+    def _declare(self) -> None:
+        self.project.write_sources(self._entries(), [f"{name}_load" for name in self.lives])
+
+    def _land_load(self, name: str) -> None:
+        life = self.lives[name]
+        columns = life.layout.columns
+        shown = {
+            now: data_type for now, data_type in columns.items() if not (life.layout.is_retired and now == DROPPED)
+        }
+        self.raw.create(f"{SCHEMA}_raw.{name}_load", shown, "delta")
+        values = [
+            dict(zip(columns, (*key, row[OLD_NAME], row[DROPPED]), strict=True)) for key, row in life.load.items()
+        ]
+        self.raw.insert(f"{SCHEMA}_raw.{name}_load", [[row[column] for column in shown] for row in values])
+
+    def land(self) -> None:
+        """Land the next batch."""
+        self._batch += 1
+        for name, life in self.lives.items():
+            columns = raw_columns(life.layout)
+            rows = [life.layout.values(row) for row in life.land(self._batch)]
+            self.raw.insert(f"{SCHEMA}_raw.{name}", [[row.get(column) for column in columns] for row in rows])
+
+    def build(self, *options: str) -> None:
+        """Run the models."""
+        self.project.dbt("run", *options)
+        for life in self.lives.values():
+            life.build()
+
+    def command(self, *arguments: str) -> tuple[int, str]:
+        """What a command ends with and says."""
+        folder = str(self.project.folder)
+        self._capsys.readouterr()
+        code = main([arguments[0], "--project-dir", folder, "--profiles-dir", folder, *arguments[1:]])
+        said = self._capsys.readouterr()
+        return code, said.out + said.err
+
+    def finish(self, *arguments: str) -> str:
+        """A command that dies at a statement, or at one after the other, and is run again; all that it says."""
+        at = itertools.count() if SCALE > 1 else [self._chance.randrange(8)]
+        told = ""
+        for number in at:
+            with stopped_after(number):
+                code, said = self.command(*arguments)
+            told += said
+            if code == 0:
+                return told
+            assert "killed" in said or "reload: dbt has failed" in said or "has taken in the load" in said, said
+            if self._chance.random() < 0.3:
+                self.project.dbt("run")
+        code, said = self.command(*arguments)
+        if arguments[0] == "reload" and "has taken in the load" in said:
+            self.project.dbt("run")  # a build does the rest
+        else:
+            assert code == 0, said
+        return told + said
+
+    def check(self, moment: str) -> None:
+        """The models equal the interpreter."""
+        reported = self.raw.query(
+            f"select table_name, code, _change_seq from {SCHEMA}.reported where code in {REPORTS}"
+        )
+        for name, life in self.lives.items():
+            table, columns = life.table, life.layout.columns
+            for kind, query, expected in (
+                ("current", f"select {', '.join(columns)} from ", expected_state(table)),
+                ("history", history_query(columns), expected_history(table)),
+            ):
+                found = self.raw.query(f"{query}{SCHEMA}.{kind}_feed__{name}{self._moved}")
+                assert len(found) == len(set(found)), f"{kind} {name} {moment}: a row is there twice"
+                assert set(found) == expected, f"{kind} {name} {moment}: {_differences(expected, found)}"
+            reports = sorted(row[1:] for row in reported if row[0] == name)
+            assert reports == sorted(expected_reports(table)), f"reports {name} {moment}"
+
+    def read_raw(self) -> None:
+        """Look what raw has left."""
+        shown = ", ".join(f"header__{name}" for name in ("change_seq", "change_oper"))
+        for name, life in self.lives.items():
+            left = set(self.raw.query(f"select {shown}, batch, {', '.join(KEY)} from {SCHEMA}_raw.{name}"))
+            life.raw = [row for row in life.raw if (row.seq, row.oper, row.batch, *row.key) in left]
+
+    def rename_column(self) -> None:
+        """The source renames a column: what lands from now on has it under the new name."""
+        for name, life in self.lives.items():
+            life.rename_column()
+            self.raw.query(f"alter table {SCHEMA}_raw.{name} add columns ({NEW_NAME} string)")
+        self._declare()
+
+    def drop_column(self) -> None:
+        """The source drops a column, and all that has landed loses it."""
+        for name, life in self.lives.items():
+            life.drop_column()
+            self.raw.query(
+                f"create or replace table {SCHEMA}_raw.{name} using delta"
+                f" as select * except ({DROPPED}) from {SCHEMA}_raw.{name}"
+            )
+            self._land_load(name)
+        self._declare()
+
+    def reload(self) -> None:
+        """The tables are loaded again, at the sequence of the last change that has landed."""
+        for name, life in self.lives.items():
+            life.load, life.load_seq = self._random_load(), max(row.seq for row in life.raw)
+            self._land_load(name)
+        self._declare()
+        for name, life in self.lives.items():
+            self.finish("reload", name, "--at-least", "0")
+            life.build()
+
+    def purge(self) -> None:
+        """Raw rows that no run reads again go."""
+        before = [len(life.raw) for life in self.lives.values()]
+        self.finish("purge", "--with-rejected")
+        self.read_raw()
+        assert [len(life.raw) for life in self.lives.values()] < before
+
+    def forget(self) -> None:
+        """All keys of some histories are erased."""
+        for name, life in self.lives.items():
+            histories = self._chance.sample(range(HISTORIES), 3)
+            named = [text for key in life.keys_of(histories) for text in ("--key", key)]
+            raw = ["--raw"] if self._chance.random() < 0.5 else []
+            said = self.finish("forget", name, *named, *raw)
+            life.forget(histories, max(re.findall(r"forgotten up to (\S+)$", said, re.MULTILINE)))
+        self.read_raw()
+
+    def maintain(self) -> None:
+        """Tables are brought into few files."""
+        self.finish("maintain", "--keep-runs", "0")
+
+    def move(self) -> None:
+        """All models get another name."""
+        models = self.project.folder / "models"
+        for name in self.lives:
+            for statement in commands("Another name"):
+                told = statement.replace("analytics.", f"{SCHEMA}.").replace("shop__orders", f"feed__{name}")
+                self.raw.query(told.replace("shop__sales", f"feed__{name}_moved"))
+            for kind in MODELS[1:]:
+                (models / f"{kind}_feed__{name}.sql").unlink()
+                text = CALLS[kind].format(source="feed", table=f"{name}_moved")
+                staged = text.replace(f"stg_feed__{name}_moved", f"stg_feed__{name}")
+                (models / f"{kind}_feed__{name}_moved.sql").write_text(staged)
+            for listed in ("rejected", "reported"):
+                path = models / f"{listed}.sql"
+                path.write_text(path.read_text().replace(f"feed__{name}'", f"feed__{name}_moved'"))
+        described = yaml.safe_load((models / "models.yml").read_text())
+        for model in described["models"]:
+            if not model["name"].startswith("stg"):
+                model["name"] += "_moved"
+        (models / "models.yml").write_text(yaml.safe_dump(described))
+        self._moved = "_moved"
+
+    def rescan(self) -> None:
+        """All raw rows are compared."""
+        self.build("--vars", "{change_tables_rescan: true}")
+
+
+EVENTS: Sequence[Callable[[Lake], None]] = (
+    Lake.rename_column,
+    Lake.drop_column,
+    Lake.reload,
+    Lake.purge,
+    Lake.forget,
+    Lake.maintain,
+    Lake.move,
+    Lake.rescan,
+)
+BUILT_FIRST = (Lake.reload, Lake.purge, Lake.forget)
+"""What stops where the columns have changed since the last build, or takes what no run has read."""
+
+
+def _differences(expected: set[tuple[Any, ...]], found: Sequence[tuple[Any, ...]]) -> str:
+    missing = sorted(expected - set(found), key=repr)
+    surplus = sorted(set(found) - expected, key=repr)
+    return f"missing {missing[:5]} of {len(missing)}, surplus {surplus[:5]} of {len(surplus)}"
+
+
+@pytest.fixture
+def lake(consumer: Callable[[str], Consumer], raw: Raw, capsys: pytest.CaptureFixture[str]) -> Lake:
+    """Two tables."""
+    return Lake(consumer(SCHEMA), raw, capsys)
+
+
+def test_whatever_happens_to_a_table_its_models_are_what_its_log_has_taken_in(lake: Lake) -> None:
+    chance = random.Random(SEED)
+    events = chance.sample(EVENTS, len(EVENTS))
+    # batches land somewhere between, two before, of which one can be purged, and one after all
+    between = sorted(chance.randrange(len(events) + 1) for _ in range(BATCHES - 3))
+    for _ in range(2):
+        lake.land()
+        lake.build()
+    lake.check("at first")
+    told = []
+    for number, event in enumerate(events):
+        told.append(event.__name__)
+        for _ in range(between.count(number)):
+            lake.land()
+            told.append("(landed)")
+            if event in BUILT_FIRST:
+                lake.build()
+        event(lake)
+        lake.build()
+        lake.check(f"after {', '.join(told)}")
+    for _ in range(between.count(len(events)) + 1):
+        lake.land()
+    lake.project.dbt("build")
+    for life in lake.lives.values():
+        life.build()
+    lake.check("at last")
+    lake.project.dbt("run", "--full-refresh", "--vars", "{change_tables_allow_loss: true}")
+    for life in lake.lives.values():
+        life.rebuild()
+    lake.check("after a full refresh")
