@@ -31,6 +31,7 @@ LONGEST_FIRST = [
     "test_random_histories",
     "test_random_feeds",
     "test_interrupted_runs",
+    "test_table_lives",
     "test_openedge_cdc",
     "test_goldengate_trail",
     "test_idm_event_log",

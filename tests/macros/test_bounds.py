@@ -272,13 +272,16 @@ BOUNDS: dict[str, tuple[str, dict[str, Any] | None, dict[str, Any], dict[str, An
     "a load that is newer": ("qlik", {}, {}, {"snapshot_seq": "7"}, {"snapshot": True}),
     "a load where none was": ("qlik", {"snapshot_seq": None}, {}, {}, {"snapshot": True, "is_late": True}),
     "a load that the log reaches, beside rows that it does not": (
-        "qlik", {"highest_seq": "5"}, {"_ct_lowest_seq": "6"}, {"snapshot_seq": "4"}, {"is_late": True, "lowest_seq": "4"},
+        "qlik", {"highest_seq": "5"}, {"_ct_lowest_seq": "6"}, {"snapshot_seq": "4"},
+        {"is_late": True, "lowest_seq": "4"},
     ),
     "a load alone that the log reaches": (
-        "qlik", {"highest_seq": "5"}, SAME | {"_ct_lowest_seq": None}, {"snapshot_seq": "4"}, {"is_late": True, "lowest_seq": "4"},
+        "qlik", {"highest_seq": "5"}, SAME | {"_ct_lowest_seq": None}, {"snapshot_seq": "4"},
+        {"is_late": True, "lowest_seq": "4"},
     ),
     "a load above the log": (
-        "qlik", {"highest_seq": "5"}, {"_ct_lowest_seq": "6"}, {"snapshot_seq": "7"}, {"is_late": False, "lowest_seq": "6"},
+        "qlik", {"highest_seq": "5"}, {"_ct_lowest_seq": "6"}, {"snapshot_seq": "7"},
+        {"is_late": False, "lowest_seq": "6"},
     ),
     "the load that is known": ("qlik", {"snapshot_seq": "7"}, {}, {"snapshot_seq": "7"}, {"snapshot": False}),
     "no load any more": ("qlik", {"snapshot_seq": "7"}, {}, {"snapshot": None}, {"snapshot": False}),

@@ -183,9 +183,6 @@ def test_a_forgotten_key_is_gone_from_every_table_with_those_its_row_moved_throu
     assert (8, PERSON) in lake.rows()
     lake.land(2, *MOVE, REJECTED, bare(15, "U", 8, PERSON, None))
     lake.build()
-    for number in (3, 6):
-        with stopped_after(number):
-            assert lake.forget(*BOTH)[0] == 1
     code, said, error = lake.forget(*BOTH)
     assert (code, error) == (0, "")
     assert f"to know: {SCHEMA}.taken_in reads these models, and may hold values: erase there\n" in said

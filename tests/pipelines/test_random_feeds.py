@@ -5,17 +5,23 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import random
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from change_tables.cli.main import main
+
 from .consumer import Consumer, Entry
 from .histories import expected_history, expected_state, history_query
-from .interpreter import Row, Table
+from .interpreter import Change, Key, Row, Table, remembered
 from .landing import Raw
 from .openedge_cases import HEADERS, TRACKING
 from .openedge_histories import RECID, TABLE_NUMBER, CaptureLog, random_captures
@@ -46,6 +52,8 @@ ENTRIES = [
     Entry("arriving", CAPTURE | {"key": KEY, "arrival": "landed"}, COLUMNS, MODELS, identifier="captured"),
     Entry("by_recid", CAPTURE | {"key_from": "recid"}, COLUMNS, ("stg", "dedup", "history"), identifier="captured"),
 ]
+FORGOTTEN = {"orders": (1, 2), "lines": (3, 4), "arriving": (5, 6, 7)}
+"""Histories of which all keys are forgotten in the end, by entry."""
 RAW_TABLES = {"trail_records": RECORD, "tracking": TRACKING, "captured": HEADERS | COLUMNS | {"landed": "int"}}
 
 
@@ -56,6 +64,7 @@ class Histories:
         """Nothing has landed yet."""
         self.trails, self.trail_sources = random_trails(SEED + 1, 12 * SCALE, BATCHES)
         self.captured, self.capture_sources = random_captures(SEED + 2, 40 * SCALE, BATCHES)
+        self.forgotten: dict[str, dict[Key, str]] = {entry.name: {} for entry in ENTRIES}
         self.begin()
 
     def begin(self) -> None:
@@ -72,6 +81,10 @@ class Histories:
         for name, log in self.logs.items():
             if f"dedup_feed__{name}+" not in skipped:
                 log.run(batch, _columns_in(batch))
+
+    def changes(self, name: str) -> list[Change]:
+        """What the log of an entry has."""
+        return remembered(self.logs[name].changes.values(), self.forgotten[name])
 
     def contents(self, name: str) -> list[Row]:
         """The rows of an entry's source in the end."""
@@ -120,11 +133,11 @@ def _assert_models(
     project: Consumer, raw: Raw, histories: Histories, batch: int, moment: str, skipped: Sequence[str] = ()
 ) -> None:
     for entry in ENTRIES:
-        name, changes = entry.name, histories.logs[entry.name].changes
+        name, changes = entry.name, histories.changes(entry.name)
         columns = [*(RECID if name == "by_recid" else []), *_columns_in(batch)]
-        table = Table(changes.values())
+        table = Table(changes)
         expected: dict[str, set[tuple[Any, ...]]] = {
-            "dedup": {(change.row.get("history"), change_id, change.op) for change_id, change in changes.items()},
+            "dedup": {(change.row.get("history"), change.change_id, change.op) for change in changes},
             "current": expected_state(table),
             "history": expected_history(table),
         }
@@ -143,6 +156,19 @@ def _assert_models(
             if rows != set(found):
                 place = columns.index("history") if kind != "dedup" else 0
                 raise AssertionError(f"{model} {moment}: {_shortest(histories, name, rows, set(found), place)}")
+
+
+def _forget(project: Consumer, histories: Histories, name: str, numbers: Sequence[int]) -> None:
+    """Erase all keys of some histories, which moves connect with no others."""
+    changes = histories.changes(name)
+    keys = {key for change in changes for key in (change.key, change.key_before) if key and key[0] in numbers}
+    named = [text for key in keys for text in ("--key", json.dumps(dict(zip(KEY, key, strict=True))))]
+    folders = ["--project-dir", str(project.folder), "--profiles-dir", str(project.folder)]
+    with redirect_stdout(io.StringIO()) as said:
+        assert main(["forget", name, *folders, *named]) == 0
+    (until,) = re.findall(r"forgotten up to (\S+)$", said.getvalue(), re.MULTILINE)
+    histories.forgotten[name] = dict.fromkeys(keys, until)
+    assert len(histories.changes(name)) < len(changes)
 
 
 def _shortest(
@@ -187,8 +213,12 @@ def test_state_and_history_are_what_the_changes_of_the_source_say(project: Consu
     for name in ("orders", "lines", "arriving"):
         assert "_ct_waiting_since" in project.compiled(f"dedup_feed__{name}"), "a run that reads everything"
 
-    for name, log in histories.logs.items():
-        assert _rows(Table(log.changes.values()).current().values()) == _rows(histories.contents(name)), name
+    for name in histories.logs:
+        assert _rows(Table(histories.changes(name)).current().values()) == _rows(histories.contents(name)), name
+
+    for name, numbers in FORGOTTEN.items():
+        _forget(project, histories, name, numbers)
+    _assert_models(project, raw, histories, BATCHES, "after keys were forgotten")
 
     histories.begin()
     histories.run(BATCHES)

@@ -97,40 +97,6 @@ WHOLE = Table(
         },
     ],
 )
-# with partial images, what does not have the note leaves it as it was. The mask of 18 names it, by its place of then
-SPARSE = Table(
-    "sparse",
-    QLIK | {"images": "partial"},
-    MASKED,
-    [
-        [
-            [seq(10), "I", "38", 1, "n10", "a"],
-            [seq(20), "U", "20", 1, None, "b"],
-            [seq(15), "I", "38", 2, "n15", "x"],
-            [seq(18), "U", "10", 2, None, None],
-        ],
-        [[seq(30), "U", "10", 1, "c"]],
-        [[seq(25), "U", "10", 1, "late"], [seq(15), "I", "38", 2, "x"], [seq(40), "I", "18", 3, "y"]],
-    ],
-    [
-        {
-            (1, "n10", "a", seq(10), seq(20)),
-            (1, "n10", "b", seq(20), seq(30)),
-            (1, "n10", "c", seq(30), None),
-            (2, "n15", "x", seq(15), seq(18)),
-            (2, None, "x", seq(18), None),
-        },
-        {
-            (1, "n10", "a", seq(10), seq(20)),
-            (1, "n10", "b", seq(20), seq(25)),
-            (1, "n10", "late", seq(25), seq(30)),
-            (1, "n10", "c", seq(30), None),
-            (2, "n15", "x", seq(15), seq(18)),
-            (2, None, "x", seq(18), None),
-            (3, None, "y", seq(40), None),
-        },
-    ],
-)
 TOPIC = Topic("messages")
 MESSAGES = Table(
     "messages",
@@ -261,7 +227,7 @@ TRACKED = Table(
     ],
     [TRACKED_ROWS, TRACKED_ROWS],
 )
-TABLES = [WHOLE, SPARSE, MESSAGES, HIDDEN, ARRIVING, RELOADED, TRACKED]
+TABLES = [WHOLE, MESSAGES, HIDDEN, ARRIVING, RELOADED, TRACKED]
 
 # what a renamed column lands as: `place` stays, the key was the number, the note was the memo, and the remark before
 RENAMED_SPEC = QLIK | {"key": ["id", "place"], "images": "partial", "arrival": "landed"}
@@ -586,7 +552,7 @@ def _without_note(rows: Rows) -> Rows:
     return {(id_, None, *others) for id_, _, *others in rows}
 
 
-@pytest.mark.parametrize("table", [WHOLE, SPARSE, HIDDEN, ARRIVING, RELOADED, TRACKED], ids=lambda table: table.name)
+@pytest.mark.parametrize("table", [WHOLE, HIDDEN, ARRIVING, RELOADED, TRACKED], ids=lambda table: table.name)
 def test_the_models_keep_what_raw_has_lost_until_a_rebuild_is_allowed_to_lose_it(
     results: Results, table: Table
 ) -> None:
