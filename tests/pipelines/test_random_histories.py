@@ -378,7 +378,7 @@ def _assert_models(
         assert expected or last_batch == BATCHES or name == "emptied", (
             "rows and bases are missing while halves of the history are"
         )
-        assert sorted(found) == sorted(expected), f"reports {name} {moment}: {_differences(expected, found)}"
+        assert sorted(found) == sorted(expected), f"reports {name} {moment}: {_differences(set(expected), found)}"
 
 
 def _assert_copies(project: Consumer, raw: Raw, last_batch: int, moment: str, *, is_rebuilt: bool = False) -> None:
