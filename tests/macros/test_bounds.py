@@ -538,6 +538,11 @@ def test_a_schema_version_begins_where_raw_has_lost_a_column_that_masks_count(
         assert (found["schema_version"], found["absent"]) == (version, {column: version})
         assert found["added"] == (checkpoint or {"added": {}})["added"]
         assert call("places_since", found) == version * counts
+    # a change from before a rename that has the column's value is of its version, unless masks have other places since
+    renamed = before | {"schema_version": 1, "added": {}, "absent": {column: 1}, "renamed": {"note": 1}}
+    version = call("_version_of_logged", call("spec_in_version", spec, renamed))
+    is_of_it = "if(logged._schema_version = 0 and logged.note is not null, 1, logged._schema_version)"
+    assert version == ("" if counts else is_of_it)
 
 
 @pytest.mark.parametrize(
