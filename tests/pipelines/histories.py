@@ -379,6 +379,13 @@ def expected_reports(table: Table) -> list[tuple[str, str]]:
     return orphans + [("key_collision", change.seq) for change in table.covered]
 
 
+def differences(expected: set[tuple[Any, ...]], found: Sequence[tuple[Any, ...]]) -> str:
+    """Some of the rows that are missing, and of those that are too many."""
+    missing = sorted(expected - set(found), key=repr)
+    surplus = sorted(set(found) - expected, key=repr)
+    return f"missing {missing[:5]} of {len(missing)}, surplus {surplus[:5]} of {len(surplus)}"
+
+
 def expected_rows_at(table: Table, moment: datetime) -> set[tuple[Any, ...]]:
     """The rows of the table as they were at a time."""
     return {

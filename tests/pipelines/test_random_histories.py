@@ -25,6 +25,7 @@ from .histories import (
     after_all_others,
     among_random_ones,
     change_within_an_exchange,
+    differences,
     exchange_told_otherwise,
     exchange_with_an_unknown_row,
     expected_history,
@@ -290,13 +291,7 @@ def _assert_rows(
     wrong = expected ^ set(found)
     if wrong:
         smallest = _smallest_history(raw, proof, kind, last_batch, {row[0] for row in wrong}, scratch)
-        raise AssertionError(f"{kind} {name} {moment}: {_differences(expected, found)}; its smallest form:\n{smallest}")
-
-
-def _differences(expected: set[tuple[Any, ...]], found: Sequence[tuple[Any, ...]]) -> str:
-    missing = sorted(expected - set(found), key=repr)
-    surplus = sorted(set(found) - expected, key=repr)
-    return f"missing {missing[:5]} of {len(missing)}, surplus {surplus[:5]} of {len(surplus)}"
+        raise AssertionError(f"{kind} {name} {moment}: {differences(expected, found)}; its smallest form:\n{smallest}")
 
 
 def _smallest_history(
@@ -373,12 +368,12 @@ def _assert_models(
             last = raw.query(LAST_VERSIONS.format(project.schema, name))
             assert any(row[-1] for row in last), name
             assert len(kept) == len(last), f"kept {name} {moment}: {len(kept)} rows, {len(last)} keys"
-            assert set(kept) == set(last), f"kept {name} {moment}: {_differences(set(last), kept)}"
+            assert set(kept) == set(last), f"kept {name} {moment}: {differences(set(last), kept)}"
         found, expected = [row[1:] for row in reported if row[0] == name], expected_reports(table)
         assert expected or last_batch == BATCHES or name == "emptied", (
             "rows and bases are missing while halves of the history are"
         )
-        assert sorted(found) == sorted(expected), f"reports {name} {moment}: {_differences(set(expected), found)}"
+        assert sorted(found) == sorted(expected), f"reports {name} {moment}: {differences(set(expected), found)}"
 
 
 def _assert_copies(project: Consumer, raw: Raw, last_batch: int, moment: str, *, is_rebuilt: bool = False) -> None:
@@ -396,10 +391,10 @@ def _assert_copies(project: Consumer, raw: Raw, last_batch: int, moment: str, *,
         found = [row[:-1] for row in copied if not row[-1]]
         expected = expected_state(proof.rebuilt_table() if is_rebuilt else proof.table(proof.rows, last_batch))
         assert len(found) == len(set(found)), f"copy of {name} {moment}"
-        assert set(found) == expected, f"copy of {name} {moment}: {_differences(expected, found)}"
+        assert set(found) == expected, f"copy of {name} {moment}: {differences(expected, found)}"
         if COPIES[name] == "kept":
             kept = set(raw.query(f"select {columns}, _is_deleted from {project.schema}.kept_feed__{name}"))
-            assert kept <= set(copied), f"copy of {name} {moment}: {_differences(kept, copied)}"
+            assert kept <= set(copied), f"copy of {name} {moment}: {differences(kept, copied)}"
 
 
 def test_state_and_history_are_functions_of_the_set_of_changes(
@@ -430,14 +425,14 @@ def test_state_and_history_are_functions_of_the_set_of_changes(
     for name, expected in (("then", expected_rows_at(table, THEN)), ("now", expected_state(table))):
         found = raw.query(f"select {', '.join(COLUMNS)} from {project.schema}.as_of_{name}")
         assert len(found) == len(expected) > 0
-        assert set(found) == expected, f"as of {name}: {_differences(expected, found)}"
+        assert set(found) == expected, f"as of {name}: {differences(expected, found)}"
     for proof in OF_CHANGE_ROWS:
         name = proof.entry.name
         expected = expected_rows_at_bounds(expected_table(proof.rows))
         moment = "date_format(moment, 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
         found = raw.query(f"select {moment}, {', '.join(COLUMNS)} from {project.schema}.at_bounds_{name}")
         assert len(found) == len(expected) > 0, name
-        assert set(found) == expected, f"at the bounds of {name}: {_differences(expected, found)}"
+        assert set(found) == expected, f"at the bounds of {name}: {differences(expected, found)}"
 
     loaded[1] = json.dumps(json.loads(loaded[1]) | {"change_tables_allow_loss": True})
     copies = [f"copy_{name}" for name in COPIES]

@@ -22,6 +22,7 @@ from .consumer import CALLS, Consumer, Entry
 from .histories import (
     HEADERS,
     KEY,
+    differences,
     expected_history,
     expected_reports,
     expected_state,
@@ -169,7 +170,7 @@ class Lake:
             ):
                 found = self.raw.query(f"{query}{SCHEMA}.{kind}_feed__{name}{self._moved}")
                 assert len(found) == len(set(found)), f"{kind} {name} {moment}: a row is there twice"
-                assert set(found) == expected, f"{kind} {name} {moment}: {_differences(expected, found)}"
+                assert set(found) == expected, f"{kind} {name} {moment}: {differences(expected, found)}"
             reports = sorted(row[1:] for row in reported if row[0] == name)
             assert reports == sorted(expected_reports(table)), f"reports {name} {moment}"
 
@@ -270,15 +271,9 @@ BUILT_FIRST = (Lake.reload, Lake.purge, Lake.forget)
 """What stops where the columns have changed since the last build, or takes what no run has read."""
 
 
-def _differences(expected: set[tuple[Any, ...]], found: Sequence[tuple[Any, ...]]) -> str:
-    missing = sorted(expected - set(found), key=repr)
-    surplus = sorted(set(found) - expected, key=repr)
-    return f"missing {missing[:5]} of {len(missing)}, surplus {surplus[:5]} of {len(surplus)}"
-
-
 @pytest.fixture
 def lake(consumer: Callable[[str], Consumer], raw: Raw, capsys: pytest.CaptureFixture[str]) -> Lake:
-    """Two tables."""
+    """The tables, before anything is built."""
     return Lake(consumer(SCHEMA), raw, capsys)
 
 
