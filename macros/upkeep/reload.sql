@@ -19,10 +19,15 @@
     {% set load = change_tables.source_relation(change_tables.find_source(spec.source_name, spec.snapshot)) %}
     {% do change_tables.refuse_command('reload', 'the load ' ~ load ~ ' is not there') if load_relation(load) is none %}
     {% for log in found %}
-        {% set taken = ((change_tables.read_checkpoints([log.relation], from_tables=true) | first).checkpoint or {}).snapshot_seq %}
-        {% if taken is string and spec.snapshot_seq <= taken %}
+        {% set checkpoint = (change_tables.read_checkpoints([log.relation], from_tables=true) | first).checkpoint or {} %}
+        {% if checkpoint.snapshot_seq is string and spec.snapshot_seq <= checkpoint.snapshot_seq %}
+            {% set behind = change_tables._models_behind(log.node, checkpoint) if spec.snapshot_seq == checkpoint.snapshot_seq %}
+            {% if behind %}
+                {#- it was checked, and the build after that has stopped halfway -#}
+                {% do return(print(name ~ ': ' ~ log.relation ~ " has taken in the load at '" ~ spec.snapshot_seq ~ "'; to be built: " ~ behind | join(', '))) %}
+            {% endif %}
             {% do change_tables.refuse_command(
-                'reload', log.relation ~ " has taken in the load at '" ~ taken ~ "': raise `snapshot_seq` of " ~ name ~ " above it, got '" ~ spec.snapshot_seq ~ "'"
+                'reload', log.relation ~ " has taken in the load at '" ~ checkpoint.snapshot_seq ~ "': raise `snapshot_seq` of " ~ name ~ " above it, got '" ~ spec.snapshot_seq ~ "'"
             ) %}
         {% endif %}
     {% endfor %}
@@ -31,6 +36,17 @@
         {% do print(name ~ ': ' ~ fault) %}
     {% endfor %}
     {% do change_tables.refuse_command('reload', 'the load of ' ~ name ~ ' is not taken, see above') if faults %}
+{% endmacro %}
+
+
+{#- The models over a log that have not taken in all that its checkpoint says. -#}
+{% macro _models_behind(log, checkpoint) %}
+    {% set behind = [] %}
+    {% for model in change_tables.models_with_tables('reload', []) if model.node.config.materialized == 'change_state' and log.unique_id in model.node.depends_on.nodes %}
+        {% set of_model = (change_tables.read_checkpoints([model.relation], from_tables=true) | first).checkpoint %}
+        {% do behind.append(model.relation) if not of_model or of_model.batch < checkpoint.batch %}
+    {% endfor %}
+    {% do return(behind) %}
 {% endmacro %}
 
 

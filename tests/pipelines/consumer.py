@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import yaml
 from dbt.cli.main import dbtRunner, dbtRunnerResult
+
+from change_tables.cli.main import main
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -128,6 +132,13 @@ class Consumer:
         if must_succeed and not result.success:
             raise AssertionError(f"dbt {' '.join(arguments)} failed:\n{self.errors(result)}")
         return result
+
+    def command(self, name: str, *arguments: str) -> tuple[int, str, str]:
+        """Run a command of `change-tables` on the project; what it ends with, and what it says on both outputs."""
+        folder = str(self.folder)
+        with redirect_stdout(StringIO()) as said, redirect_stderr(StringIO()) as complained:
+            code = main([name, "--project-dir", folder, "--profiles-dir", folder, *arguments])
+        return code, said.getvalue(), complained.getvalue()
 
     def errors(self, result: dbtRunnerResult) -> str:
         """Everything that dbt said went wrong, in one text."""

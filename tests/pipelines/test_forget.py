@@ -11,8 +11,6 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from change_tables.cli.main import main
-
 from . import kafka_cases as kafka
 from .consumer import Consumer, Entry
 from .landing import Raw
@@ -57,12 +55,14 @@ TAKEN_IN = """
 {{ change_tables.changes_since(ref('current_feed__persons')) }}
 """
 
+CHECKPOINT_EACH = 3  # commits
+
 
 class Lake:
     """A project with two entries, and what their tables hold."""
 
-    def __init__(self, project: Consumer, raw: Raw, capsys: pytest.CaptureFixture[str]) -> None:
-        self.project, self.raw, self._capsys = project, raw, capsys
+    def __init__(self, project: Consumer, raw: Raw) -> None:
+        self.project, self.raw, self.command = project, raw, project.command
 
     def land(self, arrival: int, *rows: list[Any]) -> None:
         """Land rows of a batch."""
@@ -83,14 +83,6 @@ class Lake:
         """Key and name of the rows of a model."""
         return sorted(self.raw.query(f"select id, name from {SCHEMA}.{model}"))
 
-    def command(self, name: str, *arguments: str) -> tuple[int, str, str]:
-        """What a command ends with and says."""
-        folder = str(self.project.folder)
-        self._capsys.readouterr()
-        code = main([name, "--project-dir", folder, "--profiles-dir", folder, *arguments])
-        said = self._capsys.readouterr()
-        return code, said.out, said.err
-
     def forget(self, *arguments: str, table: str = "persons") -> tuple[int, str, str]:
         """What `forget` ends with and says."""
         return self.command("forget", table, *arguments)
@@ -108,6 +100,7 @@ class Lake:
     def _texts(self, table: str) -> Iterator[str]:
         folder = Path(str(self.raw.query(f"describe detail {SCHEMA}.{table}")[0][4]).removeprefix("file:"))
         assert list(folder.rglob("*.json"))
+        assert list(folder.rglob("*.checkpoint*")) or self.raw.version(f"{SCHEMA}.{table}") < CHECKPOINT_EACH
         for file in folder.rglob("*"):
             if file.suffix == ".json":
                 yield file.read_text()
@@ -120,6 +113,8 @@ def built(consumer: Callable[[str], Consumer], raw: Raw) -> Consumer:
     """A project of which nothing is built."""
     project = consumer(SCHEMA)
     project.variables = {}
+    # tests have checkpoints of Delta's log rarely, and they hold rows' statistics
+    project.session = {"spark.databricks.delta.properties.defaults.checkpointInterval": str(CHECKPOINT_EACH)}
     project.write([PERSONS, MESSAGES], ["persons_full"])
     (project.folder / "models" / "taken_in.sql").write_text(TAKEN_IN)
     raw.create(RAW[0], LANDED, "delta")
@@ -129,9 +124,9 @@ def built(consumer: Callable[[str], Consumer], raw: Raw) -> Consumer:
 
 
 @pytest.fixture
-def lake(built: Consumer, raw: Raw, capsys: pytest.CaptureFixture[str]) -> Lake:
+def lake(built: Consumer, raw: Raw) -> Lake:
     """The lake of all tests here, each of which goes on where the one before has left it."""
-    return Lake(built, raw, capsys)
+    return Lake(built, raw)
 
 
 HELD = {f"{kind}_feed__persons__state" for kind in KINDS[1:]} | {"dedup_feed__persons__quarantine"}

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
 from decimal import Decimal
-from io import StringIO
 from typing import Any
 
 import pytest
 
-from change_tables.cli.main import main
 from demo.writers.avro import envelope
 
 from . import kafka_cases, openedge_cases
 from .consumer import Consumer, Entry
 from .landing import Raw
 from .qlik_cases import TWO_HEADERS, bare, seq
+from .statements import before, intercepted
 
 SCHEMA = "kept_rows"
 COLUMNS = {"id": "bigint", "name": "string"}
@@ -141,16 +139,10 @@ class Kept:
             )
         )
 
-    def command(self, *arguments: str) -> tuple[int, str]:
-        """What a command ends with and says."""
-        folder = str(self.project.folder)
-        with redirect_stdout(StringIO()) as said, redirect_stderr(said):
-            code = main([*arguments, "--project-dir", folder, "--profiles-dir", folder])
-        return code, said.getvalue()
-
     def acknowledge(self, *arguments: str) -> tuple[int, str]:
         """What `change-tables acknowledge` ends with and says."""
-        return self.command("acknowledge", *arguments)
+        code, said, complained = self.project.command("acknowledge", *arguments)
+        return code, said + complained
 
     def tested(self, *names: str) -> dict[str, str]:
         """The status of these data tests, whose rows are stored."""
@@ -455,19 +447,22 @@ def test_a_load_is_taken_again_where_nothing_is_wrong_with_it_and_its_rows_heal(
     def current() -> set[tuple[Any, ...]]:
         return set(kept.raw.query(f"select id, name from {SCHEMA}.current_feed__loaded"))
 
+    def stop() -> None:
+        raise RuntimeError("killed")
+
     kept.delete("load", "id is null")
     declare(seq(1))
     kept.run()
     assert ("rejected", "key_missing", 1) in kept.of("loaded")
-    before, version = current(), kept.version("loaded")
-    assert before == {(1, "after"), (7, "seventh"), (8, "eighth")}
+    before_load, version = current(), kept.version("loaded")
+    assert before_load == {(1, "after"), (7, "seventh"), (8, "eighth")}
     taken = f"{SCHEMA}.dedup_feed__loaded has taken in the load at '{seq(1)}': raise `snapshot_seq` of feed.loaded"
-    assert taken in kept.command("reload", "loaded")[1]
+    assert taken in kept.project.command("reload", "loaded")[2]
 
     declare(seq(40))
     load([1, "again"], [1, "other"], [None, "no key"])
-    code, said = kept.command("reload", "loaded")
-    assert code == 1
+    code, said, complained = kept.project.command("reload", "loaded")
+    assert (code, complained) == (1, "change_tables: reload: the load of feed.loaded is not taken, see above\n")
     assert said.splitlines() == [
         f"feed.loaded: the load {SCHEMA}_raw.load at '{seq(40)}' has 3 rows of 1 keys; of 3 keys that live it ends 2,"
         " and it begins 0",
@@ -476,16 +471,20 @@ def test_a_load_is_taken_again_where_nothing_is_wrong_with_it_and_its_rows_heal(
         "feed.loaded: rows would be rejected (1 key_missing), and their keys would end. Correct the load or the entry;"
         " else add --with-rejected",
         "feed.loaded: 1 keys have several rows that differ: load each key once",
-        "change_tables: reload: the load of feed.loaded is not taken, see above",
     ]
     load([1, "again"], [7, "seventh"], [7, "seventh"], [9, "ninth"])
-    code, said = kept.command("reload", "loaded", "--dry-run")
+    code, said, _ = kept.project.command("reload", "loaded", "--dry-run")
     assert (code, said.rpartition("has ")[2]) == (
         0,
         "4 rows of 3 keys; of 3 keys that live it ends 1, and it begins 1\n",
     )
-    assert (current(), kept.version("loaded")) == (before, version)
-    assert kept.command("reload", "loaded", "--source", "feed")[0] == 0
+    assert (current(), kept.version("loaded")) == (before_load, version)
+    with intercepted(before(f"merge into {SCHEMA}.current_feed__loaded__state", stop)):
+        code, _, complained = kept.project.command("reload", "loaded", "--source", "feed")
+    assert (code, current()) == (1, before_load), complained
+    code, said, _ = kept.project.command("reload", "loaded", "--source", "feed")
+    assert f"has taken in the load at '{seq(40)}'; to be built: {SCHEMA}.current_feed__loaded" in said
+    assert code == 0
     assert current() == {(1, "again"), (7, "seventh"), (9, "ninth")}
     assert ("rejected", "key_missing", 1) in kept.of("loaded", healed=True)
 

@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from change_tables.cli.main import main
-
 from .consumer import Consumer, Entry
 from .landing import Raw
 from .qlik_cases import COLUMNS, WITH_HISTORY, bare
@@ -44,8 +42,8 @@ def _spec(arrival: str = "landed") -> dict[str, Any]:
 class Lake:
     """A project with one table, its server, and the commands on it."""
 
-    def __init__(self, project: Consumer, raw: Raw, capsys: pytest.CaptureFixture[str]) -> None:
-        self.project, self.raw, self._capsys = project, raw, capsys
+    def __init__(self, project: Consumer, raw: Raw) -> None:
+        self.project, self.raw, self.command = project, raw, project.command
 
     def land(self, number: int) -> None:
         """Land a batch: ten inserts, an update of a row before them, and a row that cannot be used."""
@@ -94,14 +92,6 @@ class Lake:
         """The last commit of each table."""
         return [self.raw.version(f"{SCHEMA}.{table}") for table in TABLES]
 
-    def command(self, *arguments: str) -> tuple[int, str, str]:
-        """What a command ends with and says."""
-        folder = str(self.project.folder)
-        self._capsys.readouterr()
-        code = main([arguments[0], "--project-dir", folder, "--profiles-dir", folder, *arguments[1:]])
-        said = self._capsys.readouterr()
-        return code, said.out, said.err
-
 
 @contextmanager
 def stopped_after(number: int) -> Iterator[list[str]]:
@@ -139,9 +129,9 @@ def built(consumer: Callable[[str], Consumer], raw: Raw) -> Consumer:
 
 
 @pytest.fixture
-def lake(built: Consumer, raw: Raw, capsys: pytest.CaptureFixture[str]) -> Lake:
+def lake(built: Consumer, raw: Raw) -> Lake:
     """The lake of all tests here, each of which goes on where the one before has left it."""
-    return Lake(built, raw, capsys)
+    return Lake(built, raw)
 
 
 def test_maintained_tables_are_few_files_with_the_same_rows_and_the_next_run_goes_on(lake: Lake) -> None:
