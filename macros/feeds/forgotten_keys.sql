@@ -55,7 +55,8 @@
 
 
 {#- Whether a row of this sequence is of a key that is forgotten up to then: by its key, or by the key before. One without a sequence is. -#}
-{% macro is_up_to(seq) -%}
+{% macro is_up_to(spec, sequence) -%}
+    {%- set seq = change_tables.lasting_sequence(spec, sequence) -%}
     coalesce({{ seq }} <= greatest(of_key.until_seq, of_key_before.until_seq), coalesce(of_key.until_seq, of_key_before.until_seq) is not null)
 {%- endmacro %}
 
@@ -94,7 +95,7 @@ staged as (
     from (
         select
             deliveries.*,
-            {{ change_tables.is_of_forgotten_key() }} as _ct_is_forgotten
+            {{ change_tables.is_of_forgotten_key(spec) }} as _ct_is_forgotten
         from (
             select
                 *,
@@ -113,11 +114,18 @@ staged as (
 
 
 {#- The same of a staged row. What waits for its sequence is kept until it has one. -#}
-{% macro is_of_forgotten_key() -%}
+{% macro is_of_forgotten_key(spec) -%}
 coalesce(_status in ('accepted', 'merged', 'rejected', 'waiting'), false)
             and not (_status = 'waiting' and _change_seq is null)
-            and {{ change_tables.is_up_to(change_tables.sequence_that_counts()) }}
+            and {{ change_tables.is_up_to(spec, change_tables.sequence_that_counts()) }}
 {%- endmacro %}
+
+
+{#- What of a sequence stays the same whenever its delivery is read: all of it, unless the format says otherwise. -#}
+{% macro lasting_sequence(spec, sequence) %}
+    {% set part = change_tables.format_of(spec.format).lasting_sequence %}
+    {% do return(part(sequence) if part else sequence) %}
+{% endmacro %}
 
 
 {#- The sequence of a staged row; null where it is malformed. -#}

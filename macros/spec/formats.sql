@@ -24,6 +24,8 @@
     other_tables               the settings that name another raw table which staging reads: it can have news of its own
     arrival(spec)              where raw rows say their own position, {kind, group, columns, record, only, reads}: see
                                `arrival_of_row`. The kind is `whole_number`
+    lasting_sequence(seq)      SQL for what of a `_change_seq` stays the same whenever its delivery is read: by that, keys are forgotten. Left
+                               out: all of it
     landed_sequence(spec)      SQL for the sequence of a raw row, where the rows of a sequence are judged together
     may_wait(spec)             SQL for the raw rows that can block the watermark; `false`: none ever does. Left out: any can
     blocks_watermark(spec)     SQL for the staged rows that block the watermark: later runs must read them again. Left out: those that
@@ -64,7 +66,7 @@
         'returning': none, 'waiting_positions': none,
         'reads': none, 'retracts_changes': none, 'quarantines': none, 'unclaimed_steps': none, 'shared_relation': none,
         'undeclared_columns': none, 'absent_columns': none, 'numbers': none, 'commits': none, 'functions': none,
-        'time_in_sequence': none, 'kept_for_good': none, 'landed_key': none,
+        'time_in_sequence': none, 'kept_for_good': none, 'landed_key': none, 'lasting_sequence': none,
     } %}
     {#- a look at the project's formats, which dbt must search for, only where the package has none of the name -#}
     {% set own = change_tables.formats_of_package() %}

@@ -163,7 +163,7 @@
     Stages raw once, and keeps in a batch which of its rows are of forgotten keys, and which are rejected or wait. Returns what raw has of the keys
     that are asked for: {batch, rows, until}.
 
-    batch   the table: _row_id of a row that is rejected or waits, _raw_id, _change_seq, is_asked, is_forgotten
+    batch   the table: _row_id of a row that is rejected or waits, _raw_id, _change_seq (see `lasting_sequence`), is_asked, is_forgotten
     rows    how many raw rows are of these keys
     until   the sequence up to which they are forgotten: the highest that the log has of any key, or raw of these
 -#}
@@ -189,9 +189,9 @@ from (
     select
         {{ change_tables.quarantine_id(spec, bound) | indent(8) }} as _row_id,
         _raw_id,
-        {{ change_tables.sequence_that_counts() }} as _change_seq,
+        {{ change_tables.lasting_sequence(spec, change_tables.sequence_that_counts()) }} as _change_seq,
         coalesce(of_key.key_hash in ({{ among }}), false) or coalesce(of_key_before.key_hash in ({{ among }}), false) as is_asked,
-        {{ change_tables.is_of_forgotten_key() }} as is_forgotten
+        {{ change_tables.is_of_forgotten_key(spec) }} as is_forgotten
     from staged
     left join {{ until }} as of_key
         on {{ change_tables.hash_of_forgotten_key(literal, change_tables.key_text(spec)) }} = of_key.key_hash
@@ -202,9 +202,14 @@ where _row_id is not null or is_forgotten
         {% endset %}
     {% endif %}
     {% do run_query(change_tables.create_batch_table(batch, rows)) %}
-    {% set highest = logs | map(attribute='checkpoint') | select | map(attribute='highest_seq') | max(case_sensitive=true) | default('', true) %}
-    {% set row = run_query('select count_if(is_asked and is_forgotten) as raw_rows, max(if(is_asked, _change_seq, null)) as until_seq from ' ~ batch).rows[0] %}
-    {% do return({'batch': batch, 'rows': row['raw_rows'] | int, 'until': [highest, row['until_seq'] or ''] | max(case_sensitive=true)}) %}
+    {% set queries = ['select count_if(is_asked and is_forgotten) as raw_rows, max(if(is_asked, _change_seq, null)) as until_seq from ' ~ batch] %}
+    {% for log in logs if log.checkpoint %}
+        {% set all_of_it = change_tables.text_literal(log.checkpoint.highest_seq) %}
+        {% set highest = 'max(' ~ change_tables.lasting_sequence(spec, '_change_seq') ~ ') from ' ~ change_tables.state_relation(log.relation) ~ ' where _checkpoint is null' %}
+        {% do queries.append('select 0, ' ~ (highest if change_tables.format_of(spec.format).lasting_sequence else all_of_it)) %}
+    {% endfor %}
+    {% set row = run_query("select sum(raw_rows) as raw_rows, coalesce(max(until_seq), '') as until_seq from (" ~ queries | join(' union all ') ~ ')').rows[0] %}
+    {% do return({'batch': batch, 'rows': row['raw_rows'] | int, 'until': row['until_seq']}) %}
 {% endmacro %}
 
 
@@ -282,7 +287,7 @@ select {{ columns }}
         on {{ change_tables.hash_of_forgotten_key(held.salt, change_tables.key_text(held.spec, 'held')) }} = of_key.key_hash
     left join {{ held.forgotten }} as of_key_before
         on {{ change_tables.hash_of_forgotten_key(held.salt, change_tables.key_before_text(held.spec, 'held')) if moves else 'cast(null as string)' }} = of_key_before.key_hash
-    where held._checkpoint is null and {{ change_tables.is_up_to('held.' ~ seq) }}
+    where held._checkpoint is null and {{ change_tables.is_up_to(held.spec, 'held.' ~ seq) }}
 {%- endmacro %}
 
 

@@ -7,7 +7,7 @@ driver processes some and deletes others. The replica has other rows at each run
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -244,6 +244,8 @@ class Models:
         self._read: set[int] = set()
         self.deliveries: list[Change] = []
         self.conflicting: set[str] = set()
+        self.forgotten: dict[Key, int] = {}
+        """The keys that were erased, and up to which event."""
         self._contents: dict[str, tuple[Any, ...]] = {}
 
     def run(self, moment: Moment, columns: Iterable[str] = tuple(COLUMNS)) -> None:
@@ -256,12 +258,28 @@ class Models:
         for event in moment.log:
             if not self._is_usable(event) or event.record_id in read_before:
                 continue
+            if event.record_id <= self.forgotten.get(event.key, -1):
+                continue
             if event.event_type not in _READING:
                 self._take(event, self._row(event), self._seq(event, 0, event))
             elif event.key in moment.replica:
                 self._read.add(event.record_id)
                 row = {name: moment.replica[event.key][name] for name in self._columns}
                 self._take(event, row, self._seq(places.last_before(event), self._runs, event))
+
+    def keys_of(self, histories: Collection[int]) -> set[Key]:
+        """The keys of some histories."""
+        return {change.key for change in self.deliveries if change.key and change.key[0] in histories}
+
+    def forget(self, keys: Iterable[Key], until: int) -> None:
+        """Erase keys up to an event: those up to it are none, also where a later run would read them."""
+        self.forgotten |= dict.fromkeys(keys, until)
+        self.deliveries = [
+            change
+            for change in self.deliveries
+            if change.key is None or int(change.change_id) > self.forgotten.get(change.key, -1)
+        ]
+        self.conflicting &= {change.change_id for change in self.deliveries}
 
     @property
     def table(self) -> Table:

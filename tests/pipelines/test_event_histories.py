@@ -1,13 +1,15 @@
 """The event log, whose query-back events read a replica: random histories, compared with its page in plain Python.
 
-Two tables have events at random, the third those of a source, whose rows it must end in.
+Two tables have events at random, the third those of a source: it must end in its rows, but for keys that are forgotten.
 
 `make test-long` runs it with other and with more histories: `CHANGE_TABLES_PROOF_SEED` and `CHANGE_TABLES_PROOF_SCALE`.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -32,6 +34,8 @@ SPEC = {
 
 SKIPPED = ["current_feed__by_record", "history_feed__by_time"]
 """Models that are not built in batch 2, so that the next build takes in two."""
+FORGOTTEN_AFTER = 2
+"""The batch after which keys of the third table are forgotten."""
 VIEWS = ["stg_*", "rejected", "reported"]
 
 
@@ -100,23 +104,52 @@ def test_what_was_read_once_stays_and_all_else_is_a_function_of_the_log(
             proof.models.run(moment, proof.columns_in(batch))
         project.dbt("run", *(["--exclude", *VIEWS, *(SKIPPED if batch == 2 else [])] if batch > 1 else []))
         _assert_models(project, raw, batch, f"after batch {batch}", SKIPPED if batch == 2 else [])
+        if batch == FORGOTTEN_AFTER:
+            _forget(project, PROOFS[2])
+            _assert_models(project, raw, batch, "after keys were forgotten", SKIPPED)
+    forgotten = PROOFS[2].models.forgotten
     rows = {tuple(row[name] for name in COLUMNS) for source in SOURCES for row in source.rows["orders"].values()}
-    assert {row[: len(COLUMNS)] for row in expected_state(PROOFS[2].models.table)} == rows
+    known = {row for row in rows if row[: len(KEY)] not in forgotten}
+    state = {row[: len(COLUMNS)] for row in expected_state(PROOFS[2].models.table)}
+    assert known < rows
+    assert known <= state
+    assert all(row[: len(KEY)] in forgotten for row in state - known)
     assert "_ct_waiting_since" in project.compiled("dedup_feed__by_time"), "a run that reads everything"
 
     for proof in PROOFS:
+        forgotten = proof.models.forgotten
         proof.begin()
+        proof.models.forget(forgotten, max(forgotten.values(), default=0))
         proof.models.run(proof.moments[-1], proof.columns)
     project.dbt("run", "--full-refresh", "--exclude", *VIEWS, "--vars", "{change_tables_allow_loss: true}")
     _assert_models(project, raw, BATCHES, "after a full refresh")
+
+
+def _forget(project: Consumer, proof: Proof) -> None:
+    """Erase all keys of some histories; later events of them are a beginning."""
+    logged = len(proof.models.deliveries)
+    keys = proof.models.keys_of(range(0, 40 * SCALE, 4))
+    named = [text for key in keys for text in ("--key", json.dumps(dict(zip(KEY, key, strict=True))))]
+    code, said, complained = project.command("forget", proof.entry.name, *named)
+    assert code == 0, complained
+    (until,) = re.findall(r"forgotten up to (\d+)$", said, re.MULTILINE)
+    landed = [event.record_id for event in proof.moments[FORGOTTEN_AFTER - 1].log if event.key in keys]
+    assert int(until) >= max(landed)
+    proof.models.forget(keys, int(until))
+    assert len(proof.models.deliveries) < logged
+
+
+def _runs(raw: Raw, log: str) -> dict[str, int]:
+    """The runs whose times are in the sequences of a log, by these."""
+    times = raw.query(f"select distinct substring(_change_seq, -40, 20) from {log}")
+    return {time: number for number, (time,) in enumerate(sorted({(f"{0:020d}",), *times}))}
 
 
 def _assert_models(project: Consumer, raw: Raw, batch: int, moment: str, skipped: Sequence[str] = ()) -> None:
     for proof in PROOFS:
         name, table, columns = proof.entry.name, proof.models.table, proof.columns_in(batch)
         log = f"{project.schema}.dedup_feed__{name}"
-        times = raw.query(f"select distinct substring(_change_seq, -40, 20) from {log}")
-        runs = {time: number for number, (time,) in enumerate(sorted({(f"{0:020d}",), *times}))}
+        runs = _runs(raw, log)
         found: dict[str, list[tuple[Any, ...]]] = {
             "log": [
                 (*row[:5], None if row[5] is None else tuple(row[5].split(",")))

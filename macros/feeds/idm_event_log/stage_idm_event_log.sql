@@ -546,6 +546,12 @@ unclaimed as (
 {%- endmacro %}
 
 
+{#- The record id: an event that is read again has another place and time. -#}
+{% macro idm_event_log_lasting_sequence(seq) %}
+    {% do return("substring_index(" ~ seq ~ ", '/', -1)") %}
+{% endmacro %}
+
+
 {#-
     What the models must know of this format: see `format_of`. It has no natural arrival: record_ids are drawn before their
     transactions commit. Where events can be of the future, sequences begin with their time. A query-back event reads the replica
@@ -597,6 +603,7 @@ unclaimed as (
         'may_wait': change_tables.idm_event_log_may_wait,
         'blocks_watermark': "(_status = 'waiting' or coalesce(startswith(_status_reason, 'row_gone'), false))",
         'reads': '_event_type in (5, 6, 7, 8)',
+        'lasting_sequence': change_tables.idm_event_log_lasting_sequence,
         'unclaimed_steps': change_tables.idm_event_log_unclaimed_steps,
         'numbers': {
             'column': 'record_id', 'group': [], 'only': none,
