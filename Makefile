@@ -1,6 +1,6 @@
 # Everything that people and CI run. `demo` and `test` do all they need on a fresh clone.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-kafka demo-postgres demo-stock-server closed-doors test test-slow test-all test-real test-long bench cost scale counts lint golden format server report docs dbt-docs jars lock clean
+.PHONY: help demo demo-kafka demo-postgres demo-stock-server closed-doors test test-slow test-all test-real test-long bench cost scale soak counts lint golden format server report docs dbt-docs jars lock clean
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 
@@ -80,6 +80,9 @@ cost: $(READY) jars $(PROFILES)  ## processor time of runs by kind of node: make
 
 scale: $(READY) jars  ## how cost grows: loads of 1 to 50 million changes, and a batch into each; takes long: make scale SCALE='--changes 1000000'
 	@$(BIN)/python -m benchmarks.scale $(SCALE)
+
+soak: $(READY) jars  ## many small batches into one table, maintained between: its files, and what a run costs; takes long: make soak SOAK='--batches 100'
+	@$(BIN)/python -m benchmarks.soak $(SOAK)
 
 counts: $(READY) jars  ## write again what a run costs in statements, scans and steps, to which tests hold it
 	@CHANGE_TABLES_COUNTS=write $(BIN)/python -m pytest -q tests/pipelines/test_run_counts.py
