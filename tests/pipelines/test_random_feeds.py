@@ -26,10 +26,10 @@ from .trail_cases import RECORD
 from .trail_histories import TrailLog, random_trails
 
 SCHEMA = "random_feeds"
-COLUMN_ADDED_IN = 3
 SEED = int(os.environ.get("CHANGE_TABLES_PROOF_SEED", "0"))
 SCALE = int(os.environ.get("CHANGE_TABLES_PROOF_SCALE", "1"))
 BATCHES = 3 if SCALE == 1 else 4
+COLUMN_ADDED_IN = BATCHES - 1
 SKIPPED = {2: ["current_feed__orders", "history_feed__arriving", "dedup_feed__by_recid+"]}
 """Models that are not built in a batch, so that the next build takes in two."""
 VIEWS = ["stg_*", "rejected", "reported"]

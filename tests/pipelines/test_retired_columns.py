@@ -528,8 +528,9 @@ def results(project: Consumer, raw: Raw) -> Results:
     _read(raw, found)
     _read_renamed(raw, found, "note")
     before = _versions(raw)
-    project.dbt("build", "--select", *logs, *RESCAN)
+    project.dbt("build", "--select", *logs)
     found.rewritten = [name for name, version in _versions(raw).items() if version != before[name]]
+    project.dbt("build", "--select", *logs, *RESCAN)
     _read(raw, found)
     _read_renamed(raw, found, "note")
     for name in ("whole", "messages"):
