@@ -19,7 +19,7 @@ from change_tables.cli.main import main as change_tables
 from change_tables.server.local_server import SHORT_LIVED, LocalServerError, local_server
 from demo.run import aligned
 
-from .cost import HERE, OURS, ROOT, CostError, PlainTables, Side
+from .cost import HERE, OURS, RAW, ROOT, CostError, PlainTables, Side
 
 FOLDER = ROOT / ".build" / "soak"
 TABLES = ("dedup_shop__t01", "current_shop__t01", "history_shop__t01")
@@ -47,7 +47,7 @@ class Soak(PlainTables):
         """Write the project."""
         super().__init__([side], tables=1, changes=changes, batches=0, with_history=True, with_build=False)
         self._side = side
-        side.sql("create schema if not exists cost_raw")
+        side.sql(f"create schema if not exists {RAW}")
         self._write(side)
         side.dbt("deps")
 
@@ -64,7 +64,9 @@ class Soak(PlainTables):
                 detail = self._side.sql(f"describe detail {OURS}.{table}__state")[0]
                 folder = Path(str(detail[4]).removeprefix("file:"))
                 live[table] = max(live[table], int(detail[9]))
-                kept[table] = max(kept[table], sum(1 for _ in folder.glob("*.parquet")))
+                kept[table] = max(
+                    kept[table], sum("_delta_log" not in file.parts for file in folder.rglob("*.parquet"))
+                )
         maintain = self._maintain() if maintained else None
         return Stretch(last, used / (last - first + 1), live, kept, maintain)
 

@@ -30,7 +30,7 @@ _ONE_COMPILER = "-XX:TieredStopAtLevel=1 "
 SHORT_LIVED = {
     # the smaller compiler alone. Its default cache of 48 MB is too small for Spark and would be cleared all the time
     _JAVA_OPTIONS: (
-        f"{_ONE_COMPILER}-XX:ReservedCodeCacheSize=512m -Djdk.lang.Process.launchMechanism=VFORK"
+        f"{_ONE_COMPILER}-XX:ReservedCodeCacheSize=512m"
         f" -XX:+UseSerialGC {_HEAP} -XX:MetaspaceSize=512m"  # all memory at once: growth costs collections
     ),
     "spark.hadoop.hive.server2.async.exec.threads": "8",  # a new thread sets up a metastore client of its own
@@ -39,7 +39,7 @@ SHORT_LIVED = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.lightweightPlanChangeValidation": "false",  # looks for mistakes of Spark itself after every rule
     "spark.databricks.delta.snapshotPartitions": "1",
-    # of what a commit costs, half: checksums, checkpoints, and a process for each look whether a file is a link
+    # a commit takes less without checksums, checkpoints, and a process for each look whether a file is a link
     "spark.databricks.delta.writeChecksumFile.enabled": "false",
     "spark.databricks.delta.properties.defaults.checkpointInterval": "100",
     "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",  # for one driver, as the folder's lock has it

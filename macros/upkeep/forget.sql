@@ -19,7 +19,7 @@
     {% set logs = [] %}
     {% for found in change_tables.logs_of_entry('forget', source, table) %}
         {% do logs.append(dict(
-            found, checkpoint=(change_tables.read_checkpoints([found.relation], from_tables=true) | first).checkpoint, models=change_tables._models_over_log(found)
+            found, checkpoint=(change_tables.read_checkpoints([found.relation], from_tables=true) | first).checkpoint, models=change_tables.models_over_log('forget', found.node)
         )) %}
     {% endfor %}
     {% set spec = logs[0].spec %}
@@ -204,9 +204,12 @@ where _row_id is not null or is_forgotten
     {% do run_query(change_tables.create_batch_table(batch, rows)) %}
     {% set queries = ['select count_if(is_asked and is_forgotten) as raw_rows, max(if(is_asked, _change_seq, null)) as until_seq from ' ~ batch] %}
     {% for log in logs if log.checkpoint %}
-        {% set all_of_it = change_tables.text_literal(log.checkpoint.highest_seq) %}
-        {% set highest = 'max(' ~ change_tables.lasting_sequence(spec, '_change_seq') ~ ') from ' ~ change_tables.state_relation(log.relation) ~ ' where _checkpoint is null' %}
-        {% do queries.append('select 0, ' ~ (highest if change_tables.format_of(spec.format).lasting_sequence else all_of_it)) %}
+        {% if change_tables.format_of(spec.format).lasting_sequence %}
+            {% set highest = 'max(' ~ change_tables.lasting_sequence(spec, '_change_seq') ~ ') from ' ~ change_tables.state_relation(log.relation) ~ ' where _checkpoint is null' %}
+        {% else %}
+            {% set highest = change_tables.text_literal(log.checkpoint.highest_seq) %}
+        {% endif %}
+        {% do queries.append('select 0, ' ~ highest) %}
     {% endfor %}
     {% set row = run_query("select sum(raw_rows) as raw_rows, coalesce(max(until_seq), '') as until_seq from (" ~ queries | join(' union all ') ~ ')').rows[0] %}
     {% do return({'batch': batch, 'rows': row['raw_rows'] | int, 'until': row['until_seq']}) %}
@@ -260,16 +263,6 @@ when not matched then insert (key_hash, until_seq, salt, forgotten_at, forgotten
             ~ '. Name them with --key too, or delete them at the source first, if they are to go; else this cannot be undone'
         ) if shown %}
     {% endif %}
-{% endmacro %}
-
-
-{#- The models over a log that have tables of the package: see `models_with_tables`. -#}
-{% macro _models_over_log(log) %}
-    {% set found = [] %}
-    {% for model in change_tables.models_with_tables('forget', []) if log.node.unique_id in model.node.depends_on.nodes %}
-        {% do found.append(model) %}
-    {% endfor %}
-    {% do return(found) %}
 {% endmacro %}
 
 

@@ -19,6 +19,16 @@
 {% endmacro %}
 
 
+{#- Those of them that read a log, which is given as its node. -#}
+{% macro models_over_log(command, log) %}
+    {% set found = [] %}
+    {% for model in change_tables.models_with_tables(command, []) if log.unique_id in model.node.depends_on.nodes %}
+        {% do found.append(model) %}
+    {% endfor %}
+    {% do return(found) %}
+{% endmacro %}
+
+
 {#- The logs of an entry: [{relation, spec, node}]. Stops where there is none, or where two sources have the entry. -#}
 {% macro logs_of_entry(command, source, table) %}
     {% set logs = [] %}

@@ -41,10 +41,10 @@
 
 {#- The models over a log that have not taken in all that its checkpoint says. -#}
 {% macro _models_behind(log, checkpoint) %}
+    {% set states = change_tables.models_over_log('reload', log) | selectattr('node.config.materialized', 'equalto', 'change_state') | map(attribute='relation') | list %}
     {% set behind = [] %}
-    {% for model in change_tables.models_with_tables('reload', []) if model.node.config.materialized == 'change_state' and log.unique_id in model.node.depends_on.nodes %}
-        {% set of_model = (change_tables.read_checkpoints([model.relation], from_tables=true) | first).checkpoint %}
-        {% do behind.append(model.relation) if not of_model or of_model.batch < checkpoint.batch %}
+    {% for found in change_tables.read_checkpoints(states, from_tables=true) %}
+        {% do behind.append(states[loop.index0]) if not found.checkpoint or found.checkpoint.batch < checkpoint.batch %}
     {% endfor %}
     {% do return(behind) %}
 {% endmacro %}

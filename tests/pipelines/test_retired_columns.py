@@ -542,8 +542,7 @@ def results(project: Consumer, raw: Raw) -> Results:
     found.sizes = set(raw.query(f"select _change_seq, size, note from {SCHEMA}.dedup_feed__reloaded"))
     refused = ["dedup_feed__whole", "dedup_feed__reloaded"]
     found.loss = project.errors(project.dbt("build", "--full-refresh", "--select", *refused, must_succeed=False))
-    rebuilt = [f"dedup_feed__{name}+" for name in ("whole", "messages", "hidden", "renamed", "topic")]
-    project.dbt("build", "--full-refresh", "--select", *rebuilt, *ALLOW_LOSS)
+    project.dbt("build", "--full-refresh", "--select", *logs, *ALLOW_LOSS)
     _read(raw, found)
     _read_renamed(raw, found, "note")
     return found
@@ -559,7 +558,7 @@ def test_the_models_keep_what_raw_has_lost_until_a_rebuild_is_allowed_to_lose_it
 ) -> None:
     before, after = table.history
     assert results.history[table.name][:3] == [before, after, after]
-    if table in (WHOLE, HIDDEN):
+    if table in (WHOLE, HIDDEN, ARRIVING):  # of the others, two versions differ in the note alone, or raw has it
         assert results.history[table.name][3] == _without_note(after)
 
 
