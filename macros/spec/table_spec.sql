@@ -45,11 +45,22 @@
         'columns_of_format': change_tables.further_columns(given),
         'multi_valued': multi_valued,
         'retired': columns | selectattr('meta.retired', 'defined') | selectattr('meta.retired') | map(attribute='name') | list,
-        'hidden': columns | selectattr('meta.retired', 'defined') | selectattr('meta.retired', 'equalto', 'hide') | map(attribute='name') | list,
+        'hidden': change_tables._hidden_names(columns),
         'renamed': change_tables._renamed_columns(declared),
         'landed': {},
     }) %}
     {% do return(spec) %}
+{% endmacro %}
+
+
+{#- The retired columns that `current_` does not show: any more, where an `until` is over. -#}
+{% macro _hidden_names(columns) %}
+    {% set hidden, today = [], run_started_at.strftime('%Y-%m-%d') %}
+    {% for column in columns if column.meta.get('retired') %}
+        {% set until = column.meta.get('until') %}
+        {% do hidden.append(column.name) if column.meta.retired == 'hide' or until is not none and until | string < today %}
+    {% endfor %}
+    {% do return(hidden) %}
 {% endmacro %}
 
 
@@ -296,6 +307,10 @@
         'retired': {
             'default': false, 'type': 'flag', 'values': [true, false, 'hide'],
             'meaning': "whether raw may lack the column: the models [keep it](semantics.md#retired-columns), with its values. `hide`: `current_` leaves it out",
+        },
+        'until': {
+            'default': none, 'type': 'text',
+            'meaning': "the last day (in UTC, `yyyy-mm-dd`) on which `current_` shows a retired column: from the next one on as `hide`",
         },
         'renamed_from': {
             'default': none, 'type': 'names',

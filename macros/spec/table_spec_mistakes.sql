@@ -121,6 +121,12 @@
         {% elif retired and column.name in (node.config.meta.change_table.key or []) %}
             {% do found.append("`retired` must be of columns that are no key, got '" ~ column.name ~ "'") %}
         {% endif %}
+        {% set until = column.meta.get('until') %}
+        {% if until is not none and retired is not sameas(true) %}
+            {% do found.append("`until` of column '" ~ column.name ~ "' is the last day of a retired column: it needs `retired: true`") %}
+        {% elif until is not none and not change_tables.is_time(until ~ ' 00:00:00') %}
+            {% do found.append("`until` of column '" ~ column.name ~ "' must be a day, yyyy-mm-dd, got " ~ change_tables.shown_value(until)) %}
+        {% endif %}
     {% endfor %}
     {% do return(found) %}
 {% endmacro %}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import date
 from typing import Any
 
 import pytest
@@ -486,6 +487,18 @@ MISTAKES_OF_COLUMNS: Mapping[str, tuple[Any, Mapping[str, str], Mapping[str, Map
         {"id": {"renamed_from": "title"}, "name": {"renamed_from": "Title"}},
         "`renamed_from` of column 'name' must not be that of another column, got 'Title', which is of 'id'",
     ),
+    "until_not_retired": (
+        FORMAT,
+        COLUMNS,
+        {"name": {"until": "2026-01-31"}},
+        "`until` of column 'name' is the last day of a retired column: it needs `retired: true`",
+    ),
+    "until_no_day": (
+        FORMAT,
+        COLUMNS,
+        {"name": {"retired": True, "until": "2026-02-30"}},
+        "`until` of column 'name' must be a day, yyyy-mm-dd, got '2026-02-30'",
+    ),
     "renamed_and_retired": (
         FORMAT,
         COLUMNS,
@@ -647,6 +660,10 @@ MISFITS: Mapping[str, tuple[Any, Mapping[str, str], Mapping[str, str], str, str]
 """Specs that are right by themselves, and do not fit their raw tables."""
 
 
+LAST_DAYS = {"yesterday": date(2026, 1, 30), "today": "2026-01-31", "tomorrow": date(2026, 2, 1)}
+"""The last days on which retired columns are shown, with and without quotes in YAML, by names for a run of RUNS[0]."""
+
+
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """A project with all of the mistakes."""
@@ -657,6 +674,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
         for name, (spec, columns, column_meta, _) in MISTAKES_OF_COLUMNS.items()
     ]
     entries += [Entry(name, spec, columns, models=("stg", "dedup")) for name, (spec, columns, *_) in MISFITS.items()]
+    last_days = {name: {"retired": True, "until": day} for name, day in LAST_DAYS.items()}
+    entries.append(Entry("until", FORMAT, COLUMNS | dict.fromkeys(LAST_DAYS, "string"), models=(), column_meta=last_days))
     consumer.write([*entries, Entry("right", FORMAT, COLUMNS, models=("stg",))])
     yield Project(consumer)
     reset_adapters()
@@ -689,6 +708,11 @@ def test_a_mistake_in_the_settings_of_a_column_is_named_in_the_same_way(said: st
 
 def test_a_right_entry_is_not_named_among_the_wrong_ones(said: str) -> None:
     assert [name for name in ("right", *MISFITS) if f"'feed.{name}':" in said] == []
+
+
+def test_a_retired_column_is_hidden_when_its_last_day_is_over(project: Project) -> None:
+    spec = project.macros("stg_feed__right")("table_spec", "feed", "until")
+    assert (spec["retired"], spec["hidden"]) == (list(LAST_DAYS), ["yesterday"])
 
 
 def test_a_session_that_would_make_other_rows_is_refused_by_each_of_its_settings(said: str) -> None:
