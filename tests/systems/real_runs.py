@@ -18,7 +18,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-REAL_RUNS = ("kafka", "postgres", "closed_doors", "stock_server", "report", "cluster", "metastore")
+REAL_RUNS = ("kafka", "postgres", "closed_doors", "stock_server", "report", "cluster", "metastore", "upkeep")
 CODE = ("change_tables", "demo", "tests")
 """Packages that a run's code is in. What dbt renders is held by other tests."""
 ROOT = Path(__file__).parents[2]
