@@ -675,7 +675,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     ]
     entries += [Entry(name, spec, columns, models=("stg", "dedup")) for name, (spec, columns, *_) in MISFITS.items()]
     last_days = {name: {"retired": True, "until": day} for name, day in LAST_DAYS.items()}
-    entries.append(Entry("until", FORMAT, COLUMNS | dict.fromkeys(LAST_DAYS, "string"), models=(), column_meta=last_days))
+    entries.append(
+        Entry("until", FORMAT, COLUMNS | dict.fromkeys(LAST_DAYS, "string"), models=(), column_meta=last_days)
+    )
     consumer.write([*entries, Entry("right", FORMAT, COLUMNS, models=("stg",))])
     yield Project(consumer)
     reset_adapters()
