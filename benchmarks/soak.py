@@ -16,7 +16,7 @@ from io import StringIO
 from pathlib import Path
 
 from change_tables.cli.main import main as change_tables
-from change_tables.server.local_server import SHORT_LIVED, LocalServerError, local_server
+from change_tables.server.local_server import LocalServerError, little_data, local_server
 from demo.run import aligned
 
 from .cost import HERE, OURS, RAW, ROOT, CostError, PlainTables, Side
@@ -103,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     each = options.maintain_each or 24
     stretches: list[Stretch] = []
     try:
-        with local_server(FOLDER / "server", SHORT_LIVED if options.short_lived else {}) as server:
+        with local_server(FOLDER / "server", little_data(6) if options.short_lived else {}) as server:
             soak = Soak(Side(HERE, ROOT, server, FOLDER / "project", FOLDER / "project"), options.changes)
             for first in range(1, options.batches + 1, each):
                 last = min(first + each - 1, options.batches)
