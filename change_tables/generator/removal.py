@@ -130,7 +130,7 @@ def _refuse_entries_that_need(owner: CommentedMap, removal: Removal) -> None:
             removal.notes.append(f"{removal.source}.{name} is read by no entry any more: its entry is left")
 
 
-_NAMES_ENTRIES = ("snapshot", "metadata", "tracking", "replica")
+_NAMES_ENTRIES = ("snapshot", "metadata", "registry", "tracking", "replica")
 """The settings by which an entry names another one of its source."""
 
 

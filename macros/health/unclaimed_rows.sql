@@ -12,7 +12,7 @@
     {%- if execute -%}
         {%- set specs = change_tables.table_specs(source_name, table_names) -%}
         {%- do change_tables.refuse_unlike_entries(
-            'unclaimed_rows must be given ', specs, 'the entries that share a raw table', none, ['relation', 'format', 'serialization', 'metadata']
+            'unclaimed_rows must be given ', specs, 'the entries that share a raw table', none, ['relation', 'format', 'serialization', 'metadata', 'registry']
         ) -%}
         {%- set unclaimed_steps = change_tables.format_of(specs[0].format).unclaimed_steps -%}
         {%- if not unclaimed_steps -%}

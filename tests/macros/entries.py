@@ -100,6 +100,15 @@ LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
         | FEW
         | {"batch": "decimal(38,38)"},
     ),
+    (
+        _entry(
+            "qlik_words",
+            QLIK
+            | {"arrival": "landed at", "snapshot": "qlik_load", "without_sequence": "load"}
+            | {"operations": {"it's new": "insert", "O": "before_image"}},
+        ),
+        _headers() | FEW_AS_TEXT | {"landed at": "timestamp"},
+    ),
     # states do not know what feed they follow
     (
         _entry("full", QLIK | TWO_HEADERS, WITH_FIELDS, WITH_HISTORY, identifier="full_rows"),
@@ -138,6 +147,13 @@ LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
     (_entry("kafka", SHARED_TOPIC, identifier="kafka_shared"), kafka_cases.RECORD),
     (_entry("kafka_types", SHARED_TOPIC, COLUMNS, identifier="kafka_shared"), None),
     (_entry("kafka_avro", KAFKA | {"serialization": "avro"}), kafka_cases.RECORD),
+    (
+        _entry(
+            "kafka_registry",
+            KAFKA | {"serialization": "avro", "registry": "registry", "operations": {"it's new": "insert"}},
+        ),
+        kafka_cases.RECORD,
+    ),
     (
         _entry(
             "kafka_by_column",
@@ -233,6 +249,7 @@ FURTHER: Mapping[str, Mapping[str, str]] = {
     "qlik_load": AS_TEXT,
     "renamed_load": {"order": "bigint", "its": "string", "name with spaces": "string", "sum": "string"},
     "kafka_load": COLUMNS,
+    "registry": {"id": "bigint", "schema": "string"},
     "trail_load": AS_TEXT,
     "events_load": COLUMNS,
     "openedge_load": ARRAYS | {"amount": "string", "tags": "string", "counts": "string"},

@@ -307,7 +307,32 @@ MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
     "kafka_serialization": (
         KAFKA | {"serialization": "xml"},
         COLUMNS,
-        "`serialization` must be one of json, avro, got 'xml'",
+        "`serialization` must be one of json, json_with_prefix, avro, got 'xml'",
+    ),
+    "kafka_registry": (
+        KAFKA | {"registry": "schemas", "serialization": "avro"},
+        COLUMNS,
+        "`registry` must name another entry of source 'feed', got 'schemas'; its entries: ",
+    ),
+    "kafka_registry_of_json": (
+        KAFKA | {"registry": "right"},
+        COLUMNS,
+        "`registry` has the schemas of messages in Avro: it needs `serialization: avro`, got json",
+    ),
+    "kafka_words": (
+        KAFKA | {"operations": {"TRUNCATE": "truncate"}},
+        COLUMNS,
+        "`operations`: TRUNCATE must mean one of insert, update, delete, snapshot, got 'truncate'",
+    ),
+    "qlik_words": (
+        FORMAT | {"operations": {"UPSERT": "upsert"}},
+        COLUMNS,
+        "`operations`: UPSERT must mean one of insert, update, delete, before_image, truncate, snapshot, got 'upsert'",
+    ),
+    "qlik_without_sequence": (
+        FORMAT | {"without_sequence": "snapshot"},
+        COLUMNS,
+        "`without_sequence` must be one of reject, load, got 'snapshot'",
     ),
     "kafka_snapshot_seq": (
         KAFKA | {"snapshot": "right", "snapshot_seq": "now"},

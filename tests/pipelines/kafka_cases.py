@@ -127,8 +127,8 @@ def avro_schema(columns: Sequence[str], name: str = "DataRecord") -> dict[str, A
     return {"type": "record", "name": name, "fields": [{"name": part, "type": type_} for part, type_ in parts.items()]}
 
 
-def in_avro(message: Mapping[str, Any], schema_id: str, columns: Sequence[str], *, embedded: bool = False) -> bytes:
-    """A data message in Avro and its envelope, which has the id of its schema, or the schema."""
+def avro_record(message: Mapping[str, Any], columns: Sequence[str]) -> bytes:
+    """A data message in Avro, without envelope."""
 
     def values(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
         if row is None:
@@ -139,11 +139,21 @@ def in_avro(message: Mapping[str, Any], schema_id: str, columns: Sequence[str], 
     masks = {name: headers[name] and bytes.fromhex(headers[name]) for name in ("changeMask", "columnMask")}
     at = int(dt.datetime.fromisoformat(f"{headers['timestamp']}+00:00").timestamp() * 1_000_000)
     rows = {"data": values(message["data"]), "beforeData": values(message["beforeData"])}
-    schema = avro_schema(columns)
-    record = encode(schema, {**rows, "headers": {**headers, **masks, "timestamp": at}})
+    return encode(avro_schema(columns), {**rows, "headers": {**headers, **masks, "timestamp": at}})
+
+
+def in_avro(message: Mapping[str, Any], schema_id: str, columns: Sequence[str], *, embedded: bool = False) -> bytes:
+    """A data message in Avro and its envelope, which has the id of its schema, or the schema."""
+    record = avro_record(message, columns)
     if embedded:
-        return envelope(record, "DT", schema=json.dumps(schema))
+        return envelope(record, "DT", schema=json.dumps(avro_schema(columns)))
     return envelope(record, "DT", schema_id)
+
+
+def prefixed(schema_id: int, message: Mapping[str, Any], columns: Sequence[str] | None = None) -> bytes:
+    """A data message after the prefix of a schema registry: in Avro, or without columns in JSON."""
+    record = json.dumps(message).encode() if columns is None else avro_record(message, columns)
+    return b"\0" + schema_id.to_bytes(4, "big") + record
 
 
 class Topic:
@@ -174,6 +184,8 @@ _orders = Topic()
 _texts = Topic(text=True)
 _versions = Topic()
 _avro = Topic()
+_registered = Topic("registered")
+_prefixed = Topic("prefixed")
 _cased = Topic("cased")
 _reloaded = Topic("shop.orders")
 _columned = Topic("columned")
@@ -183,6 +195,22 @@ _other = Topic("held", partition=1)
 _made_anew = Topic("t")
 
 V1, V2 = ["id", "amount", "name"], ["id", "added", "name", "amount"]
+LARGE_ID = 4_000_000_000
+"""The id of a schema that does not fit into four bytes with a sign."""
+_ELSEWHERE = avro_schema(V1) | {"fields": [{"name": "data", "type": "app.Data"}]}
+REGISTRY: list[list[dict[str, Any] | None]] = [
+    [
+        {"subject": "app.orders-value", "version": 1, "id": 7, "schema": json.dumps(avro_schema(V1))},
+        {"subject": "app.lines-value", "version": 1, "id": 7, "schema": json.dumps(avro_schema(V1))},
+        {"subject": "app.orders-value", "version": 2, "id": 10, "schema": json.dumps(_ELSEWHERE)},
+        {"subject": "app.orders-value", "version": 3, "id": 11, "schema": "{"},
+        {"subject": "app.orders-value", "version": 4},
+        {"subject": "app.orders-value", "id": 12},
+        None,
+    ],
+    [{"subject": "app.orders-value", "version": 5, "id": LARGE_ID, "schema": json.dumps(avro_schema(V2))}],
+]
+"""The messages that land in the registry's topic with each batch."""
 
 
 def schema_in(schema_id: str, columns: Sequence[str]) -> dict[str, Any]:
@@ -398,6 +426,75 @@ CASES = [
             {(1, "e", "9.99", "w"), (2, "b", "1.50", None), (3, "waits", "1.50", "z")},
         ],
         shown="id, name, cast(amount as string), added",
+    ),
+    # the schemas of REGISTRY, and words of a transformation; bits of masks count the fields of the message's schema
+    Case(
+        Entry(
+            "registered",
+            SPEC
+            | {"serialization": "avro", "registry": "registry"}
+            | {"operations": {"LOAD": "snapshot", "C": "insert", "change": "update", "GONE": "delete"}},
+            COLUMNS | {"added": "string"},
+        ),
+        RECORD,
+        [
+            _registered.records(
+                prefixed(LARGE_ID, body("I", 5, row(3, "waits") | {"added": "z"}), V2),
+                prefixed(7, body("LOAD", "", row(1, "loaded")), V1),
+                prefixed(7, body("R", None, row(4, "loaded")), V1),
+                prefixed(7, body("change", 10, row(1, None, None), columnMask="05", changeMask="04"), V1),
+                prefixed(7, body("C", 20, row(2, "b")), V1),
+                prefixed(7, body("GONE", 30, None, row(4, "loaded")), V1),
+                prefixed(7, body("changed", 40, row(2, "no operation")), V1),
+                prefixed(7, body("U", 40, row(2, "cut")), V1)[:-1],
+                prefixed(7, body("U", 40, row(2, "longer")), V1) + b"\0",
+                prefixed(10, body("U", 40, row(2, "refers to another subject")), V1),
+                prefixed(11, body("U", 40, row(2, "no schema")), V1),
+                prefixed(12, body("U", 40, row(2, "of a schema that never lands")), V1),
+                in_avro(body("C", 50, row(5, "in an envelope")), "", V1, embedded=True),
+                in_avro(body("C", 50, row(5, "of the metadata with this id")), "7", V1),
+                b"\0\0\0\0\7",
+                None,
+            ),
+            _registered.records(
+                prefixed(LARGE_ID, body("change", 60, row(2, "c", None) | {"added": None}, columnMask="08"), V2),
+            ),
+        ],
+        {
+            ("accepted", None): 8,
+            ("ignored", "tombstone"): 1,
+            ("rejected", "message_malformed"): 3,
+            ("rejected", "schema_malformed"): 2,
+            ("rejected", "unknown_operation"): 1,
+            ("waiting", "schema_missing"): 2,
+        },
+        [
+            {(1, None, "1.50", None), (2, "b", "1.50", None), (5, "in an envelope", "1.50", None)},
+            {
+                (1, None, "1.50", None),
+                (2, "c", None, None),
+                (3, "waits", "1.50", "z"),
+                (5, "in an envelope", "1.50", None),
+            },
+        ],
+        shown="id, name, cast(amount as string), added",
+    ),
+    Case(
+        Entry("prefixed", SPEC | {"serialization": "json_with_prefix"}, COLUMNS),
+        RECORD,
+        [
+            _prefixed.records(
+                prefixed(LARGE_ID, metadata("p1", "orders", ["id", "amount", "name"])),
+                prefixed(7, body("I", 10, row(1, "a"))),
+                prefixed(LARGE_ID, body("U", 20, row(1, None, None), columnMask="04", externalSchemaId="p1")),
+                body("I", 30, row(2, "without a prefix")),
+                prefixed(7, {})[:5],
+            ),
+            [],
+        ],
+        {("accepted", None): 3, ("ignored", "metadata"): 1, ("rejected", "message_malformed"): 1},
+        [{(1, None, "1.50"), (2, "without a prefix", "1.50")}] * 2,
+        shown="id, name, cast(amount as string)",
     ),
     Case(
         Entry(
@@ -650,6 +747,47 @@ CASES = [
         shown="region, id, name",
     ),
 ]
+
+
+def flattened(spec: Mapping[str, Any]) -> Case:
+    """Messages of which each field has become a column, by the page's example."""
+    told = ("operation", "changeSequence", "timestamp", "transactionId")
+    landed = {f"headers_{name}": "string" for name in told}
+    landed |= {f"{part}_{name}": type_ for part in ("data", "beforeData") for name, type_ in COLUMNS.items()}
+
+    def flat(*given: Any, **headers: Any) -> list[Any]:
+        message = body(*given, **headers)
+        rows = [message[part] or dict.fromkeys(COLUMNS) for part in ("data", "beforeData")]
+        values = [[row["id"], row["name"], row["amount"] and Decimal(row["amount"])] for row in rows]
+        return [*(message["headers"][name] for name in told), *values[0], *values[1]]
+
+    return Case(
+        Entry("flattened", spec, COLUMNS),
+        landed,
+        [
+            [
+                flat("U", 20, row(1, "updated"), row(1, "loaded")),
+                flat("R", None, row(1, "loaded"), timestamp="", transactionId=None),
+                flat("R", None, row(2, "loaded"), timestamp="", transactionId=None),
+                flat("I", 30, row(3, "inserted")),
+                flat("I", 30, row(3, "inserted")),
+                flat("U", 40, row(4, "moved"), row(3, "inserted")),
+                flat("D", 50, None, row(2, "loaded")),
+                flat("X", 60, row(5, "no operation")),
+                flat("U", "2026", row(5, "short")),
+                flat("U", None, row(5, "no sequence")),
+            ],
+            [],
+        ],
+        {
+            ("accepted", None): 7,
+            ("rejected", "unknown_operation"): 1,
+            ("rejected", "change_seq_malformed"): 1,
+            ("rejected", "change_seq_missing"): 1,
+        },
+        [{(1, "updated"), (4, "moved")}] * 2,
+    )
+
 
 LOADED = [(1, "loaded", None), (8, "loaded", None)]
 """The snapshot of `by_column` and `reloaded`."""

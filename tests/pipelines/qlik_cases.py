@@ -91,6 +91,13 @@ NESTED_SNAPSHOT = [
     [5, *map(Expression, (LAST_TIME, f"array({LAST_TIME})", "named_struct('b', 'x', 'a', 1L)", "null", "null"))],
 ]
 
+WORDS = {
+    "INSERT": "insert",
+    "UPDATE": "update",
+    "DELETE": "delete",
+    "BEFOREIMAGE": "before_image",
+    "L": "snapshot",
+}
 KEY_BIT, NAME_BIT = b"\x80", b"\x00\x01"  # seven headers: the first data column is bit 7
 
 CASES = [
@@ -291,6 +298,71 @@ CASES = [
         {("accepted", None): 5, ("merged", "before_image"): 2},
         [{("y", None, "one"), ("x", 1, "two")}, {("z", 2, "one")}],
         shown="a, `b c`, `it's`",
+    ),
+    Case(
+        # words of a transformation, and the rows of a full load beside the changes
+        Entry(
+            "worded",
+            TWO_HEADERS | {"arrival": "batch", "without_sequence": "load", "operations": WORDS},
+            COLUMNS,
+            WITH_HISTORY,
+        ),
+        _prefixed(["change_seq", "change_oper"]) | COLUMNS | {"batch": "int"},
+        [
+            [
+                [None, "INSERT", 1, "loaded", None, 1],
+                [None, "INSERT", 1, "loaded", None, 1],
+                ["", "I", 2, "loaded", None, 1],
+                ["0", "I", 3, "loaded", None, 1],
+                ["0" * 35, "I", 4, "loaded", None, 1],
+                [None, None, 5, "without headers", None, 1],
+                bare(15, "L", 6, "marked as loaded", None, 1),
+                bare(10, "DELETE", 6, "gone", None, 1),
+                bare(20, "UPDATE", 1, "updated", None, 1),
+                bare(30, "BEFOREIMAGE", 2, "loaded", None, 1),
+                bare(30, "UPDATE", 12, "moved", None, 1),
+                bare(40, "DELETE", 3, None, None, 1),
+                bare(50, "U", 4, "updated", None, 1),
+                bare(60, "UPDATE", 15, "moved before its before image landed", None, 1),
+                [None, "U", 4, "no sequence", None, 1],
+                ["", "DELETE", 4, "no sequence", None, 1],
+                ["0", "BEFOREIMAGE", 4, "no sequence", None, 1],
+                [None, "update", 4, "no word", None, 1],
+                bare(70, "update", 4, "no word", None, 1),
+                [seq(70), None, 4, "no word", None, 1],
+                [None, "I", None, "no key", None, 1],
+            ],
+            [
+                bare(60, "BEFOREIMAGE", 5, "without headers", None, 2),
+                [None, "I", 7, "loaded late", None, 2],
+                [None, "I", 1, "loaded again", None, 2],
+            ],
+        ],
+        {
+            ("accepted", None): 15,
+            ("merged", "before_image"): 2,
+            ("rejected", "change_seq_missing"): 1,
+            ("rejected", "change_seq_malformed"): 2,
+            ("rejected", "unknown_operation"): 3,
+            ("rejected", "key_missing"): 1,
+        },
+        [
+            {
+                (1, "updated"),
+                (4, "updated"),
+                (5, "without headers"),
+                (12, "moved"),
+                (15, "moved before its before image landed"),
+            },
+            {
+                (1, "updated"),
+                (4, "updated"),
+                (7, "loaded late"),
+                (12, "moved"),
+                (15, "moved before its before image landed"),
+            },
+        ],
+        reported={(f"{'0' * 35}:R:1", "conflicting_content")},
     ),
     Case(
         Entry("every_change_an_insert", TWO_HEADERS, COLUMNS),

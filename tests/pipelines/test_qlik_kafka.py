@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 
 import pytest
+import yaml
 
 from .cases import (
     Case,
@@ -17,16 +18,19 @@ from .cases import (
     build_batches,
 )
 from .consumer import REPOSITORY, Consumer
+from .kafka_cases import CASES as OF_MESSAGES
 from .kafka_cases import (
-    CASES,
     COLUMNS,
     LOADED,
+    RECORD,
+    REGISTRY,
     UNCLAIMED,
     UNCLAIMED_BY_COLUMN,
     V1,
     Topic,
     body,
     enveloped,
+    flattened,
     in_avro,
     metadata,
     row,
@@ -36,6 +40,17 @@ from .kafka_cases import (
 from .landing import Raw
 
 SCHEMA = "kafka_pages"
+PAGE = (REPOSITORY / "docs/feeds/qlik_kafka.md").read_text()
+
+
+def _example(begin: str, language: str) -> str:
+    """The example of the page that begins so."""
+    found = re.search(rf"```{language}\n *({begin}.*?)```", PAGE, re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+CASES = [*OF_MESSAGES, flattened(yaml.safe_load(_example("format: mapped", "yaml")))]
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +69,17 @@ def results(project: Consumer, raw: Raw) -> Results:
         "unclaimed_by_column": "{{ change_tables.unclaimed_rows('feed', ['by_column']) }}",
         "schemas": "{{ change_tables.qlik_kafka_schemas('feed', 'versions') }}",
     }
-    return build_batches(project, raw, CASES, ["loaded"], models)
+    raw.create(f"{SCHEMA}_raw.schema_records", RECORD)
+    raw.query(_example("create view raw.registry", "sql").replace("raw.", f"{SCHEMA}_raw."))
+    schemas = Topic("_schemas")
+    return build_batches(
+        project,
+        raw,
+        CASES,
+        ["loaded", "registry"],
+        models,
+        lambda number: raw.insert(f"{SCHEMA}_raw.schema_records", schemas.records(*REGISTRY[number])),
+    )
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.entry.name)
@@ -106,11 +131,10 @@ def test_schemas_have_each_version_of_a_table(raw: Raw) -> None:
 
 @pytest.mark.usefixtures("results")
 def test_the_page_makes_a_snapshot_of_a_load_that_was_sent_again(raw: Raw) -> None:
-    page = (REPOSITORY / "docs/feeds/qlik_kafka.md").read_text()
-    statement = re.search(r"create or replace table raw.orders_load as\n(.*?)```", page, re.DOTALL)
-    assert statement is not None
+    begin = "create or replace table raw.orders_load as\n"
     select = (
-        statement[1]
+        _example(begin, "sql")
+        .removeprefix(begin)
         .replace("select order_id, amount", "select id, name, amount")
         .replace("order_id", "id")
         .replace("stg_qlik_kafka__orders", f"{SCHEMA}.stg_feed__reloaded")

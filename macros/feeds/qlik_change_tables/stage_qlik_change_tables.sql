@@ -15,6 +15,10 @@
     {%- set in_raw = change_tables.columns_in_raw(spec) -%}
     {%- set sequence = change_tables.qlik_change_tables_landed_sequence(spec) -%}
     {%- set sequence_of_others = change_tables.qlik_change_tables_landed_sequence(spec, 'raw_rows.') -%}
+    {%- set words = change_tables.qlik_change_tables_words(spec) -%}
+    {%- set has_loaded = 'R' in words.values() or spec.without_sequence == 'load' -%}
+    {%- set codes = "map('I', 'insert', 'U', 'update', 'D', 'delete', 'T', 'truncate'" ~ (", 'R', 'snapshot'" if has_loaded) ~ ')' -%}
+    {%- set has_row = "_ct_operation_code in ('I', 'U'" ~ (", 'R'" if has_loaded) ~ ')' -%}
     {%- set timestamp = [{'name': spec.header_prefix ~ 'timestamp', 'data_type': 'timestamp'}] if header.timestamp else [] -%}
     {%- set mask = landed.get((spec.header_prefix ~ 'change_mask') | lower) if header.change_mask -%}
     {%- if mask and modules.re.sub('^(var)?char\\b.*', 'string', mask.data_type) != spec.mask_type -%}
@@ -60,7 +64,7 @@ landed as (
     left semi join late_sequences
         on {{ sequence_of_others }} = late_sequences._change_seq
     where
-        raw_rows.{{ header.change_oper }} in ('U', 'B')
+        {{ change_tables.is_operation('raw_rows.' ~ header.change_oper, words, ['U', 'B']) }}
         {%- if bound.lowest_seq %}
         and {{ sequence_of_others }} between {{ change_tables.text_literal(bound.lowest_seq) }} and {{ change_tables.text_literal(bound.highest_seq) }}
         {%- endif %}
@@ -73,12 +77,19 @@ typed as (
 
     select
     {{- change_tables.typed_columns(spec, landed) }}
-        {{ sequence }} as _change_seq,
+        {{ sequence }} as {{ '_ct_landed_seq' if has_loaded else '_change_seq' }},
         case
         {%- if header.operation %}
             when {{ header.operation }} = 'TRUNCATE' then 'T'
         {%- endif %}
-            when {{ header.change_oper }} in ('I', 'U', 'D', 'B', 'T') then {{ header.change_oper }}
+        {%- if spec.without_sequence == 'load' %}
+            when not coalesce({{ sequence }}, '') rlike '[^0]' and ({{ header.change_oper }} is null or {{ change_tables.is_operation(header.change_oper, words, ['I']) }}) then 'R'
+        {%- endif %}
+        {%- if spec.operations %}
+            when {{ header.change_oper }} is not null then element_at({{ change_tables.map_of_texts(words) }}, {{ header.change_oper }})
+        {%- else %}
+            when {{ change_tables.is_operation(header.change_oper, words, words.values()) }} then {{ header.change_oper }}
+        {%- endif %}
         end as _ct_operation_code,
         {{ header.change_oper }} as _ct_landed_code,
         {{ change_tables.read_value(header.timestamp, change_tables.landed_tree(timestamp[0], landed), change_tables.type_tree('timestamp')) if timestamp else 'cast(null as timestamp)' }} as _changed_at,
@@ -95,6 +106,19 @@ typed as (
 
 ),
 
+{% if has_loaded -%}
+-- rows of the load come before every change; none is judged together with others
+sequenced as (
+
+    select
+        *,
+        if(_ct_operation_code = 'R', repeat('0', 35), _ct_landed_seq) as _change_seq,
+        if(_ct_operation_code = 'R', _raw_id, null) as _ct_loaded_row
+    from typed
+
+),
+
+{% endif -%}
 -- what rejects a row by itself
 checked as (
 
@@ -111,13 +135,13 @@ checked as (
                 then {{ change_tables.rejected('value_does_not_fit: {_ct_timestamp_misfit}') }}
             when _ct_operation_code = 'T'
                 then null
-            {{ change_tables.value_verdicts(spec, "_ct_operation_code in ('I', 'U')") }}
+            {{ change_tables.value_verdicts(spec, has_row) }}
             {%- if spec.mask_type == 'string' and header.change_mask %}
             when _ct_landed_mask is not null and _ct_mask_words is null
                 then {{ change_tables.rejected("change_mask_malformed: '{_ct_landed_mask}' is not a hex number") }}
             {%- endif %}
         end as _ct_fault
-    from typed
+    from {{ 'sequenced' if has_loaded else 'typed' }}
 
 ),
 
@@ -147,7 +171,7 @@ paired as (
         bool_or(_ct_is_update) over same_sequence as _ct_has_update,
         bool_or(_ct_operation_code = 'U') over same_sequence as _ct_has_landed_update
     from narrowed
-    window same_sequence as (partition by _change_seq)
+    window same_sequence as (partition by _change_seq{{ ', _ct_loaded_row' if has_loaded }})
 
 ),
 
@@ -181,7 +205,7 @@ judged as (
     {%- do key_is_masked.append(change_tables._mask_names(spec, name)) -%}
 {%- endfor -%}
 {{ change_tables.staged_rows(spec, bound, {
-    'operation': "element_at(map('I', 'insert', 'U', 'update', 'D', 'delete', 'T', 'truncate'), _ct_operation_code)",
+    'operation': 'element_at(' ~ codes ~ ', _ct_operation_code)',
     'id': "concat_ws(':', _change_seq, _ct_operation_code, if(_ct_operation_code = 'T', null, " ~ change_tables.key_text(spec) ~ '))',
     'present_columns': [('_ct_is_update', change_tables._sparse_columns(spec))],
     'changed_columns': [("_ct_operation_code in ('I', 'U') and _ct_mask_words is not null", masked)],
@@ -221,6 +245,7 @@ judged as (
     {% endif %}
     {% do return(
         found + change_tables.lookback_mistakes(given, 'change tables have')
+        + (change_tables.operations_mistakes(given.operations, change_tables._meanings()) if given.get('operations') is not none else [])
         + change_tables.snapshot_seq_mistakes(given, '^[0-9]{0,35}$', "a change_seq of at most 35 digits")
     ) %}
 {% endmacro %}
@@ -251,6 +276,17 @@ judged as (
 {% endmacro %}
 
 
+{#- What words in `change_oper` can mean. -#}
+{% macro _meanings() %}
+    {% do return(['insert', 'update', 'delete', 'before_image', 'truncate', 'snapshot']) %}
+{% endmacro %}
+
+
+{% macro qlik_change_tables_words(spec) %}
+    {% do return(change_tables.operation_words(spec, {'I': 'I', 'U': 'U', 'D': 'D', 'B': 'B', 'T': 'T'})) %}
+{% endmacro %}
+
+
 {#- Rows of one sequence are read together; once none of them is read again, none is needed. -#}
 {% macro qlik_change_tables_kept_for_good(spec) %}
     {% do return('false') %}
@@ -259,7 +295,7 @@ judged as (
 
 {#- Which raw rows may wait: before images, for their update. -#}
 {% macro qlik_change_tables_may_wait(spec) %}
-    {% do return(change_tables.quoted(spec.header_prefix ~ 'change_oper') ~ " = 'B'") %}
+    {% do return(change_tables.is_operation(change_tables.quoted(spec.header_prefix ~ 'change_oper'), change_tables.qlik_change_tables_words(spec), ['B'])) %}
 {% endmacro %}
 
 
@@ -352,6 +388,11 @@ judged as (
             'mask_type': {
                 'default': 'binary', 'type': 'text', 'values': ['binary', 'string'],
                 'meaning': "type in which the mask lands",
+            },
+            'operations': change_tables.operations_setting(change_tables._meanings()),
+            'without_sequence': {
+                'default': 'reject', 'type': 'text', 'values': ['reject', 'load'],
+                'meaning': "what an insert, or a row without `change_oper`, is whose `change_seq` is null, empty or zeros: `load`, a row of the full load",
             },
             'waiting_days': change_tables.waiting_days_setting(),
         },

@@ -15,12 +15,13 @@
         spec, spec.relation, ['topic', 'partition', 'offset', 'timestamp', 'key', 'value'],
         "messages land one row a Kafka record, as Spark's Kafka source reads them", numbers=['offset']
     ) -%}
-    {%- if spec.serialization == 'avro' and landed and landed['value'].data_type != 'binary' -%}
+    {%- if spec.serialization != 'json' and landed and landed['value'].data_type != 'binary' -%}
         {#- bytes that are no UTF-8 would be lost -#}
         {%- do change_tables.refuse_entry(spec,
-            "`serialization` avro needs the column value of " ~ spec.relation ~ " to be binary, it is " ~ landed['value'].data_type
+            "`serialization` " ~ spec.serialization ~ " needs the column value of " ~ spec.relation ~ " to be binary, it is " ~ landed['value'].data_type
         ) -%}
     {%- endif -%}
+    {%- set words = change_tables.qlik_kafka_words(spec) -%}
     {%- set of_topic = 'topic = ' ~ change_tables.text_literal(spec.topic) if spec.topic is not none and not spec.hold_open_transactions else none %}
 landed as (
 
@@ -28,8 +29,8 @@ landed as (
         *,
         concat_ws(':', topic, `partition`, `offset`) as _raw_id,
         cast(`offset` as string) as _ct_offset,
-        {%- if spec.serialization == 'json' %}
-        cast(value as string) as _ct_text,
+        {%- if spec.serialization != 'avro' %}
+        {{ change_tables._json_of_value(spec.serialization) }} as _ct_text,
         {%- endif %}
         struct(
             topic, `partition`, `offset`, `timestamp`, {{ change_tables.readable('key') }} as key, {{ change_tables.readable('value') }} as value
@@ -39,11 +40,10 @@ landed as (
 
 ),
 
-{% set metadata = change_tables.source_relation(change_tables.find_source(spec.source_name, spec.metadata)) if spec.metadata is not none -%}
-{{ change_tables.kafka_schema_steps(metadata or spec.relation, spec.serialization) }},
+{{ change_tables.kafka_schema_steps_of_entry(spec) }},
 
 {% if spec.serialization == 'avro' -%}
-{{ change_tables._avro_text_steps() }},
+{{ change_tables._avro_text_steps(spec.registry is not none) }},
 
 {% endif -%}
 -- by explode, so that Spark reads each message once, however many of its columns are used
@@ -87,8 +87,13 @@ read as (
                 then {{ change_tables.rejected("message_malformed: the envelope is of type {_ct_envelope['type']?}") }}
             when _ct_envelope['type'] = 'MD'
                 then {{ is_metadata }}
+            {%- set place = "{if(startswith(_ct_envelope['schema_id'], 'registry:'), 'row of the registry', 'metadata message')}" if spec.registry else 'metadata message' %}
             when _ct_schema is null
-                then {{ change_tables.waiting("schema_missing: no metadata message with the schema id {_ct_envelope['schema_id']?}") }}
+                then {{ change_tables.waiting("schema_missing: no " ~ place ~ " with the schema id {_ct_envelope['schema_id']?}") }}
+            {%- if spec.registry %}
+            when startswith(_ct_decoding_error, 'the schema ')
+                then {{ change_tables.rejected("schema_malformed: {_ct_decoding_error}") }}
+            {%- endif %}
             when _ct_text is null or _ct_message is null or _ct_message['_ct_corrupt'] is not null
                 then {{ change_tables.rejected("message_malformed: {coalesce(_ct_decoding_error, 'the record is not made as data messages are')}") }}
             {%- else %}
@@ -112,11 +117,11 @@ read as (
         nullif(_ct_body['headers']['transactionId'], '') as _transaction_id,
         try_cast(_ct_body['headers']['transactionEventCounter'] as bigint) as _ct_event_counter,
         if(
-            _ct_body['headers']['operation'] = 'DELETE',
+            {{ change_tables.is_operation("_ct_body['headers']['operation']", words, ['D']) }},
             coalesce(if(size(_ct_body['data']) > 0, _ct_body['data'], null), _ct_body['beforeData']),
             _ct_body['data']
         ) as _ct_row,
-        if(_ct_body['headers']['operation'] in ('UPDATE', 'DELETE'), _ct_body['beforeData'], null) as _ct_row_before,
+        if({{ change_tables.is_operation("_ct_body['headers']['operation']", words, ['U', 'D']) }}, _ct_body['beforeData'], null) as _ct_row_before,
         coalesce(
             {{ "_ct_envelope['schema_id']" if spec.serialization == 'avro' else "_ct_message['messageSchemaId']" }},
             _ct_body['headers']['externalSchemaId']
@@ -148,13 +153,34 @@ messages as (
 {%- endmacro %}
 
 
-{#- Avro messages as JSON texts, each read with the schema that it was written with. The last step is `decoded`. -#}
-{% macro _avro_text_steps() -%}
+{#- The JSON of a record, where it is no Avro: after a registry's prefix, if it has one. -#}
+{% macro _json_of_value(serialization) -%}
+    {{- "cast(if(startswith(value, X'00'), substring(value, 6), value) as string)" if serialization == 'json_with_prefix' else 'cast(value as string)' -}}
+{%- endmacro %}
+
+
+{#-
+    Avro messages as JSON texts, each read with the schema that it was written with. The last step is `decoded`.
+
+    has_registry   whether messages can begin with a registry's prefix, a zero byte and the schema's id in four bytes, instead of an envelope
+-#}
+{% macro _avro_text_steps(has_registry) -%}
 envelopes as (
 
     select
         *,
+        {%- if has_registry %}
+        if(
+            startswith(value, X'00') and length(value) > 5,
+            named_struct(
+                'type', 'DT', 'schema_id', concat('registry:', conv(hex(substring(value, 2, 4)), 16, 10)), 'schema', cast(null as string),
+                'message', substring(value, 6), 'error', cast(null as string)
+            ),
+            read_avro_envelope(value)
+        ) as _ct_envelope
+        {%- else %}
         read_avro_envelope(value) as _ct_envelope
+        {%- endif %}
     from landed
 
 ),
@@ -199,11 +225,24 @@ decoded as (
 {%- endmacro %}
 
 
+{#- The steps to the schemas of an entry: of its metadata messages, and of its registry. -#}
+{% macro kafka_schema_steps_of_entry(spec) -%}
+    {%- set metadata, registry = change_tables.find_source(spec.source_name, spec.metadata), change_tables.find_source(spec.source_name, spec.registry) -%}
+    {%- set registry = change_tables.source_relation(registry) if spec.registry -%}
+    {%- if registry -%}
+        {%- do change_tables.landed_columns(spec, registry, ['id', 'schema'], "a registry's schemas land with their ids") -%}
+    {%- endif -%}
+    {{- change_tables.kafka_schema_steps(change_tables.source_relation(metadata) if spec.metadata else spec.relation, spec.serialization, registry) -}}
+{%- endmacro %}
+
+
 {#-
     The metadata messages of a raw table. The last step is `schemas`: one row a schema id. They are found by bytes that only they
     have, before they are parsed: so data messages are not parsed for it.
+
+    registry   a raw table with schemas by the ids of a registry, or none. Bits of masks count the fields of `data` in such a schema
 -#}
-{% macro kafka_schema_steps(relation, serialization) -%}
+{% macro kafka_schema_steps(relation, serialization, registry=none) -%}
 {%- if serialization == 'avro' -%}
 -- in Avro, by the envelope's magic and its type MD
 metadata_envelopes as (
@@ -238,7 +277,7 @@ metadata_messages as (
         ) as _ct_metadata
     from metadata_records
         {%- else %}
-        from_json(cast(value as string), '{{ change_tables._kafka_metadata_type() }}', {{ change_tables.json_reading_options() }}) as _ct_metadata
+        from_json({{ change_tables._json_of_value(serialization) }}, '{{ change_tables._kafka_metadata_type() }}', {{ change_tables.json_reading_options() }}) as _ct_metadata
     from {{ relation }}
     where {{ change_tables.is_metadata_message(serialization) }}
         {%- endif %}
@@ -294,7 +333,7 @@ latest_versions as (
 
 ),
 
-schemas as (
+{{ 'metadata_schemas' if registry else 'schemas' }} as (
 
     select
         _ct_latest['_ct_version']['schemaId'] as _ct_schema_id,
@@ -312,6 +351,57 @@ schemas as (
         _ct_latest['_ct_version']['dataSchema'] as _ct_data_schema,
         _ct_latest['_ct_metadata_raw_id'] as _ct_metadata_raw_id
     from latest_versions
+
+)
+{%- if registry %},
+
+{{ change_tables._registry_steps(registry) }}
+{%- endif %}
+{%- endmacro %}
+
+
+{#- The schemas of a registry beside those of metadata messages. The type of `data` is a record, or a union of null and a record. -#}
+{% macro _registry_steps(registry) -%}
+registered as (
+
+    select
+        concat('registry:', try_cast(id as bigint)) as _ct_schema_id,
+        max(`schema`) as _ct_data_schema,
+        get(filter(
+            from_json(max(`schema`), 'struct<fields: array<struct<name: string, type: string>>>')['fields'], field -> field['name'] = 'data'
+        ), 0)['type'] as _ct_data_type
+    from {{ registry }}
+    where `schema` is not null
+    group by 1
+
+),
+
+registry_schemas as (
+
+    select
+        *,
+        from_json(
+            coalesce(get(filter(from_json(_ct_data_type, 'array<string>'), part -> startswith(part, '{')), 0), _ct_data_type),
+            'struct<fields: array<struct<name: string>>>'
+        )['fields']['name'] as _ct_names
+    from registered
+
+),
+
+schemas as (
+
+    select *
+    from metadata_schemas
+    union all
+    select
+        _ct_schema_id,
+        {%- for name in ['schema_name', 'table_name', 'table_version', 'server', 'task', 'columns'] %}
+        null as _ct_{{ name }},
+        {%- endfor %}
+        map_from_entries(transform(_ct_names, (name, place) -> struct(place + 1, name))) as _ct_column_names,
+        _ct_data_schema,
+        null as _ct_metadata_raw_id
+    from registry_schemas
 
 )
 {%- endmacro %}

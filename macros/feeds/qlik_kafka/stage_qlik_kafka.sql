@@ -3,6 +3,7 @@
     the table's columns as texts, which are then typed and judged.
 -#}
 {% macro stage_qlik_kafka(spec, bound) %}
+{%- set words = change_tables.qlik_kafka_words(spec) -%}
 {{ change_tables.kafka_message_steps(spec, bound) }},
 {%- if spec.hold_open_transactions %}
 
@@ -64,10 +65,10 @@ own as (
         _ct_is_own,
         _ct_is_open,
         _ct_may_belong,
-        element_at(map('REFRESH', 'R', 'INSERT', 'I', 'UPDATE', 'U', 'DELETE', 'D'), _ct_headers['operation']) as _ct_operation_code,
+        element_at({{ change_tables.map_of_texts(words) }}, _ct_headers['operation']) as _ct_operation_code,
         _ct_headers['operation'] as _ct_landed_code,
         case
-            when _ct_headers['operation'] = 'REFRESH' then concat(repeat('0', 16), lpad(_ct_offset, 19, '0'))
+            when {{ change_tables.is_operation("_ct_headers['operation']", words, ['R']) }} then concat(repeat('0', 16), lpad(_ct_offset, 19, '0'))
             else _ct_headers['changeSequence']
         end as _change_seq,
         nullif(_ct_headers['timestamp'], '') as _ct_landed_time,
@@ -167,11 +168,21 @@ judged as (
             ~ graph.sources.values() | selectattr('source_name', 'equalto', node.source_name) | map(attribute='name') | join(', ')
         ) %}
     {% endif %}
+    {% do found.extend(change_tables.other_entry_mistakes(node, given, 'registry')) %}
+    {% if given.get('registry') is not none and given.get('serialization', 'json') != 'avro' %}
+        {% do found.append("`registry` has the schemas of messages in Avro: it needs `serialization: avro`, got " ~ given.get('serialization', 'json')) %}
+    {% endif %}
+    {% do found.extend(change_tables.operations_mistakes(given.operations, ['insert', 'update', 'delete', 'snapshot'])) if given.get('operations') is not none %}
     {% do found.extend(change_tables.snapshot_seq_mistakes(given, '^[0-9]{1,35}$', "a changeSequence of at most 35 digits")) %}
     {% if given.get('lookback', 0) != 0 and given.get('hold_open_transactions') %}
         {% do found.append("`lookback` would cut transactions in two, which `hold_open_transactions` then waits for: set one of them, got " ~ given.lookback) %}
     {% endif %}
     {% do return(found + change_tables.nested_column_mistakes(change_tables.declared_columns(node))) %}
+{% endmacro %}
+
+
+{% macro qlik_kafka_words(spec) %}
+    {% do return(change_tables.operation_words(spec, {'REFRESH': 'R', 'INSERT': 'I', 'UPDATE': 'U', 'DELETE': 'D'})) %}
 {% endmacro %}
 
 
@@ -214,8 +225,7 @@ judged as (
 
 {#- The first message of each partition that waits for a schema which has landed by now: see `returning` of `format_of`. -#}
 {% macro qlik_kafka_returning(spec, quarantine) -%}
-{%- set metadata = change_tables.source_relation(change_tables.find_source(spec.source_name, spec.metadata)) if spec.metadata is not none -%}
-with {{ change_tables.kafka_schema_steps(metadata or spec.relation, spec.serialization) | trim }},
+with {{ change_tables.kafka_schema_steps_of_entry(spec) | trim }},
 
 waiting_messages as (
 
@@ -254,7 +264,7 @@ group by _ct_place[0], _ct_place[1]
     {%- for row in (['beforeData', 'data'] if is_before else ['data', 'beforeData']) -%}
         {%- do paths.extend(['$.message.' ~ row, '$.' ~ row]) -%}
     {%- endfor -%}
-    {{- change_tables.exact_json_text(spec, column, text, '_ct_text', paths, is_before) if spec.serialization == 'json' else text -}}
+    {{- change_tables.exact_json_text(spec, column, text, '_ct_text', paths, is_before) if spec.serialization != 'avro' else text -}}
 {%- endmacro %}
 
 
@@ -439,13 +449,18 @@ select 1 as placeholder
                 'meaning': "the column of `data` that names the table, if neither headers nor metadata do. Needs `table`",
             },
             'serialization': {
-                'default': 'json', 'type': 'text', 'values': ['json', 'avro'],
-                'meaning': "how the messages are written; `avro` in the vendor's envelope",
+                'default': 'json', 'type': 'text', 'values': ['json', 'json_with_prefix', 'avro'],
+                'meaning': "how the messages are written: `avro` in the vendor's envelope, or with `registry`; `json_with_prefix` after [a registry's prefix](feeds/qlik_kafka.md#a-schema-registry)",
             },
             'metadata': {
                 'default': none, 'type': 'text',
                 'meaning': "another entry of this source: the raw table of the metadata messages; null: the entry's own",
             },
+            'registry': {
+                'default': none, 'type': 'text',
+                'meaning': "another entry of this source: the raw table with the [registry's schemas](feeds/qlik_kafka.md#a-schema-registry), by `id` and `schema`. Only with `avro`",
+            },
+            'operations': change_tables.operations_setting(['insert', 'update', 'delete', 'snapshot']),
             'column_names': change_tables.column_names_setting(),
             'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
             'waiting_days': change_tables.waiting_days_setting(),
@@ -453,7 +468,7 @@ select 1 as placeholder
         'time_in_sequence': change_tables.time_in_digits,
         'mistakes': change_tables.qlik_kafka_mistakes,
         'counts_columns': true,
-        'other_tables': ['metadata'],
+        'other_tables': ['metadata', 'registry'],
         'arrival': change_tables.qlik_kafka_arrival,
         'may_wait': change_tables.qlik_kafka_may_wait,
         'passes_waiting': change_tables.qlik_kafka_passes_waiting,
