@@ -20,7 +20,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(READY) jars $(PROFILES)  ## land three batches of change rows of one feed, build after each, compare with the source; FEED=… for another, FEED=all
+demo: $(READY) jars $(PROFILES)  ## land three batches of change rows of one feed, build after each, compare with the source; FEED=… for another, FEED=all for the five that have models in models/
 	@$(BIN)/python -m demo $(if $(FEED),--feed "$(FEED)")
 
 demo-kafka: $(READY) jars $(PROFILES)  ## the Kafka feed through a real broker: produce, land by Spark's Kafka source, build, compare

@@ -27,8 +27,8 @@ class DbtError(Exception):
 class DbtProject:
     """The project, with what dbt makes of it and logs in a folder."""
 
-    def __init__(self, folder: Path) -> None:
-        """Parses the project.
+    def __init__(self, folder: Path, further: str | None = None) -> None:
+        """Parses the project, with the models of a feed that is shown by its name alone, if there is one.
 
         Raises:
             DbtError: it cannot be parsed.
@@ -40,6 +40,7 @@ class DbtProject:
             *("--target-path", str(folder / "target")),
             *("--log-path", str(self._log.parent)),
             *("--log-level", "none", "--log-level-file", "debug", "--no-print", "--no-send-anonymous-usage-stats"),
+            *(("--vars", f"further_models: demo/models/{further}") if further else ()),
         ]
         parsed = dbtRunner().invoke(["parse", *self._options])
         if not isinstance(parsed.result, Manifest):

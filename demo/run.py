@@ -28,7 +28,8 @@ from demo.oracle import Comparison, compare, count_statuses, differing_statuses,
 from demo.progress import Progress
 from demo.project import PROFILES, PROJECT, DbtError, DbtProject
 from demo.workload import Workload
-from demo.writers import WRITERS
+from demo.writers import BY_NAME, WRITERS
+from demo.writers.deliveries import REPLICATED
 from demo.writers.feed import FeedWriter, Verdict
 
 FOLDER = PROJECT / ".build" / "demo"
@@ -38,6 +39,8 @@ BATCHES = 3
 FEED = "qlik_change_tables"
 """The feed that is shown where none is asked for."""
 ALL = "all"
+FEEDS = f"one of {', '.join(WRITERS)}; {ALL} of these; or one of {', '.join(BY_NAME)}"
+"""What can be asked for."""
 SHOWN = ("orders",)
 """The tables of a feed that is shown alone: those that have a history; each further table takes longer."""
 
@@ -55,7 +58,7 @@ class DemoError(Exception):
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; returns its exit code, 1 where anything differs from the source database."""
     parser = argparse.ArgumentParser(prog="python -m demo", description=__doc__)
-    parser.add_argument("--feed", default=FEED, help=f"{', '.join(WRITERS)}, or {ALL} of them (default: {FEED})")
+    parser.add_argument("--feed", default=FEED, help=f"{FEEDS} (default: {FEED})")
     parser.add_argument("--seed", type=int, default=1, help="of the history and the feeds (default: 1)")
     parser.add_argument("--scale", type=int, default=1, help="how much happens in a batch (default: 1)")
     options = parser.parse_args(arguments)
@@ -85,17 +88,18 @@ def run_demo(
         DbtError: where a build fails.
         LocalServerError: where no server comes up.
     """
-    if feed not in (*WRITERS, ALL):
-        raise DemoError(f"there is no feed '{feed}'; FEED is one of {', '.join(WRITERS)}, or {ALL}")
+    if feed not in (*WRITERS, *BY_NAME, ALL):
+        raise DemoError(f"there is no feed '{feed}'; FEED is {FEEDS}")
     if not (PROFILES / "profiles.yml").is_file():
         raise DemoError(f"no profile in {PROFILES.relative_to(PROJECT)}; run `make demo`, which makes it")
     _empty(folder)
-    writers = [writer(seed) for system, writer in WRITERS.items() if feed in (system, ALL)]
+    shown = WRITERS if feed == ALL else {feed: {**WRITERS, **BY_NAME}[feed]}
+    writers = [writer(seed) for writer in shown.values()]
     workload = Workload(seed, scale, swaps=all(writer.swaps for writer in writers))
-    tables = tuple(TABLES) if feed == ALL else SHOWN
+    tables = tuple(TABLES) if feed == ALL else REPLICATED if feed in BY_NAME else SHOWN
     with Progress() as progress, ExitStack() as stack:
         with progress.phase("starting", 2), ThreadPoolExecutor(1) as beside:
-            parsed = beside.submit(_parsed, progress, folder)
+            parsed = beside.submit(_parsed, progress, folder, feed if feed in BY_NAME else None)
             with progress.step("Spark Thrift server"):
                 server = stack.enter_context(start(folder))
             project = parsed.result()
@@ -167,9 +171,9 @@ def models_of(feed: str, tables: Sequence[str]) -> list[str]:
     return [f"{kind}_{feed}__{name}" for name in tables for kind in ("dedup", "current", "history")]
 
 
-def _parsed(progress: Progress, folder: Path) -> DbtProject:
+def _parsed(progress: Progress, folder: Path, further: str | None) -> DbtProject:
     with progress.step("dbt parse"):
-        return DbtProject(folder)
+        return DbtProject(folder, further)
 
 
 def _empty(folder: Path) -> None:

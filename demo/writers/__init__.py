@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from demo.writers.debezium import DebeziumWriter
+from demo.writers.dms import DmsWriter
 from demo.writers.feed import FeedWriter
+from demo.writers.goldengate_messages import GoldenGateMessagesWriter
 from demo.writers.goldengate_trail import GoldenGateTrailWriter
 from demo.writers.idm_event_log import IdmEventLogWriter
 from demo.writers.openedge_cdc import OpenEdgeCdcWriter
@@ -19,3 +22,10 @@ WRITERS: Mapping[str, type[FeedWriter]] = {
     "openedge_cdc": OpenEdgeCdcWriter,
 }
 """The writers by their system's name; a new feed is one file beside this one and one line here."""
+
+BY_NAME: Mapping[str, type[FeedWriter]] = {
+    "debezium": DebeziumWriter,
+    "dms": DmsWriter,
+    "goldengate_messages": GoldenGateMessagesWriter,
+}
+"""Writers of feeds that are shown by their names alone, not with all. Their models are in `demo/models/<system>`."""

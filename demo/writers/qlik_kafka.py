@@ -21,6 +21,7 @@ from demo.database import TABLES, Column, Table
 from demo.history import Change, Key, Row, Transaction, Value
 from demo.workload import STARTED_AT
 from demo.writers import avro
+from demo.writers.deliveries import EmptiedByDeletes
 from demo.writers.feed import FeedWriter, RawTable, Verdict
 from demo.writers.qlik_change_tables import change_seq, hex_mask
 
@@ -178,8 +179,7 @@ class QlikKafkaWriter(FeedWriter):
         self._change_number = 0
         self._captured_at = STARTED_AT
         self._offsets: Counter[tuple[str, int]] = Counter()
-        # not by key: rows that exchange their keys have the same key for a while
-        self._living: dict[str, list[Row]] = {name: [] for name in TABLES}
+        self._emptied = EmptiedByDeletes()
         self._batches = 0
         self.late: list[Message] = []
         self.delivered: list[Message] = []
@@ -288,26 +288,15 @@ class QlikKafkaWriter(FeedWriter):
     def _refresh(self, change: Change) -> Message:
         assert change.after is not None
         topic_table = TOPIC_TABLES[change.table]
-        self._living[change.table].append(change.after)
+        self._emptied.changes(change)
         return self._message(topic_table, "REFRESH", "", change.after, None, change, None)
 
     def _written(self, transaction: Transaction, change: Change) -> Iterator[Message]:
         topic_table = TOPIC_TABLES[change.table]
-        table, living = topic_table.table, self._living[change.table]
-        if change.operation == "truncate":
-            # the feed has no truncate: every row is sent as deleted
-            for row in living:
-                gone = Change(change.table, "delete", row, None, change.changed_at)
-                yield self._change_message(topic_table, transaction, gone)
-            living.clear()
-            return
-        if change.before is not None:
-            living.remove(change.before)
-        if change.after is not None:
-            living.append(change.after)
-        yield self._change_message(topic_table, transaction, change)
+        for sent in self._emptied.changes(change):
+            yield self._change_message(topic_table, transaction, sent)
         if change.operation == "delete" and topic_table.is_alone and change.before is not None:
-            key = table.key_of(change.before)
+            key = topic_table.table.key_of(change.before)
             yield Message(topic_table, topic_table.topic, None, key, None, Verdict("ignored", None))
 
     def _change_message(self, topic_table: TopicTable, transaction: Transaction, change: Change) -> Message:

@@ -208,7 +208,7 @@
     {% endfor %}
     {% do images.update({
         'is_null': row_is_null ~ (' and (' ~ before.sql ~ " is null or _ct_operation <> 'delete')" if before and before.sql else '') if row_is_null else none,
-        'has_before': (before.sql ~ ' is not null' if before.sql else has_before | join(' and ')) if before else none,
+        'has_before': (before.sql ~ ' is not null' if before.sql else has_before | join(' or ')) if before else none,
         'captured': 'array_compact(array(' ~ captured | join(', ') ~ '))',
     }) %}
 {% endmacro %}

@@ -65,8 +65,9 @@
 -#}
 {% macro _decimal_of_bytes(digits, places) -%}
     {%- set filled = "lpad(hex, 32, if(hex >= '8', 'F', '0'))" -%}
-    {%- set high = "cast(conv(substr(" ~ filled ~ ", 1, 16), 16, -10) as decimal(38, 0))" -%}
-    {%- set low = "cast(conv(substr(" ~ filled ~ ", 17), 16, 10) as decimal(38, 0))" -%}
+    {#- of a negative number the low half is below 0, so that neither part has more digits than the whole -#}
+    {%- set high = "cast(cast(conv(substr(" ~ filled ~ ", 1, 16), 16, -10) as bigint) + if(hex >= '8', 1, 0) as decimal(38, 0))" -%}
+    {%- set low = "(cast(conv(substr(" ~ filled ~ ", 17), 16, 10) as decimal(38, 0)) - if(hex >= '8', 18446744073709551616, 0))" -%}
     {%- set unscaled = "cast(try_add(try_multiply(" ~ high ~ ", 18446744073709551616), " ~ low ~ ") as string)" -%}
     get(transform(
             array({{ digits }}),

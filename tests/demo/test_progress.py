@@ -12,8 +12,7 @@ from dbt_common.events.base_types import BaseEvent, msg_from_base_event
 
 from demo.progress import Progress
 from demo.project import follow
-from demo.run import main
-from demo.writers import WRITERS
+from demo.run import FEEDS, main
 
 
 class _Terminal(io.StringIO):
@@ -83,4 +82,4 @@ def test_a_feed_that_is_not_there_is_refused_in_one_line_with_those_that_are(
     assert main(["--feed", "qlik"]) == 1
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err == f"demo: there is no feed 'qlik'; FEED is one of {', '.join(WRITERS)}, or all\n"
+    assert said.err == f"demo: there is no feed 'qlik'; FEED is {FEEDS}\n"

@@ -138,6 +138,7 @@ WRITTEN_ROWS: set[tuple[Any, ...]] = {
     (1, "2026-01-31", "2026-01-31 12:00:00.123", "100.000", "-0.01", "00FF"),
     (2, "1969-12-31", "1969-12-31 23:59:59.999", "-100.000", "123456789012345678901234567890.12", None),
     (6, None, None, "0.000", "-1.28", None),
+    (8, None, None, None, f"-{'9' * 36}.99", None),
 }
 
 CASES: Sequence[Case] = [
@@ -285,10 +286,12 @@ CASES: Sequence[Case] = [
                 [5, json.dumps({"id": 5, "at": 9223372036854775807})],
                 [7, '{"id": 7} {"id": 8}'],
                 [6, json.dumps({"id": 6, "price": "AA==", "large": "gA=="})],
+                [8, json.dumps({"id": 8, "large": "tMSzV6V5O4X2dd3AAAAAAQ=="})],  # the lowest of 38 digits
+                [9, json.dumps({"id": 9, "large": "tMSzV6V5O4X2dd3AAAAAAA=="})],
             ],
             [],
         ],
-        {("accepted", None): 3, ("rejected", "value_does_not_fit"): 3, ("rejected", "data_missing"): 1},
+        {("accepted", None): 4, ("rejected", "value_does_not_fit"): 4, ("rejected", "data_missing"): 1},
         [WRITTEN_ROWS] * 2,
         shown="id, cast(day as string), cast(at as string), cast(price as string), cast(large as string), hex(bytes)",
     ),

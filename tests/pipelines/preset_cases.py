@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
+
+from demo.writers.debezium import UNAVAILABLE as TOAST
+from demo.writers.debezium import change_event, with_schema
+from demo.writers.deliveries import RECORD, Topics
+from demo.writers.goldengate_messages import operation_message
 
 from .cases import Case
 from .consumer import Entry
@@ -17,34 +22,19 @@ COLUMNS = {"id": "bigint", "name": "string", "amount": "decimal(10,2)"}
 LANDED = COLUMNS | {"amount": "string"}
 ALL = ("stg", "dedup", "current")
 POSITION = ["topic", "partition", "offset"]
-KAFKA = {"topic": "string", "partition": "int", "offset": "bigint", "value": "string"}
-TOAST = "__debezium_unavailable_value"
+KAFKA = {column.name: column.data_type for column in RECORD}
 
 DEBEZIUM: dict[str, Any] = {"format": "debezium", "key": ["id"]}
 
 
-class Topic:
-    """Numbers the records of a topic."""
-
-    def __init__(self) -> None:
-        self._offset = -1
-
-    def record(self, value: Mapping[str, Any] | str | None) -> list[Any]:
-        """The next record."""
-        self._offset += 1
-        text = value if isinstance(value, str) or value is None else json.dumps(value)
-        return ["shop.public.orders", 0, self._offset, text]
+event = partial(change_event, changed_at=AT)
+operation = partial(operation_message, table="APP.ORDERS", op_ts="2026-01-31 12:00:00.250000", primary_keys=["id"])
 
 
-def event(op: str, source: Mapping[str, Any], before: Any = None, after: Any = None) -> dict[str, Any]:
-    """A change event without its schema."""
-    told = {"version": "3.0", "name": "shop", "ts_ms": MILLIS, "schema": "public", "table": "orders"}
-    return {"before": before, "after": after, "source": {**told, **source}, "op": op, "ts_ms": MILLIS + 5}
-
-
-def with_schema(change: Mapping[str, Any]) -> dict[str, Any]:
-    """The same with its schema, as the JSON converter writes it by default."""
-    return {"schema": {"type": "struct", "fields": [{"field": "op", "type": "string"}]}, "payload": change}
+def records(*batches: Sequence[Mapping[str, Any] | str | None]) -> list[list[list[Any]]]:
+    """The batches as records of one topic."""
+    topics = Topics()
+    return [[list(topics.record("shop.public.orders", value)) for value in batch] for batch in batches]
 
 
 def row(id_: Any, name: Any = "", amount: Any = "1.50") -> dict[str, Any]:
@@ -53,8 +43,6 @@ def row(id_: Any, name: Any = "", amount: Any = "1.50") -> dict[str, Any]:
 
 
 def _of_postgres() -> list[list[list[Any]]]:
-    topic = Topic()
-
     def at(lsn: int, op: str, before: Any = None, after: Any = None) -> dict[str, Any]:
         snapshot = "true" if op == "r" else "false"
         return event(op, {"lsn": lsn, "txId": 7, "sequence": f'[null,"{lsn}"]', "snapshot": snapshot}, before, after)
@@ -80,12 +68,10 @@ def _of_postgres() -> list[list[list[Any]]]:
         at(1400, "t"),
         at(1500, "c", after=row(5, "fifth")),
     ]
-    return [[topic.record(change) for change in changes] for changes in (first, second)]
+    return records(first, second)
 
 
 def _of_mysql() -> list[list[list[Any]]]:
-    topic = Topic()
-
     def at(file: int, pos: int, op: str, row_: int = 0, table: str = "orders", **images: Any) -> dict[str, Any]:
         source = {"file": f"mysql-bin.{file:06d}", "pos": pos, "row": row_, "table": table, "gtid": None}
         return event(op, source, **images)
@@ -100,7 +86,7 @@ def _of_mysql() -> list[list[list[Any]]]:
         at(10, 125, "c", after=row(8, "deleted")),
         at(10, 130, "d", before=row(8)),
     ]
-    return [[topic.record(change) for change in first], []]
+    return records(first, [])
 
 
 LSN = "0000002a:0000048{}:000{}"
@@ -141,31 +127,18 @@ DMS_LANDED = {
 }
 
 
-def dms(op: str | None, number: int | None, *values: Any, before: Any = None, sequence: str = "") -> list[Any]:
+def dms(
+    op: str | None, number: int | None, *values: Any, before: Sequence[Any] = (None,), sequence: str = ""
+) -> list[Any]:
     """A row of a file."""
     seq = sequence if number is None else f"2026013112000025{number:019d}"
-    return [op, "2026-01-31 12:00:00.250000", seq, *values, before]
+    return [op, "2026-01-31 12:00:00.250000", seq, *values, *before]
 
 
 GOLDENGATE = {"format": "goldengate_messages", "key": ["id"], "position": POSITION}
 
 
-def operation(op: str | None, pos: int | str | None, **images: Any) -> dict[str, Any]:
-    """A message in the form of the operation."""
-    return {
-        "table": "APP.ORDERS",
-        "op_type": op,
-        "op_ts": "2026-01-31 12:00:00.250000",
-        "current_ts": "2026-01-31T12:00:01.000000",
-        "pos": f"{pos:020d}" if isinstance(pos, int) else pos,
-        "primary_keys": ["id"],
-        "tokens": {"R": "AAAW"},
-        **images,
-    }
-
-
 def _of_goldengate() -> list[list[list[Any]]]:
-    topic = Topic()
     first = [
         operation("I", 1444, after=row(1, "first", 1.5)),
         operation("U", 2000, before=row(1, "first", 1.5), after={"id": 1, "name": "only the name"}),
@@ -182,11 +155,10 @@ def _of_goldengate() -> list[list[list[Any]]]:
         operation("I", 3600, before={}, after={}),
     ]
     second = [operation("T", 4000), operation("I", 4100, after=row(6, "after the truncate"))]
-    return [[topic.record(change) for change in changes] for changes in (first, second)]
+    return records(first, second)
 
 
 def _of_goldengate_rows() -> list[list[list[Any]]]:
-    topic = Topic()
     first = [
         operation("I", 1, **row(1, "first", 0.10)),
         operation("U", 2, id=1, name="only the name"),
@@ -194,18 +166,17 @@ def _of_goldengate_rows() -> list[list[list[Any]]]:
         operation("D", 4, id=2),
         operation("I", 4, **row(3, "was the second")),
     ]
-    return [[topic.record(change) for change in first], []]
+    return records(first, [])
 
 
 def _of_goldengate_in_capitals() -> list[list[list[Any]]]:
-    topic = Topic()
     first = [
         operation("I", 1, after={"ID": 1, "NAME": "first", "AMOUNT": 1.5}),
         operation("U", 2, before={"ID": 1}, after={"ID": 1, "NAME": None, "NAME_isMissing": True, "AMOUNT": 2.5}),
         operation("I", 3, after={"ID": 2, "NAME": "first", "AMOUNT": 2.5}),
         operation("U", 4, before={"ID": 2}, after={"ID": 2, "NAME": None, "NAME_isMissing": False}),
     ]
-    return [[topic.record(change) for change in first], []]
+    return records(first, [])
 
 
 CASES: Sequence[Case] = [
@@ -275,16 +246,32 @@ CASES: Sequence[Case] = [
             [
                 dms("I", None, 1, "loaded", "1"),
                 dms(None, None, 2, "loaded without Op", "1"),
-                dms("U", 2, 1, "changed", "1", before=1),
+                dms("U", 2, 1, "changed", "1", before=[1]),
                 dms("I", 3, 3, "third", "1"),
                 dms("U", None, 1, "a change without its sequence", "1"),
-                dms("U", 4, 4, "moved", "1", before=3),
+                dms("U", 4, 4, "moved", "1", before=[3]),
                 dms("I", None, 5, "?", "1", sequence="12-34"),
             ],
             [dms("D", 5, 2, "loaded without Op", "1")],
         ],
         {("accepted", None): 6, ("rejected", "change_seq_missing"): 1, ("rejected", "change_seq_malformed"): 1},
         [{(1, "changed"), (2, "loaded without Op"), (4, "moved")}, {(1, "changed"), (4, "moved")}],
+    ),
+    # a part of the key that is null moves as any other
+    Case(
+        Entry("dms_null_key", DMS | {"key": ["id", "name"]}, COLUMNS, ALL),
+        DMS_LANDED | {"BI_name": "string"},
+        [
+            [
+                dms("I", 1, 1, None, "1", before=[None, None]),
+                dms("I", 2, 2, "named", "1", before=[None, None]),
+                dms("U", 3, 1, "named", "1", before=[1, None]),
+                dms("U", 4, 2, None, "1", before=[2, "named"]),
+            ],
+            [dms("D", 5, 2, None, "1", before=[None, None])],
+        ],
+        {("accepted", None): 5},
+        [{(1, "named"), (2, None)}, {(1, "named")}],
     ),
     Case(
         Entry("goldengate", GOLDENGATE | {"table": "APP.ORDERS"}, COLUMNS, ALL),

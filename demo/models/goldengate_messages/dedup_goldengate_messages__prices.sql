@@ -1,0 +1,1 @@
+{{ deduplicated_changes(ref('stg_goldengate_messages__prices')) }}

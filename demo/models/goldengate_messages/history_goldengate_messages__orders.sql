@@ -1,0 +1,1 @@
+{{ history(ref('dedup_goldengate_messages__orders')) }}

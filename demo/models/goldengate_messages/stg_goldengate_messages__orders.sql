@@ -1,0 +1,1 @@
+{{ staged_changes('goldengate_messages', 'orders') }}
