@@ -22,6 +22,7 @@ FORMATS = (
     "mapped",
     "debezium",
     "dms",
+    "full_loads",
     "goldengate_messages",
 )
 """The formats, in the order in which pages name them."""

@@ -54,7 +54,7 @@
 
 {#-
     Whether what lands later can show that a change which was accepted cannot be used, so that the log must give it up: for the
-    format to say. Its staging then gives rejected rows the `_change_id` that they would have.
+    format to say. Its staging then gives rejected or ignored rows the `_change_id` that they would have.
 -#}
 {% macro retracts_changes(spec) %}
     {% set of_format = change_tables.format_of(spec.format).retracts_changes %}

@@ -35,8 +35,9 @@
         {%- set reads_on = run.kind in ['since', 'nothing new'] -%}
         {%- set with_log = run.kind == 'everything' -%}
         {%- set retracts = change_tables.retracts_changes(spec) -%}
+        {%- set is_retraction = "coalesce(_status in ('rejected', 'ignored'), false) and _change_id is not null" -%}
         {%- set made = {
-            '_change_id': "case when _status in ('accepted', 'rejected') then _change_id end" if retracts else '_change_id',
+            '_change_id': "case when _status in ('accepted', 'rejected', 'ignored') then _change_id end" if retracts else '_change_id',
             '_batch_id': "'" ~ change_tables.batch_id() ~ "'",
             '_key_before': "case when _status = 'accepted' then _key_before end",
             '_report': "case when _status = 'accepted' and not startswith(_report, 'conflicting_content') then _report end",
@@ -59,7 +60,7 @@ deliveries as (
         coalesce({{ made['_change_id'] }}, concat('row:', _raw_id)) as _ct_identity,
         _status <=> 'accepted' as _ct_is_delivery,
         {%- if retracts %}
-        _status <=> 'rejected' and _change_id is not null as _ct_is_retraction,
+        {{ is_retraction }} as _ct_is_retraction,
         {%- endif %}
         {%- if with_log %}
         false as _ct_is_logged,
@@ -74,7 +75,7 @@ deliveries as (
         {%- endif %}
     from staged
     {%- if not reads_on %}
-    where _status = 'accepted' or ({{ change_tables.is_to_be_quarantined(spec, bound) }})
+    where _status = 'accepted' or ({{ change_tables.is_to_be_quarantined(spec, bound) }}){{ ' or ' ~ is_retraction if retracts and with_log }}
     {%- endif %}
     {%- if with_log %}
     union all

@@ -129,7 +129,7 @@
     {%- do verdict.update({
         'status': '_status' if reads_on else 'case when _ct_quarantine_id is not null then _status end',
         'code': "substring_index(_status_reason, ':', 1)",
-        'raw_rows': 'count(*)', 'quarantined_rows': 'count(_ct_quarantine_id)',
+        'raw_rows': 'count(_raw_id)' if change_tables.format_of(spec.format).read_with else 'count(*)', 'quarantined_rows': 'count(_ct_quarantine_id)',
     }) -%}
 {%- endif -%}
 {%- if commits -%}

@@ -155,8 +155,10 @@ group by _ct_quarantine_id
 -#}
 {% macro rereads_quarantined_rows(spec, checkpoint, is_late) %}
     {% set quarantined = checkpoint.quarantined if checkpoint else change_tables.nothing_quarantined() %}
-    {% set judges_together = change_tables.format_of(spec.format).landed_sequence is not none or change_tables.retracts_changes(spec) %}
-    {% do return(quarantined.waiting > 0 or (quarantined.rejected > 0 and (spec.lookback != 0 or (is_late and judges_together)))) %}
+    {% set format = change_tables.format_of(spec.format) %}
+    {% set judges_together = format.landed_sequence is not none or change_tables.retracts_changes(spec) %}
+    {% set may_be_read = spec.lookback != 0 or format.read_with is not none or (is_late and judges_together) %}
+    {% do return(quarantined.waiting > 0 or (quarantined.rejected > 0 and may_be_read)) %}
 {% endmacro %}
 
 

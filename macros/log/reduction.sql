@@ -8,7 +8,7 @@
     _ct_identity       what deliveries of one change of a sequence have in common: its `_change_id`. A column of its own, since Spark sorts
                        only once by what is one
     _ct_is_delivery    whether the row is a delivery. Other rows pass through
-    _ct_is_retraction  whether it is a rejected row that names the change: then that is no change, unless a delivery is more complete. Only
+    _ct_is_retraction  whether it is a row that is no change, and names one: then that is none, unless a delivery is more complete. Only
                        where the format retracts changes
     _ct_is_logged      whether it is what the log holds of the change. Only of steps with the log
     _ct_place          a number by which rows differ that are the same in all else

@@ -93,22 +93,23 @@
 
 {#- The arrival of an entry, or none. -#}
 {% macro arrival_of(spec) %}
-    {% if spec.arrival == 'none' %}
+    {% set name = change_tables.part_of_format(spec, 'arrival_column') if spec.arrival == 'auto' else spec.arrival %}
+    {% if name == 'none' %}
         {% do return(none) %}
-    {% elif spec.arrival == 'auto' %}
+    {% elif name is none %}
         {% do return(change_tables.natural_arrival(spec)) %}
     {% endif %}
-    {% set landed = change_tables.landed_columns(spec, spec.relation, [spec.arrival], "`arrival` must be one of its columns") %}
-    {% set type = landed[spec.arrival | lower].data_type if landed else 'string' %}
+    {% set landed = change_tables.landed_columns(spec, spec.relation, [name], "`arrival` must be one of its columns") %}
+    {% set type = landed[name | lower].data_type if landed else 'string' %}
     {% set kind = change_tables._arrival_kind(type) %}
     {% if kind is none or (kind == 'text' and spec.lookback != 0) %}
         {% do change_tables.refuse_entry(spec,
             "`arrival` must be a column of whole numbers, decimals, dates"
-            ~ (" or times where `lookback` is set" if kind == 'text' else ", times or text") ~ ", got '" ~ spec.arrival ~ "' of type "
+            ~ (" or times where `lookback` is set" if kind == 'text' else ", times or text") ~ ", got '" ~ name ~ "' of type "
             ~ type
         ) %}
     {% endif %}
-    {% do return({'group': [], 'columns': [spec.arrival], 'kind': kind, 'type': type}) %}
+    {% do return({'group': [], 'columns': [name], 'kind': kind, 'type': type}) %}
 {% endmacro %}
 
 

@@ -122,6 +122,19 @@
 {% endmacro %}
 
 
+{#- The same of the raw table: of a before image in it, the key of the row before. -#}
+{% macro key_in_raw(spec) %}
+    {% do return(change_tables.landed_key_columns(spec, change_tables.landed_columns(spec, spec.relation, spec.key, '', has_row=true))) %}
+{% endmacro %}
+
+
+{#- The retired columns that a raw table of columns lacks. -#}
+{% macro columns_absent_from_raw(spec) %}
+    {% set landed = change_tables.landed_columns(spec, spec.relation, [], '', has_row=true) %}
+    {% do return(change_tables.absent_names(change_tables.with_absent_columns(landed, spec.retired))) %}
+{% endmacro %}
+
+
 {#-
     The first value among `names` that does not fit its declared type, as text (`column x: '1.5' is not int`), else null.
     Columns of which every value fits, as of those that land in their declared type, are not looked at.

@@ -21,6 +21,7 @@
     counts_all        whether `_tells_its_rows`
     rows_below        where it does, how many rows had landed below the watermark; else none
     rows_until        the same of the high water
+    columns_have_changed  whether declared columns have: what raw has in them is read from all rows
 -#}
 {% macro raw_bound(spec, checkpoint) %}
     {% set arrival = change_tables.arrival_of(spec) %}
@@ -70,6 +71,7 @@
         'counts_all': counts_all,
         'rows_below': landed.get('rows_below'),
         'rows_until': landed.get('rows_until'),
+        'columns_have_changed': change_tables.columns_have_changed(spec, checkpoint),
     } %}
     {% set natural = change_tables.natural_arrival(spec) %}
     {% if natural and change_tables.names_records(spec, natural) and natural != arrival %}
@@ -187,7 +189,7 @@
         {% set place = change_tables.place_of(arrival, row.values() | list, is_whole) %}
         {% do places.update({tojson(place.group): place}) %}
         {% if arrival.kind == 'text' %}
-            {% do change_tables._refuse_numbers_of_two_lengths(spec, (from[0] or place).position[0], [row['_ct_shortest'], row['_ct_longest']]) %}
+            {% do change_tables._refuse_numbers_of_two_lengths(spec, arrival, (from[0] or place).position[0], [row['_ct_shortest'], row['_ct_longest']]) %}
         {% endif %}
     {% endfor %}
     {% set below_high_water = groups | sum(attribute='_ct_rows_below') | int %}
@@ -279,10 +281,10 @@ right join (select count(*) as _ct_all from {{ spec.relation }})
 
 
 {#- Stops where numbers that land as text have another length than a known one. -#}
-{% macro _refuse_numbers_of_two_lengths(spec, known, found) %}
+{% macro _refuse_numbers_of_two_lengths(spec, arrival, known, found) %}
     {% for number in found if number is not none and modules.re.match('[0-9]+$', known) and number | length != known | length %}
         {% do change_tables.refuse_entry(spec,
-            "`arrival` must sort as rows land; '" ~ spec.arrival ~ "' is text and has numbers of different lengths, '" ~ known ~ "' and '"
+            "`arrival` must sort as rows land; '" ~ arrival.columns[0] ~ "' is text and has numbers of different lengths, '" ~ known ~ "' and '"
             ~ number ~ "': let it land as a number, or padded with zeros to one length; a view over the raw table may cast it"
         ) %}
     {% endfor %}

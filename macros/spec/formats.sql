@@ -24,6 +24,9 @@
     other_tables               the settings that name another raw table which staging reads: it can have news of its own
     arrival(spec)              where raw rows say their own position, {kind, group, columns, record, only, reads}: see
                                `arrival_of_row`. The kind is `whole_number`
+    arrival_column(spec)       the raw column that is the arrival, where the entry names none
+    read_with(spec, condition)  of rows that are compared with rows that landed before: SQL for all raw rows that a run reads which reads those
+                               of the condition. Then staged rows without `_raw_id` are no raw rows
     lasting_sequence(seq)      SQL for what of a `_change_seq` stays the same whenever its delivery is read: by that, keys are forgotten. Left
                                out: all of it
     landed_sequence(spec)      SQL for the sequence of a raw row, where the rows of a sequence are judged together
@@ -66,7 +69,7 @@
         'returning': none, 'waiting_positions': none,
         'reads': none, 'retracts_changes': none, 'quarantines': none, 'unclaimed_steps': none, 'shared_relation': none,
         'undeclared_columns': none, 'absent_columns': none, 'numbers': none, 'commits': none, 'functions': none,
-        'time_in_sequence': none, 'kept_for_good': none, 'landed_key': none, 'lasting_sequence': none,
+        'arrival_column': none, 'read_with': none, 'time_in_sequence': none, 'kept_for_good': none, 'landed_key': none, 'lasting_sequence': none,
     } %}
     {#- a look at the project's formats, which dbt must search for, only where the package has none of the name -#}
     {% set own = change_tables.formats_of_package() %}
@@ -117,6 +120,7 @@
     {% do return({
         'debezium': change_tables.debezium_format,
         'dms': change_tables.dms_format,
+        'full_loads': change_tables.full_loads_format,
         'goldengate_messages': change_tables.goldengate_messages_format,
         'goldengate_trail': change_tables.goldengate_trail_format,
         'idm_event_log': change_tables.idm_event_log_format,

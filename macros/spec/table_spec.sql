@@ -282,7 +282,7 @@
         },
         'arrival': {
             'default': 'auto', 'type': 'text',
-            'meaning': "what says in which order rows landed: [a raw column](feeds/qlik_change_tables.md#the-arrival-column) that never decreases, or `none`. `auto`: the entry's `position`, offsets of Kafka messages, positions of trail records, else `none`",
+            'meaning': "what says in which order rows landed: [a raw column](feeds/qlik_change_tables.md#the-arrival-column) that never decreases, or `none`. `auto`: the entry's `position`, offsets of Kafka messages, positions of trail records, `load_column`, else `none`",
         },
         'lookback': {
             'default': 0, 'type': 'number',

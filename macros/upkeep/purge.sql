@@ -189,6 +189,10 @@
         {% do conditions.append('(' ~ logs | map(attribute='arrival.reads') | unique | join(' or ') ~ ')') %}
     {% endif %}
     {% set goes = conditions | unique | join('\n    and ') %}
+    {% for log in logs if change_tables.format_of(log.spec.format).read_with %}
+        {% do conditions.append('not coalesce(' ~ change_tables.format_of(log.spec.format).read_with(log.spec, 'not (' ~ goes ~ ')') ~ ', false)') %}
+    {% endfor %}
+    {% set goes = conditions | unique | join('\n    and ') %}
     {% set landed_sequence = change_tables.format_of(spec.format).landed_sequence %}
     {% set sequence = landed_sequence(spec) if landed_sequence else none %}
     {% set kept_sequences = 'select distinct ' ~ sequence ~ ' as _ct_sequence from ' ~ table.relation ~ ' where not (' ~ goes ~ ')' %}

@@ -176,6 +176,10 @@ LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
         mapped_cases.MESSAGES_LANDED,
     ),
     (
+        _entry("loads", preset_cases.LOADS | {"key": KEY, "load_column": "load day", "whole_loads": ["2026-01-05"]}),
+        FEW_AS_TEXT | {"load day": "date"},
+    ),
+    (
         _entry("debezium", preset_cases.DEBEZIUM | {"key": KEY, "connector": "mysql", "layout": "flattened"}),
         FEW_AS_TEXT | {f"__{name}": "string" for name in ("op", "deleted", "file", "pos", "row", "source_ts_ms")},
     ),

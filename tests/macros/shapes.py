@@ -134,6 +134,10 @@ LATE = "where _ct_is_late$"
 """What a run asks of the events that it has kept."""
 
 
+LOADS = r"\(_ct_lowest\) as lowest"
+"""What a run asks of full loads: from which one on it reads."""
+
+
 def _log(name: str) -> str:
     return f"dedup_feed__{name}"
 
@@ -229,6 +233,12 @@ SHAPES: Mapping[str, Shape] = {
     "qlik_kafka__unclaimed": Shape("unclaimed_kafka"),
     "mapped__staging": Shape("stg_feed__mapped"),
     "mapped__staging__fields": Shape("stg_feed__debezium"),
+    "full_loads__staging": Shape("stg_feed__loads"),
+    "full_loads__log__since": Shape(
+        _log("loads"),
+        _since("loads", highest_seq="2026-01-31"),
+        {LOADS: [{"lowest": "2026-01-31", "first_value": "20483", "has_base": True, "earlier": 40}]},
+    ),
     "goldengate_trail__staging": Shape("stg_feed__trail"),
     "goldengate_trail__staging__all_types": Shape("stg_feed__trail_types"),
     "goldengate_trail__log__first": Shape(_log("trail")),

@@ -19,6 +19,7 @@ from .shapes import Shapes
 FORMATS = (
     "debezium",
     "dms",
+    "full_loads",
     "goldengate_messages",
     "goldengate_trail",
     "idm_event_log",

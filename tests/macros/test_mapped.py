@@ -115,6 +115,18 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], str]] = {
         {"format": "dms", "key": ["id"], "sequence_column": "s", "images": "partial"},
         "`images` must be full: rows of DMS do not say which columns they lack, got partial",
     ),
+    "load_beside_loads": (
+        {"format": "full_loads", "key": ["id"], "load_column": "day", "snapshot": "load"},
+        "`snapshot` must be null: each load has whole rows of the whole table, got 'load'",
+    ),
+    "partial_loads": (
+        {"format": "full_loads", "key": ["id"], "load_column": "day", "images": "partial"},
+        "`images` must be 'full': each load has whole rows of the whole table, got 'partial'",
+    ),
+    "share_above_one": (
+        {"format": "full_loads", "key": ["id"], "load_column": "day", "least_share": 1.5},
+        "`least_share` must be a number from 0 to 1, got 1.5",
+    ),
     "no_words": (
         {"format": "goldengate_messages", "key": ["id"], "operations": {}},
         "`operations` must say what each word means",
@@ -194,6 +206,16 @@ MISFITS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, str], str]] = {
         COLUMNS | {"__op": "string", "__file": "string", "__source_pos": "bigint"},
         "it lacks row; events of the connector mysql are ordered by these fields of `source`: of flattened events, name"
         " them in `add.fields`, as source.row",
+    ),
+    "loads_by_double": (
+        {"format": "full_loads", "key": ["id"], "load_column": "ratio"},
+        COLUMNS | {"ratio": "double"},
+        "`load_column` must be a column of whole numbers, dates, times or text, got 'ratio' of type double",
+    ),
+    "loads_by_nothing": (
+        {"format": "full_loads", "key": ["id"], "load_column": "day"},
+        COLUMNS,
+        "it lacks day; `load_column` and the declared columns must be some of its columns",
     ),
     "no_op_type": (
         {"format": "goldengate_messages", "key": ["id"], "layout": "row_columns"},

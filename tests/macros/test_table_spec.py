@@ -23,8 +23,8 @@ KAFKA = {"format": "qlik_kafka", "key": ["id"]}
 TRAIL = {"format": "goldengate_trail", "key": ["id"], "table_name": "APP.ORDERS"}
 EVENTS = {"format": "idm_event_log", "key": ["id"], "table_name": "usr", "schema_name": "indirect"}
 FORMATS = (
-    "debezium, dms, goldengate_messages, goldengate_trail, idm_event_log, mapped, openedge_cdc, qlik_change_tables,"
-    " qlik_kafka"
+    "debezium, dms, full_loads, goldengate_messages, goldengate_trail, idm_event_log, mapped, openedge_cdc,"
+    " qlik_change_tables, qlik_kafka"
 )
 OPENEDGE = {"format": "openedge_cdc", "key": ["id"], "tracking": "right", "source_table_number": 12}
 RECID = {"format": "openedge_cdc", "key_from": "recid", "tracking": "right", "source_table_number": 12}

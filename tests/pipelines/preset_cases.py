@@ -179,6 +179,9 @@ def _of_goldengate_in_capitals() -> list[list[list[Any]]]:
     return records(first, [])
 
 
+LOADS: dict[str, Any] = {"format": "full_loads", "key": ["id"], "load_column": "load_day"}
+DAY = [dt.date(2026, 1, day) for day in range(1, 8)]
+
 CASES: Sequence[Case] = [
     Case(
         Entry("postgres", DEBEZIUM | {"connector": "postgresql", "position": POSITION}, COLUMNS, ALL),
@@ -303,5 +306,65 @@ CASES: Sequence[Case] = [
         {("accepted", None): 5},
         [{(1, "only the name", "0.10"), (3, "was the second", "1.50")}] * 2,
         shown="id, name, cast(amount as string)",
+    ),
+    Case(
+        Entry("loads", LOADS, {"id": "bigint", "name": "string"}, ALL),
+        {"load_day": "date", "id": "bigint", "name": "string"},
+        [
+            [
+                [DAY[1], 1, "Ann"],
+                [DAY[1], 2, "Bob"],
+                [DAY[1], 3, "Cyn"],
+                [DAY[2], 1, "Ann"],
+                [DAY[2], 2, "Bobby"],
+                [DAY[2], 4, "Dan"],
+            ],
+            # one row of the three that there were; then two, so that the first and the last are compared
+            [[DAY[3], 1, "Anna"], [DAY[4], 1, "Ann"], [DAY[4], 4, "Dan"]],
+        ],
+        # two deletes are no raw rows
+        {("accepted", None): 5 + 2, ("ignored", "row_unchanged"): 3, ("rejected", "load_not_whole"): 1},
+        [{(1, "Ann"), (2, "Bobby"), (4, "Dan")}, {(1, "Ann"), (4, "Dan")}],
+    ),
+    Case(
+        Entry(
+            "loads_in_pieces", LOADS | {"load_column": "load", "least_share": 0.3, "whole_loads": ["5"]}, COLUMNS, ALL
+        ),
+        {"load": "int"} | LANDED | {"id": "string"},
+        [
+            [
+                [1, "1", "a", "1"],
+                [1, "1", "a", "1.00"],
+                [1, "2", "b", "1"],
+                [1, "3", "c", "1"],
+                [1, None, "no key", "1"],
+                [1, "x", "a key that does not fit", "1"],
+                [2, "1", "a", "1"],
+                [2, "2", "not a number, so it is as it was", "?"],
+                [None, "1", "of no load", "1"],
+                [-1, "1", "of a load below 0", "1"],
+            ],
+            # the rest of load 2, which takes a delete back; two rows of one key; a load that is not whole, and one that
+            # is, since the entry says so
+            [
+                [2, "3", "c", "1"],
+                [2, "4", "d", "1"],
+                [2, "4", "e", "1"],
+                [4, "1", "z", "1"],
+                [5, "4", "e", "1"],
+            ],
+        ],
+        {
+            # of the first load, the second and the fifth; keys 1, 2 and 3 end in the last one
+            ("accepted", None): 4 + 2 + 1 + 3,
+            ("ignored", "row_unchanged"): 2,
+            ("rejected", "load_not_whole"): 1,
+            ("rejected", "key_missing"): 1,
+            ("rejected", "value_does_not_fit"): 2,
+            ("rejected", "change_seq_missing"): 1,
+            ("rejected", "change_seq_malformed"): 1,
+        },
+        [{(1, "a"), (2, "b")}, {(4, "e")}],
+        reported={("00000000000000000002:4", "conflicting_content")},
     ),
 ]

@@ -1,4 +1,4 @@
-"""GoldenGate trails and OpenEdge's change tables at random: after every run the models show what the source did.
+"""GoldenGate trails, OpenEdge's change tables and full loads at random: the models show what the source did.
 
 `make test-long` runs it with other and with more histories: `CHANGE_TABLES_PROOF_SEED` and `CHANGE_TABLES_PROOF_SCALE`.
 """
@@ -19,6 +19,7 @@ from .consumer import Consumer, Entry
 from .histories import expected_history, expected_state, history_query
 from .interpreter import Change, Key, Row, Table, remembered
 from .landing import Raw
+from .load_histories import LOADED, LOADS, LoadLog, random_loads
 from .openedge_cases import HEADERS, TRACKING
 from .openedge_histories import RECID, TABLE_NUMBER, CaptureLog, random_captures
 from .source_histories import COLUMNS, FEWER_COLUMNS, KEY
@@ -46,11 +47,19 @@ ENTRIES = [
     Entry("orders", TRAIL | {"table_name": "APP.ORDERS"}, COLUMNS, MODELS[:3], identifier="trail_records"),
     Entry("lines", TRAIL | {"table_name": "APP.LINES"}, COLUMNS, MODELS, identifier="trail_records"),
     Entry("arriving", CAPTURE | {"key": KEY, "arrival": "landed"}, COLUMNS, MODELS, identifier="captured"),
+    Entry(
+        "loaded",
+        {"format": "full_loads", "key": KEY, "load_column": "load_day", "arrival": "landed"},
+        COLUMNS,
+        MODELS,
+        identifier="loads",
+    ),
     Entry("by_recid", CAPTURE | {"key_from": "recid"}, COLUMNS, ("stg", "dedup", "history"), identifier="captured"),
 ]
-FORGOTTEN = {"lines": (3, 4), "arriving": (5, 6, 7)} | ({"orders": (1, 2)} if SCALE > 1 else {})
+FORGOTTEN = {"lines": (3, 4), "arriving": (5, 6, 7)} | ({"orders": (1, 2), "loaded": (1,)} if SCALE > 1 else {})
 """Histories of which all keys are forgotten in the end, by entry."""
 RAW_TABLES = {"trail_records": RECORD, "tracking": TRACKING, "captured": HEADERS | COLUMNS | {"landed": "int"}}
+RAW_TABLES["loads"] = LOADED | COLUMNS | {"landed": "int"}
 
 
 class Histories:
@@ -60,16 +69,18 @@ class Histories:
         """Nothing has landed yet."""
         self.trails, self.trail_sources = random_trails(SEED + 1, 12 * SCALE, BATCHES)
         self.captured, self.capture_sources = random_captures(SEED + 2, 40 * SCALE, BATCHES)
+        self.loads = random_loads(SEED + 3, 12 * SCALE, LOADS * SCALE, BATCHES)
         self.forgotten: dict[str, dict[Key, str]] = {entry.name: {} for entry in ENTRIES}
         self.begin()
 
     def begin(self) -> None:
         """As a full refresh does."""
-        self.logs: dict[str, TrailLog | CaptureLog] = {
+        self.logs: dict[str, TrailLog | CaptureLog | LoadLog] = {
             "orders": TrailLog(self.trails, "orders"),
             "lines": TrailLog(self.trails, "lines"),
             "arriving": CaptureLog(self.captured, by_recid=False),
             "by_recid": CaptureLog(self.captured, by_recid=True),
+            "loaded": LoadLog(self.loads, 0.5),
         }
 
     def run(self, batch: int, skipped: Sequence[str] = ()) -> None:
@@ -84,7 +95,10 @@ class Histories:
 
     def contents(self, name: str) -> list[Row]:
         """The rows of an entry's source in the end."""
-        if isinstance(self.logs[name], CaptureLog):
+        log = self.logs[name]
+        if isinstance(log, LoadLog):
+            return log.contents()
+        if isinstance(log, CaptureLog):
             return [row for source in self.capture_sources for row in source.rows["orders"].values()]
         return [row for source in self.trail_sources for row in source.rows.get(name, {}).values()]
 
@@ -100,12 +114,15 @@ class Histories:
         rows = [(change, row) for change in self.captured for row in change.rows if row.is_in(batch)]
         tracking: list[Sequence[Any]] = [change.values(row) for change, row in rows if row.part is None]
         captured: list[Sequence[Any]] = [change.values(row) for change, row in rows if row.part is not None]
-        for values in (records, tracking, captured):
+        loads: list[Sequence[Any]] = [(*row.values, batch) for row in self.loads if row.batch == batch]
+        for values in (records, tracking, captured, loads):
             random.Random(batch).shuffle(values)
-        return {"trail_records": records, "tracking": tracking, "captured": captured}
+        return {"trail_records": records, "tracking": tracking, "captured": captured, "loads": loads}
 
     def told(self, name: str, history: int) -> list[str]:
         """What the source did in a history, and how it landed."""
+        if name == "loaded":
+            return [str(row) for row in self.loads if row.key[0] == history]
         if isinstance(self.logs[name], CaptureLog):
             return [str(change) for change in self.captured if change.history == history]
         return [

@@ -350,18 +350,6 @@ judged as (
 {% endmacro %}
 
 
-{% macro qlik_change_tables_absent_columns(spec) %}
-    {% set landed = change_tables.landed_columns(spec, spec.relation, [], '', has_row=true) %}
-    {% do return(change_tables.absent_names(change_tables.with_absent_columns(landed, spec.retired))) %}
-{% endmacro %}
-
-
-{#- The key of a raw row, of a before image that of the row before. -#}
-{% macro qlik_change_tables_landed_key(spec) %}
-    {% do return(change_tables.landed_key_columns(spec, change_tables.landed_columns(spec, spec.relation, spec.key, '', has_row=true))) %}
-{% endmacro %}
-
-
 {#-
     What the models must know of this format: see `format_of`. It has no natural arrival: rows of a change table have no position.
 -#}
@@ -403,8 +391,8 @@ judged as (
         'may_wait': change_tables.qlik_change_tables_may_wait,
         'passes_waiting': ['after_image_missing', 'after_image_rejected'],
         'kept_for_good': change_tables.qlik_change_tables_kept_for_good,
-        'landed_key': change_tables.qlik_change_tables_landed_key,
+        'landed_key': change_tables.key_in_raw,
         'undeclared_columns': change_tables.qlik_change_tables_undeclared_columns,
-        'absent_columns': change_tables.qlik_change_tables_absent_columns,
+        'absent_columns': change_tables.columns_absent_from_raw,
     }) %}
 {% endmacro %}

@@ -1,0 +1,410 @@
+{#-
+    Full loads of a table, one after the other in one raw table: a column says of which load a row is. What differs from one load to the
+    next is a change, at the sequence of the later one.
+
+    A load that is not whole says nothing: it has too few rows, by those of the last whole load before it. A row of a whole load is compared with
+    what the whole loads before and after it have of its key. Where the one after has nothing, it deletes the key: so a row can be two staged
+    rows, and those without `_raw_id` are no raw rows.
+
+    A run judges all loads from the lowest one on of which it reads a row, and reads the last whole load before them to compare. What it says of a
+    key at a load takes the place of what the log has there, also where it says that there is no change: it was made from more rows.
+-#}
+{% macro stage_full_loads(spec, bound) %}
+    {%- set landed = change_tables.landed_columns(
+        spec, spec.relation, [spec.load_column] + spec.column_names | reject('in', spec.retired) | list,
+        "`load_column` and the declared columns must be some of its columns", has_row=true
+    ) -%}
+    {%- set hashed = change_tables.hash_of(change_tables.hashed_columns(spec, landed)) -%}
+    {%- set landed = change_tables.with_absent_columns(landed, spec.retired) -%}
+    {%- do change_tables.refuse_landed_types(spec, spec.relation, landed) -%}
+    {%- set part = change_tables.sequence_of_load(spec) -%}
+    {%- set reading = change_tables.loads_of_run(spec, bound) -%}
+    {%- set forgets = not bound.with_forgotten and change_tables.has_forgotten_keys(spec) -%}
+    {%- set at_key = 'partition by ' ~ change_tables.column_list(spec.key) ~ ' order by _ct_number' -%}
+    {%- set has_key = '_ct_key_misfit is null and not (' ~ change_tables.key_is_null(spec) ~ ')' -%}
+landed as (
+
+    select
+        *,
+        lower(hex({{ hashed }})) as _raw_id,
+        {{- change_tables.arrival_column(bound.arrival) }}
+        {{ change_tables.readable_row(change_tables.landed_columns(spec, spec.relation, [], '')) }} as _ct_landed_row
+    from {{ spec.relation }}
+    {{- change_tables.where([reading.predicate, bound.get('until')]) }}
+
+),
+
+typed as (
+
+    select
+    {{- change_tables.typed_columns(spec, landed) }}
+        {{ change_tables.misfit(spec, spec.key, landed) }} as _ct_key_misfit,
+        {{ change_tables.misfit(spec, spec.column_names | reject('in', spec.key) | list, landed) }} as _ct_column_misfit,
+        {{ change_tables._columns_of_load(spec, part) | indent(8) }},
+        _raw_id,
+        {%- if bound.arrival %}
+        _ct_arrival,
+        {%- endif %}
+        _ct_landed_row
+    from landed
+
+),
+
+{{ change_tables._load_steps(spec, 'typed', reading) }},
+
+-- each row with its load. One without a number is not compared
+numbered as (
+
+    select
+        typed.*,
+        _ct_of_load,
+        {{ has_key }} as _ct_has_key,
+        case when _ct_column_misfit is null then {{ change_tables.hash_of(spec.columns | rejectattr('name', 'in', spec.retired) | list) }} end as _ct_content,
+        case when _ct_of_load.is_whole and {{ has_key }}{{ ' and not coalesce(_ct_sequence <= until_seq, false)' if forgets }} then _ct_of_load.number end as _ct_number
+    from typed
+    left join loads
+        on typed._ct_has_load and typed._ct_sequence = _ct_of_load.seq
+    {%- if forgets %}
+    {%- set table = change_tables.forgotten_keys(spec) %}
+    left join (select key_hash, max(until_seq) as until_seq from {{ table }} group by key_hash) as of_key
+        on {{ change_tables.hash_of_forgotten_key('(select max(salt) from ' ~ table ~ ')', change_tables.key_text(spec)) }} = of_key.key_hash
+    {%- endif %}
+
+),
+
+-- and with what the whole loads before and after have of its key
+compared as (
+
+    select
+        *,
+        count(*) over before_it as _ct_before,
+        count(*) over after_it as _ct_after,
+        count(_ct_content) over beside_it as _ct_readable,
+        -- the greatest is the least of the other load, both ways: all are equal
+        coalesce(
+            min(_ct_content) over before_it = max(_ct_content) over beside_it and max(_ct_content) over before_it = min(_ct_content) over beside_it,
+            false
+        ) as _ct_is_same
+    from numbered
+    window
+        before_it as ({{ at_key }} range between 1 preceding and 1 preceding),
+        beside_it as ({{ at_key }} range between current row and current row),
+        after_it as ({{ at_key }} range between 1 following and 1 following)
+
+),
+
+-- what each row says of its own load, that its key ends in the next one, and that those between, which are not whole, do not end it
+told as (
+
+    select *
+    from
+        compared
+        lateral view inline(array_compact(concat(
+            array(
+                struct('row' as said, _ct_sequence as seq, _ct_of_load.rows as rows, _ct_of_load.earlier as earlier),
+                case
+                    when _ct_number is not null and _ct_after = 0 and _ct_of_load.following is not null
+                        then struct('end' as said, _ct_of_load.following.seq as seq, _ct_of_load.following.rows as rows, _ct_of_load.following.earlier as earlier)
+                end
+            ),
+            coalesce(
+                transform(
+                    case when _ct_number is not null then _ct_of_load.failed end,
+                    load -> struct('none' as said, load.seq as seq, load.rows as rows, load.earlier as earlier)
+                ),
+                array()
+            )
+        ))) as _ct_said, _change_seq, _load_rows, _earlier_rows
+    {%- if reading.lowest %}
+    where _ct_said <> 'row' or not _ct_has_load or _change_seq >= {{ change_tables.text_literal(reading.lowest) }}
+    {%- endif %}
+
+),
+
+judged as (
+
+    select
+        *,
+        {{ 'try_cast(_change_seq as timestamp)' if part.is_time else 'cast(null as timestamp)' }} as _changed_at,
+        cast(null as string) as _transaction_id,
+        case
+            when _ct_said = 'end'
+                then null
+            when _ct_said = 'none'
+                then {{ change_tables.ignored('row_unchanged: {_change_seq} is not whole, so the key does not end there') }}
+            when _ct_load is null
+                then {{ change_tables.verdict('rejected', change_tables.text_literal('change_seq_missing: ' ~ spec.load_column ~ ' is null')) }}
+            when not _ct_has_load
+                then {{ change_tables.rejected("change_seq_malformed: '{_ct_load}' is not " ~ part.what) }}
+            when not _ct_of_load.is_whole
+                then {{ change_tables.rejected(
+                    'load_not_whole: {_ct_load} has {_ct_of_load.rows} rows, fewer than ' ~ spec.least_share
+                    ~ ' of the {_ct_of_load.base.rows} of {_ct_of_load.base.name}; land the rest, or name it in `whole_loads`'
+                ) }}
+            {{ change_tables.value_verdicts(spec, 'true') }}
+            {%- if reading.is_cut %}
+            when _ct_number = 1
+                then {{ change_tables.ignored('row_unchanged: raw no longer has the loads before {_ct_load}, and the log has what they said') }}
+            {%- endif %}
+            when _ct_is_same
+                then {{ change_tables.ignored('row_unchanged: the load before {_ct_load} has the same row') }}
+        end as _ct_verdict
+    from told
+
+),
+
+{{ change_tables.staged_rows(spec, bound, {
+    'operation': "case when _ct_said = 'end' then 'delete' when _ct_before = 0 then 'insert' else 'update' end",
+    'id': "concat_ws(':', _change_seq, " ~ change_tables.key_text(spec) ~ ')',
+    'retracts': "(_ct_said <> 'row' or (_ct_has_load and _ct_has_key and (_ct_content is not null or _ct_readable = 0 or not _ct_of_load.is_whole)))"
+        ~ (" and not (_ct_said = 'row' and _ct_number <=> 1)" if reading.is_cut),
+    'raw_id': "if(_ct_said = 'row', _raw_id, null)",
+}) }}
+{%- endmacro %}
+
+
+{#-
+    How a load is a sequence: a part as `sequence_parts` has it, with
+
+    is_time   whether it is a date or a time, which changes of the load have as theirs
+    what      what one that can be read is
+-#}
+{% macro sequence_of_load(spec) %}
+    {% set type = change_tables.landed_columns(spec, spec.relation, [], '').get(spec.load_column | lower, {}).get('data_type', 'string') %}
+    {% set name = change_tables.quoted(spec.load_column) %}
+    {% if not modules.re.match('(tinyint|smallint|int|bigint|decimal\\(\\d+, *0\\)|date|timestamp|timestamp_ntz|string|(var)?char\\b.*)$', type) %}
+        {% do change_tables.refuse_entry(spec, "`load_column` must be a column of whole numbers, dates, times or text, got '" ~ spec.load_column ~ "' of type " ~ type) %}
+    {% endif %}
+    {% set kind = change_tables.arrival_of(dict(spec, arrival=spec.load_column, lookback=0)).kind %}
+    {% set text = 'cast(' ~ name ~ ' as string)' %}
+    {% do return(dict({'is_time': kind in ['date', 'timestamp', 'timestamp_ntz']}, **{
+        'date': {'sql': text, 'kind': 'fixed_text', 'length': 10, 'what': 'a date of the years 0 to 9999'},
+        'text': {'sql': text, 'kind': 'text', 'length': none, 'what': 'a text'},
+        'whole_number': {'sql': text, 'kind': 'number', 'length': 20, 'what': 'a whole number from 0'},
+        'decimal': {'sql': text, 'kind': 'number', 'length': 38, 'what': 'a whole number from 0'},
+    }.get(kind, {'sql': 'date_format(' ~ name ~ ", 'yyyy-MM-dd HH:mm:ss.SSSSSS')", 'kind': 'fixed_text', 'length': 26, 'what': 'a time of the years 0 to 9999'}))) %}
+{% endmacro %}
+
+
+{#- The sequence of a raw row. -#}
+{% macro full_loads_landed_sequence(spec) %}
+    {% set part = change_tables.sequence_of_load(spec) %}
+    {% do return(change_tables.sequence_of_parts([part]).replace('_ct_sequence_1', part.sql)) %}
+{% endmacro %}
+
+
+{% macro _columns_of_load(spec, part) -%}
+{{ change_tables.full_loads_landed_sequence(spec) }} as _ct_sequence,
+cast({{ change_tables.quoted(spec.load_column) }} as string) as _ct_load,
+coalesce({{ part.sql }} rlike {{ change_tables.text_literal((change_tables.sequence_kinds()[part.kind].pattern or '(?s).').format(length=part.length)) }}, false) as _ct_has_load
+{%- endmacro %}
+
+
+{#-
+    The loads of the rows of a step, ending in `loads`, with the one column `_ct_of_load`:
+
+    seq, name, rows   of the load: its sequence, its text, and how many rows it has
+    earlier           how many rows the loads before it have
+    base              the last whole load before it: {name, rows}
+    is_whole          whether it is whole
+    number            how many whole loads there are up to it
+    following         the next whole load: {seq, rows, earlier}
+    failed            the loads up to that, which are not whole, as far as the log may have changes of theirs
+
+    further   further columns of a load: name -> {type, sql}
+-#}
+{% macro _load_steps(spec, rows, reading, further={}) -%}
+{%- set types, names, values = [], [], [] -%}
+{%- for name, column in further.items() -%}
+    {%- do types.append(', ' ~ name ~ ': ' ~ column.type) -%}
+    {%- do names.append(', load.' ~ name) -%}
+    {%- do values.append(', ' ~ column.sql ~ ' as ' ~ name) -%}
+{%- endfor -%}
+{%- set last = 'get(done, size(done) - 1)' -%}
+-- each load with the last whole one before it. The first one is whole
+sized_loads as (
+
+    select inline(aggregate(
+        array_sort(collect_list(load)),
+        cast(array() as array<struct<seq: string, name: string, rows: bigint{{ types | join }}, base: struct<name: string, rows: bigint>>>),
+        (done, load) -> array_append(done, struct(
+            load.seq, load.name, load.rows{{ names | join }},
+            if({{ change_tables._is_whole(spec, last ~ '.') }}, struct({{ last }}.name, {{ last }}.rows), {{ last }}.base) as base
+        ))
+    ))
+    from (
+        select struct(_ct_sequence as seq, min(_ct_load) as name, count(*) as rows{{ values | join }}) as load
+        from {{ rows }}
+        where _ct_has_load
+        group by _ct_sequence
+    )
+
+),
+
+loads as (
+
+    select struct(
+        *,
+        min(if(is_whole, struct(seq, rows, earlier), null)) over (order by seq rows between 1 following and unbounded following) as following,
+        {%- if reading.logged_until %}
+        collect_list(
+            if(not is_whole and seq between {{ change_tables.text_literal(reading.lowest or '') }} and {{ change_tables.text_literal(reading.logged_until) }}, struct(seq, rows, earlier), null)
+        ) over (partition by number order by seq rows between 1 following and unbounded following) as failed
+        {%- else %}
+        cast(array() as array<struct<seq: string, rows: bigint, earlier: bigint>>) as failed
+        {%- endif %}
+    ) as _ct_of_load
+    from (
+        select
+            *,
+            count_if(is_whole) over (order by seq) as number,
+            {{ reading.earlier }} + sum(rows) over (order by seq) - rows as earlier
+        from (
+            select
+                *,
+                {{ change_tables._is_whole(spec, '') }} as is_whole
+            from sized_loads
+        )
+    )
+
+)
+{%- endmacro %}
+
+
+{#- Whether a load of `sized_loads` is whole. -#}
+{% macro _is_whole(spec, of) -%}
+    coalesce({{ of }}rows >= {{ spec.least_share }} * {{ of }}base.rows, true)
+    {%- if spec.whole_loads %} or {{ of }}name in ({{ change_tables.text_literals(spec.whole_loads) }}) or {{ of }}seq in ({{ change_tables.text_literals(spec.whole_loads) }}){% endif %}
+{%- endmacro %}
+
+
+{#-
+    Which loads a run reads:
+
+    predicate     SQL over the raw table; none: all rows
+    lowest        the sequence of the lowest load that it judges; none: that of any
+    earlier       how many rows the loads have that it does not read
+    logged_until  the highest sequence that the log can have
+    is_cut        whether the log has changes of loads before the first one that is read, which raw no longer has
+-#}
+{% macro loads_of_run(spec, bound) %}
+    {% set reading = {'predicate': bound.predicate, 'lowest': none, 'earlier': 0, 'logged_until': bound.highest_seq, 'is_cut': false} %}
+    {% set found = change_tables._look_at_loads(spec, bound.predicate or 'true', bound) if bound.log and not bound.is_read else none %}
+    {% do return(reading) if not found or found.lowest is none %}
+    {% if bound.predicate %}
+        {#- rows without a load are in none of these -#}
+        {% do reading.update({
+            'predicate': '(' ~ found.is_read ~ ' or ' ~ bound.predicate ~ ')',
+            'lowest': found.lowest, 'earlier': found.earlier,
+        }) %}
+    {% endif %}
+    {% if not found.has_base and not bound.columns_have_changed %}
+        {% set cut = run_query('select 1 from ' ~ bound.log ~ ' where _checkpoint is null and _change_seq < ' ~ change_tables.text_literal(found.lowest) ~ ' limit 1').rows %}
+        {% do reading.update({'is_cut': cut | length > 0}) %}
+    {% endif %}
+    {% do return(reading) %}
+{% endmacro %}
+
+
+{#-
+    By one scan of the load column, and of what the condition is over: the lowest load of which a row fulfils it, whether there is a whole load
+    before that, how many rows are before this, and SQL for all rows from there on. Of a log also loads count that it has rejected and that are
+    whole now, since `whole_loads` names them.
+-#}
+{% macro _look_at_loads(spec, condition, bound=none) %}
+    {% set part = change_tables.sequence_of_load(spec) %}
+    {% set arrival = change_tables.arrival_of(dict(spec, arrival=spec.load_column, lookback=0)) %}
+    {% do return(none) if not change_tables.landed_columns(spec, spec.relation, [], '') %}
+    {% set further = {
+        'value': {'type': 'string', 'sql': change_tables.arrival_as_text('min(_ct_value)', arrival)},
+        'is_read': {'type': 'boolean', 'sql': 'bool_or(_ct_is_read)'},
+    } %}
+    {% set reading = {'earlier': 0} %}
+    {% set is_wanted = '_ct_of_load.is_read' %}
+    {% if bound %}
+        {% set is_wanted = is_wanted ~ " or (_ct_of_load.is_whole and array_contains((select collect_set(regexp_extract(_status_reason,"
+            ~ " '^load_not_whole: (.*) has [0-9]+ rows', 1)) from " ~ change_tables.quarantine_relation(this) ~ ' where ' ~ change_tables.is_open('rejected')
+            ~ " and _status_reason like 'load_not_whole:%'), _ct_of_load.name))" %}
+    {% endif %}
+    {% set is_base = '_ct_of_load.is_whole and _ct_of_load.seq < _ct_lowest' %}
+    {% set rows = run_query(
+        'with landed as (select ' ~ change_tables._columns_of_load(spec, part) ~ ', ' ~ change_tables.quoted(spec.load_column) ~ ' as _ct_value, coalesce(' ~ condition
+        ~ ', false) as _ct_is_read from ' ~ spec.relation ~ '), ' ~ change_tables._load_steps(spec, 'landed', reading, further)
+        ~ ' select max(_ct_lowest) as lowest, coalesce(max_by(_ct_of_load.value, _ct_of_load.seq) filter (where ' ~ is_base
+        ~ '), min_by(_ct_of_load.value, _ct_of_load.seq) filter (where _ct_of_load.seq = _ct_lowest)) as first_value, count_if(' ~ is_base
+        ~ ') > 0 as has_base, coalesce(max_by(_ct_of_load.earlier, _ct_of_load.seq) filter (where ' ~ is_base ~ '), 0) as earlier'
+        ~ ' from (select *, min(if(_ct_is_wanted, _ct_of_load.seq, null)) over () as _ct_lowest from (select *, ' ~ is_wanted ~ ' as _ct_is_wanted from loads))'
+    ).rows %}
+    {% set row = rows[0] %}
+    {% do return({'lowest': none}) if row['lowest'] is none %}
+    {% set position = row['first_value'] if arrival.kind in ['decimal', 'text'] else row['first_value'] | int %}
+    {% do return({
+        'lowest': row['lowest'], 'has_base': row['has_base'], 'earlier': row['earlier'] | int,
+        'is_read': change_tables.quoted(spec.load_column) ~ ' >= ' ~ change_tables.arrival_literal(arrival, position),
+    }) %}
+{% endmacro %}
+
+
+{#- The raw rows that a run reads which reads those of the condition. -#}
+{% macro full_loads_read_with(spec, condition) %}
+    {% do return(change_tables._look_at_loads(spec, condition).is_read or 'true') %}
+{% endmacro %}
+
+
+{% macro full_loads_mistakes(node, given) %}
+    {% set found = [] %}
+    {% for name, value in {'snapshot': none, 'images': 'full', 'hold_open_transactions': false}.items() if given.get(name, value) != value %}
+        {% do found.append("`" ~ name ~ "` must be " ~ change_tables.shown_value(value) ~ ": each load has whole rows of the whole table, got " ~ change_tables.shown_value(given[name])) %}
+    {% endfor %}
+    {% set share = given.get('least_share', 0.5) %}
+    {% if share is boolean or share is not number or not 0 <= share <= 1 %}
+        {% do found.append("`least_share` must be a number from 0 to 1, got " ~ change_tables.shown_value(share)) %}
+    {% endif %}
+    {% do return(found) %}
+{% endmacro %}
+
+
+{% macro full_loads_arrival_column(spec) %}
+    {% do return(spec.load_column) %}
+{% endmacro %}
+
+
+{% macro full_loads_retracts_changes(spec) %}
+    {% do return(true) %}
+{% endmacro %}
+
+
+{#- What the models must know of this format: see `format_of`. -#}
+{% macro full_loads_format() %}
+    {% do return({
+        'stage': change_tables.stage_full_loads,
+        'settings': {
+            'load_column': {
+                'required': true, 'type': 'text',
+                'meaning': "the raw column that tells loads apart: a whole number, a date, a time, or a text that sorts",
+            },
+            'least_share': {
+                'default': 0.5, 'type': 'number',
+                'meaning': "a load is [whole](feeds/full_loads.md#loads-that-are-not-whole) if it has at least this share of the rows of the last whole one before it; from 0 to 1",
+            },
+            'whole_loads': {
+                'default': none, 'type': 'names',
+                'meaning': "loads, as texts, that are whole however few rows they have",
+            },
+        },
+        'mistakes': change_tables.full_loads_mistakes,
+        'columns': [
+            {'name': '_load_rows', 'data_type': 'bigint', 'completes': true, 'description': 'how many rows the load had when the change was read from it'},
+            {'name': '_earlier_rows', 'data_type': 'bigint', 'completes': true, 'description': 'how many rows the loads before it had then'},
+        ],
+        'settings_of_order': ['load_column'],
+        'arrival_column': change_tables.full_loads_arrival_column,
+        'landed_sequence': change_tables.full_loads_landed_sequence,
+        'read_with': change_tables.full_loads_read_with,
+        'retracts_changes': change_tables.full_loads_retracts_changes,
+        'may_wait': change_tables.nothing_waits,
+        'absent_columns': change_tables.columns_absent_from_raw,
+        'landed_key': change_tables.key_in_raw,
+        'kept_for_good': change_tables.nothing_kept_for_good,
+    }) %}
+{% endmacro %}
