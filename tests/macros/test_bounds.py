@@ -315,7 +315,7 @@ def test_a_run_reads_from_the_watermark_that_the_runs_before_have_left(shapes: S
 
 def test_a_text_arrival_with_numbers_of_different_lengths_stops_the_run(shapes: Shapes) -> None:
     refused = (
-        r"`arrival` must sort as rows land; 'batch' is text and has numbers of different lengths, '9' and '10': let"
+        r"`arrival` must sort as rows land; 'flag' is text and has numbers of different lengths, '9' and '10': let"
     )
     landed = _looked(high_water="9", _ct_shortest="9", _ct_longest="10")
     call = shapes.project.macros("dedup_feed__qlik_types", shapes.lake(Shape("dedup_feed__qlik_types", {}, landed)))

@@ -26,9 +26,9 @@ def test_the_staging_of_every_format_ends_in_the_door(shapes: Shapes, name: str)
     steps = forgetting[forgetting.index("staged_deliveries as (") :]
     assert f"from {door}" in steps
     assert steps.index("\nstaged as (") > steps.index("forgotten_keys as (")
-    # and is nothing else
+    # and is nothing else, but that full loads compare no row of a forgotten key: another load would delete it
     before = forgetting[: forgetting.index("staged_deliveries as (")]
-    assert plain.startswith(before)
+    assert plain.startswith(before) or name == STAGED["full_loads"]
 
 
 @pytest.mark.parametrize(

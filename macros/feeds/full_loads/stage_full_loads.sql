@@ -60,10 +60,10 @@ numbered as (
         _ct_of_load,
         {{ has_key }} as _ct_has_key,
         case when _ct_column_misfit is null then {{ change_tables.hash_of(spec.columns | rejectattr('name', 'in', spec.retired) | list) }} end as _ct_content,
-        case when _ct_of_load.is_whole and {{ has_key }}{{ ' and not coalesce(_ct_sequence <= until_seq, false)' if forgets }} then _ct_of_load.number end as _ct_number
+        case when _ct_of_load['is_whole'] and {{ has_key }}{{ ' and not coalesce(_ct_sequence <= until_seq, false)' if forgets }} then _ct_of_load['number'] end as _ct_number
     from typed
     left join loads
-        on typed._ct_has_load and typed._ct_sequence = _ct_of_load.seq
+        on typed._ct_has_load and typed._ct_sequence = _ct_of_load['seq']
     {%- if forgets %}
     {%- set table = change_tables.forgotten_keys(spec) %}
     left join (select key_hash, max(until_seq) as until_seq from {{ table }} group by key_hash) as of_key
@@ -101,15 +101,15 @@ told as (
         compared
         lateral view inline(array_compact(concat(
             array(
-                struct('row' as said, _ct_sequence as seq, _ct_of_load.rows as rows, _ct_of_load.earlier as earlier),
+                struct('row' as said, _ct_sequence as seq, _ct_of_load['rows'] as rows, _ct_of_load['earlier'] as earlier),
                 case
-                    when _ct_number is not null and _ct_after = 0 and _ct_of_load.following is not null
-                        then struct('end' as said, _ct_of_load.following.seq as seq, _ct_of_load.following.rows as rows, _ct_of_load.following.earlier as earlier)
+                    when _ct_number is not null and _ct_after = 0 and _ct_of_load['following'] is not null
+                        then struct('end' as said, _ct_of_load['following']['seq'] as seq, _ct_of_load['following']['rows'] as rows, _ct_of_load['following']['earlier'] as earlier)
                 end
             ),
             coalesce(
                 transform(
-                    case when _ct_number is not null then _ct_of_load.failed end,
+                    case when _ct_number is not null then _ct_of_load['failed'] end,
                     load -> struct('none' as said, load.seq as seq, load.rows as rows, load.earlier as earlier)
                 ),
                 array()
@@ -136,10 +136,10 @@ judged as (
                 then {{ change_tables.verdict('rejected', change_tables.text_literal('change_seq_missing: ' ~ spec.load_column ~ ' is null')) }}
             when not _ct_has_load
                 then {{ change_tables.rejected("change_seq_malformed: '{_ct_load}' is not " ~ part.what) }}
-            when not _ct_of_load.is_whole
+            when not _ct_of_load['is_whole']
                 then {{ change_tables.rejected(
-                    'load_not_whole: {_ct_load} has {_ct_of_load.rows} rows, fewer than ' ~ spec.least_share
-                    ~ ' of the {_ct_of_load.base.rows} of {_ct_of_load.base.name}; land the rest, or name it in `whole_loads`'
+                    "load_not_whole: {_ct_load} has {_ct_of_load['rows']} rows, fewer than " ~ spec.least_share
+                    ~ " of the {_ct_of_load['base']['rows']} of {_ct_of_load['base']['name']}; land the rest, or name it in `whole_loads`"
                 ) }}
             {{ change_tables.value_verdicts(spec, 'true') }}
             {%- if reading.is_cut %}
@@ -156,7 +156,7 @@ judged as (
 {{ change_tables.staged_rows(spec, bound, {
     'operation': "case when _ct_said = 'end' then 'delete' when _ct_before = 0 then 'insert' else 'update' end",
     'id': "concat_ws(':', _change_seq, " ~ change_tables.key_text(spec) ~ ')',
-    'retracts': "(_ct_said <> 'row' or (_ct_has_load and _ct_has_key and (_ct_content is not null or _ct_readable = 0 or not _ct_of_load.is_whole)))"
+    'retracts': "(_ct_said <> 'row' or (_ct_has_load and _ct_has_key and (_ct_content is not null or _ct_readable = 0 or not _ct_of_load['is_whole'])))"
         ~ (" and not (_ct_said = 'row' and _ct_number <=> 1)" if reading.is_cut),
     'raw_id': "if(_ct_said = 'row', _raw_id, null)",
 }) }}
@@ -214,58 +214,76 @@ coalesce({{ part.sql }} rlike {{ change_tables.text_literal((change_tables.seque
     further   further columns of a load: name -> {type, sql}
 -#}
 {% macro _load_steps(spec, rows, reading, further={}) -%}
-{%- set types, names, values = [], [], [] -%}
+{%- set types, names, of_load, values = [], [], [], [] -%}
 {%- for name, column in further.items() -%}
     {%- do types.append(', ' ~ name ~ ': ' ~ column.type) -%}
-    {%- do names.append(', load.' ~ name) -%}
+    {%- do names.append(', ' ~ name) -%}
+    {%- do of_load.append(', load.' ~ name) -%}
     {%- do values.append(', ' ~ column.sql ~ ' as ' ~ name) -%}
 {%- endfor -%}
 {%- set last = 'get(done, size(done) - 1)' -%}
+counted_loads as (
+
+    select
+        _ct_sequence as seq,
+        min(_ct_load) as name,
+        count(*) as rows{{ values | join }}
+    from {{ rows }}
+    where _ct_has_load
+    group by _ct_sequence
+
+),
+
 -- each load with the last whole one before it. The first one is whole
 sized_loads as (
 
-    select inline(aggregate(
-        array_sort(collect_list(load)),
-        cast(array() as array<struct<seq: string, name: string, rows: bigint{{ types | join }}, base: struct<name: string, rows: bigint>>>),
-        (done, load) -> array_append(done, struct(
-            load.seq, load.name, load.rows{{ names | join }},
-            if({{ change_tables._is_whole(spec, last ~ '.') }}, struct({{ last }}.name, {{ last }}.rows), {{ last }}.base) as base
+    select
+        inline(aggregate(
+            array_sort(collect_list(struct(seq, name, rows{{ names | join }}))),
+            cast(array() as array<struct<seq: string, name: string, rows: bigint{{ types | join }}, base: struct<name: string, rows: bigint>>>),
+            (done, load) -> array_append(done, struct(
+                load.seq, load.name, load.rows{{ of_load | join }},
+                if({{ change_tables._is_whole(spec, last ~ '.') }}, struct({{ last }}.name, {{ last }}.rows), {{ last }}.base) as base
+            ))
         ))
-    ))
-    from (
-        select struct(_ct_sequence as seq, min(_ct_load) as name, count(*) as rows{{ values | join }}) as load
-        from {{ rows }}
-        where _ct_has_load
-        group by _ct_sequence
-    )
+    from counted_loads
+
+),
+
+judged_loads as (
+
+    select
+        *,
+        {{ change_tables._is_whole(spec, '') }} as is_whole
+    from sized_loads
+
+),
+
+numbered_loads as (
+
+    select
+        *,
+        count_if(is_whole) over (order by seq) as number,
+        {{ reading.earlier }} + sum(rows) over (order by seq) - rows as earlier
+    from judged_loads
 
 ),
 
 loads as (
 
-    select struct(
-        *,
-        min(if(is_whole, struct(seq, rows, earlier), null)) over (order by seq rows between 1 following and unbounded following) as following,
-        {%- if reading.logged_until %}
-        collect_list(
-            if(not is_whole and seq between {{ change_tables.text_literal(reading.lowest or '') }} and {{ change_tables.text_literal(reading.logged_until) }}, struct(seq, rows, earlier), null)
-        ) over (partition by number order by seq rows between 1 following and unbounded following) as failed
-        {%- else %}
-        cast(array() as array<struct<seq: string, rows: bigint, earlier: bigint>>) as failed
-        {%- endif %}
-    ) as _ct_of_load
-    from (
-        select
-            *,
-            count_if(is_whole) over (order by seq) as number,
-            {{ reading.earlier }} + sum(rows) over (order by seq) - rows as earlier
-        from (
-            select
-                *,
-                {{ change_tables._is_whole(spec, '') }} as is_whole
-            from sized_loads
-        )
-    )
+    select
+        struct(
+            seq, name, rows{{ names | join }}, base, is_whole, number, earlier,
+            min(if(is_whole, struct(seq, rows, earlier), null)) over (order by seq rows between 1 following and unbounded following) as following,
+            {%- if reading.logged_until %}
+            collect_list(
+                if(not is_whole and seq between {{ change_tables.text_literal(reading.lowest or '') }} and {{ change_tables.text_literal(reading.logged_until) }}, struct(seq, rows, earlier), null)
+            ) over (partition by number order by seq rows between 1 following and unbounded following) as failed
+            {%- else %}
+            cast(array() as array<struct<seq: string, rows: bigint, earlier: bigint>>) as failed
+            {%- endif %}
+        ) as _ct_of_load
+    from numbered_loads
 
 )
 {%- endmacro %}
@@ -273,7 +291,7 @@ loads as (
 
 {#- Whether a load of `sized_loads` is whole. -#}
 {% macro _is_whole(spec, of) -%}
-    coalesce({{ of }}rows >= {{ spec.least_share }} * {{ of }}base.rows, true)
+    coalesce({{ of }}rows >= {{ spec.least_share }} * {{ of }}base['rows'], true)
     {%- if spec.whole_loads %} or {{ of }}name in ({{ change_tables.text_literals(spec.whole_loads) }}) or {{ of }}seq in ({{ change_tables.text_literals(spec.whole_loads) }}){% endif %}
 {%- endmacro %}
 
