@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from demo.writers.debezium import DebeziumWriter
 from demo.writers.dms import DmsWriter
 from demo.writers.feed import FeedWriter
+from demo.writers.full_loads import FullLoadsWriter
 from demo.writers.goldengate_messages import GoldenGateMessagesWriter
 from demo.writers.goldengate_trail import GoldenGateTrailWriter
 from demo.writers.idm_event_log import IdmEventLogWriter
@@ -26,6 +27,7 @@ WRITERS: Mapping[str, type[FeedWriter]] = {
 BY_NAME: Mapping[str, type[FeedWriter]] = {
     "debezium": DebeziumWriter,
     "dms": DmsWriter,
+    "full_loads": FullLoadsWriter,
     "goldengate_messages": GoldenGateMessagesWriter,
 }
 """Writers of feeds that are shown by their names alone, not with all. Their models are in `demo/models/<system>`."""

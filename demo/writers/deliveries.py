@@ -175,6 +175,10 @@ class EmptiedByDeletes:
         # not by key: rows that exchange their keys have the same key for a while
         self._living: dict[str, list[Row]] = {name: [] for name in TABLES}
 
+    def living(self, table: str) -> Sequence[Row]:
+        """The rows of a table."""
+        return self._living[table]
+
     def changes(self, change: Change) -> list[Change]:
         """What the feed has for a change: of a truncate the deletes, else the change itself."""
         living = self._living[change.table]

@@ -1,0 +1,1 @@
+{{ current_state(ref('dedup_full_loads__orders')) }}

@@ -1,0 +1,1 @@
+{{ history(ref('dedup_full_loads__orders')) }}
