@@ -6,7 +6,7 @@ import json
 import random
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -31,7 +31,8 @@ class LoadedRow:
     def row(self) -> dict[str, Any]:
         """The table's columns."""
         history, place = self.key
-        return {"history": history, "place": place, "name": self.name, "note": f"n{(place or 0) % 2}"}
+        number = place or 0
+        return {"history": history, "place": place, "name": self.name, "note": f"n{number % 2}", "extra": f"e{number}"}
 
     @property
     def values(self) -> tuple[Any, ...]:
@@ -134,7 +135,11 @@ class LoadLog:
     @property
     def changes(self) -> dict[str, Change]:
         """The changes, by place."""
-        return {str(place): change_of(place, said) for place, said in self.held.items()}
+        found = {str(place): change_of(place, said) for place, said in self.held.items()}
+        return {
+            place: replace(change, row={name: change.row[name] for name in self.columns})
+            for place, change in found.items()
+        }
 
 
 def changes_of(said: Mapping[tuple[int, Key], Statement]) -> list[Change]:

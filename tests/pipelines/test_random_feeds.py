@@ -114,7 +114,7 @@ class Histories:
         rows = [(change, row) for change in self.captured for row in change.rows if row.is_in(batch)]
         tracking: list[Sequence[Any]] = [change.values(row) for change, row in rows if row.part is None]
         captured: list[Sequence[Any]] = [change.values(row) for change, row in rows if row.part is not None]
-        loads: list[Sequence[Any]] = [(*row.values, batch) for row in self.loads if row.batch == batch]
+        loads: list[Sequence[Any]] = [(*row.values, row.batch) for row in self.loads if row.batch <= batch]
         for values in (records, tracking, captured, loads):
             random.Random(batch).shuffle(values)
         return {"trail_records": records, "tracking": tracking, "captured": captured, "loads": loads}
