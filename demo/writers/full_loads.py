@@ -46,7 +46,7 @@ class FullLoadsWriter(FeedWriter):
         self._random = Random(seed)
         self._source = EmptiedByDeletes()
         self._whole: dict[str, dict[Key, Row]] = {name: {} for name in REPLICATED}
-        self._sizes = dict.fromkeys(REPLICATED, 0)
+        self._landed: dict[str, Sequence[Row]] = {name: [] for name in REPLICATED}
         self._loads = 0
         self._statuses: dict[str, Counter[Verdict]] = {name: Counter() for name in REPLICATED}
         self._changes: Counter[str] = Counter()
@@ -101,7 +101,7 @@ class FullLoadsWriter(FeedWriter):
     def _load(self, name: str, rows: Sequence[Row]) -> list[tuple[Landed, ...]]:
         # a file can be read twice
         landed = [*rows, *self._random.sample(rows, int(_READ_TWICE * len(rows)))]
-        if landed and len(landed) >= LEAST_SHARE * self._sizes[name]:
+        if landed and len(landed) >= LEAST_SHARE * len(self._landed[name]):
             self._take_in(name, landed)
         else:
             self._statuses[name][Verdict("rejected", "load_not_whole")] += len(landed)
@@ -113,11 +113,13 @@ class FullLoadsWriter(FeedWriter):
         for row in landed:
             self._statuses[name][IGNORED if before.get(key_of(row)) == row else ACCEPTED] += 1
         self._changes[name] += sum(before.get(key) != row for key, row in after.items()) + len(before.keys() - after)
-        self._whole[name], self._sizes[name] = after, len(landed)
+        # a delete is a staged row, and no raw one: each row of the load before makes it
+        self._statuses[name][ACCEPTED] += sum(key_of(row) not in after for row in self._landed[name])
+        self._whole[name], self._landed[name] = after, landed
 
     def _broken(self, name: str) -> list[tuple[Landed, ...]]:
         (row, *_) = self._whole[name].values()
         self._statuses[name][Verdict("rejected", "change_seq_missing")] += 1
         of_no_load = (None, *row.values())
-        is_too_small = LEAST_SHARE * self._sizes[name] > 1
+        is_too_small = LEAST_SHARE * len(self._landed[name]) > 1
         return [of_no_load, *(self._load(name, [row]) if is_too_small else [])]
