@@ -98,7 +98,8 @@ staged_rows as (
 
     operation         what a change does
     id                its identity
-    retracts          whether rejected rows have the identity as well: see `retracts_changes` of `format_of`; or SQL for the rows that have it
+    has_id            the rows that have the identity: where some that are no change do, see `retracts_changes` of `format_of`. Left out: those
+                      that are changes
     seq, changed_at, transaction_id, raw_id
                       of all rows. Left out: the columns that have the names of the contract
     present_columns   names, of changes that can lack columns: a list of pairs. Full images lack none
@@ -112,8 +113,7 @@ staged_rows as (
 -#}
 {% macro staged_select(spec, bound, change, rows) -%}
     {%- set is_change = change.is_change or '_ct_verdict is null' -%}
-    {%- set retracting = change.retracts if change.retracts is string else "coalesce(_ct_verdict['status'] = 'rejected', true)" -%}
-    {%- set has_id = retracting if change.retracts else '_ct_verdict is null' -%}
+    {%- set has_id = change.has_id or '_ct_verdict is null' -%}
     {%- set key_before = change.key_before or change_tables.key_before(spec) -%}
     {%- set blocks = (change.blocks or 'false') ~ ' as _ct_blocks_watermark' if change_tables.says_what_blocks_watermark(spec) -%}
     select

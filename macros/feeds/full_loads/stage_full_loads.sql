@@ -156,7 +156,7 @@ judged as (
 {{ change_tables.staged_rows(spec, bound, {
     'operation': "case when _ct_said = 'end' then 'delete' when _ct_before = 0 then 'insert' else 'update' end",
     'id': "concat_ws(':', _change_seq, " ~ change_tables.key_text(spec) ~ ')',
-    'retracts': "(_ct_said <> 'row' or (_ct_has_load and _ct_has_key and (_ct_content is not null or _ct_readable = 0 or not _ct_of_load['is_whole'])))"
+    'has_id': "(_ct_said <> 'row' or (_ct_has_load and _ct_has_key and (_ct_content is not null or _ct_readable = 0 or not _ct_of_load['is_whole'])))"
         ~ (" and not (_ct_said = 'row' and _ct_number <=> 1)" if reading.is_cut),
     'raw_id': "if(_ct_said = 'row', _raw_id, null)",
 }) }}

@@ -174,7 +174,7 @@ judged as (
     {% do return({
         'operation': '_ct_kind',
         'id': '_change_seq',
-        'retracts': true,
+        'has_id': "coalesce(_ct_verdict['status'] = 'rejected', true)",
         'changed_at': "coalesce(_ct_time, _ct_tracking['_ct_time'])",
         'transaction_id': "coalesce(_ct_landed_transaction_id, _ct_tracking['_transaction_id'])",
         'present_columns': [("_ct_kind = 'update'", change_tables.present_columns(spec, change_tables._openedge_present_names(spec)))],
