@@ -4,6 +4,9 @@
     group     columns: the rows of each of their values have a watermark of their own. A column that a user names has none: all rows are one
               group
     columns   those of the position in the group, the highest in rank first. It never decreases as rows land
+    hidden    whether these are fields of `_metadata`, which Spark has for each row of a table of files: see `_arrival_of_files`
+    table     of a hidden one, what tells the table from a later one of the same name
+    is_whole  whether no more rows can land at a position once one has
     kind      how these are written and compared: see `_arrival_kind`
     type      of a column that a user names, its type
     record    where a position has one record: the columns in which two rows at one must not differ. Of a column that a user names none: any
@@ -15,7 +18,7 @@
 
 {#- The arrival of a raw row, as staging hands it on: a struct, which sorts. Null where the row has no position. -#}
 {% macro arrival_of_row(arrival) -%}
-    if({{ change_tables.lacks_position(arrival) }}, null, struct({{ change_tables.column_list(arrival.group + arrival.columns) }}))
+    if({{ change_tables.lacks_position(arrival) }}, null, struct({{ change_tables.column_list(arrival.group + arrival.columns, change_tables.qualifier_of(arrival)) }}))
 {%- endmacro %}
 
 
@@ -26,8 +29,20 @@
 
 
 {% macro lacks_position(arrival) -%}
-    {{- change_tables.each(arrival.columns, '{name} is null') | join(' or ') -}}
+    {{- change_tables.positions_of(arrival, '{name} is null') | join(' or ') -}}
 {%- endmacro %}
+
+
+{#- What stands before the columns of an arrival in SQL over the raw table; none: nothing. -#}
+{% macro qualifier_of(arrival) %}
+    {% do return('_metadata' if arrival.hidden else none) %}
+{% endmacro %}
+
+
+{#- SQL for each column of a position in the raw table, as `each` has it. -#}
+{% macro positions_of(arrival, sql='{name}') %}
+    {% do return(change_tables.each(arrival.columns, sql | replace('{name}', '_metadata.{name}' if arrival.hidden else '{name}'))) %}
+{% endmacro %}
 
 
 {#- The group of such a struct, as SQL. -#}
@@ -81,7 +96,9 @@
 
 {#- An arrival as the checkpoint has it: how it compares, which columns it has, and of which rows it is. -#}
 {% macro arrival_in_checkpoint(arrival) %}
-    {% do return(arrival.kind ~ ':' ~ (arrival.group + arrival.columns) | join(',') ~ (':' ~ arrival.reads if arrival.reads else '') if arrival else none) %}
+    {% do return(none) if not arrival %}
+    {% set columns = (arrival.group + arrival.columns) | join(',') %}
+    {% do return([arrival.kind, '_metadata.' ~ columns if arrival.hidden else columns, arrival.reads, arrival.table] | select | join(':')) %}
 {% endmacro %}
 
 
@@ -96,8 +113,10 @@
     {% set name = change_tables.part_of_format(spec, 'arrival_column') if spec.arrival == 'auto' else spec.arrival %}
     {% if name == 'none' %}
         {% do return(none) %}
+    {% elif name == 'files' %}
+        {% do return(change_tables._arrival_of_files(spec)) %}
     {% elif name is none %}
-        {% do return(change_tables.natural_arrival(spec)) %}
+        {% do return(change_tables.natural_arrival(spec) or change_tables._arrival_of_versions(spec)) %}
     {% endif %}
     {% set landed = change_tables.landed_columns(spec, spec.relation, [name], "`arrival` must be one of its columns") %}
     {% set type = landed[name | lower].data_type if landed else 'string' %}
@@ -110,6 +129,52 @@
         ) %}
     {% endif %}
     {% do return({'group': [], 'columns': [name], 'kind': kind, 'type': type}) %}
+{% endmacro %}
+
+
+{#-
+    The arrival of a raw table whose files say what is new (`arrival: files`). Of a Delta table the commit that each row came with, which
+    outlives compaction; of a table of files the time at which its file was written. Stops where the table has neither.
+-#}
+{% macro _arrival_of_files(spec) %}
+    {% do return(none) if not change_tables.landed_columns(spec, spec.relation, [], '') %}
+    {% set versions = change_tables._arrival_of_versions(spec) %}
+    {% set described = run_query('describe extended ' ~ spec.relation).rows if not versions else [] %}
+    {% set provider = described | selectattr(0, 'equalto', 'Provider') | map(attribute=1) | first | default(none) %}
+    {% if versions and spec.lookback != 0 %}
+        {% do change_tables.refuse_entry(spec, "`lookback` must be left out: no commit of a Delta table lands late, got " ~ spec.lookback) %}
+    {% elif versions %}
+        {% do return(versions) %}
+    {% elif provider in ['parquet', 'orc', 'json', 'csv', 'text', 'avro'] %}
+        {% do return({'group': [], 'columns': ['file_modification_time'], 'hidden': true, 'kind': 'timestamp', 'type': 'timestamp'}) %}
+    {% endif %}
+    {% do change_tables.refuse_entry(spec, "`arrival: files` needs " ~ (
+        "row tracking, which " ~ spec.relation ~ " has not: alter table " ~ spec.relation ~ " set tblproperties ('delta.enableRowTracking' = 'true')"
+        if provider == 'delta'
+        else "a Delta table, or one of parquet, ORC, JSON, CSV, text or Avro files, and " ~ spec.relation ~ " is "
+        ~ ("a view" if provider is none else "of " ~ provider) ~ ": name a column"
+    )) %}
+{% endmacro %}
+
+
+{#-
+    The commits of a Delta table as arrival; none where it does not track rows. All rows of a commit are there at once. A table that was dropped
+    and made again counts its commits anew, and has another name for the column in which it keeps those of rows that it has moved.
+-#}
+{% macro _arrival_of_versions(spec) %}
+    {% do return(none) if not change_tables.landed_columns(spec, spec.relation, [], '') %}
+    {% set key = spec.relation ~ ' tracks rows' %}
+    {% if key not in spec.landed %}
+        {% set properties = {} %}
+        {% for row in run_query('show tblproperties ' ~ spec.relation).rows %}
+            {% do properties.update({row[0]: row[1]}) %}
+        {% endfor %}
+        {% set tracks = properties.get('delta.enableRowTracking') == 'true' %}
+        {% do spec.landed.update({key: properties.get('delta.rowTracking.materializedRowCommitVersionColumnName') if tracks else none}) %}
+    {% endif %}
+    {% do return(none if spec.landed[key] is none else {
+        'group': [], 'columns': ['row_commit_version'], 'hidden': true, 'table': spec.landed[key], 'kind': 'whole_number', 'type': 'bigint', 'is_whole': true,
+    }) %}
 {% endmacro %}
 
 

@@ -1,6 +1,6 @@
-{#- Compares a row's position with another one by `sign`: `=`, `>`, `>=` or `<=`. Column by column, so that Delta can skip files. -#}
+{#- Compares a row's position, by SQL for its columns, with another one by `sign`: `=`, `>`, `>=` or `<=`. Column by column, so that Delta can skip files. -#}
 {% macro _compares(columns, position, sign) -%}
-    {%- set name = change_tables.quoted(columns[0]) -%}
+    {%- set name = columns[0] -%}
     {%- if position | length == 1 -%}
         {{ name }} {{ sign }} {{ position[0] }}
     {%- else -%}
@@ -125,7 +125,7 @@
         {% do conditions.append(change_tables.quoted(name) ~ ' <=> ' ~ ('null' if value is none else change_tables.text_literal(value))) %}
     {% endfor %}
     {% for end, sign in {'since': span.sign, 'until': '<='}.items() if span[end] %}
-        {% do conditions.append(change_tables._compares(arrival.columns, span[end], sign)) %}
+        {% do conditions.append(change_tables._compares(change_tables.positions_of(arrival), span[end], sign)) %}
     {% endfor %}
     {% do return(conditions | join(' and ')) %}
 {% endmacro %}
@@ -145,7 +145,7 @@
         {%- do names.extend(numbers) -%}
         {%- do widths.update({end: width}) -%}
         {%- if numbers -%}
-            {%- do conditions.append('(' ~ numbers[0] ~ ' is null or ' ~ change_tables._compares(arrival.columns, numbers, sign) ~ ')') -%}
+            {%- do conditions.append('(' ~ numbers[0] ~ ' is null or ' ~ change_tables._compares(change_tables.positions_of(arrival), numbers, sign) ~ ')') -%}
         {%- endif -%}
     {%- endfor -%}
 exists (

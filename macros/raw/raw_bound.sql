@@ -145,7 +145,8 @@
 {#- The columns of the raw table, of which those of the arrival are some. Empty while it does not exist. -#}
 {% macro _landed_arrival(spec, arrival) %}
     {% do return(change_tables.landed_columns(
-        spec, spec.relation, arrival.group + arrival.columns, '', numbers=arrival.columns if arrival.kind == 'whole_number' else []
+        spec, spec.relation, [] if arrival.hidden else arrival.group + arrival.columns, '',
+        numbers=arrival.columns if arrival.kind == 'whole_number' and not arrival.hidden else []
     )) %}
 {% endmacro %}
 
@@ -168,7 +169,7 @@
     {% set columns = change_tables._landed_arrival(spec, arrival) %}
     {% set from = watermark or [] %}
     {% if columns and watermark is none and not arrival.record %}
-        {% set name = change_tables.quoted(arrival.columns[0]) %}
+        {% set name = change_tables.positions_of(arrival)[0] %}
         {#- without the condition Spark cannot answer for dates of a Delta table -#}
         {% set row = run_query(
             "select " ~ change_tables.arrival_as_text("max(" ~ name ~ ")", arrival) ~ " from " ~ spec.relation ~ " where " ~ name ~ " is not null"
@@ -185,7 +186,7 @@
     {% endif %}
     {% set places = change_tables.places_by_group(watermark) %}
     {% for row in groups if row['_ct_places'] > 0 %}
-        {% set is_whole = true if arrival.record else row['_ct_fingerprint'] if spec.lookback == 0 else false %}
+        {% set is_whole = true if arrival.record or arrival.is_whole else row['_ct_fingerprint'] if spec.lookback == 0 else false %}
         {% set place = change_tables.place_of(arrival, row.values() | list, is_whole) %}
         {% do places.update({tojson(place.group): place}) %}
         {% if arrival.kind == 'text' %}
@@ -209,7 +210,7 @@
 {#- What a look asks: of each group the last place, and how many rows there are. -#}
 {% macro _groups_since(spec, arrival, columns, from, condition, counts_all) -%}
 {%- set hashed = [] -%}
-{%- for column in columns.values() if not arrival.record and spec.lookback == 0 and 'variant' not in column.data_type -%}
+{%- for column in columns.values() if not (arrival.record or arrival.is_whole) and spec.lookback == 0 and 'variant' not in column.data_type -%}
     {%- do hashed.append(column) -%}
 {%- endfor -%}
 {%- set sequence_of_format = change_tables.format_of(spec.format).landed_sequence -%}
@@ -253,7 +254,7 @@ from (
         sum(_ct_rows) as _ct_rows,
         max(if(_ct_arrival is null, 0, _ct_rows)) as _ct_copies,
         sum(if(_ct_arrival is null, _ct_rows, 0)) as _ct_unplaced,
-        sum(if(_ct_arrival is null, 0, _ct_rows)){{ ' - coalesce(max_by(_ct_rows, _ct_arrival), 0)' if not arrival.record }} as _ct_rows_below,
+        sum(if(_ct_arrival is null, 0, _ct_rows)){{ ' - coalesce(max_by(_ct_rows, _ct_arrival), 0)' if not (arrival.record or arrival.is_whole) }} as _ct_rows_below,
         max_by(_ct_fingerprint, _ct_arrival) as _ct_fingerprint,
         bool_or({{ is_same }}) as _ct_is_same,
         min(if({{ is_same }}, null, _ct_lowest_seq)) as _ct_lowest_seq
@@ -272,7 +273,7 @@ right join (select count(*) as _ct_all from {{ spec.relation }})
 
 {#- Rows from these places on; of numbers as text also those of another length: they sort elsewhere, wherever that is. -#}
 {% macro _lands_since(arrival, from) -%}
-    {%- set name, first = change_tables.quoted(arrival.columns[0]), from[0].position[0] if from else none -%}
+    {%- set name, first = change_tables.positions_of(arrival)[0], from[0].position[0] if from else none -%}
     {{- arrival.reads ~ ' and ' if arrival.reads }}{{ change_tables.positions_since(arrival, from, 0) }}
     {%- if arrival.kind == 'text' and first is not none and modules.re.match('[0-9]+$', first) %}
         or (length({{ name }}) <> {{ first | length }} and {{ name }} rlike '^[0-9]+$')

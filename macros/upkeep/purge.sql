@@ -88,6 +88,7 @@
         {% set arrival = change_tables.arrival_of(spec) %}
         {% do return(entry ~ 'has no log') if not table.logs | selectattr('spec.source_name', 'eq', spec.source_name) | selectattr('spec.table_name', 'eq', spec.table_name) | list %}
         {% do return(entry ~ 'has no arrival: its log compares all raw rows in each run, so nothing says which it has read for good') if not arrival %}
+        {% do return(entry ~ 'reads by commits, and a delete takes no condition on these: have `arrival` name a column') if arrival.hidden %}
         {% do return(entry ~ 'may need rows again that were read for good (format ' ~ spec.format ~ ')') if (format.kept_for_good(spec) if format.kept_for_good else 'true') == 'true' %}
         {% if older_than is not none and arrival.kind not in ['date', 'timestamp', 'timestamp_ntz'] %}
             {% do return(entry ~ 'has an arrival that is no time, so --older-than says nothing of it') %}

@@ -36,6 +36,7 @@
 
     select
         *,
+        {{- change_tables.arrival_column(bound.arrival) }}
         struct(*) as _ct_landed_row
     from {{ spec.relation }}
     {{- change_tables.where([bound.predicate]) }}
@@ -59,6 +60,7 @@ landed as (
     union all
     select /*+ broadcast(late_sequences) */
         raw_rows.*,
+        {{- change_tables.arrival_column(bound.arrival) }}
         struct(raw_rows.*) as _ct_landed_row
     from {{ spec.relation }} as raw_rows
     left semi join late_sequences
@@ -100,7 +102,7 @@ typed as (
         {{ change_tables.misfit(spec, spec.key, landed) }} as _ct_key_misfit,
         {{ change_tables.misfit(spec, others, landed) }} as _ct_column_misfit,
         lower(hex({{ change_tables.hash_of(change_tables.as_landed(expected + spec.column_names, landed)) }})) as _raw_id,
-        {{- change_tables.arrival_column(bound.arrival) }}
+        {{- '\n        _ct_arrival,' if bound.arrival }}
         _ct_landed_row
     from landed
 

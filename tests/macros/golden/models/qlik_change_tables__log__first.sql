@@ -2,6 +2,7 @@ with landed as (
 
     select
         *,
+        if(`landed at` is null, null, struct(`landed at`)) as _ct_arrival,
         struct(*) as _ct_landed_row
     from lake_raw.qlik
 
@@ -34,7 +35,7 @@ typed as (
             null
         ) as _ct_column_misfit,
         lower(hex(xxhash64(header__change_seq, header__change_oper, header__change_mask, header__stream_position, header__operation, header__transaction_id, header__timestamp, `order`, `it's`, `name with spaces`, amount, array(header__change_seq is null, header__change_oper is null, header__change_mask is null, header__stream_position is null, header__operation is null, header__transaction_id is null, header__timestamp is null, `order` is null, `it's` is null, `name with spaces` is null, amount is null)))) as _raw_id,
-        if(`landed at` is null, null, struct(`landed at`)) as _ct_arrival,
+        _ct_arrival,
         _ct_landed_row
     from landed
 
