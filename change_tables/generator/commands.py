@@ -93,7 +93,7 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
             click.option("--exclude", multiple=True, metavar="PATTERN", help="Not these tables; repeatable."),
             click.option("--history", multiple=True, metavar="PATTERN", help="Histories of these tables; repeatable."),
             click.option("--freshness-column", default="", help="A raw column, or SQL, that says when a row landed."),
-            click.option("--arrival", default="", help="A raw column that never decreases as rows land."),
+            click.option("--arrival", default="", help="A raw column that never decreases as rows land, or 'files'."),
             click.option(
                 "--analysts-schema",
                 default="analysts",

@@ -250,7 +250,9 @@ class Entries:
 
     def _landing_column(self, wished: str, table: FoundTable, place: str, what: str) -> str:
         """A column of a landing job, where the raw table of an entry has it; SQL as it is."""
-        if not wished or (what == "freshness" and not _PLAIN_COLUMN.fullmatch(wished)):
+        if what == "freshness" and not _PLAIN_COLUMN.fullmatch(wished):
+            return wished
+        if wished in ("", "auto", "files", "none") and what == "arrival":
             return wished
         try:
             there = {name.lower() for name, _ in self._lake.columns(self._wish.raw_schema, table.identifier)}

@@ -163,17 +163,10 @@
 -#}
 {% macro _arrival_of_versions(spec) %}
     {% do return(none) if not change_tables.landed_columns(spec, spec.relation, [], '') %}
-    {% set key = spec.relation ~ ' tracks rows' %}
-    {% if key not in spec.landed %}
-        {% set properties = {} %}
-        {% for row in run_query('show tblproperties ' ~ spec.relation).rows %}
-            {% do properties.update({row[0]: row[1]}) %}
-        {% endfor %}
-        {% set tracks = properties.get('delta.enableRowTracking') == 'true' %}
-        {% do spec.landed.update({key: properties.get('delta.rowTracking.materializedRowCommitVersionColumnName') if tracks else none}) %}
-    {% endif %}
-    {% do return(none if spec.landed[key] is none else {
-        'group': [], 'columns': ['row_commit_version'], 'hidden': true, 'table': spec.landed[key], 'kind': 'whole_number', 'type': 'bigint', 'is_whole': true,
+    {% set properties = change_tables.properties_of_raw(spec) %}
+    {% do return(none if properties.get('delta.enableRowTracking') != 'true' else {
+        'group': [], 'columns': ['row_commit_version'], 'hidden': true, 'table': properties['delta.rowTracking.materializedRowCommitVersionColumnName'],
+        'kind': 'whole_number', 'type': 'bigint', 'is_whole': true,
     }) %}
 {% endmacro %}
 

@@ -36,6 +36,20 @@
 {% endmacro %}
 
 
+{#- The properties of an entry's raw table: name -> text. -#}
+{% macro properties_of_raw(spec) %}
+    {% set key = spec.relation ~ ' properties' %}
+    {% if key not in spec.landed %}
+        {% set properties = {} %}
+        {% for row in run_query('show tblproperties ' ~ spec.relation).rows %}
+            {% do properties.update({row[0]: row[1]}) %}
+        {% endfor %}
+        {% do spec.landed.update({key: properties}) %}
+    {% endif %}
+    {% do return(spec.landed[key]) %}
+{% endmacro %}
+
+
 {#-
     The landed columns of a table, and those of `names` that it need not have and lacks: `is_absent`, null in every row. None is absent
     from a table that does not exist.

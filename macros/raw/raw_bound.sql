@@ -101,8 +101,7 @@
     {% elif checkpoint and checkpoint.counts_all is boolean %}
         {% do return(checkpoint.counts_all) %}
     {% endif %}
-    {% set property = run_query("show tblproperties " ~ spec.relation ~ " ('delta.minReaderVersion')").rows %}
-    {% do return(property | length == 1 and property[0][1] | string | int(0) > 0) %}
+    {% do return(change_tables.properties_of_raw(spec).get('delta.minReaderVersion', '0') | int > 0) %}
 {% endmacro %}
 
 

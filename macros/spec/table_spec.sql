@@ -11,7 +11,7 @@
     multi_valued              declared columns of many values, which are no part of a row, and not in `columns`
     retired, hidden           the names of the retired columns, and of those that `current_` does not show
     renamed                   the columns that had other names: name -> these, the latest one first. See `landing_names`
-    landed                    what `landed_columns` has found of raw tables, so that it asks once: relation -> columns
+    landed                    what `landed_columns` has found of raw tables, so that it asks once: relation -> columns; with `properties` after it, these
 
     Stops with every mistake of the entry when the spec is wrong.
 -#}
@@ -282,7 +282,7 @@
         },
         'arrival': {
             'default': 'auto', 'type': 'text',
-            'meaning': "what says in which order rows landed: [a raw column](feeds/qlik_change_tables.md#the-arrival-column) that never decreases, or `none`. `auto`: the entry's `position`, offsets of Kafka messages, positions of trail records, `load_column`, else `none`",
+            'meaning': "what says [in which order rows landed](feeds/qlik_change_tables.md#the-arrival-column): a raw column that never decreases, `files` or `none`. `auto`: the entry's `position`, offsets of Kafka messages, positions of trail records, `load_column`, commits of a Delta table that tracks rows, else `none`",
         },
         'lookback': {
             'default': 0, 'type': 'number',

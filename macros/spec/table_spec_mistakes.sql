@@ -201,7 +201,7 @@
         ) %}
     {% endif %}
     {% if given.get('arrival', 'auto') == '' %}
-        {% do found.append("`arrival` must be auto, none or the name of a column of the raw table, got ''") %}
+        {% do found.append("`arrival` must be auto, none, files or the name of a column of the raw table, got ''") %}
     {% endif %}
     {% if given.get('lookback', 0) != 0 and given.get('arrival', 'auto') == 'none' %}
         {% do found.append("`lookback` reads again below the highest arrival: it needs `arrival`, which is none") %}

@@ -26,8 +26,9 @@
     {% set counted = change_tables.is_below_watermark(arrival, log.checkpoint.watermark, log.checkpoint.lookback) if arrival else 'true' %}
     {% set on = change_tables._is_landed_of(held, format.landed_key(spec), format.landed_sequence(spec)) %}
     {% set row = run_query(
-        'select count_if(_ct_goes) as all_rows, ' ~ change_tables.count_below_watermark(arrival, '(' ~ counted ~ ') and _ct_goes') ~ ' as counted_rows, '
-        ~ change_tables.count_below_watermark(arrival, counted) ~ ' as rows_below from (select raw_rows.*, of_key.until_seq is not null as _ct_goes from '
+        'select count_if(_ct_goes) as all_rows, ' ~ change_tables.count_below_watermark(arrival, '_ct_is_below and _ct_goes') ~ ' as counted_rows, '
+        ~ change_tables.count_below_watermark(arrival, '_ct_is_below') ~ ' as rows_below from (select raw_rows.*, ' ~ counted
+        ~ ' as _ct_is_below, of_key.until_seq is not null as _ct_goes from '
         ~ spec.relation ~ ' as raw_rows left join ' ~ held.forgotten ~ ' as of_key on ' ~ on ~ ')'
     ).rows[0] %}
     {% set noted = change_tables.properties_of_view(load_cached_relation(log.relation)).get('change_tables.purged') or '0' %}

@@ -66,8 +66,7 @@ REDUCED = r"with summarized as (?!.*as quarantined_rows)"
 """What a run asks of that to which its changes and those of the log have come."""
 ANSWERS: Answers = {
     # the raw tables are Delta's
-    r"^show tblproperties \S+$": [],
-    r"^show tblproperties \S+ \('delta.minReaderVersion'\)$": [{"key": "delta.minReaderVersion", "value": "1"}],
+    r"^show tblproperties \S+$": [{"key": "delta.minReaderVersion", "value": "1"}],
     # what has landed: arrivals, and positions in a topic or a trail
     r"^select cast\(.*max\(.* as string\) from \S+ where \S.* is not null$": [{"arrival": "500"}],
     _TOPIC: _places(("orders", "0", "41"), ("orders", "1", "7")),

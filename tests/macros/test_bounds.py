@@ -19,6 +19,13 @@ TRAIL: dict[str, Any] = {
     "kind": "whole_number", "group": ["trail_name"], "columns": ["trail_seqno", "trail_rba"], "record": ["io_time"],
 }  # fmt: skip
 LANDED_AT: dict[str, Any] = {"group": [], "columns": ["landed at"], "kind": "timestamp", "type": "timestamp"}
+COMMITS: dict[str, Any] = {
+    "group": [], "columns": ["row_commit_version"], "hidden": True, "table": "_of_this_table",
+    "kind": "whole_number", "type": "bigint", "is_whole": True,
+}  # fmt: skip
+FILES: dict[str, Any] = {
+    "group": [], "columns": ["file_modification_time"], "hidden": True, "kind": "timestamp", "type": "timestamp",
+}  # fmt: skip
 
 
 def _place(group: list[str | None], *position: int | str, is_whole: bool | str = True) -> dict[str, Any]:
@@ -134,6 +141,19 @@ def _in_one_line(sql: str) -> str:
             "( trail_seqno is null or trail_rba is null"
             " or (trail_name <=> 'aa' and (trail_seqno > 3 or (trail_seqno = 3 and trail_rba >= 4100)))"
             " or not ( (trail_name <=> 'aa') ) )",
+        ),
+        (
+            COMMITS,
+            [_place([], 41)],
+            0,
+            "( _metadata.row_commit_version is null or (_metadata.row_commit_version > 41) )",
+        ),
+        (
+            FILES,
+            _at(500, "1:2:3"),
+            0,
+            "( _metadata.file_modification_time is null"
+            " or (_metadata.file_modification_time >= timestamp_micros(500)) )",
         ),
     ],
 )
@@ -325,6 +345,43 @@ def test_a_text_arrival_with_numbers_of_different_lengths_stops_the_run(shapes: 
         with pytest.raises(CompilationError, match=refused):
             call("_look_at_raw", spec, arrival, watermark, True)
     assert call("_look_at_raw", spec, arrival, _at("part 9"), True)["high_water"] == _at("9", "2:3:4")
+
+
+TRACKS_ROWS = [
+    {"key": "delta.enableRowTracking", "value": "true"},
+    {"key": "delta.rowTracking.materializedRowCommitVersionColumnName", "value": "_of_this_table"},
+]
+OF_PARQUET = [{"col_name": "Provider", "data_type": "parquet", "comment": ""}]
+
+
+@pytest.mark.parametrize(
+    ("setting", "properties", "described", "expected"),
+    [
+        ("auto", TRACKS_ROWS, None, "whole_number:_metadata.row_commit_version:_of_this_table"),
+        ("auto", [], None, None),
+        ("auto", [TRACKS_ROWS[0] | {"value": "false"}, TRACKS_ROWS[1]], None, None),
+        ("none", None, None, None),
+        ("files", TRACKS_ROWS, None, "whole_number:_metadata.row_commit_version:_of_this_table"),
+        ("files", [], OF_PARQUET, "timestamp:_metadata.file_modification_time"),
+    ],
+)
+def test_a_table_of_files_says_itself_what_is_new(
+    shapes: Shapes, setting: str, properties: Any, described: Any, expected: str | None
+) -> None:
+    asked = {r"^show tblproperties \S+$": properties, r"^describe extended \S+$": described}
+    answers = {query: rows for query, rows in asked.items() if rows is not None}
+    call = shapes.project.macros("dedup_feed__qlik", shapes.lake(Shape("dedup_feed__qlik", {}, answers)))
+    arrival = call("arrival_of", call("table_spec", "feed", "qlik") | {"arrival": setting})
+    assert call("arrival_in_checkpoint", arrival) == expected
+
+
+def test_a_look_hashes_no_row_of_the_last_commit(shapes: Shapes) -> None:
+    call = shapes.project.macros("dedup_feed__qlik", shapes.lake(Shape("dedup_feed__qlik", {})))
+    spec = call("table_spec", "feed", "qlik")
+    columns = call("landed_columns", spec, spec["relation"], [], "")
+    looks = [call("_groups_since", spec, arrival, columns, _at(5), "true", False) for arrival in (COMMITS, FILES)]
+    assert ["xxhash64(" in look for look in looks] == [False, True]
+    assert "if(_metadata.row_commit_version is null, null, struct(_metadata.row_commit_version)) as" in looks[0]
 
 
 def test_a_rescan_reads_every_row_and_keeps_the_watermark(shapes: Shapes) -> None:

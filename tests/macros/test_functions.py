@@ -104,7 +104,7 @@ def test_a_model_that_calls_a_function_is_refused_where_the_server_lacks_it(
 def test_what_is_said_to_be_called_is_what_the_sql_of_a_table_without_moves_calls(
     project: Project, kind: str, name: str
 ) -> None:
-    run: Run = project.render(f"{kind}_feed__{name}", Lake(LANDED))
+    run: Run = project.render(f"{kind}_feed__{name}", Lake(LANDED, answers={r"^show tblproperties": []}))
     called = [entry.name for entry in CATALOG if re.search(rf"\b{entry.name}\(", run.rendered)]
     assert sorted(called) == ([] if kind == "current" else sorted(NEEDS.get(name, [])))
 

@@ -163,7 +163,7 @@ MISTAKES: Mapping[str, tuple[Any, Mapping[str, str], str]] = {
     "arrival_empty": (
         FORMAT | {"arrival": ""},
         COLUMNS,
-        "`arrival` must be auto, none or the name of a column of the raw table, got ''",
+        "`arrival` must be auto, none, files or the name of a column of the raw table, got ''",
     ),
     "lookback_negative": (
         FORMAT | {"lookback": -1, "arrival": "landed"},

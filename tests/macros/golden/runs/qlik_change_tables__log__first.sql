@@ -1,4 +1,4 @@
-show tblproperties lake_raw.qlik ('delta.minReaderVersion')
+show tblproperties lake_raw.qlik
 ;
 
 select cast(unix_micros(max(`landed at`)) as string) from lake_raw.qlik where `landed at` is not null
