@@ -49,6 +49,7 @@ LONGEST_FIRST = [
     "test_relocated_tables",
     "test_numbers_used_again",
     "test_random_verdicts",
+    "test_arrival_by_files",
     "test_run_counts",
     "test_forget",
     "test_upkeep",

@@ -27,9 +27,8 @@
     {% set on = change_tables._is_landed_of(held, format.landed_key(spec), format.landed_sequence(spec)) %}
     {% set row = run_query(
         'select count_if(_ct_goes) as all_rows, ' ~ change_tables.count_below_watermark(arrival, '_ct_is_below and _ct_goes') ~ ' as counted_rows, '
-        ~ change_tables.count_below_watermark(arrival, '_ct_is_below') ~ ' as rows_below from (select raw_rows.*, ' ~ counted
-        ~ ' as _ct_is_below, of_key.until_seq is not null as _ct_goes from '
-        ~ spec.relation ~ ' as raw_rows left join ' ~ held.forgotten ~ ' as of_key on ' ~ on ~ ')'
+        ~ change_tables.count_below_watermark(arrival, '_ct_is_below') ~ ' as rows_below from (select raw_rows.*, of_key.until_seq is not null as _ct_goes from (select *, ' ~ counted
+        ~ ' as _ct_is_below from ' ~ spec.relation ~ ') as raw_rows left join ' ~ held.forgotten ~ ' as of_key on ' ~ on ~ ')'
     ).rows[0] %}
     {% set noted = change_tables.properties_of_view(load_cached_relation(log.relation)).get('change_tables.purged') or '0' %}
     {% set missing = log.checkpoint.watermark_rows - row['rows_below'] | int if log.checkpoint else 0 %}

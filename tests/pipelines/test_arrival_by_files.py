@@ -24,7 +24,8 @@ HOUR = 3600
 
 def _entry(name: str, raw_table: str | None = None, **settings: Any) -> Entry:
     spec = SPEC | {"headers": ["change_seq", "change_oper"]} | settings
-    return Entry(name, spec, COLUMNS, ("stg", "dedup"), identifier=raw_table)
+    tests = {"dedup": ["change_tables.raw_rows_accounted_for"]}
+    return Entry(name, spec, COLUMNS, ("stg", "dedup"), tests, identifier=raw_table)
 
 
 ENTRIES = [
@@ -111,6 +112,10 @@ def test_a_run_reads_the_commits_and_files_since_the_last_one(lake: Lake) -> Non
     lake.run()
     assert [lake.ids(log) for log in LOGS] == [[1, 2, 3, 4, 5]] * 3
     assert [lake.read(log) for log in ("commits", "files")] == [2, 2]
+    lake.project.dbt("test", "--select", "dedup_feed__commits", "dedup_feed__files")
+    code, said, complained = lake.project.command("purge", "--include", "commits")
+    assert (code, complained) == (0, "")
+    assert "reads by commits, and a delete takes no condition on these: have `arrival` name a column" in said
 
 
 def test_rows_that_a_commit_moves_are_not_new_and_rows_that_it_changes_are(lake: Lake) -> None:
