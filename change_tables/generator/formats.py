@@ -40,6 +40,11 @@ class Format:
 RAW_TABLE = "raw table"
 
 FORMATS: Mapping[str, Format] = {
+    "full_loads": Format(
+        rows="row of a load of {table}, and per key that ends",
+        shown=("load_column",),
+        own_columns=("_load_rows", "_earlier_rows"),
+    ),
     "goldengate_trail": Format(
         shared_by=RAW_TABLE,
         chosen_by=("table_name",),

@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .data_types import better_type, can_be_declared, is_read_whole, is_text
-from .found import Found, FoundColumn, FoundTable, FurtherEntry, Lake, LakeError, Trouble
+from .data_types import better_type, is_read_whole, is_text
+from .found import Found, FoundTable, FurtherEntry, Lake, LakeError, Trouble
 from .names import matches
+from .raw_tables import declared_column, names_in
 
 OPTIONS: Mapping[str, str] = {
     "change_tables": "how change tables are named; * is the name of the source table (default: *__ct)",
@@ -41,7 +42,7 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
     """
     named = options.get("change_tables", "*__ct")
     load = options.get("load", "*")
-    ignored = [pattern.strip() for pattern in options.get("ignore", "").split(",") if pattern.strip()]
+    ignored = names_in(options, "ignore")
     if named.count("*") != 1:
         raise ValueError(f"option change_tables must have one *, the name of the source table, got '{named}'")
     if load != "none" and load.count("*") != 1:
@@ -84,7 +85,9 @@ def read(lake: Lake, schema: str, options: Mapping[str, str]) -> Found:
                     (column, better_type(landed, types.get(column.lower(), landed))) for column, landed in columns
                 ]
         tables.append(
-            FoundTable(name, identifier, settings, [_declared(column, landed) for column, landed in columns], (), reads)
+            FoundTable(
+                name, identifier, settings, [declared_column(column, landed) for column, landed in columns], (), reads
+            )
         )
     if not tables and not troubles:
         troubles.append(Trouble(schema, f"no table is named {named}: give option change_tables"))
@@ -186,15 +189,3 @@ def _free(name: str, taken: set[str]) -> str:
     while name.lower() in taken:
         name += "_"
     return name
-
-
-def _declared(name: str, landed: str) -> FoundColumn:
-    """A column as it is declared: some types land that none can be declared with, and are read as text."""
-    kind = landed.lower()
-    if can_be_declared(landed):
-        return FoundColumn(name, landed)
-    if kind == "void":
-        return FoundColumn(name, "string", "lands without a type")
-    if kind.startswith(("interval", "string collate")):
-        return FoundColumn(name, "string")
-    return FoundColumn(name, landed)

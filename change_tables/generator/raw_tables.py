@@ -7,7 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .found import Lake, LakeError, Trouble
+from .data_types import can_be_declared
+from .found import FoundColumn, Lake, LakeError, Trouble
 from .names import quoted
 
 RAW_TABLES = "raw_tables"
@@ -65,6 +66,14 @@ def further_name(raw_table: str, tables: Collection[str], kind: str) -> str:
     """
     name = entry_name(raw_table)
     return f"{name}_{kind}" if name in tables else name
+
+
+def declared_column(name: str, landed: str) -> FoundColumn:
+    """A column as it is declared: some types land that none can be declared with, and are read as text."""
+    kind = landed.lower()
+    if not can_be_declared(landed) and kind.startswith(("void", "interval", "string collate")):
+        return FoundColumn(name, "string", "lands without a type" if kind == "void" else "")
+    return FoundColumn(name, landed)
 
 
 def sample_size(options: Mapping[str, str], default: int) -> tuple[int, list[Trouble]]:

@@ -11,6 +11,7 @@ from demo.writers.full_loads import FullLoadsWriter
 from demo.writers.goldengate_messages import GoldenGateMessagesWriter
 from demo.writers.goldengate_trail import GoldenGateTrailWriter
 from demo.writers.idm_event_log import IdmEventLogWriter
+from demo.writers.mapped import MappedWriter
 from demo.writers.openedge_cdc import OpenEdgeCdcWriter
 from demo.writers.qlik_change_tables import QlikChangeTablesWriter
 from demo.writers.qlik_kafka import QlikKafkaWriter
@@ -29,5 +30,6 @@ BY_NAME: Mapping[str, type[FeedWriter]] = {
     "dms": DmsWriter,
     "full_loads": FullLoadsWriter,
     "goldengate_messages": GoldenGateMessagesWriter,
+    "mapped": MappedWriter,
 }
 """Writers of feeds that are shown by their names alone, not with all. Their models are in `demo/models/<system>`."""

@@ -3,7 +3,8 @@
     struct of a message's fields, where there is one.
 
     message          {column, type}: the raw column that has each change as a JSON object, and its fields as a Spark schema, or as
-                     map<string, string>; none: the raw columns have all parts. `envelope`: a field that can have them all in it
+                     map<string, string>; none: the raw columns have all parts. `envelope`: a field that can have them all in it. `avro`: the
+                     schema of the Avro that the column has
     only             SQL for the rows that are this table's; none: all. Rows for which it is null are rejected
     operation        SQL for the word that says what happened
     operations       what the words mean: word -> insert, update, upsert, delete, truncate, snapshot, ignore
@@ -109,7 +110,7 @@ landed as (
     select
         *,
         {%- if message %}
-        cast({{ change_tables.quoted(message.column) }} as string) as _ct_text,
+        {{ change_tables._message_text(message) }} as _ct_text,
         {%- endif %}
         {%- if mapping.position %}
         concat_ws(':', {{ change_tables.each(mapping.position, "coalesce(cast({name} as string), '')") | join(', ') }}) as _raw_id,
@@ -148,7 +149,9 @@ read_rows as (
                 then {{ change_tables.ignored('tombstone: the message has no value') }}
             when
                 {{ change_tables.is_no_json_object('_ct_text', '_ct_message') }}
-                then {{ change_tables.rejected("message_malformed: {if(is_valid_utf8(_ct_text), 'the value is not a JSON object of the type that `message` gives', 'the value is not UTF-8')}") }}
+                then {{ change_tables.rejected(
+                    "message_malformed: " ~ ("{_ct_text}" if message.avro else "{if(is_valid_utf8(_ct_text), 'the value is not a JSON object of the type that `message` gives', 'the value is not UTF-8')}")
+                ) }}
             {%- endif %}
             {%- if mapping.only %}
             when ({{ mapping.only }}) is null
@@ -179,6 +182,14 @@ read_rows as (
     {%- endif %}
 
 )
+{%- endmacro %}
+
+
+{#- A message as JSON. Of Avro that its schema does not fit, what is wrong, which is none. -#}
+{% macro _message_text(message) -%}
+    {%- set column = change_tables.quoted(message.column) -%}
+    {%- set read = 'avro_to_json(cast(' ~ column ~ ' as binary), ' ~ change_tables.text_literal(message.avro) ~ ')' -%}
+    {{ "coalesce(" ~ read ~ "['json'], " ~ read ~ "['error'])" if message.avro else 'cast(' ~ column ~ ' as string)' }}
 {%- endmacro %}
 
 

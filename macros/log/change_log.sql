@@ -118,7 +118,7 @@
     {% if run.kind == 'since' %}
         {% set reached = change_tables.count_watermark_rows(spec, run, change_tables.watermark_after_run(spec, run, found.waiting)) %}
     {% endif %}
-    {% set is_unforeseen = change_tables.has_late_rows_unforeseen(run, found) %}
+    {% set is_unforeseen = change_tables.has_late_rows_unforeseen(spec, run, found) %}
     {% set reduced, found = change_tables._write_reduced(spec, state, run, batch, found) if not is_unforeseen else (batch, found) %}
     {% do change_tables.refuse_other_records(spec, state, batch, reduced, run, found) %}
     {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}

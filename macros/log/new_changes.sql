@@ -269,10 +269,10 @@ where _ct_is_change
 
 {#-
     Whether a run that read its new rows alone has met some which the log reaches: they landed after it had looked for such, and
-    rows that landed before may be part of the same changes.
+    rows that landed before may be part of the same changes. Not where a run reads all rows that it compares (`read_with`).
 -#}
-{% macro has_late_rows_unforeseen(run, found) %}
-    {% do return(run.kind == 'since' and not run.is_late and found.lowest_seq is not none and found.lowest_seq <= run.checkpoint_before.highest_seq) %}
+{% macro has_late_rows_unforeseen(spec, run, found) %}
+    {% do return(run.kind == 'since' and not (run.is_late or change_tables.format_of(spec.format).read_with) and found.lowest_seq is not none and found.lowest_seq <= run.checkpoint_before.highest_seq) %}
 {% endmacro %}
 
 

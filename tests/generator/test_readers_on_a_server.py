@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -364,20 +364,25 @@ def test_the_command_writes_projects_of_these_feeds_that_dbt_builds_and_that_are
     consumer.write([])
     for file in (consumer.folder / "models").iterdir():
         file.unlink()
+    columns = [Column("load_day", "date"), *TABLES["orders"].columns]
+    create_table(fed.connection, relation(RAW, "nightly_orders"), columns)
+    insert_rows(fed.connection, relation(RAW, "nightly_orders"), [(date(2026, 1, 5), 1, *[None] * (len(columns) - 2))])
+    told_options = {feed: OPTIONS.get(feed, {}) for feed in READERS}
+    told_options["full_loads"] = {"load_column": "load_day", "tables": "nightly_*"}
     told = {
         feed: [
             *("--format", feed, "--source", feed, "--raw-schema", RAW, "--project-dir", str(consumer.folder)),
             *("--port", str(fed.server.port), "--exclude", "*audit", "--exclude", "table_99"),
             *(text for name, table in TABLES.items() for text in ("--key", f"{name}:{','.join(table.key)}")),
-            *(text for option in OPTIONS.get(feed, {}).items() for text in ("--option", "=".join(option))),
+            *(text for option in options.items() for text in ("--option", "=".join(option))),
         ]
-        for feed in READERS
+        for feed, options in told_options.items()
     }
     for arguments in told.values():
         written = CliRunner().invoke(init, arguments, catch_exceptions=False)
         assert written.exit_code == 0, written.output
     consumer.dbt("parse", "--no-partial-parse", strict=True)
-    models = [f"+current_{feed}__orders" for feed in READERS]
+    models = [f"+current_{feed}__orders" for feed in told]
     consumer.dbt("build", "--indirect-selection", "buildable", "--select", *models)
     for feed, arguments in told.items():
         ((rows,),) = fetch(fed.connection, f"select count(*) from {PROJECT}_init_analysts.current_{feed}__orders")

@@ -136,6 +136,7 @@ LATE = "where _ct_is_late$"
 
 LOADS = r"\(_ct_lowest\) as lowest"
 """What a run asks of full loads: from which one on it reads."""
+_LOOKED_AT_LOADS = {"lowest": "2026-01-31", "first_value": "20483", "has_base": True, "earlier": 40}
 
 
 def _log(name: str) -> str:
@@ -237,7 +238,14 @@ SHAPES: Mapping[str, Shape] = {
     "full_loads__log__since": Shape(
         _log("loads"),
         _since("loads", highest_seq="2026-01-31"),
-        {LOADS: [{"lowest": "2026-01-31", "first_value": "20483", "has_base": True, "earlier": 40}]},
+        {LOADS: [_LOOKED_AT_LOADS]},
+    ),
+    # raw has lost the loads before
+    "full_loads__log__everything": Shape(
+        _log("loads"),
+        _since("loads", highest_seq="2026-02-02"),
+        {LOADS: [_LOOKED_AT_LOADS | {"has_base": False}], "as logged_load from": [{"logged_load": "2026-01-30"}]},
+        {"change_tables_rescan": True},
     ),
     "goldengate_trail__staging": Shape("stg_feed__trail"),
     "goldengate_trail__staging__all_types": Shape("stg_feed__trail_types"),

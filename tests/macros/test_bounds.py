@@ -10,7 +10,7 @@ import pytest
 from dbt_common.exceptions import CompilationError
 
 from .rendering import Answers
-from .shapes import ANSWERS, LOOK, Shape, Shapes
+from .shapes import ANSWERS, LOOK, SHAPES, Shape, Shapes
 
 OFFSETS: dict[str, Any] = {
     "kind": "whole_number", "group": ["topic", "partition"], "columns": ["offset"], "record": ["key", "value"],
@@ -416,6 +416,16 @@ def test_the_run_after_the_declared_columns_have_changed_reads_every_row(shapes:
     ):
         bound = _bound(shapes, entry, {"columns": known}, {}, {})
         assert (bound["predicate"] is None) == reads_all
+
+
+def test_a_run_takes_in_changes_below_those_of_the_log_if_it_reads_all_that_it_compares(shapes: Shapes) -> None:
+    """A load that is named in `whole_loads` lies below those that have landed since."""
+    since = SHAPES["full_loads__log__since"]
+    batch = {**ANSWERS["as changes,"][0], "lowest_seq": "2026-01-30", "highest_seq": "2026-01-31"}
+    answers = {"as changes,": [{**batch, "lowest_landed": "2026-01-30", "highest_landed": "2026-01-31"}]}
+    run = shapes.run(replace(since, answers={**since.answers, **answers}))
+    assert not run.run["is_late"]
+    assert any(sql.startswith(("merge into", "insert into")) and "__state" in sql for sql in run.sent)
 
 
 def test_a_load_that_falls_back_stops_the_run(shapes: Shapes) -> None:

@@ -85,7 +85,6 @@ def test_every_format_of_the_package_is_known(shapes: Shapes) -> None:
         "mapped",
         "debezium",
         "dms",
-        "full_loads",
         "goldengate_messages",
     }  # `init` does not read these feeds: docs/limits.md
     assert set(FORMATS) | described == set(macro("known_formats"))

@@ -1,4 +1,4 @@
-"""The SQL of models, checked by sqlfluff: as few steps as have every line that models render to."""
+"""The SQL of models, checked by sqlfluff, and a question of full loads: as few steps as have every line of them."""
 
 from __future__ import annotations
 
@@ -9,15 +9,19 @@ from pathlib import Path
 
 from tests.pipelines.consumer import REPOSITORY
 
-from .shapes import SHAPES
+from .shapes import LOADS, SHAPES, Shapes
 from .test_golden import GOLDEN, STEP
 
 VALUE = re.compile(r"(?P<name>`[^`]*`)|'(?:[^'\\]|\\.)*'|\b\d+\b")
 """Steps that differ in values alone are linted once. A name in backquotes, which may hold a quote, is no value."""
 
 
-def test_what_models_render_to_passes_sqlfluff(tmp_path: Path) -> None:
+def test_what_models_render_to_passes_sqlfluff(shapes: Shapes, tmp_path: Path) -> None:
     texts = {f"{name}.sql": GOLDEN.text(f"models/{name}") for name in SHAPES}
+    # what a run of full loads asks has steps of its model
+    asked = [sql for sql in shapes.run(SHAPES["full_loads__log__since"]).sent if re.search(LOADS, sql)]
+    texts |= {f"asked_{number}.sql": f"{sql}\n" for number, sql in enumerate(asked)}
+    assert len(asked) == 1
     assert all(texts.values())
     steps = {(name, step["name"]): step[0] for name, text in texts.items() for step in STEP.finditer(text)}
     chosen = _with_every_line(steps)

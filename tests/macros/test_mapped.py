@@ -127,6 +127,14 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], str]] = {
         {"format": "full_loads", "key": ["id"], "load_column": "day", "least_share": 1.5},
         "`least_share` must be a number from 0 to 1, got 1.5",
     ),
+    "no_avro": (
+        {"format": "goldengate_messages", "key": ["id"], "avro_schema": "orders.avsc"},
+        "`avro_schema` must be an Avro schema as JSON, got 'orders.avsc'",
+    ),
+    "avro_in_columns": (
+        {"format": "goldengate_messages", "key": ["id"], "avro_schema": "{}", "layout": "row_columns"},
+        "`avro_schema` reads messages of `layout: operation` or `row`, got 'row_columns'",
+    ),
     "no_words": (
         {"format": "goldengate_messages", "key": ["id"], "operations": {}},
         "`operations` must say what each word means",

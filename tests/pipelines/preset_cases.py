@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from demo.writers.avro import encode
 from demo.writers.debezium import UNAVAILABLE as TOAST
 from demo.writers.debezium import change_event, with_schema
 from demo.writers.deliveries import RECORD, Topics
@@ -179,6 +181,60 @@ def _of_goldengate_in_capitals() -> list[list[list[Any]]]:
     return records(first, [])
 
 
+AVRO_COLUMNS = {"id": "long", "name": "string", "amount": "double", "document": "bytes"}
+AVRO = {
+    "type": "record",
+    "name": "ORDERS",
+    "namespace": "APP",
+    "fields": [
+        *({"name": name, "type": "string"} for name in ("table", "op_type", "op_ts", "current_ts", "pos")),
+        {"name": "primary_keys", "type": {"type": "array", "items": "string"}},
+        {"name": "tokens", "type": {"type": "map", "values": "string"}},
+        {
+            "name": "before",
+            "type": [
+                "null",
+                {
+                    "type": "record",
+                    "name": "columns",
+                    "fields": [
+                        field
+                        for name, kind in AVRO_COLUMNS.items()
+                        for field in (
+                            {"name": name, "type": ["null", kind], "default": None},
+                            {"name": f"{name}_isMissing", "type": "boolean"},
+                        )
+                    ],
+                },
+            ],
+        },
+        {"name": "after", "type": ["null", "columns"]},
+    ],
+}
+"""A schema as the operation formatter writes it for a table."""
+
+
+def _of_goldengate_avro() -> list[list[list[Any]]]:
+    def image(**values: Any) -> dict[str, Any]:
+        missing = {f"{name}_isMissing": name not in values for name in AVRO_COLUMNS}
+        return {**dict.fromkeys(AVRO_COLUMNS), **values, **missing}
+
+    def written(op: str, pos: int, before: Any = None, after: Any = None) -> bytes:
+        return encode(AVRO, operation(op, pos, before=before, after=after))
+
+    whole = {"name": "first", "amount": 1.5, "document": b"\x01abcd"}
+    values = [
+        written("I", 1, after=image(id=1, **whole)),
+        written("U", 2, before=image(id=1), after=image(id=1, name=None)),
+        written("I", 3, after=image(id=2, **whole)),
+        written("D", 4, before=image(id=2, **whole)),
+        written("I", 5, after=image(id=3, **whole))[:-4],
+        b'{"table": "APP.ORDERS"}',
+        None,
+    ]
+    return [[["orders", 0, offset, value] for offset, value in enumerate(values)], []]
+
+
 LOADS: dict[str, Any] = {"format": "full_loads", "key": ["id"], "load_column": "load_day"}
 DAY = [dt.date(2026, 1, day) for day in range(1, 8)]
 
@@ -308,6 +364,19 @@ CASES: Sequence[Case] = [
         shown="id, name, cast(amount as string)",
     ),
     Case(
+        Entry(
+            "goldengate_avro",
+            GOLDENGATE | {"table": "APP.ORDERS", "avro_schema": json.dumps(AVRO)},
+            COLUMNS | {"document": "binary"},
+            ALL,
+        ),
+        KAFKA | {"value": "binary"},
+        _of_goldengate_avro(),
+        {("accepted", None): 4, ("rejected", "message_malformed"): 2, ("ignored", "tombstone"): 1},
+        [{(1, None, "1.50", "0161626364")}] * 2,
+        shown="id, name, cast(amount as string), hex(document)",
+    ),
+    Case(
         Entry("loads", LOADS, {"id": "bigint", "name": "string"}, ALL),
         {"load_day": "date", "id": "bigint", "name": "string"},
         [
@@ -325,6 +394,7 @@ CASES: Sequence[Case] = [
         # two deletes are no raw rows
         {("accepted", None): 5 + 2, ("ignored", "row_unchanged"): 3, ("rejected", "load_not_whole"): 1},
         [{(1, "Ann"), (2, "Bobby"), (4, "Dan")}, {(1, "Ann"), (4, "Dan")}],
+        landed_as="delta",
     ),
     Case(
         Entry(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import pytest
 import yaml
@@ -78,3 +81,65 @@ def test_the_page_shows_the_reason_of_its_example(raw: Raw) -> None:
     reasons = raw.query(f"select _status, _status_reason from {SCHEMA}.stg_feed__tickets where _status = 'rejected'")
     assert len(reasons) == 1
     assert f"`{reasons[0][0]}`: `{reasons[0][1]}`" in PAGE
+
+
+class Loads:
+    """The entry `loads` after both batches."""
+
+    def __init__(self, project: Consumer, raw: Raw) -> None:
+        self.project, self.raw = project, raw
+        (self.entry,) = [case.entry for case in CASES if case.entry.name == "loads"]
+
+    def land(self, day: int, *rows: tuple[Any, ...]) -> None:
+        """Land the load of a day."""
+        self.raw.insert(f"{SCHEMA}_raw.loads", [[dt.date(2026, 1, day), *row] for row in rows])
+
+    def build(self, *options: str, columns: dict[str, str] | None = None, **settings: Any) -> list[tuple[Any, ...]]:
+        """Build with other settings or columns; what the log has: day, key, operation, and the other columns."""
+        spec = self.entry.change_table | settings
+        self.entry = replace(self.entry, change_table=spec, columns=columns or self.entry.columns)
+        self.project.write_sources([self.entry if case.entry.name == "loads" else case.entry for case in CASES])
+        self.project.dbt("run", "--select", "dedup_feed__loads", "current_feed__loads", *options)
+        return self.log(*[name for name in self.entry.columns if name != "id"])
+
+    def log(self, *columns: str) -> list[tuple[Any, ...]]:
+        """What the log has now."""
+        shown = ", ".join(["day(to_date(_change_seq)), id, _change_op", *columns])
+        return self.raw.query(f"select {shown} from {SCHEMA}.dedup_feed__loads order by _change_seq, id")
+
+
+@pytest.mark.usefixtures("results")
+def test_a_log_of_full_loads_goes_on_after_a_load_is_named_and_purge_and_forget(project: Consumer, raw: Raw) -> None:
+    loads = Loads(project, raw)
+    loads.land(6, (1, "Ann"), (4, "Dan"), (5, "Eve"))
+    loads.land(7, (1, "Ann"), (5, "Evelyn"))
+    first = [(2, 1, "insert", "Ann"), (2, 2, "insert", "Bob"), (2, 3, "insert", "Cyn")]
+    second = [(3, 2, "update", "Bobby"), (3, 3, "delete", "Cyn"), (3, 4, "insert", "Dan")]
+    # the load of the fourth was rejected before it was named; the delete that the fifth made then is left
+    named = [(4, 1, "update", "Anna"), (4, 2, "delete", "Bobby"), (4, 4, "delete", "Dan")]
+    fifth = [(5, 1, "update", "Ann"), (5, 2, "delete", "Bobby"), (5, 4, "insert", "Dan")]
+    last = [(6, 5, "insert", "Eve"), (7, 4, "delete", "Dan"), (7, 5, "update", "Evelyn")]
+    known = [*first, *second, *named, *fifth, *last]
+    assert loads.build(whole_loads=["2026-01-04"]) == known
+
+    code, said, complained = project.command("purge", "--include", "loads")
+    assert (code, "9 rows deleted" in said) == (0, True), said + complained
+    assert raw.query(f"select distinct day(load_day) from {SCHEMA}_raw.loads order by 1") == [(6,), (7,)]
+    written = loads.log("_batch_id", "_load_rows", "_earlier_rows")
+    assert loads.build() == loads.build("--vars", "{change_tables_rescan: true}") == known
+    assert loads.log("_batch_id", "_load_rows", "_earlier_rows") == written
+
+    # a row of the oldest load left has changed since what the log has of it, in the column that is new
+    raw.query(f"alter table {SCHEMA}_raw.loads add columns (note string)")
+    raw.query(f"update {SCHEMA}_raw.loads set note = concat('n', id) where load_day = date'2026-01-06' and id <> 4")
+    before = [(*change, None) for change in (*first, *second, *named, *fifth)]
+    of_sixth = [(6, 1, "update", "Ann", "n1"), (6, 5, "insert", "Eve", "n5")]
+    of_seventh = [(7, 1, "update", "Ann", None), (7, 4, "delete", "Dan", None), (7, 5, "update", "Evelyn", None)]
+    assert loads.build(columns={**loads.entry.columns, "note": "string"}) == [*before, *of_sixth, *of_seventh]
+
+    # a key that is forgotten comes back with the next load that has it, and with nothing of before
+    code, _, complained = project.command("forget", "loads", "--key", '{"id": 5}')
+    assert code == 0, complained
+    loads.land(8, (1, "Ann", None), (5, "Evelyn", None))
+    rest = [change for change in [*before, *of_sixth, *of_seventh] if change[1] != 5]
+    assert loads.build() == [*rest, (8, 5, "insert", "Evelyn", None)]

@@ -8,6 +8,8 @@
 
     A run judges all loads from the lowest one on of which it reads a row, and reads the last whole load before them to compare. What it says of a
     key at a load takes the place of what the log has there, also where it says that there is no change: it was made from more rows.
+
+    What raw has lost is read from the log: the load before the first one that raw has left is the rows that the log has then.
 -#}
 {% macro stage_full_loads(spec, bound) %}
     {%- set landed = change_tables.landed_columns(
@@ -47,6 +49,10 @@ typed as (
         {%- endif %}
         _ct_landed_row
     from landed
+    {%- if reading.logged_load %}
+    union all
+    {{ change_tables._rows_in_log(spec, bound, reading) | indent(4) }}
+    {%- endif %}
 
 ),
 
@@ -142,10 +148,6 @@ judged as (
                     ~ " of the {_ct_of_load['base']['rows']} of {_ct_of_load['base']['name']}; land the rest, or name it in `whole_loads`"
                 ) }}
             {{ change_tables.value_verdicts(spec, 'true') }}
-            {%- if reading.is_cut %}
-            when _ct_number = 1
-                then {{ change_tables.ignored('row_unchanged: raw no longer has the loads before {_ct_load}, and the log has what they said') }}
-            {%- endif %}
             when _ct_is_same
                 then {{ change_tables.ignored('row_unchanged: the load before {_ct_load} has the same row') }}
         end as _ct_verdict
@@ -156,8 +158,7 @@ judged as (
 {{ change_tables.staged_rows(spec, bound, {
     'operation': "case when _ct_said = 'end' then 'delete' when _ct_before = 0 then 'insert' else 'update' end",
     'id': "concat_ws(':', _change_seq, " ~ change_tables.key_text(spec) ~ ')',
-    'has_id': "(_ct_said <> 'row' or (_ct_has_load and _ct_has_key and (_ct_content is not null or _ct_readable = 0 or not _ct_of_load['is_whole'])))"
-        ~ (" and not (_ct_said = 'row' and _ct_number <=> 1)" if reading.is_cut),
+    'has_id': "(_ct_said <> 'row' or (_ct_has_load and _ct_has_key and (_ct_content is not null or _ct_readable = 0 or not _ct_of_load['is_whole'])))",
     'raw_id': "if(_ct_said = 'row', _raw_id, null)",
 }) }}
 {%- endmacro %}
@@ -301,12 +302,12 @@ loads as (
 
     predicate     SQL over the raw table; none: all rows
     lowest        the sequence of the lowest load that it judges; none: that of any
-    earlier       how many rows the loads have that it does not read
+    earlier       SQL for how many rows the loads have that it does not read
     logged_until  the highest sequence that the log can have
-    is_cut        whether the log has changes of loads before the first one that is read, which raw no longer has
+    logged_load   the last sequence that the log has before the first load that is read, where raw no longer has what was before that; else none
 -#}
 {% macro loads_of_run(spec, bound) %}
-    {% set reading = {'predicate': bound.predicate, 'lowest': none, 'earlier': 0, 'logged_until': bound.highest_seq, 'is_cut': false} %}
+    {% set reading = {'predicate': bound.predicate, 'lowest': none, 'earlier': 0, 'logged_until': bound.highest_seq, 'logged_load': none} %}
     {% set found = change_tables._look_at_loads(spec, bound.predicate or 'true', bound) if bound.log and not bound.is_read else none %}
     {% do return(reading) if not found or found.lowest is none %}
     {% if bound.predicate %}
@@ -316,44 +317,57 @@ loads as (
             'lowest': found.lowest, 'earlier': found.earlier,
         }) %}
     {% endif %}
-    {% if not found.has_base and not bound.columns_have_changed %}
-        {% set cut = run_query('select 1 from ' ~ bound.log ~ ' where _checkpoint is null and _change_seq < ' ~ change_tables.text_literal(found.lowest) ~ ' limit 1').rows %}
-        {% do reading.update({'is_cut': cut | length > 0}) %}
+    {% if not found.has_base %}
+        {% set logged = run_query('select max(_change_seq) as logged_load from ' ~ bound.log ~ ' where _checkpoint is null and _change_seq < ' ~ change_tables.text_literal(found.lowest)).rows[0][0] %}
+        {% do reading.update({'lowest': found.lowest, 'logged_load': logged, 'earlier': change_tables._rows_lost_before(bound)}) if logged is not none %}
     {% endif %}
     {% do return(reading) %}
 {% endmacro %}
 
 
+{#- The rows that the log has before the first load that is read, as a load of `typed`. -#}
+{% macro _rows_in_log(spec, bound, reading) -%}
+select
+    {{ change_tables.each(spec.column_names, '_ct_last.{name},') | join('\n    ') }}
+    null as _ct_key_misfit,
+    null as _ct_column_misfit,
+    {{ change_tables.text_literal(reading.logged_load) }} as _ct_sequence,
+    {{ change_tables.text_literal(reading.logged_load) }} as _ct_load,
+    true as _ct_has_load,
+    null as _raw_id,
+    {%- if bound.arrival %}
+    null as _ct_arrival,
+    {%- endif %}
+    null as _ct_landed_row
+from (
+    select max_by(struct({{ change_tables.column_list(spec.column_names) }}, _change_op), _change_seq) as _ct_last
+    from {{ bound.log }}
+    where _checkpoint is null and _change_seq < {{ change_tables.text_literal(reading.lowest) }}
+    group by {{ change_tables.column_list(spec.key) }}
+) as logged_rows
+where _ct_last._change_op <> 'delete'
+{%- endmacro %}
+
+
+{#- How many rows raw has lost, but for those that the log has: so a load that was read before has as many before it as then. -#}
+{% macro _rows_lost_before(bound) -%}
+(
+            select max(logged._earlier_rows - found_loads.earlier)
+            from (select seq, sum(rows) over (order by seq) - rows as earlier from judged_loads) as found_loads
+            inner join {{ bound.log }} as logged
+                on found_loads.seq = logged._change_seq and logged._checkpoint is null
+        )
+{%- endmacro %}
+
+
 {#-
     By one scan of the load column, and of what the condition is over: the lowest load of which a row fulfils it, whether there is a whole load
-    before that, how many rows are before this, and SQL for all rows from there on. Of a log also loads count that it has rejected and that are
-    whole now, since `whole_loads` names them.
+    before that, how many rows are before this, and SQL for all rows from there on.
 -#}
 {% macro _look_at_loads(spec, condition, bound=none) %}
-    {% set part = change_tables.sequence_of_load(spec) %}
     {% set arrival = change_tables.arrival_of(dict(spec, arrival=spec.load_column, lookback=0)) %}
     {% do return(none) if not change_tables.landed_columns(spec, spec.relation, [], '') %}
-    {% set further = {
-        'value': {'type': 'string', 'sql': change_tables.arrival_as_text('min(_ct_value)', arrival)},
-        'is_read': {'type': 'boolean', 'sql': 'bool_or(_ct_is_read)'},
-    } %}
-    {% set reading = {'earlier': 0} %}
-    {% set is_wanted = '_ct_of_load.is_read' %}
-    {% if bound %}
-        {% set is_wanted = is_wanted ~ " or (_ct_of_load.is_whole and array_contains((select collect_set(regexp_extract(_status_reason,"
-            ~ " '^load_not_whole: (.*) has [0-9]+ rows', 1)) from " ~ change_tables.quarantine_relation(this) ~ ' where ' ~ change_tables.is_open('rejected')
-            ~ " and _status_reason like 'load_not_whole:%'), _ct_of_load.name))" %}
-    {% endif %}
-    {% set is_base = '_ct_of_load.is_whole and _ct_of_load.seq < _ct_lowest' %}
-    {% set rows = run_query(
-        'with landed as (select ' ~ change_tables._columns_of_load(spec, part) ~ ', ' ~ change_tables.quoted(spec.load_column) ~ ' as _ct_value, coalesce(' ~ condition
-        ~ ', false) as _ct_is_read from ' ~ spec.relation ~ '), ' ~ change_tables._load_steps(spec, 'landed', reading, further)
-        ~ ' select max(_ct_lowest) as lowest, coalesce(max_by(_ct_of_load.value, _ct_of_load.seq) filter (where ' ~ is_base
-        ~ '), min_by(_ct_of_load.value, _ct_of_load.seq) filter (where _ct_of_load.seq = _ct_lowest)) as first_value, count_if(' ~ is_base
-        ~ ') > 0 as has_base, coalesce(max_by(_ct_of_load.earlier, _ct_of_load.seq) filter (where ' ~ is_base ~ '), 0) as earlier'
-        ~ ' from (select *, min(if(_ct_is_wanted, _ct_of_load.seq, null)) over () as _ct_lowest from (select *, ' ~ is_wanted ~ ' as _ct_is_wanted from loads))'
-    ).rows %}
-    {% set row = rows[0] %}
+    {% set row = run_query(change_tables._lowest_load(spec, condition, arrival, bound)).rows[0] %}
     {% do return({'lowest': none}) if row['lowest'] is none %}
     {% set position = row['first_value'] if arrival.kind in ['decimal', 'text'] else row['first_value'] | int %}
     {% do return({
@@ -361,6 +375,58 @@ loads as (
         'is_read': change_tables.quoted(spec.load_column) ~ ' >= ' ~ change_tables.arrival_literal(arrival, position),
     }) %}
 {% endmacro %}
+
+
+{#- What a look asks. Of a log also loads count that it has rejected and that are whole now, since `whole_loads` names them. -#}
+{% macro _lowest_load(spec, condition, arrival, bound) -%}
+{%- set is_wanted = '_ct_of_load.is_read' ~ (' or (_ct_of_load.is_whole and array_contains((select _ct_sequences from rejected_loads), _ct_of_load.seq))' if bound) -%}
+{%- set is_base = 'filter (where is_whole and seq < _ct_lowest)' -%}
+with landed as (
+
+    select
+        {{ change_tables._columns_of_load(spec, change_tables.sequence_of_load(spec)) | indent(8) }},
+        {{ change_tables.quoted(spec.load_column) }} as _ct_value,
+        coalesce({{ condition }}, false) as _ct_is_read
+    from {{ spec.relation }}
+
+),
+
+{{ change_tables._load_steps(spec, 'landed', {'earlier': 0}, {
+    'value': {'type': 'string', 'sql': change_tables.arrival_as_text('min(_ct_value)', arrival)},
+    'is_read': {'type': 'boolean', 'sql': 'bool_or(_ct_is_read)'},
+}) }},
+{%- if bound %}
+
+{%- set column = change_tables.landed_columns(spec, spec.relation, [], '')[spec.load_column | lower] %}
+{%- set type = change_tables.text_literal(change_tables.quoted(column.name) ~ ' ' ~ ('string' if arrival.kind == 'text' else column.data_type)) %}
+
+rejected_loads as (
+
+    select collect_set({{ change_tables.full_loads_landed_sequence(spec) }}) as _ct_sequences
+    from
+        {{ change_tables.quarantine_relation(this) }}
+        lateral view inline(array(from_json(_raw_row, {{ type }}, {{ change_tables.exact_times() }}))) as {{ change_tables.quoted(column.name) }}
+    where {{ change_tables.is_open('rejected') }} and substring_index(_status_reason, ':', 1) = 'load_not_whole'
+
+),
+{%- endif %}
+
+wanted_loads as (
+
+    select
+        _ct_of_load.*,
+        min(if({{ is_wanted }}, _ct_of_load.seq, null)) over () as _ct_lowest
+    from loads
+
+)
+
+select
+    max(_ct_lowest) as lowest,
+    coalesce(max_by(value, seq) {{ is_base }}, min_by(value, seq) filter (where seq = _ct_lowest)) as first_value,
+    count(*) {{ is_base }} > 0 as has_base,
+    coalesce(max_by(earlier, seq) {{ is_base }}, 0) as earlier
+from wanted_loads
+{%- endmacro %}
 
 
 {#- The raw rows that a run reads which reads those of the condition. -#}

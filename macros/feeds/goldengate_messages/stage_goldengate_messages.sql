@@ -22,7 +22,7 @@
     {% set of_operation = 'table string, op_type string, op_ts string, pos string, xid string, csn string, before map<string, string>, after map<string, string>' %}
     {% set ids = [fields.xid, fields.csn] | select | list %}
     {% do return({
-        'message': {'column': spec.message_column, 'type': 'map<string, string>' if of_rows else of_operation, 'envelope': none} if in_message else none,
+        'message': {'column': spec.message_column, 'type': 'map<string, string>' if of_rows else of_operation, 'envelope': none, 'avro': spec.avro_schema} if in_message else none,
         'only': (fields.table ~ ' = ' ~ change_tables.text_literal(spec.settings.table)) if spec.settings.table is not none else none,
         'operation': fields.op_type,
         'operations': spec.operations,
@@ -33,7 +33,7 @@
         'row_before': {'operation': 'message.before', 'operation_columns': 'before'}.get(spec.layout),
         'not_captured': {'flag': '{name}_isMissing'} if spec.images == 'partial' else none,
         'position': spec.position,
-        'bytes_as': 'base64',
+        'bytes_as': 'base64' if spec.avro_schema is none else 'hex',
     }) %}
 {% endmacro %}
 
@@ -42,6 +42,12 @@
     {% set found = [] %}
     {% do found.extend(change_tables.operations_mistakes(given.operations)) if given.get('operations') is not none %}
     {% do found.extend(change_tables.snapshot_seq_mistakes(given, '^[0-9]{32}$', "a `pos` filled with zeros to 32 digits")) %}
+    {% set schema = given.get('avro_schema') %}
+    {% if schema is not none and (schema is not string or fromjson(schema) is not mapping) %}
+        {% do found.append("`avro_schema` must be an Avro schema as JSON, got " ~ change_tables.shown_value(schema)) %}
+    {% elif schema is not none and given.get('layout', 'operation') not in ['operation', 'row'] %}
+        {% do found.append("`avro_schema` reads messages of `layout: operation` or `row`, got " ~ change_tables.shown_value(given.layout)) %}
+    {% endif %}
     {% do return(found + change_tables.mapped_feed_mistakes(node, given)) %}
 {% endmacro %}
 
@@ -56,6 +62,11 @@
 {% endmacro %}
 
 
+{% macro goldengate_messages_functions(spec) %}
+    {% do return({'staged': ['avro_to_json'] if spec.avro_schema is not none else []}) %}
+{% endmacro %}
+
+
 {#- What the models must know of this format: see `format_of`. -#}
 {% macro goldengate_messages_format() %}
     {% do return({
@@ -66,6 +77,7 @@
                 'meaning': "[how messages land](feeds/goldengate_messages.md#what-lands)",
             },
             'message_column': {'default': 'value', 'type': 'text', 'meaning': "the raw column that has the JSON"},
+            'avro_schema': {'default': none, 'type': 'text', 'meaning': "the schema of [Avro](feeds/goldengate_messages.md#avro)"},
             'table': {'default': none, 'type': 'text', 'meaning': "the table as messages name it, if the raw table has others, too; null: all"},
             'operations': {
                 'default': {'I': 'insert', 'U': 'update', 'D': 'delete', 'T': 'truncate'}, 'type': 'mapping',
@@ -82,6 +94,7 @@
         'mistakes': change_tables.goldengate_messages_mistakes,
         'arrival': change_tables.goldengate_messages_arrival,
         'may_wait': change_tables.nothing_waits,
+        'functions': change_tables.goldengate_messages_functions,
         'absent_columns': change_tables.goldengate_messages_absent_columns,
         'kept_for_good': change_tables.nothing_kept_for_good,
     }) %}

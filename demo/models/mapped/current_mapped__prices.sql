@@ -1,0 +1,1 @@
+{{ current_state(ref('dedup_mapped__prices')) }}

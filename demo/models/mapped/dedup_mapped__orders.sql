@@ -1,0 +1,1 @@
+{{ deduplicated_changes(ref('stg_mapped__orders')) }}

@@ -1,0 +1,1 @@
+{{ history(ref('dedup_mapped__orders')) }}

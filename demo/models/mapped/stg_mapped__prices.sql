@@ -1,0 +1,1 @@
+{{ staged_changes('mapped', 'prices') }}
