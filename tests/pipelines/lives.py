@@ -264,8 +264,13 @@ class Life:
 
     def rebuild(self) -> None:
         """A full refresh: the log has what raw and the load have by now."""
-        self._logged_with_it = set()
-        self._deliveries, self._loads = self._changes_in_raw(), {self.load_seq: self._changes_in_load()}
+        self._deliveries, self._loads, self._logged_with_it = [], {}, set()
+        self.build()
+
+    def remove(self) -> None:
+        """The tables go, and what was acknowledged; what is forgotten stays so. The next build begins anew."""
+        self._deliveries, self._loads, self._logged_with_it = [], {}, set()
+        self.acknowledged = set()
 
     def drop_column(self) -> None:
         """The source drops a column, and raw and the load lose it."""

@@ -275,15 +275,20 @@ class Lake:
                 self.has_news = self._views_are_old = True
 
     def take_out_and_back(self) -> None:
-        """The tables are taken out of the project, stay on the lake, and come back."""
+        """The tables are taken out of the project, and come back; on the lake they stay, or they begin anew."""
         models = self.project.folder / "models"
         before = {path: path.read_text() for path in models.iterdir()}
-        for name in self.lives:
-            self.finish("remove", name, "--keep-data")
+        for name, life in self.lives.items():
+            keeps = self._chance.random() < 0.5
+            self.finish("remove", name, *(["--keep-data"] if keeps else []))
             assert not list(models.glob(f"*_feed__{name}.sql"))
+            of_models = "|".join(f"{kind}_feed__{name}*" for kind in MODELS)
+            assert bool(self.raw.query(f"show tables in {SCHEMA} like '{of_models}'")) == keeps
+            if not keeps:
+                life.remove()
         for path, text in before.items():
             path.write_text(text)
-        self.has_news = True
+        self.has_news = self._views_are_old = True
 
 
 EVENTS: Sequence[Callable[[Lake], None]] = (
