@@ -143,7 +143,10 @@ class Lake:
         return int(str(fetch(self._connection, f"select count(acknowledged_at) from {listed}")[0][0]))
 
     def load_again(self, feed: str) -> str:
-        """Make a load of what the source has by now, of which one row has another key; the load's name."""
+        """Make a load of what the source has by now, of which one row has another key; the load's name.
+
+        It is taken after the last change: one at the sequence of the load would be applied to its rows.
+        """
         log, current = (self._project.relations[f"{kind}_{feed}__{LOADED}"] for kind in ("dedup", "current"))
         ((last,),) = fetch(self._connection, f"select max(_change_seq) from {log}")
         path = COPY / "models" / "staging" / feed / f"_{feed}__sources.yml"
@@ -154,7 +157,7 @@ class Lake:
         if "snapshot" not in spec:
             spec["snapshot"] = f"{LOADED}_again"
             entries.append({"name": spec["snapshot"], "identifier": f"{feed}__{spec['snapshot']}"})
-        spec["snapshot_seq"] = str(last)
+        spec["snapshot_seq"] = re.sub(r"\d+$", lambda digits: f"{int(digits[0]) + 1:0{len(digits[0])}d}", str(last))
         path.write_text(yaml.safe_dump(described, sort_keys=False))
         load = next(entry["identifier"] for entry in entries if entry["name"] == spec["snapshot"])
         load = f"{RAW_SCHEMA}.{quoted(load)}"
