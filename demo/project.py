@@ -27,15 +27,15 @@ class DbtError(Exception):
 class DbtProject:
     """The project, with what dbt makes of it and logs in a folder."""
 
-    def __init__(self, folder: Path, further: str | None = None) -> None:
-        """Parses the project, with the models of a feed that is shown by its name alone, if there is one.
+    def __init__(self, folder: Path, further: str | None = None, root: Path = PROJECT) -> None:
+        """Parses the project, or a copy in `root`, with the models of a feed that is shown by its name alone, if any.
 
         Raises:
             DbtError: it cannot be parsed.
         """
         self._log = folder / "logs" / "dbt.log"
         self._options = [
-            *("--project-dir", str(PROJECT)),
+            *("--project-dir", str(root)),
             *("--profiles-dir", str(PROFILES)),
             *("--target-path", str(folder / "target")),
             *("--log-path", str(self._log.parent)),

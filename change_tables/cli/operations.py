@@ -170,7 +170,7 @@ def reload(**given: Any) -> None:
 
     chosen = f"source:{given['source'] or '*'}.{given['table']}+"
     if not dbtRunner().invoke(["build", "--select", chosen, *_as_options_of_dbt(given)]).success:
-        raise click.ClickException("reload: dbt has failed, see above; the load is right: run it again, or a dbt build")
+        raise click.ClickException("reload: dbt has failed, see above; the load is right: run dbt build")
 
 
 @click.command("acknowledge", short_help="Note that nothing is to be done about rejected, waiting or reported rows.")

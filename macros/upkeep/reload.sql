@@ -28,6 +28,7 @@
             {% endif %}
             {% do change_tables.refuse_command(
                 'reload', log.relation ~ " has taken in the load at '" ~ checkpoint.snapshot_seq ~ "': raise `snapshot_seq` of " ~ name ~ " above it, got '" ~ spec.snapshot_seq ~ "'"
+                ~ ('; after failed data tests, run dbt build' if spec.snapshot_seq == checkpoint.snapshot_seq)
             ) %}
         {% endif %}
     {% endfor %}

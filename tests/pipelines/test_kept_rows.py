@@ -457,7 +457,8 @@ def test_a_load_is_taken_again_where_nothing_is_wrong_with_it_and_its_rows_heal(
     before_load, version = current(), kept.version("loaded")
     assert before_load == {(1, "after"), (7, "seventh"), (8, "eighth")}
     taken = f"{SCHEMA}.dedup_feed__loaded has taken in the load at '{seq(1)}': raise `snapshot_seq` of feed.loaded"
-    assert taken in kept.project.command("reload", "loaded")[2]
+    hint = f" above it, got '{seq(1)}'; after failed data tests, run dbt build"
+    assert taken + hint in kept.project.command("reload", "loaded")[2]
 
     declare(seq(40))
     load([1, "again"], [1, "other"], [None, "no key"])
