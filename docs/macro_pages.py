@@ -209,7 +209,7 @@ _OF_COLUMNS = "Of a declared column, under its own `config.meta`:"
 
 _OF_SEVERAL_HEAD = """## Of several formats"""
 
-_SETTINGS_HEAD = """<!-- Written by `python -m docs.pages` from what the macros check: change it in `macros/spec/table_spec.sql`, and that of one format in its folder of `macros/feeds`. -->
+_SETTINGS_HEAD = """<!-- From `macros/spec/table_spec.sql` and the formats in `macros/feeds`, by `python -m docs.pages`. -->
 
 # Settings
 
@@ -272,7 +272,7 @@ def columns_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-_COLUMNS_HEAD = """<!-- Written by `python -m docs.pages` from `macros/spec/contract_columns.sql`, and the columns of one format from the folders of `macros/feeds`; change it there. -->
+_COLUMNS_HEAD = """<!-- From `macros/spec/contract_columns.sql` and the formats in `macros/feeds`, by `python -m docs.pages`. -->
 
 # Columns of the models
 
@@ -332,7 +332,7 @@ def _names(arguments: str) -> Sequence[str]:
     return [argument.split("=")[0].strip() for argument in arguments.split(",")]
 
 
-_MACROS_HEAD = """<!-- Written by `python -m docs.pages` from `macros/_macros.yml`; change it there. -->
+_MACROS_HEAD = """<!-- From `macros/_macros.yml`, by `python -m docs.pages`. -->
 
 # Macros
 
@@ -362,7 +362,7 @@ def reason_codes_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-_CODES_HEAD = """<!-- Written by `python -m docs.pages` from `seeds/reference/reason_codes.csv`; change it there. -->
+_CODES_HEAD = """<!-- From `seeds/reference/reason_codes.csv`, by `python -m docs.pages`. -->
 
 # Reason codes
 
@@ -382,7 +382,7 @@ def decisions_page() -> str:
     return "\n".join([_DECISIONS_HEAD, *lines, ""])
 
 
-_DECISIONS_HEAD = """<!-- Written by `python -m docs.pages` from the headings of the pages. -->
+_DECISIONS_HEAD = """<!-- From the headings, by `python -m docs.pages`. -->
 
 # Decisions
 

@@ -16,7 +16,7 @@ from . import macro_pages
 
 FOLDER = Path(__file__).resolve().parent
 
-_HEAD = """<!-- Written by `python -m docs.pages` from `udfs/catalog.py`; change it there. -->
+_HEAD = """<!-- From `udfs/catalog.py`, by `python -m docs.pages`. -->
 
 # SQL functions
 
