@@ -31,6 +31,8 @@ class Format:
     """Whether a mask counts the declared columns by their order, by the settings of an entry."""
     shown: Sequence[str] = ()
     """Settings that say how the raw table is made: where that has changed, an entry is wrong."""
+    says_what_is_new: bool = False
+    """Whether raw rows say by themselves which landed after which: else each run may have to compare all of them."""
     own_columns: Sequence[str] = ()
     """Columns that the models add for this format alone: no declared column can have their name."""
     own_keys: Mapping[tuple[str, Any], Sequence[str]] | None = None
@@ -42,6 +44,7 @@ RAW_TABLE = "raw table"
 FORMATS: Mapping[str, Format] = {
     "full_loads": Format(
         rows="row of a load of {table}, and per key that ends",
+        says_what_is_new=True,
         shown=("load_column",),
         own_columns=("_load_rows", "_earlier_rows"),
     ),
@@ -50,6 +53,7 @@ FORMATS: Mapping[str, Format] = {
         chosen_by=("table_name",),
         columns_are_seen=False,
         rows="record of {table}",
+        says_what_is_new=True,
         own_columns=("_csn", "_format_type", "_audit_rba", "_audit_pos"),
     ),
     "idm_event_log": Format(
@@ -77,6 +81,7 @@ FORMATS: Mapping[str, Format] = {
         chosen_by=("topic", "table"),
         columns_are_seen=False,
         rows="message of {table}",
+        says_what_is_new=True,
     ),
 }
 

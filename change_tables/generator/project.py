@@ -24,6 +24,11 @@ from .yaml_files import YamlFile, insert, list_of, read_yaml, scalar
 
 OF_ROWS = ("snapshot", "replica")
 """Settings that name an entry with the source table's own rows."""
+COMPARES_ALL = (
+    "a run compares all raw rows of a table, unless that is Delta's and tracks rows (delta.enableRowTracking): name a"
+    " column by which rows land by --arrival, or files for tables of files"
+)
+"""What `init` says of new tables whose rows do not say which of them landed last."""
 _JINJA = re.compile(r"\{\{|\{%|\{#")
 
 
@@ -118,6 +123,8 @@ class _Planner:
                 f"most tables end in {shown(shared)}, which are declared as the source's: if a landing job adds them,"
                 f" take them out by {ignored}, and name the one by which rows land by --arrival"
             )
+        if added and not (self._wish.arrival or self._format.says_what_is_new):
+            self._plan.notes.append(COMPARES_ALL)
 
     def _note_unmatched(self) -> None:
         """Names that the user gave and that no table has, so that a slip of the pen is seen."""

@@ -15,7 +15,7 @@ import yaml
 from change_tables.generator.found import Found, FoundColumn, FoundTable, FurtherEntry, LakeError, Trouble
 from change_tables.generator.keys import Keys, Rule
 from change_tables.generator.plan import Plan, Wish
-from change_tables.generator.project import make_plan
+from change_tables.generator.project import COMPARES_ALL, make_plan
 from change_tables.generator.project_files import Project, ProjectError
 from change_tables.generator.yaml_files import YamlFileError
 from tests.generator.change_tables import HEADERS, ChangeTables, new_project, plan_of, texts, written
@@ -522,7 +522,7 @@ def test_a_model_or_a_description_that_is_there_is_left(project: Path) -> None:
     assert there["stg_shop__stock.sql"] == "select 1\n"
     assert "shop/staging/stg_shop__stock.sql" not in there
     assert "dedup_shop__stock\n" not in there["shop/_shop__models.yml"]
-    assert plan.notes == [f"{project / 'models/stg_shop__stock.sql'} is there: left as it is"]
+    assert plan.notes == [f"{project / 'models/stg_shop__stock.sql'} is there: left as it is", COMPARES_ALL]
 
 
 def test_freshness_is_written_where_a_column_says_when_rows_landed(project: Path) -> None:
@@ -599,10 +599,12 @@ def test_columns_that_most_tables_end_in_are_named(project: Path) -> None:
     plan = written(project, tables, keys=ID)
     assert plan.notes == [
         "most tables end in loaded at, batch_no, which are declared as the source's: if a landing job adds them, take"
-        " them out by --option ignore=loaded at,batch_no, and name the one by which rows land by --arrival"
+        " them out by --option ignore=loaded at,batch_no, and name the one by which rows land by --arrival",
+        COMPARES_ALL,
     ]
     assert plan_of(project, tables).notes == []
-    assert plan_of(project, {"e__ct": ORDERS, "f__ct": ORDERS}).notes == []
+    assert plan_of(project, {"e__ct": ORDERS, "f__ct": ORDERS}).notes == [COMPARES_ALL]
+    assert plan_of(project, {"e__ct": ORDERS, "f__ct": ORDERS}, arrival="files").notes == []
 
 
 # schemas, and what the source says of tables and columns
@@ -985,12 +987,13 @@ def test_names_that_no_table_has_are_named(project: Path) -> None:
         "--history: no table is named histry",
         "--key: no table is named ordrs",
         "keys.csv: no table is named stok",
+        COMPARES_ALL,
     ]
 
 
 def test_keys_and_histories_take_names_of_raw_tables(project: Path) -> None:
     plan = written(project, SCHEMA, keys=Keys([Rule("STOCK__CT", ["id"])]), history=["stock__ct"])
-    assert (plan.without_key, plan.notes) == (["orders"], [])
+    assert (plan.without_key, plan.notes) == (["orders"], [COMPARES_ALL])
     assert "shop/history/history_shop__stock.sql" in texts(project)
 
 
