@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 from .histories import COLUMNS, HEADERS, KEY, RAW_COLUMNS, RawRow, changes_of
 from .interpreter import Change, Key, Table, distinct_changes, remembered
+from .message_histories import RAW_COLUMNS as MESSAGE_COLUMNS
 
 DROPPED, OLD_NAME, NEW_NAME = "note", "name", "title"
 
@@ -180,14 +181,7 @@ class Messages(_WithTheirBefore):
     keeps_dropped = True
     shown = ("offset",)
     _OPERATIONS: ClassVar = {"I": "INSERT", "U": "UPDATE", "D": "DELETE"}
-    _RAW: ClassVar = {
-        "topic": "string",
-        "partition": "int",
-        "offset": "bigint",
-        "timestamp": "timestamp",
-        "key": "string",
-        "value": "string",
-    }
+    _RAW: ClassVar = MESSAGE_COLUMNS
     _AT = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
     def __init__(self) -> None:
