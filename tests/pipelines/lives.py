@@ -76,6 +76,8 @@ class Feed:
 
     keeps_dropped = False
     """Whether raw has the values of a dropped column still, of rows that landed with it."""
+    counts_columns = True
+    """Whether a mask counts the columns: what was logged before one was dropped is then as it was."""
     can_forget_raw = True
     shown: ClassVar = ("header__change_seq", "header__change_oper", "batch", *KEY)
     """Columns by which a row is known in the raw table, see `identity`."""
@@ -142,6 +144,7 @@ class _WithTheirBefore(Feed):
 class AuditRows(_WithTheirBefore):
     """Rows of a trigger's table, which the entry describes (`format: mapped`), of full images."""
 
+    counts_columns = False
     shown = ("audit_seq", "action", "batch", *KEY)
     _HEADERS: ClassVar = {"audit_seq": "string", "action": "string", "audit_session": "string", "made_at": "timestamp"}
 
@@ -336,13 +339,16 @@ class Life:
         return replace(change, present=present - {DROPPED})
 
     def _completed(self, change: Change, known: Mapping[str, Change]) -> Change:
-        """A change that was logged before the column was dropped stays: masks are read by other places since.
+        """A delivery of a change that was logged before the column was dropped has what the log has there.
 
-        Only which key it has left can still land.
+        Where masks count columns, they count others since: then only which key it has left can still land.
         """
         if change.change_id not in self._logged_with_it:
             return change
-        return replace(known[change.change_id], key_before=change.key_before)
+        logged = known[change.change_id]
+        if self.feed.counts_columns:
+            return replace(logged, key_before=change.key_before)
+        return replace(change, row={**change.row, DROPPED: logged.row[DROPPED]})
 
 
 def with_their_updates(rows: Sequence[RawRow]) -> list[RawRow]:
