@@ -18,7 +18,7 @@
 
 {#- The arrival of a raw row, as staging hands it on: a struct, which sorts. Null where the row has no position. -#}
 {% macro arrival_of_row(arrival) -%}
-    if({{ change_tables.lacks_position(arrival) }}, null, struct({{ change_tables.column_list(arrival.group + arrival.columns, change_tables.qualifier_of(arrival)) }}))
+    if({{ change_tables.lacks_position(arrival) }}, null, struct({{ (change_tables.each(arrival.group, '{name}') + change_tables.positions_of(arrival)) | join(', ') }}))
 {%- endmacro %}
 
 
@@ -31,12 +31,6 @@
 {% macro lacks_position(arrival) -%}
     {{- change_tables.positions_of(arrival, '{name} is null') | join(' or ') -}}
 {%- endmacro %}
-
-
-{#- What stands before the columns of an arrival in SQL over the raw table; none: nothing. -#}
-{% macro qualifier_of(arrival) %}
-    {% do return('_metadata' if arrival.hidden else none) %}
-{% endmacro %}
 
 
 {#- SQL for each column of a position in the raw table, as `each` has it. -#}
@@ -145,13 +139,13 @@
         {% do change_tables.refuse_entry(spec, "`lookback` must be left out: no commit of a Delta table lands late, got " ~ spec.lookback) %}
     {% elif versions %}
         {% do return(versions) %}
-    {% elif provider in ['parquet', 'orc', 'json', 'csv', 'text', 'avro'] %}
+    {% elif provider in ['parquet', 'orc', 'json', 'csv'] %}
         {% do return({'group': [], 'columns': ['file_modification_time'], 'hidden': true, 'kind': 'timestamp', 'type': 'timestamp'}) %}
     {% endif %}
     {% do change_tables.refuse_entry(spec, "`arrival: files` needs " ~ (
         "row tracking, which " ~ spec.relation ~ " has not: alter table " ~ spec.relation ~ " set tblproperties ('delta.enableRowTracking' = 'true')"
         if provider == 'delta'
-        else "a Delta table, or one of parquet, ORC, JSON, CSV, text or Avro files, and " ~ spec.relation ~ " is "
+        else "a Delta table, or one of parquet, ORC, JSON or CSV files, and " ~ spec.relation ~ " is "
         ~ ("a view" if provider is none else "of " ~ provider) ~ ": name a column"
     )) %}
 {% endmacro %}

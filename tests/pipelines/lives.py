@@ -201,7 +201,7 @@ class Messages(_WithTheirBefore):
     def spec(self) -> dict[str, Any]:
         return {"format": "qlik_kafka"}
 
-    def raw_columns(self, layout: Layout) -> dict[str, str]:  # noqa: ARG002
+    def raw_columns(self, layout: Layout) -> dict[str, str]:  # noqa: ARG002  # messages have these columns, whatever the table has
         return self._RAW
 
     def values(self, row: RawRow, layout: Layout) -> dict[str, Any]:
