@@ -36,6 +36,7 @@ from demo.writers import WRITERS
 from . import by_hand
 from .data import COLUMNS, TYPES, create_raw_table, insert_changes, insert_moves
 from .machine import machine_of
+from .many import FEEDS, ManyTables
 from .plans import DELTA_LOG, event_log, read_executed
 from .processes import Meter, Usage
 
@@ -500,6 +501,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--history", action="store_true", help="with a history of each table")
     parser.add_argument("--build", action="store_true", help="dbt build, with data tests and health views")
     parser.add_argument("--demo", action="store_true", help="the demo instead: all feeds, dbt build; short-lived, cold")
+    parser.add_argument("--many", choices=FEEDS, help="tables that share a trail or a topic, instead of plain ones")
     parser.add_argument("--against", metavar="COMMIT", help="the same with the package of this commit, in turn")
     parser.add_argument("--plans", action="store_true", help="count scans, too; the event log for it costs some itself")
     parser.add_argument("--short-lived", action="store_true", help="servers with the settings of demo and tests")
@@ -515,6 +517,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with _sides(other, conf, with_plans=options.plans) as sides:
             if options.demo:
                 run_demo(sides)
+            elif options.many:
+                ManyTables(sides, options.many, options.tables, options.changes, options.batches).run()
             else:
                 sizes = (options.tables, options.changes, options.batches)
                 PlainTables(sides, *sizes, options.history, options.build).run(is_cold=options.cold)

@@ -83,25 +83,35 @@ _AS_TEXT = ("amount", "ordered_on", "changed_at")
 """Columns that are texts in a JSON message."""
 
 
-def create_messages(table: str, changes: str) -> str:
+def create_messages(table: str, changes: str, tables: int = 1) -> str:
     """The statement that makes a raw table of Kafka records: each row of a table of changes as a JSON message."""
+    return f"create table {table} using parquet as {_messages(changes, 'true', tables)}"
+
+
+def add_to_messages(table: str, changes: str, batch: int, tables: int = 1) -> str:
+    """The statement that lands the messages of a batch after those of the batches before."""
+    return f"insert into {table} {_messages(changes, f'batch = {batch}', tables)}"
+
+
+def _messages(changes: str, predicate: str, tables: int) -> str:
     data = ", ".join(f"cast({name} as string) as {name}" if name in _AS_TEXT else name for name in COLUMNS)
     headers = (
         "element_at(map('I', 'INSERT', 'U', 'UPDATE', 'D', 'DELETE'), header__change_oper) as operation,"
         " header__change_seq as changeSequence, cast(header__timestamp as string) as `timestamp`,"
         " header__transaction_id as transactionId, header__change_mask as changeMask,"
         " cast(null as string) as columnMask"
-    )
+    ) + (f", {name_of_key(tables)} as `table`" if tables > 1 else "")
     message = (
         f"concat('{{\"data\":', to_json(struct({data}), map('ignoreNullFields', 'false')),"
         f" ',\"beforeData\":null,\"headers\":', to_json(struct({headers})), '}}')"
     )
     return f"""
-create table {table} using parquet as
 select
-    'bench' as topic, spark_partition_id() as `partition`, monotonically_increasing_id() as `offset`,
+    'bench' as topic, spark_partition_id() as `partition`,
+    shiftleft(cast(batch as bigint), 45) + monotonically_increasing_id() as `offset`,
     header__timestamp as `timestamp`, cast(null as binary) as key, cast({message} as binary) as value
-from {changes}"""
+from {changes}
+where {predicate}"""
 
 
 def write_avro_messages(folder: Path, records: int) -> None:
@@ -170,17 +180,25 @@ def _headers(number: int) -> dict[str, Any]:
 _IO_TYPES = "element_at(map('I', 5, 'U', 10, 'D', 3), header__change_oper)"
 
 
-def create_trail(table: str, changes: str) -> str:
-    """The statement that makes a raw table of trail records: each change of a table as a record, four a transaction."""
-    return f"create table {table} using parquet as {_records(changes, 'true')}"
+def create_trail(table: str, changes: str, tables: int = 1) -> str:
+    """The statement that makes a raw table of trail records: each change of a table as a record, four a transaction.
+
+    Of several tables, each key is of one of them: see `name_of_key`.
+    """
+    return f"create table {table} using parquet as {_records(changes, 'true', tables)}"
 
 
-def add_to_trail(table: str, changes: str, batch: int) -> str:
+def add_to_trail(table: str, changes: str, batch: int, tables: int = 1) -> str:
     """The statement that lands the records of a batch after those of the batches before."""
-    return f"insert into {table} {_records(changes, f'batch = {batch}')}"
+    return f"insert into {table} {_records(changes, f'batch = {batch}', tables)}"
 
 
-def _records(changes: str, predicate: str) -> str:
+def name_of_key(tables: int) -> str:
+    """SQL for the name of the table that a key is of."""
+    return "'ORDERS'" if tables == 1 else f"concat('T', lpad(pmod(id, {tables}) + 1, 2, '0'))"
+
+
+def _records(changes: str, predicate: str, tables: int) -> str:
     texts = {name: f"cast({name} as string)" for name in COLUMNS}
     texts["changed_at"] = "date_format(changed_at, 'yyyy-MM-dd:HH:mm:ss')"
     image = ", ".join(f"'{name}', {text}" for name, text in texts.items())
@@ -191,7 +209,7 @@ select
     element_at(array(0, 1, 1, 2), cast(pmod(n, 4) as int) + 1) as trans_ind, 0 as syskey_len, n as audit_rba,
     cast(0 as bigint) as audit_pos, 'N' as continued, 4 as partition_ind,
     if(header__change_oper = 'D', 'B', 'A') as before_after, header__timestamp as io_time, 255 as orig_node,
-    'R' as format_type, 0 as incomplete, 1 as rec_count, 'BENCH.ORDERS' as table_name,
+    'R' as format_type, 0 as incomplete, 1 as rec_count, concat('BENCH.', {name_of_key(tables)}) as table_name,
     if(header__change_oper = 'D', map('id', cast(id as string)), null) as before_data,
     if(header__change_oper = 'D', null, map({image})) as after_data,
     if(pmod(n, 4) = 0, map('LOGCSN', cast(n as string), 'TRANID', header__transaction_id), null) as tokens

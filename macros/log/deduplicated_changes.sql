@@ -6,6 +6,7 @@
 
     It hands to its materialization what the run has to do: what `raw_bound` says of it, and
 
+    shared              see `share_rows`
     kind                first, everything, since, nothing new (see `_kind_of_log_run`); `empty` is made by `empty_run`
     checkpoint_before   the checkpoint that it adds to; none for a first run
     checkpoints         how many checkpoints the log has: a run that only inserts leaves those before
@@ -28,7 +29,7 @@
         {%- set spec = change_tables.spec_in_version(spec, checkpoint) -%}
         {%- set bound = change_tables.raw_bound(spec, checkpoint) -%}
         {%- set run = dict(
-            bound, kind=change_tables._kind_of_log_run(checkpoint, bound), checkpoint_before=checkpoint, checkpoints=found.number or 0,
+            change_tables.share_rows(spec, bound, change_tables._kind_of_log_run(checkpoint, bound)), checkpoint_before=checkpoint, checkpoints=found.number or 0,
             rereads=change_tables.rereads_quarantined_rows(spec, checkpoint, bound.is_late), renaming=renaming
         ) -%}
         {#- then every raw row is taken: it can block the watermark, and counts in what the run says of itself -#}
@@ -49,7 +50,7 @@
         {%- set retractions = ['_ct_is_retraction'] if retracts and reads_on else [] -%}
         {%- do change_tables.hand_over(run) -%}
         {%- do change_tables.say_what_load_lacks(spec) if spec.snapshot and bound.snapshot -%}
-with {{ change_tables.staging_steps(spec, bound) }},
+with {{ change_tables.staging_steps(spec, run) }},
 
 deliveries as (
 

@@ -6,7 +6,7 @@
     {% if not run.high_water or change_tables._nothing_waits(spec) %}
         {% do return(run.high_water) %}
     {% endif %}
-    {% set bound = {'predicate': none, 'snapshot': false, 'arrival': run.arrival, 'until': run.until} %}
+    {% set bound = {'predicate': none, 'snapshot': false, 'arrival': run.arrival, 'until': run.until, 'shared': run.shared} %}
     {% set waiting_positions = change_tables.format_of(spec.format).waiting_positions %}
     {% if waiting_positions and spec.arrival == 'auto' %}
         {% set query = waiting_positions(spec, bound) %}
@@ -19,7 +19,7 @@
             ~ (" group by " ~ groups | join(', ') if groups) ~ ") where _ct_first is not null" %}
     {% endif %}
     {% set waiting = [] %}
-    {% for row in run_query(query).rows %}
+    {% for row in change_tables.ask_once(query) %}
         {% do waiting.append(row.values() | list) %}
     {% endfor %}
     {% do return(change_tables.watermark_after_run(spec, run, waiting)) %}
@@ -105,12 +105,12 @@
             {% do return(dict(found, rows=before + run.landed_rows)) %}
         {% endif %}
         {% set condition = below ~ ' and not ' ~ below_before if counts_on else below %}
-        {% set number = run_query('select ' ~ change_tables.count_below_watermark(run.arrival, 'true') ~ ' from ' ~ spec.relation ~ ' where ' ~ condition).rows[0][0] %}
+        {% set number = change_tables.ask_once('select ' ~ change_tables.count_below_watermark(run.arrival, 'true') ~ ' from ' ~ spec.relation ~ ' where ' ~ condition)[0][0] %}
         {% do return(dict(found, rows=before + number | int)) %}
     {% elif is_high_water and run.landed_rows is not none %}
         {% do return(dict(found, rows=run.landed_rows)) %}
     {% endif %}
-    {% set row = run_query('select ' ~ change_tables.count_below_watermark(run.arrival, below) ~ ' as watermark_rows, count(*) as all_rows from ' ~ spec.relation).rows[0] %}
+    {% set row = change_tables.ask_once('select ' ~ change_tables.count_below_watermark(run.arrival, below) ~ ' as watermark_rows, count(*) as all_rows from ' ~ spec.relation)[0] %}
     {% do return(dict(found, rows=row['watermark_rows'] | int, all_rows=row['all_rows'] | int)) %}
 {% endmacro %}
 
@@ -155,5 +155,5 @@
     {% if predicate in ['true', 'false'] %}
         {% do return(predicate == 'false') %}
     {% endif %}
-    {% do return(run_query('select 1 from ' ~ spec.relation ~ ' where ' ~ predicate ~ ' limit 1').rows | length == 0) %}
+    {% do return(change_tables.ask_once('select 1 from ' ~ spec.relation ~ ' where ' ~ predicate ~ ' limit 1') | length == 0) %}
 {% endmacro %}

@@ -133,7 +133,7 @@
 {% macro _arrival_of_files(spec) %}
     {% do return(none) if not change_tables.landed_columns(spec, spec.relation, [], '') %}
     {% set versions = change_tables._arrival_of_versions(spec) %}
-    {% set described = run_query('describe extended ' ~ spec.relation).rows if not versions else [] %}
+    {% set described = change_tables.ask_once('describe extended ' ~ spec.relation) if not versions else [] %}
     {% set provider = described | selectattr(0, 'equalto', 'Provider') | map(attribute=1) | first | default(none) %}
     {% if versions and spec.lookback != 0 %}
         {% do change_tables.refuse_entry(spec, "`lookback` must be left out: no commit of a Delta table lands late, got " ~ spec.lookback) %}

@@ -41,7 +41,7 @@
     {% set key = spec.relation ~ ' properties' %}
     {% if key not in spec.landed %}
         {% set properties = {} %}
-        {% for row in run_query('show tblproperties ' ~ spec.relation).rows %}
+        {% for row in change_tables.ask_once('show tblproperties ' ~ spec.relation) %}
             {% do properties.update({row[0]: row[1]}) %}
         {% endfor %}
         {% do spec.landed.update({key: properties}) %}

@@ -170,15 +170,15 @@
     {% if columns and watermark is none and not arrival.record %}
         {% set name = change_tables.positions_of(arrival)[0] %}
         {#- without the condition Spark cannot answer for dates of a Delta table -#}
-        {% set row = run_query(
+        {% set row = change_tables.ask_once(
             "select " ~ change_tables.arrival_as_text("max(" ~ name ~ ")", arrival) ~ " from " ~ spec.relation ~ " where " ~ name ~ " is not null"
-        ).rows[0] %}
+        )[0] %}
         {% set columns = columns if row[0] is not none else {} %}
         {% set from = [change_tables.place_of(arrival, row.values() | list, false)] if columns else [] %}
     {% endif %}
     {% do return({'high_water': from, 'unplaced': true}) if not columns %}
     {% set condition = change_tables._lands_since(arrival, from) %}
-    {% set rows = run_query(change_tables._groups_since(spec, arrival, columns, from, condition, counts_all)).rows %}
+    {% set rows = change_tables.ask_once(change_tables._groups_since(spec, arrival, columns, from, condition, counts_all)) %}
     {% set groups = rows | selectattr('_ct_rows') | list %}
     {% if change_tables.names_records(spec, arrival) and groups | selectattr('_ct_copies', 'gt', 1) | list %}
         {% do change_tables._refuse_two_records(spec, arrival, condition) %}

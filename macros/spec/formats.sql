@@ -58,6 +58,10 @@
                                which they are sent, the `number` of the commit as a text, the columns that are its `name`, and the
                                `reason` why it is left out. None where it is applied. See `leave_out_repeated`; in a
                                run that reads everything, staging leaves out what `bound.log` has from an earlier place
+    put_together               where one run can put the rows of a shared raw table together for all entries (see `share_rows`): {steps, tables,
+                               alike}. `steps(specs, bound)` are those of the staging up to `put_together`, which the staging takes from
+                               `bound.shared` where that is given; `tables(spec)` the values of `_ct_table` that the entry needs, none:
+                               all; `alike` the settings that entries must have in common
     functions(spec)            the Python functions that its steps call: `staged`, and those of `unclaimed_steps`, as lists by these names
 -#}
 {% macro format_of(name) %}
@@ -69,14 +73,14 @@
         'returning': none, 'waiting_positions': none,
         'reads': none, 'retracts_changes': none, 'quarantines': none, 'unclaimed_steps': none, 'shared_relation': none,
         'undeclared_columns': none, 'absent_columns': none, 'numbers': none, 'commits': none, 'functions': none,
-        'arrival_column': none, 'read_with': none, 'time_in_sequence': none, 'kept_for_good': none, 'landed_key': none, 'lasting_sequence': none,
+        'put_together': none, 'arrival_column': none, 'read_with': none, 'time_in_sequence': none, 'kept_for_good': none, 'landed_key': none, 'lasting_sequence': none,
     } %}
     {#- a look at the project's formats, which dbt must search for, only where the package has none of the name -#}
     {% set own = change_tables.formats_of_package() %}
     {% set given = (own[name] if name in own else change_tables.known_formats()[name])() %}
     {% for part, value in given.items() %}
         {% set can_be_data = part in ['arrival', 'counts_columns', 'functions', 'blocks_watermark', 'passes_waiting', 'numbers'] %}
-        {% set is_data = part in ['settings', 'column_settings', 'columns', 'origin', 'settings_of_order', 'other_tables', 'reads'] %}
+        {% set is_data = part in ['settings', 'column_settings', 'columns', 'origin', 'settings_of_order', 'other_tables', 'reads', 'put_together'] %}
         {% if part not in defaults %}
             {% do exceptions.raise_compiler_error(
                 "change_tables: format '" ~ name ~ "' has no part `" ~ part ~ "`; its parts: " ~ defaults.keys() | join(', ')

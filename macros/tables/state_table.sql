@@ -10,6 +10,16 @@
 {% endmacro %}
 
 
+{#- The relation of a model, with the quotes that dbt gives it. -#}
+{% macro relation_of_node(node) %}
+    {% set name = node.relation_name or '' %}
+    {% do return(api.Relation.create(
+        schema=node.schema, identifier=node.alias,
+        quote_policy={'database': false, 'schema': name.startswith('`'), 'identifier': name.endswith('`')}
+    )) %}
+{% endmacro %}
+
+
 {#- A relation beside that of a model, with the same quotes. It has all rows: --empty and --sample leave some out of what `ref` gives. -#}
 {% macro _relation_beside(relation, suffix, type, schema=none) %}
     {% do return(api.Relation.create(
@@ -79,7 +89,9 @@
     write will fail, because the checkpoint that it looked at is replaced.
 -#}
 {% macro drop_stale_batches(relation, batch) %}
-    {% for table in change_tables.batches_before(relation, batch) %}
+    {#- what an older run has put together for other logs, too, may still be read (see `share_rows`): it is left alone for a day -#}
+    {% set day_before = (run_started_at - modules.datetime.timedelta(days=1)).strftime('%Y%m%dt') %}
+    {% for table in change_tables.batches_before(relation, batch) if not table.identifier.endswith('s') or table.identifier[-30:] < day_before %}
         {% do adapter.drop_relation(table) %}
     {% endfor %}
 {% endmacro %}
@@ -92,7 +104,7 @@
     {% set schema = change_tables.batch_relation(relation, batch, node).without_identifier() %}
     {% for table in run_query('show tables in ' ~ schema ~ " like '" ~ prefix ~ "*'").rows %}
         {% set found = table['tableName'][prefix | length:] %}
-        {% if modules.re.fullmatch('[0-9]{8}t[0-9]{12}_[0-9a-f]{8}[rl]?', found) and found < batch | lower %}
+        {% if modules.re.fullmatch('[0-9]{8}t[0-9]{12}_[0-9a-f]{8}[rls]?', found) and found < batch | lower %}
             {% do tables.append(change_tables.batch_relation(relation, found, node)) %}
         {% endif %}
     {% endfor %}

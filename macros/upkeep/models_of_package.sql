@@ -57,16 +57,6 @@
 {% endmacro %}
 
 
-{#- The relation of a model, with the quotes that dbt gives it. -#}
-{% macro relation_of_node(node) %}
-    {% set name = node.relation_name or '' %}
-    {% do return(api.Relation.create(
-        schema=node.schema, identifier=node.alias,
-        quote_policy={'database': false, 'schema': name.startswith('`'), 'identifier': name.endswith('`')}
-    )) %}
-{% endmacro %}
-
-
 {#-
     Sends a statement, or says what would be sent. Its rows are not fetched.
 

@@ -169,7 +169,7 @@ class Project:
         node = self._manifest.nodes[f"model.consumer.{model}"]
         context: dict[str, Any] = generate_runtime_model_context(node, self._config, self._manifest)
         variables = given.get("variables", {})
-        flags = {"EMPTY": False, "FULL_REFRESH": False} | given.get("flags", {})
+        flags = {"EMPTY": False, "FULL_REFRESH": False, "WHICH": "run"} | given.get("flags", {})
         context.update(
             invocation_id=f"{run:08x}-0000",
             run_started_at=RUNS[run],
@@ -187,6 +187,7 @@ class Project:
     def render(self, model: str, lake: Lake, **given: Any) -> Run:
         """Render a model, with what it asks for that."""
         node = self._manifest.nodes[f"model.consumer.{model}"]
+        self._manifest.flat_graph.pop("change_tables_known", None)  # each is a run of its own
         node.compiled_code = get_rendered(node.raw_code, self.context(model, lake, **given), node)
         handed = self._manifest.flat_graph.get("change_tables_handed", {}).get(node.unique_id, {})
         return Run(node.compiled_code, self._adapter.sent, handed)
@@ -208,5 +209,6 @@ class Project:
 
     def macros(self, model: str, lake: Lake | None = None, **given: Any) -> Callable[..., Any]:
         """Calls a macro of the package by its name, as a model would."""
+        self._manifest.flat_graph.pop("change_tables_known", None)
         context = self.context(model, lake or Lake({}), **given)
         return lambda name, *arguments, **named: context["change_tables"][name](*arguments, **named)

@@ -254,9 +254,14 @@ class MessageLog:
         self._changes = changes
 
     @property
+    def changes(self) -> list[Change]:
+        """What it holds."""
+        return list(self._changes.values())
+
+    @property
     def table(self) -> Table:
         """The state and the history."""
-        return Table(self._changes.values())
+        return Table(self.changes)
 
 
 def _change(message: Message, columns: Mapping[str, str]) -> Change:

@@ -287,14 +287,15 @@ class TrailLog:
                         self.changes[change.change_id] = _declared(change, borne, columns)
 
 
-def random_trails(seed: int, trails: int, batches: int) -> tuple[list[list[Written]], list[Source]]:
-    """So many trails, and the source of each. The first has a table `lines` besides, which is truncated."""
+def random_trails(
+    seed: int, trails: int, batches: int, tables: Sequence[str] = ("orders", "lines")
+) -> tuple[list[list[Written]], list[Source]]:
+    """So many trails, and the source of each. The first has all of the tables, of which the second is truncated."""
     chance = random.Random(seed)
     found, sources = [], []
     for number in range(trails):
-        tables = ["orders", "lines"] if number == 0 else ["orders"]
         histories = range(number * HISTORIES, (number + 1) * HISTORIES)
-        source = Source(chance, histories, tables, ["lines"], [None, 1, 2, 3])
+        source = Source(chance, histories, tables if number == 0 else tables[:1], tables[1:2], [None, 1, 2, 3])
         writer = _Writer(chance, f"t{number:04d}", batches)
         writer.write(source.play(TRANSACTIONS * (5 if number == 0 else 1)))
         found.append(writer.written)

@@ -1,8 +1,45 @@
 {#-
-    The records of GoldenGate trails that a table stages: each with its transaction, pieces joined, and the halves of an update put
-    together. Records of other tables begin and end transactions, and separate runs of pieces. After that they are left out, apart
-    from those that begin an open transaction. The last step is `records`:
+    The records of GoldenGate trails that a table stages. The last step is `records`: those of `put_together`, which a run may have put together
+    for all tables of the trail at once (see `share_rows`).
 
+    _ct_is_own          whether it is a record of the table. Another one begins an open transaction, and only blocks the watermark
+-#}
+{% macro trail_record_steps(spec, bound) -%}
+{%- if not bound.shared -%}
+{{ change_tables.trail_put_together_steps([spec], bound) }},
+
+{% endif -%}
+records as (
+
+    select
+        {%- if spec.settings.column_names == 'exact' and not spec.renamed %}
+        *,
+        {%- else %}
+        * except (_ct_row, _ct_row_before),
+        {{ change_tables.names_as_matched(spec, '_ct_row') }} as _ct_row,
+        {{ change_tables.names_as_matched(spec, '_ct_row_before') }} as _ct_row_before,
+        {%- endif %}
+        coalesce(_ct_table = {{ change_tables.text_literal(spec.settings.table_name) }}, false) as _ct_is_own
+    from {{ bound.shared or 'put_together' }}
+    {{- change_tables.where_shared(spec, bound) }}
+
+)
+{%- endmacro %}
+
+
+{#- The tables of which rows are put together for an entry, as `_ct_table` has them. -#}
+{% macro trail_tables(spec) %}
+    {% do return([spec.settings.table_name]) %}
+{% endmacro %}
+
+
+{#-
+    The records of a trail that any of these entries stages: each with its transaction, pieces joined, and the halves of an update put
+    together. Records of other tables begin and end transactions, and separate runs of pieces. After that they are left out, apart
+    from those that begin an open transaction. The last step is `put_together`:
+
+    _ct_table           the table of the record
+    _ct_is_of_all       whether every entry needs it: it begins an open transaction
     _ct_kind            what the record does, by the reference seed of IOTypes; null where that does not know it
     _ct_transaction     closed, open, abandoned, repeated (closed, and written before; of a run that reads everything, also where only the
                         log has that), none (no transaction is open before the record); null where it has no position
@@ -17,13 +54,15 @@
     _ct_position        the position of the record
     _ct_first_position  the position of its first piece
 -#}
-{% macro trail_record_steps(spec, bound) %}
+{% macro trail_put_together_steps(specs, bound) %}
+    {%- set spec = specs[0] -%}
     {%- set landed = change_tables.landed_columns(
         spec, spec.relation, change_tables.trail_columns(),
         "trails land one row a record, with the fields of its header and its two images as maps",
         numbers=['trail_seqno', 'trail_rba', 'io_type', 'trans_ind']
     ) -%}
-    {%- set is_own = 'table_name = ' ~ change_tables.text_literal(spec.settings.table_name) -%}
+    {%- set names = change_tables.text_literals(specs | map(attribute='settings') | map(attribute='table_name')) -%}
+    {%- set opens_all = "_ct_transaction = 'open' and struct(trail_seqno, trail_rba) = struct(_ct_start_seqno, _ct_start_rba)" -%}
     {%- set transaction = 'partition by _ct_identity, trail_name, _ct_start_rba, _ct_start_seqno' -%}
     {%- set here = 'struct(trail_seqno, trail_rba)' -%}
     {#- of a DDL record the names do not count: the changes that it makes can have the same -#}
@@ -70,8 +109,7 @@ placed as (
 
     select
         *,
-        case when {{ is_own }} then before_data end as _ct_data_before,
-        case when {{ is_own }} then after_data end as _ct_data_after,
+        coalesce(table_name {{ '= ' ~ names if specs | length == 1 else 'in (' ~ names ~ ')' }}, false) as _ct_is_staged,
         row_number() over in_file as _ct_number,
         max(case when _ct_opens then {{ start }} end) over in_file as _ct_start_in_file
     from headers
@@ -287,9 +325,13 @@ runs as (
 
 own as (
 
-    select *
+    select
+        *,
+        case when _ct_is_staged then before_data end as _ct_data_before,
+        case when _ct_is_staged then after_data end as _ct_data_after,
+        struct({{ change_tables.column_list(change_tables.trail_columns()) }}) as _ct_landed_row
     from runs
-    where _ct_is_own{{ " or (_ct_transaction = 'open' and struct(trail_seqno, trail_rba) = struct(_ct_start_seqno, _ct_start_rba))" if bound.arrival }}
+    where _ct_is_staged{{ ' or (' ~ opens_all ~ ')' if bound.arrival }}
 
 ),
 
@@ -339,9 +381,9 @@ halves as (
 
     select
         *,
-        {{ change_tables.names_as_matched(spec, image) }} as _ct_row,
-        {{ change_tables.names_as_matched(spec, own_image_before) }} as _ct_own_row_before,
-        _ct_counts and _ct_copy = 0 and _ct_is_first and _ct_is_own as _ct_is_head,
+        {{ image }} as _ct_row,
+        {{ own_image_before }} as _ct_own_row_before,
+        _ct_counts and _ct_copy = 0 and _ct_is_first and _ct_is_staged as _ct_is_head,
         coalesce(_ct_counts and _ct_kind = 'update' and before_after = 'B', false) as _ct_is_half
     from joined
 
@@ -359,7 +401,7 @@ paired as (
         lag(case when _ct_is_head then {{ half }} end, 2) ignore nulls over in_order as _ct_second_head_before,
         lead(case when _ct_is_head then coalesce(_ct_kind = 'update' and before_after = 'A', false) end, 1) ignore nulls over in_order as _ct_half_follows
     from halves
-    window in_order as ({{ transaction }} order by _ct_run, trail_seqno, trail_rba, _ct_copy)
+    window in_order as ({{ transaction ~ (', table_name' if specs | length > 1) }} order by _ct_run, trail_seqno, trail_rba, _ct_copy)
 
 ),
 
@@ -378,15 +420,19 @@ with_other_half as (
 ),
 
 -- columns of the raw table get names that no column of the source table has
-records as (
+put_together as (
 
     select
+        table_name as _ct_table,
+        {%- if bound.arrival %}
+        coalesce({{ opens_all }}, false) as _ct_is_of_all,
+        _ct_arrival,
+        {%- endif %}
         _ct_kind,
         _ct_is_key_update,
         _ct_transaction,
         _ct_fault,
         _ct_run_error,
-        _ct_is_own,
         _ct_is_first,
         _ct_is_half,
         _ct_is_half and coalesce(_ct_half_follows, false) as _ct_is_paired,
@@ -407,9 +453,6 @@ records as (
         format_type as _format_type,
         audit_rba as _audit_rba,
         audit_pos as _audit_pos,
-        {%- if bound.arrival %}
-        _ct_arrival,
-        {%- endif %}
         _ct_landed_row
     from with_other_half
 
@@ -422,22 +465,7 @@ records as (
 landed as (
 
     select
-        trail_name,
-        trail_seqno,
-        trail_rba,
-        hdr_ind,
-        io_type,
-        trans_ind,
-        continued,
-        before_after,
-        table_name,
-        io_time,
-        format_type,
-        audit_rba,
-        audit_pos,
-        before_data,
-        after_data,
-        coalesce(table_name = {{ change_tables.text_literal(spec.settings.table_name) }}, false) as _ct_is_own,
+        {{ change_tables.column_list(change_tables.trail_columns()) }},
         {{ change_tables.trail_position_fault() }} is null as _ct_has_position,
         case when trans_ind in (0, 3) then coalesce(tokens['LOGCSN'], tokens['L']) end as _ct_landed_csn,
         case when trans_ind in (0, 3) then coalesce(tokens['TRANID'], tokens['6']) end as _ct_landed_transaction_id,
@@ -445,8 +473,7 @@ landed as (
         xxhash64(
             hdr_ind, table_name, io_type, trans_ind, before_after, continued,
             map_keys(before_data), map_values(before_data), map_keys(after_data), map_values(after_data)
-        ) as _ct_content,
-        struct({{ change_tables.column_list(change_tables.trail_columns()) }}) as _ct_landed_row
+        ) as _ct_content
     from {{ spec.relation }}
     {{- change_tables.where([bound.predicate, bound.get('until')]) }}
 

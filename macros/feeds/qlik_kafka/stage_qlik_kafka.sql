@@ -4,35 +4,10 @@
 -#}
 {% macro stage_qlik_kafka(spec, bound) %}
 {%- set words = change_tables.qlik_kafka_words(spec) -%}
-{{ change_tables.kafka_message_steps(spec, bound) }},
-{%- if spec.hold_open_transactions %}
+{%- if not bound.shared -%}
+{{ change_tables.kafka_put_together_steps([spec], bound) }},
 
--- a transaction is whole when every counter from 1 to that of its last event has landed, of whatever tables
-counted as (
-
-    select
-        *,
-        max(case when _ct_headers['transactionLastEvent'] = 'true' then _ct_event_counter end) over same_transaction as _ct_last_counter,
-        row_number() over (
-            partition by coalesce(_transaction_id, _raw_id), _ct_event_counter
-            order by _raw_id
-        ) as _ct_copy
-    from messages
-    window same_transaction as (partition by coalesce(_transaction_id, _raw_id))
-
-),
-
-in_transactions as (
-
-    select
-        *,
-        count_if(_ct_copy = 1 and _ct_event_counter between 1 and _ct_last_counter) over same_transaction as _ct_landed_events
-    from counted
-    window same_transaction as (partition by coalesce(_transaction_id, _raw_id))
-
-),
-{%- endif %}
-
+{% endif -%}
 own as (
 
     select
@@ -44,19 +19,11 @@ own as (
         {{ change_tables.names_as_matched(spec, '_ct_row_before') }} as _ct_row_before,
         {%- endif %}
         {{ change_tables.kafka_belongs(spec) }} as _ct_is_own,
-        {%- if spec.hold_open_transactions %}
-        coalesce(
-            _transaction_id is not null and _ct_event_counter is not null
-            and (_ct_last_counter is null or _ct_landed_events < _ct_last_counter),
-            false
-        ) as _ct_is_open,
-        {%- else %}
-        false as _ct_is_open,
-        {%- endif %}
         {{ change_tables.kafka_may_belong(spec) }} as _ct_may_belong,
         {{ change_tables.mask_words("_ct_headers['changeMask']") }} as _ct_mask_words,
         {{ change_tables.mask_words("_ct_headers['columnMask']") }} as _ct_column_mask_words
-    from {{ 'in_transactions' if spec.hold_open_transactions else 'messages' }}
+    from {{ bound.shared or 'put_together' }}
+    {{- change_tables.where_shared(spec, bound) }}
 
 ),
 
@@ -151,6 +118,93 @@ judged as (
     'blocks': "_ct_is_open or _ct_may_belong or coalesce(_ct_message_verdict['status'] = 'waiting', false)",
 }) }}
 {%- endmacro %}
+
+
+{#-
+    The messages with their transactions, where these are held back. The last step is `put_together`: what `messages` has that later steps
+    use, and
+
+    _ct_table       the table of the message; null where it is not known
+    _ct_is_of_all   whether every entry needs it: its table may turn out later, or its transaction is open
+    _ct_is_open     whether it is
+-#}
+{% macro kafka_put_together_steps(specs, bound) -%}
+{%- set spec = specs[0] -%}
+{%- set is_open = '_transaction_id is not null and _ct_event_counter is not null and (_ct_last_counter is null or _ct_landed_events < _ct_last_counter)' -%}
+{{ change_tables.kafka_message_steps(spec, bound) }},
+{%- if spec.hold_open_transactions %}
+
+-- a transaction is whole when every counter from 1 to that of its last event has landed, of whatever tables
+counted as (
+
+    select
+        *,
+        max(case when _ct_headers['transactionLastEvent'] = 'true' then _ct_event_counter end) over same_transaction as _ct_last_counter,
+        row_number() over (
+            partition by coalesce(_transaction_id, _raw_id), _ct_event_counter
+            order by _raw_id
+        ) as _ct_copy
+    from messages
+    window same_transaction as (partition by coalesce(_transaction_id, _raw_id))
+
+),
+
+in_transactions as (
+
+    select
+        *,
+        count_if(_ct_copy = 1 and _ct_event_counter between 1 and _ct_last_counter) over same_transaction as _ct_landed_events
+    from counted
+    window same_transaction as (partition by coalesce(_transaction_id, _raw_id))
+
+),
+{%- endif %}
+
+put_together as (
+
+    select
+        topic,
+        _raw_id,
+        _ct_offset,
+        {%- if spec.serialization != 'avro' %}
+        _ct_text,
+        {%- endif %}
+        _ct_message_verdict,
+        _ct_headers,
+        _ct_row,
+        _ct_row_before,
+        _ct_message_schema_name,
+        _ct_message_table_name,
+        _ct_message_table_name as _ct_table,
+        _ct_column_names,
+        _ct_lacks_schema,
+        _transaction_id,
+        {%- if bound.arrival %}
+        coalesce(_ct_lacks_schema or _ct_message_verdict['status'] = 'waiting'{{ ' or (' ~ is_open ~ ')' if spec.hold_open_transactions }}, false) as _ct_is_of_all,
+        _ct_arrival,
+        {%- endif %}
+        {%- if spec.hold_open_transactions %}
+        coalesce({{ is_open }}, false) as _ct_is_open,
+        {%- else %}
+        false as _ct_is_open,
+        {%- endif %}
+        _ct_landed_row
+    from {{ 'in_transactions' if spec.hold_open_transactions else 'messages' }}
+
+)
+{%- endmacro %}
+
+
+{#- The tables of which messages are put together for an entry, as `_ct_table` has them; none: any. A name may have a schema before it. -#}
+{% macro kafka_tables(spec) %}
+    {% do return(none) if spec.table is none or spec.table_column is not none %}
+    {% set parts = spec.table.split('.') %}
+    {% set names = [] %}
+    {% for number in range(parts | length) %}
+        {% do names.append(parts[number:] | join('.')) %}
+    {% endfor %}
+    {% do return(names) %}
+{% endmacro %}
 
 
 {#- What can be wrong in entries of this format alone. -#}
@@ -477,5 +531,9 @@ select 1 as placeholder
         'unclaimed_steps': change_tables.qlik_kafka_unclaimed_steps,
         'numbers': change_tables.qlik_kafka_numbers,
         'functions': change_tables.qlik_kafka_functions,
+        'put_together': {
+            'steps': change_tables.kafka_put_together_steps, 'tables': change_tables.kafka_tables,
+            'alike': ['topic', 'serialization', 'metadata', 'registry', 'operations', 'hold_open_transactions'],
+        },
     }) %}
 {% endmacro %}

@@ -1,22 +1,7 @@
 with landed as (
 
     select
-        trail_name,
-        trail_seqno,
-        trail_rba,
-        hdr_ind,
-        io_type,
-        trans_ind,
-        continued,
-        before_after,
-        table_name,
-        io_time,
-        format_type,
-        audit_rba,
-        audit_pos,
-        before_data,
-        after_data,
-        coalesce(table_name = 'APP.ORDERS', false) as _ct_is_own,
+        trail_name, trail_seqno, trail_rba, hdr_ind, undo_flag, rec_length, io_type, trans_ind, syskey_len, audit_rba, audit_pos, continued, partition_ind, before_after, io_time, orig_node, format_type, incomplete, rec_count, table_name, before_data, after_data, tokens,
         case
             when trail_name = ''
                 then 'trail_name is empty'
@@ -36,8 +21,7 @@ with landed as (
         xxhash64(
             hdr_ind, table_name, io_type, trans_ind, before_after, continued,
             map_keys(before_data), map_values(before_data), map_keys(after_data), map_values(after_data)
-        ) as _ct_content,
-        struct(trail_name, trail_seqno, trail_rba, hdr_ind, undo_flag, rec_length, io_type, trans_ind, syskey_len, audit_rba, audit_pos, continued, partition_ind, before_after, io_time, orig_node, format_type, incomplete, rec_count, table_name, before_data, after_data, tokens) as _ct_landed_row
+        ) as _ct_content
     from lake_raw.trail
 
 ),
@@ -97,8 +81,7 @@ placed as (
 
     select
         *,
-        case when table_name = 'APP.ORDERS' then before_data end as _ct_data_before,
-        case when table_name = 'APP.ORDERS' then after_data end as _ct_data_after,
+        coalesce(table_name = 'APP.ORDERS', false) as _ct_is_staged,
         row_number() over in_file as _ct_number,
         max(case when _ct_opens then struct(trail_rba, _ct_landed_csn, if(_ct_kind = 'ddl', null, _ct_landed_transaction_id) as _ct_landed_transaction_id) end) over in_file as _ct_start_in_file
     from headers
@@ -287,9 +270,13 @@ runs as (
 
 own as (
 
-    select *
+    select
+        *,
+        case when _ct_is_staged then before_data end as _ct_data_before,
+        case when _ct_is_staged then after_data end as _ct_data_after,
+        struct(trail_name, trail_seqno, trail_rba, hdr_ind, undo_flag, rec_length, io_type, trans_ind, syskey_len, audit_rba, audit_pos, continued, partition_ind, before_after, io_time, orig_node, format_type, incomplete, rec_count, table_name, before_data, after_data, tokens) as _ct_landed_row
     from runs
-    where _ct_is_own
+    where _ct_is_staged
 
 ),
 
@@ -375,7 +362,7 @@ halves as (
         *,
         if(_ct_kind = 'delete' or (_ct_kind = 'update' and before_after = 'B'), coalesce(_ct_image_before, _ct_image_after), _ct_image_after) as _ct_row,
         if(_ct_kind = 'update' and before_after = 'A', _ct_image_before, null) as _ct_own_row_before,
-        _ct_counts and _ct_copy = 0 and _ct_is_first and _ct_is_own as _ct_is_head,
+        _ct_counts and _ct_copy = 0 and _ct_is_first and _ct_is_staged as _ct_is_head,
         coalesce(_ct_counts and _ct_kind = 'update' and before_after = 'B', false) as _ct_is_half
     from joined
 
@@ -409,15 +396,15 @@ with_other_half as (
 ),
 
 -- columns of the raw table get names that no column of the source table has
-records as (
+put_together as (
 
     select
+        table_name as _ct_table,
         _ct_kind,
         _ct_is_key_update,
         _ct_transaction,
         _ct_fault,
         _ct_run_error,
-        _ct_is_own,
         _ct_is_first,
         _ct_is_half,
         _ct_is_half and coalesce(_ct_half_follows, false) as _ct_is_paired,
@@ -440,6 +427,15 @@ records as (
         audit_pos as _audit_pos,
         _ct_landed_row
     from with_other_half
+
+),
+
+records as (
+
+    select
+        *,
+        coalesce(_ct_table = 'APP.ORDERS', false) as _ct_is_own
+    from put_together
 
 ),
 

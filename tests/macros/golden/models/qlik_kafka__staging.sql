@@ -208,16 +208,34 @@ in_transactions as (
 
 ),
 
+put_together as (
+
+    select
+        topic,
+        _raw_id,
+        _ct_offset,
+        _ct_text,
+        _ct_message_verdict,
+        _ct_headers,
+        _ct_row,
+        _ct_row_before,
+        _ct_message_schema_name,
+        _ct_message_table_name,
+        _ct_message_table_name as _ct_table,
+        _ct_column_names,
+        _ct_lacks_schema,
+        _transaction_id,
+        coalesce(_transaction_id is not null and _ct_event_counter is not null and (_ct_last_counter is null or _ct_landed_events < _ct_last_counter), false) as _ct_is_open,
+        _ct_landed_row
+    from in_transactions
+
+),
+
 own as (
 
     select
         *,
         coalesce((topic = 'it\'s orders') and (_ct_message_table_name = 'app.orders' or concat(_ct_message_schema_name, '.', _ct_message_table_name) = 'app.orders' or (_ct_message_schema_name is null and _ct_message_table_name = 'orders')), false) as _ct_is_own,
-        coalesce(
-            _transaction_id is not null and _ct_event_counter is not null
-            and (_ct_last_counter is null or _ct_landed_events < _ct_last_counter),
-            false
-        ) as _ct_is_open,
         _ct_lacks_schema and _ct_message_table_name is null and topic = 'it\'s orders' as _ct_may_belong,
         transform(array(hex(unhex(if(lower(left(_ct_headers['changeMask'], 2)) = '0x', substr(_ct_headers['changeMask'], 3), _ct_headers['changeMask'])))), digits -> transform(
             sequence(0, cast((length(digits) - 1) div 16 as int)),
@@ -227,7 +245,7 @@ own as (
             sequence(0, cast((length(digits) - 1) div 16 as int)),
             word -> cast(conv(substr(digits, -16 * (word + 1), 16), 16, -10) as bigint)
         ))[0] as _ct_column_mask_words
-    from in_transactions
+    from put_together
 
 ),
 

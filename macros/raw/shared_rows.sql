@@ -1,0 +1,132 @@
+{#-
+    Where logs share a raw table, what a run finds out about it holds for all of them, and its new rows are put together once.
+
+    A query about the table is asked by the first log, and its answer is kept in `graph`, which all models of a run see. So all of them read up
+    to one high water, as one run that began when the first one looked.
+
+    The format's steps up to `put_together` (see `format_of`) do not depend on the log, but for the rows that it reads and some settings.
+    Where enough logs that have not begun yet read the same rows, the first one writes `put_together` for all their tables to a table of its own,
+    a batch of its model, in a partition for each table. The others read their partition instead of the raw table. A log reads the
+    raw table where its rows are others, as after a run that failed, and while the table is being written. Either way the steps are the same, so
+    are the rows.
+-#}
+
+{#- What the models of a run know of each other: a dict for each of `answers`, `begun`, `logs`, `shared`. -#}
+{% macro _known_in_run(name) %}
+    {% do return(graph.setdefault('change_tables_known', {}).setdefault(name, {})) %}
+{% endmacro %}
+
+
+{#- The rows of a query about a raw table: asked once a run. -#}
+{% macro ask_once(sql) %}
+    {% set answers = change_tables._known_in_run('answers') %}
+    {% if sql not in answers %}
+        {#- of two models that ask at the same time both take the answer of the first -#}
+        {% do answers.setdefault(sql, run_query(sql).rows) %}
+    {% endif %}
+    {% do return(answers[sql]) %}
+{% endmacro %}
+
+
+{#- How many other logs must be about to read the rows, so that they are written for all. -#}
+{% macro least_logs_that_share() %}
+    {% do return(2) %}
+{% endmacro %}
+
+
+{#-
+    The bound with the `kind` of the run, and
+
+    shared   the table in which its rows are put together; none where the run does it itself
+-#}
+{% macro share_rows(spec, bound, kind) %}
+    {% set part = change_tables.format_of(spec.format).put_together %}
+    {% do change_tables._known_in_run('begun').update({model.unique_id: true}) %}
+    {% set run = dict(bound, kind=kind, shared=none) %}
+    {% do return(run) if not part or not bound.arrival or kind not in ['first', 'since'] or flags.WHICH not in ['run', 'build'] %}
+    {% set likeness = change_tables._likeness(spec, part) %}
+    {% set rows = change_tables._known_in_run('shared').setdefault(
+        tojson([spec.relation | string, bound.predicate, bound.until, likeness]), {'by': model.unique_id, 'table': none}
+    ) %}
+    {% if rows.by == model.unique_id %}
+        {% set specs = change_tables._specs_that_share(spec, run, part, likeness) %}
+        {% if specs | length >= change_tables.least_logs_that_share() %}
+            {% set table = change_tables.batch_relation(this, change_tables.batch_id() ~ 's') %}
+            {% do change_tables.prepare_session() %}
+            {% do run_query(change_tables._create_shared_rows(table, part.steps([spec] + specs, bound))) %}
+            {% do rows.update({'table': table}) %}
+        {% endif %}
+    {% endif %}
+    {% do return(dict(run, shared=rows.table)) %}
+{% endmacro %}
+
+
+{% macro _create_shared_rows(table, steps) -%}
+create table {{ table }} using parquet partitioned by (_ct_partition) as
+with {{ steps | trim }}
+
+select /*+ rebalance(_ct_partition) */
+    *,
+    case when not _ct_is_of_all then _ct_table end as _ct_partition
+from put_together
+{%- endmacro %}
+
+
+{#- Of the rows in such a table those that the entry needs. -#}
+{% macro where_shared(spec, bound) -%}
+    {%- set tables = change_tables.format_of(spec.format).put_together.tables(spec) if bound.shared else none -%}
+    {{- change_tables.where(['(_ct_partition in (' ~ change_tables.text_literals(tables) ~ ') or _ct_partition is null)']) if tables is not none -}}
+{%- endmacro %}
+
+
+{#- What entries must have alike so that rows are put together for both. -#}
+{% macro _likeness(spec, part) %}
+    {% set found = [spec.format, change_tables.arrival_in_checkpoint(change_tables.arrival_of(spec))] %}
+    {% for setting in part.alike %}
+        {% do found.append(spec[setting]) %}
+    {% endfor %}
+    {% do return(tojson(found)) %}
+{% endmacro %}
+
+
+{#- The specs of the other logs that read the same rows and have not begun: they were left by the same run at the same watermark, or are new. -#}
+{% macro _specs_that_share(spec, run, part, likeness) %}
+    {% set specs = [] %}
+    {% for node in change_tables._logs_by_raw_table().get(spec.relation | string | lower, []) if node.unique_id not in change_tables._known_in_run('begun') %}
+        {% set other = change_tables.table_spec_of_model(node) %}
+        {% set relation = change_tables.relation_of_node(node) %}
+        {% set is_there = not change_tables.is_rebuild() and load_cached_relation(change_tables.state_relation(relation, node)) is not none %}
+        {% set checkpoint = (change_tables.cached_checkpoint(relation) or {}).checkpoint if is_there else none %}
+        {% set is_alike = checkpoint and checkpoint.watermark == run.watermark_before if run.kind == 'since' else not is_there %}
+        {% if is_alike and other.format == spec.format and change_tables._likeness(other, part) == likeness %}
+            {% do specs.append(other) %}
+        {% endif %}
+    {% endfor %}
+    {% do return(specs) %}
+{% endmacro %}
+
+
+{#- The logs that dbt was asked to build, as nodes, by the name of their raw table. -#}
+{% macro _logs_by_raw_table() %}
+    {% set known = change_tables._known_in_run('logs') %}
+    {% if not known %}
+        {% set logs = {} %}
+        {% for unique_id in selected_resources if (graph.nodes.get(unique_id) or {}).get('config', {}).get('materialized') == 'change_log' %}
+            {% for entry in change_tables.staged_entries(graph.nodes[unique_id]) %}
+                {% set relation = change_tables.source_relation(change_tables.find_source(entry.source, entry.table)) %}
+                {% do logs.setdefault(relation | string | lower, []).append(graph.nodes[unique_id]) %}
+            {% endfor %}
+        {% endfor %}
+        {% do known.update(logs) %}
+    {% endif %}
+    {% do return(known) %}
+{% endmacro %}
+
+
+{#- Drops what this run has put together, once all its models have ended. -#}
+{% macro drop_shared_rows() %}
+    {% for rows in change_tables._known_in_run('shared').values() if rows.table %}
+        {% do adapter.drop_relation(rows.table) %}
+    {% endfor %}
+    {% do return('') %}
+{% endmacro %}
