@@ -168,8 +168,8 @@ CATALOG: tuple[SqlFunction, ...] = (
         description=(
             "The pairs of name and value of an event log's table key, as logged: `name=value`, joined by `+`. A value "
             'that has any of `, ; \' + " = \\ < >` is in double quotes; inside them `"` is written `\\"` and `\\` is '
-            "written `\\\\`. Quotes and escapes are removed, blanks are kept. For a malformed key, `error` says what is "
-            "wrong, at which character (from 1), and how to correct it."
+            "written `\\\\`. Quotes and escapes are removed, blanks are kept. For a malformed key, `error` says what "
+            "is wrong, at which character (from 1), and how to correct it."
         ),
         null_behaviour="Null yields null; otherwise exactly one of `pairs` and `error` is null.",
         examples=(
@@ -207,8 +207,9 @@ CATALOG: tuple[SqlFunction, ...] = (
             "OpenEdge CDC says how. `extent` is the declared number of elements, null for as many as the text has."
         ),
         null_behaviour=(
-            "Null where the text is null, `extent` is below 1, no reading or several have as many elements as declared, "
-            "or, without a number, the text has two readings. An element that is a bare `?`, the unknown value, is null."
+            "Null where the text is null, `extent` is below 1, no reading or several have as many elements as "
+            "declared, or, without a number, the text has two readings. A bare `?`, the unknown value, is a null "
+            "element."
         ),
         examples=(
             Example((None, 3), None),
