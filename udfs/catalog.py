@@ -174,7 +174,6 @@ CATALOG: tuple[SqlFunction, ...] = (
         null_behaviour="Null yields null; otherwise exactly one of `pairs` and `error` is null.",
         examples=(
             Example((None,), None),
-            Example(("idu=1",), {"pairs": [{"name": "idu", "value": "1"}], "error": None}),
             Example(
                 ("pkey1=value1+pkey2=value2",),
                 {
