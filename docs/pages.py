@@ -20,12 +20,10 @@ _HEAD = """<!-- From `udfs/catalog.py`, by `python -m docs.pages`. -->
 
 # SQL functions
 
-Models call these functions, and every session of the Thrift server has them. They take columns and literals, and never
-fail on a value: the result is null, or its `error` says what cannot be read. They cannot be used inside a lambda
-(`transform(x -> …)`).
+Every session of the Thrift server has these functions. They take columns and literals, and never fail on a value: the
+result is null, or its `error` says what cannot be read. A lambda (`transform(x -> …)`) cannot call them.
 
-`change_tables_version()` is one more: the version that has registered them, as a text. See
-[whether server and package fit](install.md#do-the-two-fit).
+`change_tables_version()` says [which version](install.md#do-the-two-fit) the server has.
 """
 
 

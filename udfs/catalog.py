@@ -105,14 +105,14 @@ CATALOG: tuple[SqlFunction, ...] = (
         description=(
             "The columns whose bit is set in a change mask, as ascending ordinals. Bit i, from the least significant "
             "bit of the whole mask, belongs to the column of ordinal i + 1. `first_ordinal` is the ordinal that is 1 "
-            "in the result; bits before it are dropped. With seven header columns it is 8. `mask` is binary, or text "
-            "of hex digits, in any case, with or without `0x`; an odd number of digits means a leading zero. "
-            "`byte_order` is `most_significant_first` or `least_significant_first`."
+            "in the result, 8 after seven header columns; bits before it are dropped. `mask` is binary, or text of hex "
+            "digits, in any case, with or without `0x`; an odd number of digits means a leading zero. `byte_order` is "
+            "`most_significant_first` or `least_significant_first`."
         ),
         null_behaviour=(
-            "A null `mask` or `first_ordinal` yields null, and so does a mask that is no hex text, an unknown "
-            "`byte_order`, or a `first_ordinal` below 1. A null `byte_order`: a text has its most significant byte "
-            "first, a binary its least significant. A mask without a set bit yields an empty array."
+            "Null where `mask` or `first_ordinal` is null, the mask is no hex text, `byte_order` is unknown, or "
+            "`first_ordinal` is below 1. With a null `byte_order`, a text has its most significant byte first, a "
+            "binary its least significant."
         ),
         examples=(
             Example((None, "most_significant_first", 8), None),
@@ -131,13 +131,13 @@ CATALOG: tuple[SqlFunction, ...] = (
         arguments=(Argument("change_seq", ("string",)),),
         return_type="struct<changed_at timestamp, change_number decimal(19,0)>",
         description=(
-            "The time and the change number of a change sequence of 35 digits: 16 digits `yyyyMMddHHmmSShh`, a time in "
-            "UTC to the hundredth of a second, and 19 digits of change number, which can exceed a bigint. Changes are "
-            "ordered by the whole text, never by the time alone."
+            "The time and the change number of a change sequence of 35 digits: `yyyyMMddHHmmSShh`, in UTC to the "
+            "hundredth of a second, and 19 digits of change number, which can exceed a bigint. Changes are ordered by "
+            "the whole text, never by the time alone."
         ),
         null_behaviour=(
-            "Null yields null, and so does a text that is not 35 ASCII digits or names a time that does not exist. "
-            "Sequences of loads have 16 leading zeros and no time, so they yield null too."
+            "Null where the text is null, is not 35 ASCII digits, or names no time: sequences of loads begin with 16 "
+            "zeros."
         ),
         examples=(
             Example((None,), None),
@@ -168,13 +168,12 @@ CATALOG: tuple[SqlFunction, ...] = (
         description=(
             "The pairs of name and value of an event log's table key, as logged: `name=value`, joined by `+`. A value "
             'that has any of `, ; \' + " = \\ < >` is in double quotes; inside them `"` is written `\\"` and `\\` is '
-            "written `\\\\`. Quotes and escapes are removed, blanks are kept. For a malformed key `pairs` is null, and "
-            "`error` says what is wrong, at which character (from 1), and how to correct it."
+            "written `\\\\`. Quotes and escapes are removed, blanks are kept. For a malformed key, `error` says what "
+            "is wrong, at which character (from 1), and how to correct it."
         ),
         null_behaviour="Null yields null; otherwise exactly one of `pairs` and `error` is null.",
         examples=(
             Example((None,), None),
-            Example(("idu=1",), {"pairs": [{"name": "idu", "value": "1"}], "error": None}),
             Example(
                 ("pkey1=value1+pkey2=value2",),
                 {
@@ -207,9 +206,9 @@ CATALOG: tuple[SqlFunction, ...] = (
             "OpenEdge CDC says how. `extent` is the declared number of elements, null for as many as the text has."
         ),
         null_behaviour=(
-            "A null text yields null, and so does an `extent` below 1. So does a text unless just one reading has as "
-            "many elements as declared; without a number, a text with two readings. An element that is a bare `?`, the "
-            "unknown value, is null."
+            "Null where the text is null, `extent` is below 1, no reading or several have as many elements as "
+            "declared, or, without a number, the text has two readings. A bare `?`, the unknown value, is a null "
+            "element."
         ),
         examples=(
             Example((None, 3), None),
@@ -359,9 +358,9 @@ CATALOG: tuple[SqlFunction, ...] = (
         return_type="struct<json string, error string>",
         description=(
             "An Avro record as JSON text, read with its own schema (an Avro schema as JSON). Decimals, dates, times "
-            "(`HH:mm:ss.ffffff`) and timestamps (`yyyy-MM-dd HH:mm:ss.ffffff`, UTC) are texts, bytes are hex digits. "
-            "The header `timestamp` of a data message becomes such a text, too, where it is a number of microseconds. "
-            "Floats that are no number are texts: `NaN`, `Infinity`, `-Infinity`."
+            "(`HH:mm:ss.ffffff`), timestamps (`yyyy-MM-dd HH:mm:ss.ffffff`, UTC) and the floats `NaN`, `Infinity` and "
+            "`-Infinity` are texts, bytes are hex digits. The header `timestamp` of a data message becomes a text of a "
+            "timestamp, too, where it is a number of microseconds."
         ),
         null_behaviour="Null where either is null; otherwise exactly one of `json` and `error` is null.",
         examples=(

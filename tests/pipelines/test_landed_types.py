@@ -287,7 +287,8 @@ def test_the_page_shows_the_verdicts_that_the_macro_has() -> None:
     header = next(row for row in rows if row[0] == "lands as")
     of_page = {row[0]: row[1:] for row in rows if row[0] in of_macro and len(row) == len(header)}
     assert header[1:] == list(TYPES)
-    assert of_page == of_macro
+    # bytes in a text are no type of a column: the page has them in words
+    assert of_page == {kind: of_macro[kind] for kind in TYPES | LANDED_ONLY}
 
 
 def test_every_pair_of_scalar_types_has_the_verdict_of_the_table(readings: dict[Pair, Reading]) -> None:
