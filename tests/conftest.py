@@ -151,7 +151,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
     with (shared / "server.start").open("a") as start, (shared / "server.used").open("a") as used, ExitStack() as stack:
         fcntl.flock(start, fcntl.LOCK_EX)
         if is_first := not running.exists():
-            found = stack.enter_context(local_server(Path(mkdtemp(prefix="server", dir=shared)), SHARED))
+            folder = Path(mkdtemp(prefix="server", dir=shared))
+            found = stack.enter_context(local_server(folder, SHARED, module="tests.server_with_events"))
             running.write_text(json.dumps(asdict(found), default=str))
         told = json.loads(running.read_text())
         fcntl.flock(used, fcntl.LOCK_SH)
