@@ -17,6 +17,11 @@ from change_tables.cli.main import main
 
 REPOSITORY = Path(__file__).parents[2]
 
+BUILT_AGAIN = ("--exclude-resource-type", "seed")
+"""Options of a build after the first: a seed would be written again as it is."""
+SEED_OF_TRAILS = "goldengate_io_types"
+"""All models that stage refer to it, and the staging of trails alone reads it."""
+
 CALLS = {
     "stg": "{{{{ change_tables.staged_changes('{source}', '{table}') }}}}\n",
     "dedup": "{{{{ change_tables.deduplicated_changes(ref('stg_{source}__{table}')) }}}}\n",
