@@ -61,6 +61,8 @@ class Consumer:
     """By default there is no table of runs, since it takes a commit a run."""
     session: Mapping[str, str] = field(default_factory=dict)
     """What its sessions are set to."""
+    keeps_artifacts: bool = False
+    """Whether dbt writes its manifest and its results, for `--state` and `retry`: that takes longer than to parse."""
 
     def write(self, entries: Sequence[Entry], further_sources: Sequence[str] = ()) -> None:
         """Write the whole project: every entry, every model, and the two health models over all of them."""
@@ -127,6 +129,7 @@ class Consumer:
                 "--log-level-file=none",  # nobody reads it, and writing it takes a tenth of dbt's own time
                 "--no-send-anonymous-usage-stats",
                 f'--warn-error-options={{"error": {errors}}}',
+                "--write-json" if self.keeps_artifacts else "--no-write-json",
                 *arguments,
                 "--project-dir",
                 str(self.folder),

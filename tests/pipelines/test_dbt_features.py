@@ -181,7 +181,7 @@ class Features:
 @pytest.fixture(scope="module")
 def features(consumer: Callable[[str], Consumer], raw: Raw) -> Features:
     """The project, which each test here goes on with where the one before has left it."""
-    return Features(consumer(SCHEMA), raw)
+    return Features(replace(consumer(SCHEMA), keeps_artifacts=True), raw)
 
 
 def test_an_empty_run_makes_what_is_missing_without_rows_also_before_raw_tables_are_there(features: Features) -> None:
