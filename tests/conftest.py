@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import json
 import os
 import threading
@@ -25,6 +26,7 @@ SHARED = little_data(8) | {"spark.sql.catalogImplementation": "in-memory"}
 settings.register_profile("any_machine", deadline=None)  # on a busy machine any example can be slow
 settings.load_profile("any_machine")
 
+gc.set_threshold(50_000, 20, 50)  # dbt's manifests are many objects, which Python would look through all the time
 enable_test_caching()  # dbt keeps what it has parsed of macros: each project of a test has the same ones
 
 LONGEST_FIRST = [
