@@ -35,7 +35,9 @@ def events_of(server: LocalServer) -> Iterator[Path]:
     try:
         yield folder
         (log,) = folder.iterdir()
-        server.connect().cursor().execute(f"select '{_LAST}'")  # it comes after all others
+        connection = server.connect()
+        connection.cursor().execute(f"select '{_LAST}'")  # it comes after all others
+        connection.close()
         _wait_until(lambda: _LAST in log.read_text())
     finally:
         os.kill(server.pid, _END)
