@@ -129,7 +129,7 @@ class Consumer:
                 "--log-level-file=none",  # nobody reads it, and writing it takes a tenth of dbt's own time
                 "--no-send-anonymous-usage-stats",
                 f'--warn-error-options={{"error": {errors}}}',
-                "--write-json" if self.keeps_artifacts else "--no-write-json",
+                *(() if self.keeps_artifacts else ("--no-write-json",)),
                 *arguments,
                 "--project-dir",
                 str(self.folder),
