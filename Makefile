@@ -57,9 +57,10 @@ test-long: lint  ## the proof with ten times the histories, other ones each day;
 lint: $(READY) jars $(PROFILES)  ## the checks that need no server, the macros and their SQL among them
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
-	@$(BIN)/mypy
-	@$(BIN)/dbt --quiet --warn-error parse --no-partial-parse
-	@$(BIN)/python -m docs.pages --check
+	@$(BIN)/mypy & types=$$!; \
+	    $(BIN)/dbt --quiet --warn-error parse --no-partial-parse; \
+	    $(BIN)/python -m docs.pages --check; \
+	    wait $$types
 	@$(MACROS)
 
 golden: $(READY)  ## write what the macros render now into the golden files, and list those that have changed; read what git says of them

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import json
 import os
 import threading
@@ -25,6 +26,7 @@ SHARED = little_data(8) | {"spark.sql.catalogImplementation": "in-memory"}
 settings.register_profile("any_machine", deadline=None)  # on a busy machine any example can be slow
 settings.load_profile("any_machine")
 
+gc.set_threshold(50_000, 20, 50)  # dbt's manifests are many objects, which Python would look through all the time
 enable_test_caching()  # dbt keeps what it has parsed of macros: each project of a test has the same ones
 
 LONGEST_FIRST = [
@@ -47,16 +49,21 @@ LONGEST_FIRST = [
     "test_qlik_change_tables",
     "test_readers_on_a_server",
     "test_change_table_runs",
+    "test_kept_rows",
     "test_relocated_tables",
     "test_numbers_used_again",
     "test_random_verdicts",
     "test_arrival_by_files",
-    "test_run_counts",
     "test_forget",
     "test_upkeep",
     "test_data_tests",
+    "test_init",
+    "test_working_names",
     "test_wheel",
     "test_four_mornings",
+    "test_random_deliveries",
+    "test_run_counts",
+    "test_landed_types",
     "test_consumer_project",
     "test_thrift_server",
     "test_server_log",
@@ -152,7 +159,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
     with (shared / "server.start").open("a") as start, (shared / "server.used").open("a") as used, ExitStack() as stack:
         fcntl.flock(start, fcntl.LOCK_EX)
         if is_first := not running.exists():
-            found = stack.enter_context(local_server(Path(mkdtemp(prefix="server", dir=shared)), SHARED))
+            folder = Path(mkdtemp(prefix="server", dir=shared))
+            found = stack.enter_context(local_server(folder, SHARED, module="tests.server_with_events"))
             running.write_text(json.dumps(asdict(found), default=str))
         told = json.loads(running.read_text())
         fcntl.flock(used, fcntl.LOCK_SH)

@@ -39,7 +39,7 @@ class Installed:
 
     def __init__(self, folder: Path, server: LocalServer, schema: str) -> None:
         """Make the project, without a model. Its raw tables are in `<schema>_raw`."""
-        self.consumer = Consumer(folder, server.port, schema)
+        self.consumer = Consumer(folder, server.port, schema, keeps_artifacts=True)
         self.consumer.write([])
         for file in (folder / "models").iterdir():
             file.unlink()

@@ -10,7 +10,7 @@ from typing import Any
 
 from demo.landing import TABLE_FORMAT
 
-from .consumer import Consumer, Entry
+from .consumer import SEED_OF_TRAILS, Consumer, Entry
 from .landing import Raw
 
 
@@ -68,13 +68,16 @@ def build_batches(
     logs_of_grown, logs_refreshed = (
         [f"dedup_{project.source}__{name}+" for name in names] for names in (growing, refreshed or growing[:1])
     )
+    has_trails = any(case.entry.change_table.get("format") == "goldengate_trail" for case in cases)
+    not_read = () if has_trails else ("--exclude", SEED_OF_TRAILS)
     for number in (0, 1):
         for case in cases:
             if case.batches[number]:
                 raw.insert(f"{project.schema}_raw.{case.entry.raw_table}", case.batches[number])
         if land_besides is not None:
             land_besides(number)
-        project.dbt("build", "--exclude-resource-type", "test", *(("--select", *logs_of_grown) if number else ()))
+        selected = ("--select", *logs_of_grown) if number else not_read
+        project.dbt("build", "--exclude-resource-type", "test", *selected)
         shutil.copytree(project.folder / "target/compiled/consumer/models", project.folder / f"rendered/{number}")
         _read(project, raw, cases, found)
     project.dbt("test")

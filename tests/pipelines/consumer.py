@@ -17,6 +17,11 @@ from change_tables.cli.main import main
 
 REPOSITORY = Path(__file__).parents[2]
 
+BUILT_AGAIN = ("--exclude-resource-type", "seed")
+"""Options of a build after the first: a seed would be written again as it is."""
+SEED_OF_TRAILS = "goldengate_io_types"
+"""All models that stage refer to it, and the staging of trails alone reads it."""
+
 CALLS = {
     "stg": "{{{{ change_tables.staged_changes('{source}', '{table}') }}}}\n",
     "dedup": "{{{{ change_tables.deduplicated_changes(ref('stg_{source}__{table}')) }}}}\n",
@@ -56,6 +61,8 @@ class Consumer:
     """By default there is no table of runs, since it takes a commit a run."""
     session: Mapping[str, str] = field(default_factory=dict)
     """What its sessions are set to."""
+    keeps_artifacts: bool = False
+    """Whether dbt writes its manifest and its results, for `--state` and `retry`: that takes longer than to parse."""
 
     def write(self, entries: Sequence[Entry], further_sources: Sequence[str] = ()) -> None:
         """Write the whole project: every entry, every model, and the two health models over all of them."""
@@ -122,6 +129,7 @@ class Consumer:
                 "--log-level-file=none",  # nobody reads it, and writing it takes a tenth of dbt's own time
                 "--no-send-anonymous-usage-stats",
                 f'--warn-error-options={{"error": {errors}}}',
+                *(() if self.keeps_artifacts else ("--no-write-json",)),
                 *arguments,
                 "--project-dir",
                 str(self.folder),

@@ -13,7 +13,7 @@ import yaml
 
 from . import idm_cases, kafka_cases, openedge_cases, qlik_cases, trail_cases
 from .cases import Case, current_rows
-from .consumer import REPOSITORY, Consumer
+from .consumer import BUILT_AGAIN, REPOSITORY, Consumer
 from .landing import Raw
 from .statements import intercepted
 
@@ -181,7 +181,7 @@ class Features:
 @pytest.fixture(scope="module")
 def features(consumer: Callable[[str], Consumer], raw: Raw) -> Features:
     """The project, which each test here goes on with where the one before has left it."""
-    return Features(consumer(SCHEMA), raw)
+    return Features(replace(consumer(SCHEMA), keeps_artifacts=True), raw)
 
 
 def test_an_empty_run_makes_what_is_missing_without_rows_also_before_raw_tables_are_there(features: Features) -> None:
@@ -197,7 +197,7 @@ def test_the_run_after_an_empty_one_reads_everything(features: Features) -> None
     features.project.dbt("run", "--empty", "--full-refresh", "--select", "stg_feed__defaults+")
     assert features.rows(STATES) == 0
     assert features.rows(["stg_feed__defaults"]) == len(CASES[0].batches[0])
-    features.project.dbt("build", "--threads", "16")
+    features.project.dbt("build", *BUILT_AGAIN, "--threads", "16")
     features.assert_current(0)
     features.assert_taken_in()
     assert features.columns() == columns

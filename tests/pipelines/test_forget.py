@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from . import kafka_cases as kafka
-from .consumer import Consumer, Entry
+from .consumer import BUILT_AGAIN, Consumer, Entry
 from .landing import Raw
 from .qlik_cases import COLUMNS, bare
 from .test_upkeep import LANDED, stopped_after
@@ -199,7 +199,7 @@ def test_no_plain_run_rescan_new_column_or_full_refresh_brings_it_back_and_the_t
     away = [bare(35, "B", 8, PERSON, None), bare(35, "U", 5, PERSON, None)]
     lake.land(3, *MOVE, REJECTED, bare(45, "U", 8, PERSON, None), *away, bare(60, "I", 7, "seven", None))
     lake.send(4, *SENT, kafka.body("I", 40, kafka.row(7, "seven")))
-    lake.build(kind="build")
+    lake.build(*BUILT_AGAIN, kind="build")
     used = [*REST, (7, "seven")]
     assert lake.rows() == used
     assert lake.rows("current_feed__messages") == [(1, "one"), (7, "seven")]
@@ -207,9 +207,9 @@ def test_no_plain_run_rescan_new_column_or_full_refresh_brings_it_back_and_the_t
     assert sorted(taken_in) == [(7, "seven", False), (8, None, True)]
     lake.raw.query(f"alter table {RAW[0]} add columns (note string)")
     lake.project.write_sources([replace(PERSONS, columns=COLUMNS | {"note": "string"}), MESSAGES], ["persons_full"])
-    lake.build("--vars", "{change_tables_rescan: true}", kind="build")
+    lake.build(*BUILT_AGAIN, "--vars", "{change_tables_rescan: true}", kind="build")
     assert lake.rows() == used
-    lake.build("--full-refresh", kind="build")
+    lake.build(*BUILT_AGAIN, "--full-refresh", kind="build")
     assert lake.rows() == used
     assert lake.rows("current_feed__messages") == [(1, "one"), (7, "seven")]
     code, said, error = lake.forget("--key", '{"id": 7}', "--raw", table="messages")
@@ -221,7 +221,7 @@ def test_no_plain_run_rescan_new_column_or_full_refresh_brings_it_back_and_the_t
     assert (code, error) == (0, "")
     assert lake.raw.query(f"select * from {RAW[0]} where name = '{PERSON}'") == []
     assert lake.raw.query(f"select * from {RAW[1]} where name = '{PERSON}'") == []
-    lake.build(kind="build")
+    lake.build(*BUILT_AGAIN, kind="build")
     assert lake.rows() == used
     assert lake.command("maintain", "--retain-days", "0", "--force")[0] == 0
     # a table of the user, who erases there

@@ -9,13 +9,15 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks.plans import DELTA_LOG, event_log, read_executed, steps_of
-from change_tables.server.local_server import local_server, short_lived
+from benchmarks.plans import DELTA_LOG, read_executed, steps_of
+from change_tables.server.local_server import LocalServer
+from tests.server_with_events import events_of
 
 from .consumer import Consumer, Entry
 from .landing import Raw
@@ -39,25 +41,20 @@ Counts = dict[str, dict[str, dict[str, int]]]
 
 
 @pytest.fixture(scope="module")
-def counted(tmp_path_factory: pytest.TempPathFactory) -> Counts:
-    """The counts of each shape and node, from a server of its own, which writes an event log."""
-    folder = tmp_path_factory.mktemp("counts")
-    (folder / "events").mkdir()
+def counted(server: LocalServer, raw: Raw, consumer: Callable[[str], Consumer]) -> Counts:
+    """The counts of each shape and node. The nodes have names of their own: others may run beside them."""
     sent: dict[str, list[str]] = {shape: [] for shape in SHAPES}
-    with local_server(folder / "server", short_lived(2) | event_log(folder / "events")) as server:
-        connection = server.connect()
-        raw = Raw(connection)
-        raw.create(TABLE, {f"header__{name}": kind for name, kind in HEADERS.items()} | COLUMNS | {"batch": "int"})
-        project = Consumer(folder / "project", server.port, "counts")
-        project.write([ENTRY])
+    project = replace(consumer("counts"), source="counted")
+    project.write([ENTRY])
+    raw.create(TABLE, {f"header__{name}": kind for name, kind in HEADERS.items()} | COLUMNS | {"batch": "int"})
+    with events_of(server) as events:
         for number, (shape, rows) in enumerate(SHAPES.items()):
             if rows:
                 raw.insert(TABLE, [[*row, number] for row in rows])
             raw.query(f"select '{_mark(shape)}'")
             with intercepted(_kept(sent[shape])):
                 project.dbt("run", "--threads", "1")
-        connection.close()
-    return _counts(sent, folder / "events")
+    return _counts(sent, events)
 
 
 def _mark(shape: str) -> str:

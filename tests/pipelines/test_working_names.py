@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from .consumer import Consumer, Entry
+from .consumer import BUILT_AGAIN, Consumer, Entry
 from .idm_cases import DELETE as DELETED
 from .idm_cases import EVENT, INSERT_FIELD, UPDATE_FIELD, event
 from .kafka_cases import RECORD as MESSAGE
@@ -209,7 +209,7 @@ def project(consumer: Callable[[str], Consumer], raw: Raw) -> Consumer:
         raw.insert(f"{project.schema}_raw.tracking", TRACKED[batch])
         for name, case in CASES.items():
             raw.insert(f"{project.schema}_raw.{name}", case.batches[batch])
-        project.dbt("build")
+        project.dbt("build", *(BUILT_AGAIN if batch else ()))
     return project
 
 

@@ -134,7 +134,7 @@ def is_listening(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def test_tables_outlive_servers_that_are_killed_also_while_they_start_interrupted_or_left_by_an_error(
+def test_tables_outlive_servers_that_are_killed_also_while_they_start_and_one_that_is_left_by_an_error_ends(
     folder: Path,
 ) -> None:
     first = Process(folder)
@@ -152,14 +152,6 @@ def test_tables_outlive_servers_that_are_killed_also_while_they_start_interrupte
     while not any((folder / "tmp").glob("blockmgr-*")) and time.monotonic() < deadline:
         time.sleep(0.05)
     third.kill()
-
-    fourth = Process(folder)
-    server = fourth.ready()
-    assert query(server, "select answer from kept") == [(42,)]
-    fourth.process.send_signal(signal.SIGINT)
-    assert fourth.process.wait(60) == 0
-    assert not is_listening(server.port)
-    assert not (folder / "tmp").exists()
 
     with pytest.raises(ZeroDivisionError), local_server(folder) as server:
         _ = 1 / (query(server, "select answer from kept")[0][0] - 42)
@@ -249,3 +241,17 @@ def is_jvm_of(process: Path, folder: Path) -> bool:
     except OSError:
         return False  # it has ended meanwhile
     return words[0].endswith(b"java") and any(os.fsencode(folder) in word for word in words)
+
+
+def test_an_interrupted_server_ends_without_fault_and_leaves_no_temporary_files(server: LocalServer) -> None:
+    """The last test here: it ends the server of all."""
+    assert (server.folder / "tmp").exists()
+    assert is_listening(server.port)
+    os.kill(server.pid, signal.SIGINT)
+    deadline = time.monotonic() + 60
+    while (ended := os.waitpid(server.pid, os.WNOHANG)) == (0, 0):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert os.waitstatus_to_exitcode(ended[1]) == 0
+    assert not is_listening(server.port)
+    assert not (server.folder / "tmp").exists()
