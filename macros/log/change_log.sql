@@ -182,7 +182,7 @@
 {#- Writes what a run has found: the rows in quarantine, then the log with its checkpoint. To insert touches no file that is there. -#}
 {% macro _write_log(spec, view, run, batch, reduced, found, checkpoint) %}
     {% set state = change_tables.state_relation(this) %}
-    {% set adds_only = found.changes > 0 and found.revised == 0 and run.checkpoints < change_tables.most_checkpoints() %}
+    {% set adds_only = change_tables.inserts_are_guarded() and found.changes > 0 and found.revised == 0 and run.checkpoints < change_tables.most_checkpoints() %}
     {% set checkpoint = checkpoint if adds_only else change_tables._use_deletion_vectors_if_large(state, run, checkpoint) %}
     {% if found.has_quarantine_news %}
         {% call statement('quarantined') %}

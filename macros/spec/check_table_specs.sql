@@ -91,7 +91,7 @@
     {% endfor %}
     {#- the server of this package has the version of its functions among its settings; one that says none is another server -#}
     {% set package, server = change_tables.version_of_package(), found.get('spark.change_tables.version') %}
-    {% set of_server = change_tables.function_mistakes(found) if specs_are_right else [] %}
+    {% set of_server = change_tables.table_format_mistakes(found) + (change_tables.function_mistakes(found) if specs_are_right else []) %}
     {% if server and change_tables._compatible_part(server) != change_tables._compatible_part(package) %}
         {% do of_server.insert(0,
             "change_tables: the package is version " ~ package ~ ", and the server has the functions of version " ~ server
