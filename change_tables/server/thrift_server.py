@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -134,12 +134,10 @@ def _serve(options: Options) -> None:
             metastore.prepare(SparkContext._jvm)
         spark = _start_spark(settings)
         _stop_on_signals(stop)  # again: a new SparkContext takes SIGINT for itself
-        if settings.get(_METASTORE_URL) == _metastore_url(folder):
-            _let_views_be_long(spark, settings[_METASTORE_URL])
         if options.table_format == "iceberg":
             spark.sql("create namespace if not exists default")  # a catalog of Iceberg's begins with none
-        elif metastore or options.tables:
-            _check_place_of_tables(spark)
+        else:
+            _check_metastore(spark, settings, folder, is_shared=bool(metastore or options.tables))
         hand_to_hive(spark, settings)
         _start_server(spark, doors.host, port)
         check_addresses(doors, jvm.pid, port)
@@ -296,6 +294,13 @@ def _place_of_tables(given: str | None, folder: Path) -> str:
     if given is None:
         return str(folder / "warehouse")
     return given if ":" in given.partition("/")[0] else str(Path(given).resolve())
+
+
+def _check_metastore(spark: Any, settings: Mapping[str, str], folder: Path, *, is_shared: bool) -> None:
+    if settings.get(_METASTORE_URL) == _metastore_url(folder):
+        _let_views_be_long(spark, settings[_METASTORE_URL])
+    if is_shared:
+        _check_place_of_tables(spark)
 
 
 def _check_place_of_tables(spark: Any) -> None:

@@ -112,7 +112,7 @@
     {%- set file_format = change_tables.state_file_format() -%}
     create {{ 'or replace table' if over else 'table if not exists' }} {{ state }}
     using {{ file_format }}
-    tblproperties ({{ change_tables.property_list(change_tables._state_table_properties(file_format, uses_deletion_vectors, found_by)) }})
+    tblproperties ({{ change_tables.property_list(change_tables.state_table_properties(file_format, uses_deletion_vectors, found_by)) }})
     {%- if partitioned_by %}
     partitioned by ({{ change_tables.column_list(partitioned_by) }})
     {%- endif %}

@@ -24,10 +24,11 @@
 
 {#- The format of the project's models, for tables that no model makes: a server has one format alone. -#}
 {% macro file_format_of_project() %}
+    {% set formats = [] %}
     {% for node in graph.nodes.values() if node.resource_type == 'model' and node.config.materialized in ['change_log', 'change_state', 'change_documents'] %}
-        {% do return('iceberg') if change_tables._file_format_in(node.config) == 'iceberg' %}
+        {% do formats.append(change_tables._file_format_in(node.config)) %}
     {% endfor %}
-    {% do return('delta') %}
+    {% do return('iceberg' if formats | unique | list == ['iceberg'] else 'delta') %}
 {% endmacro %}
 
 
@@ -80,7 +81,7 @@
 
 
 {#- What a state table asks of its format: any column name, and cheap updates. -#}
-{% macro _state_table_properties(file_format, uses_deletion_vectors, found_by) %}
+{% macro state_table_properties(file_format, uses_deletion_vectors, found_by) %}
     {% do return({
         'delta': dict({
             'delta.columnMapping.mode': 'name',
@@ -217,11 +218,12 @@ when not matched and source._checkpoint is not null then insert (_checkpoint, {{
 {% endmacro %}
 
 
-{#- Stops a command that is written for one format alone. -#}
-{% macro refuse_command_of_one_format(command) %}
+{#- Why a command that is written for one format alone is not for this project; none: it is. -#}
+{% macro why_command_is_refused() %}
     {% if change_tables.file_format_of_project() != 'delta' %}
-        {% do change_tables.refuse_command(command, 'it is for Delta alone, and the models have `file_format: ' ~ change_tables.file_format_of_project() ~ '`') %}
+        {% do return('it is for Delta alone, and the models have `file_format: ' ~ change_tables.file_format_of_project() ~ '`') %}
     {% endif %}
+    {% do return(none) %}
 {% endmacro %}
 
 

@@ -16,7 +16,7 @@
     dry_run   say what would be deleted, and change nothing
 -#}
 {% macro forget(table, keys, source='', raw=false, dry_run=false) %}
-    {% do change_tables.refuse_command_of_one_format('forget') %}
+    {% do change_tables.refuse_command('forget', change_tables.why_command_is_refused()) if change_tables.why_command_is_refused() %}
     {% set logs = [] %}
     {% for found in change_tables.logs_of_entry('forget', source, table) %}
         {% do logs.append(dict(
