@@ -107,11 +107,11 @@ def server(**options: Any) -> None:
 
 def _serve(options: Options) -> None:
     check_java()
+    if options.metastore and options.table_format == "iceberg":
+        raise ServerError("--metastore is not for --table-format iceberg: leave one of the two out")
     metastore = (
         metastore_at(options.metastore, options.metastore_password_file, os.environ) if options.metastore else None
     )
-    if metastore and options.table_format == "iceberg":
-        raise ServerError("--metastore is not for --table-format iceberg: leave one of the two out")
     jars = iceberg_jars() if options.table_format == "iceberg" else resolved_jars()
     jars += postgresql_jars() if metastore else []
     folder = options.warehouse.resolve()

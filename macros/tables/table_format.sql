@@ -25,10 +25,18 @@
 {#- The format of the project's models, for tables that no model makes: a server has one format alone. -#}
 {% macro file_format_of_project() %}
     {% set formats = [] %}
-    {% for node in graph.nodes.values() if node.resource_type == 'model' and node.config.materialized in ['change_log', 'change_state', 'change_documents'] %}
+    {% for node in change_tables._models_with_tables() %}
         {% do formats.append(change_tables._file_format_in(node.config)) %}
     {% endfor %}
     {% do return('iceberg' if formats | unique | list == ['iceberg'] else 'delta') %}
+{% endmacro %}
+
+
+{% macro _models_with_tables() %}
+    {% do return(
+        graph.nodes.values() | selectattr('resource_type', 'eq', 'model')
+        | selectattr('config.materialized', 'in', ['change_log', 'change_state', 'change_documents']) | sort(attribute='name') | list
+    ) %}
 {% endmacro %}
 
 
@@ -41,7 +49,8 @@
     {% set catalog = settings.get('spark.sql.catalog.spark_catalog', '') %}
     {% set is_iceberg = catalog == 'org.apache.iceberg.spark.SparkCatalog' %}
     {% set others, mistakes = [], [] %}
-    {% for node in graph.nodes.values() | sort(attribute='name') if node.resource_type == 'model' and node.config.materialized in ['change_log', 'change_state', 'change_documents'] %}
+    {% set seeds = graph.nodes.values() | selectattr('resource_type', 'eq', 'seed') | selectattr('package_name', 'eq', 'change_tables') | list %}
+    {% for node in change_tables._models_with_tables() + seeds %}
         {% do others.append(node.name) if (change_tables._file_format_in(node.config) == 'iceberg') != is_iceberg %}
     {% endfor %}
     {% if others and is_iceberg %}
