@@ -285,6 +285,7 @@ def _iceberg(options: Options, folder: Path) -> dict[str, str]:
         f"{catalog}.type": "jdbc",
         f"{catalog}.uri": f"jdbc:sqlite:{folder / 'metastore' / 'iceberg.db'}?busy_timeout=60000&journal_mode=WAL",
         f"{catalog}.jdbc.schema-version": "V1",  # the first that has views
+        f"{catalog}.cache-enabled": "false",  # a session would not see what another has written
         f"{catalog}.warehouse": _place_of_tables(options.tables, folder),
     }
 

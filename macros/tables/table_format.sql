@@ -106,6 +106,12 @@
 {% endmacro %}
 
 
+{#- The column of a quarantine that identifies its rows. Iceberg keeps `_row_id` for itself, and merges into no table that has it. -#}
+{% macro row_id_column() %}
+    {% do return('_row_id' if change_tables.file_format_of_project() == 'delta' else '_row_hash') %}
+{% endmacro %}
+
+
 {#- From so many rows on it costs more to write the files of a few rows again than to delete these by vectors: see docs/performance.md. -#}
 {% macro rows_of_large_table() %}
     {% do return(250000) %}
