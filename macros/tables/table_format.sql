@@ -60,6 +60,8 @@
             "change_tables: `file_format: iceberg` needs a server whose `spark_catalog` is org.apache.iceberg.spark.SparkCatalog, as by --table-format iceberg, got '" ~ catalog
             ~ "'; it is set for " ~ others | join(', ')
         ) %}
+    {% elif is_iceberg and settings.get('spark.sql.catalog.spark_catalog.cache-enabled') != 'false' %}
+        {% do mistakes.append("change_tables: `file_format: iceberg` needs a server with spark.sql.catalog.spark_catalog.cache-enabled=false: else a session does not see what another has written") %}
     {% elif is_iceberg and adapter.dispatch('list_relations_without_caching', 'dbt').macro.package_name == 'dbt_spark' %}
         {% do mistakes.append("change_tables: `file_format: iceberg` needs in dbt_project.yml `dispatch: [{macro_namespace: dbt, search_order: [" ~ project_name ~ ", change_tables, dbt]}]`") %}
     {% endif %}
