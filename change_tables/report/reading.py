@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from change_tables.generator.names import quoted
-from change_tables.server.connection import UNREADABLE, Address, close_quietly, words_of
+from change_tables.server.connection import UNREADABLE, Address, NoSessionError, close_quietly, words_of
 
 from .facts import AGES, OLDER, Facts, Kept, Node, Run, Sample, Size, TableFacts, news_of, time_of_batch
 from .pasted import named, sql_text

@@ -153,6 +153,7 @@ def test_a_first_build_that_died_or_met_another_is_begun_again(
 
     def die(sql: str) -> str:
         if statement in sql:
+            checkpoint.append(sql)
             raise RuntimeError("the process has died")
         return sql
 
@@ -166,7 +167,7 @@ def test_a_first_build_that_died_or_met_another_is_begun_again(
     raw.query(f"select reflect('java.lang.System', 'clearProperty', '{statement}')")
     checkpoint: list[str] = []
     others: list[Future[Any]] = []
-    with intercepted(lambda sql: checkpoint.append(sql) or sql if statement in sql else sql, die):
+    with intercepted(die):
         died = project.dbt("run", "--select", "dedup_feed__busy", must_succeed=False)
     assert "the process has died" in project.errors(died)
     assert _checkpoints(raw, "dedup") == 0
