@@ -217,13 +217,15 @@ def _metastore(cursor: Any, _: Target) -> Found:
 
 
 def _write(cursor: Any, target: Target) -> Found:
+    is_iceberg = _settings(cursor).get("spark.sql.catalog.spark_catalog", "").endswith("iceberg.spark.SparkCatalog")
+    table_format = "Iceberg" if is_iceberg else "Delta"
     schema = _quoted(target.schema)
     table = f"{schema}.{_quoted(f'change_tables_doctor_{uuid4().hex[:8]}')}"
     is_there = (target.schema.lower(),) in {(str(row[0]).lower(),) for row in _rows(cursor, "show databases")}
     if not is_there:
         cursor.execute(f"create schema {schema}")
     try:
-        cursor.execute(f"create table {table} using delta as select 1 as id")
+        cursor.execute(f"create table {table} using {table_format.lower()} as select 1 as id")
         try:
             ((count,),) = _rows(cursor, f"select count(*) from {table}")
         finally:
@@ -233,7 +235,8 @@ def _write(cursor: Any, target: Target) -> Found:
             cursor.execute(f"drop schema {schema}")
     if count != 1:
         return f"a table of one row has {count}", REMEDIES["write access"]
-    return f"a Delta table was made in {target.schema}, read, and dropped", ""
+    article = "an" if is_iceberg else "a"
+    return f"{article} {table_format} table was made in {target.schema}, read, and dropped", ""
 
 
 CHECKS_OF_SERVER: Mapping[str, Callable[[Any, Target], Found]] = {

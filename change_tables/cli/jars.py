@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import click
 
-from change_tables.server.jars import POSTGRESQL, JarsError, jars_folder, postgresql_folder, resolve_jars
+from change_tables.server.jars import (
+    ICEBERG,
+    POSTGRESQL,
+    JarsError,
+    iceberg_folder,
+    jars_folder,
+    postgresql_folder,
+    resolve_jars,
+)
 
 
 @click.command()
 @click.option("--quiet", is_flag=True, help="Say nothing where they are there already.")
 @click.option("--postgresql", is_flag=True, help="Fetch PostgreSQL's driver, too: for a metastore there.")
+@click.option("--iceberg", is_flag=True, help="Fetch Apache Iceberg, too: for a server with --table-format iceberg.")
 @click.help_option(allow_from_autoenv=False)
-def jars(quiet: bool, postgresql: bool) -> None:
+def jars(quiet: bool, postgresql: bool, iceberg: bool) -> None:
     """Fetch Delta's jars, which the server needs; once for each version.
 
     They go into the folder that CHANGE_TABLES_JARS names, else into the user's cache, or .build/jars of a checkout.
@@ -20,6 +29,8 @@ def jars(quiet: bool, postgresql: bool) -> None:
         done = resolve_jars()
         if postgresql:
             done |= resolve_jars(postgresql_folder(), POSTGRESQL)
+        if iceberg:
+            done |= resolve_jars(iceberg_folder(), ICEBERG)
     except JarsError as error:
         raise click.ClickException(str(error)) from None
     if done or not quiet:

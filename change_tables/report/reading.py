@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from change_tables.generator.names import quoted
-from change_tables.server.connection import UNREADABLE, Address, close_quietly, words_of
+from change_tables.server.connection import UNREADABLE, Address, NoSessionError, close_quietly, words_of
 
 from .facts import AGES, OLDER, Facts, Kept, Node, Run, Sample, Size, TableFacts, news_of, time_of_batch
 from .pasted import named, sql_text
@@ -65,9 +65,14 @@ class Session:
         """Opens it.
 
         Raises:
-            NoSessionError: there is none.
+            NoSessionError: there is none, or tables there are of another format than Delta.
+            ReadingError: it cannot be asked.
         """
         self._connection = address.connect(statements_may_last=True)
+        (catalog,) = self.query("set spark.sql.catalog.spark_catalog")
+        if "iceberg" in str(catalog["value"]):
+            self.close()
+            raise NoSessionError(f"the tables of {address.address} are Iceberg", "the report reads Delta tables alone")
 
     def query(self, statement: str) -> Rows:
         """The rows of a statement.

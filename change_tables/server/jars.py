@@ -24,6 +24,9 @@ COORDINATES = ("io.delta:delta-spark_4.1_2.13:4.4.0",)
 POSTGRESQL = ("org.postgresql:postgresql:42.7.4",)
 """PostgreSQL's JDBC driver: for a metastore there, and for what is landed from there."""
 
+ICEBERG = ("org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0", "org.xerial:sqlite-jdbc:3.50.3.0")
+"""Apache Iceberg, in the place of Delta Lake, and the driver of the database in which its catalog is."""
+
 JAVA_VERSIONS = (17, 21)
 """The major versions of Java that Spark 4.1 runs on."""
 
@@ -106,6 +109,23 @@ def postgresql_jars() -> list[Path]:
     folder = postgresql_folder()
     if not _is_complete(folder, POSTGRESQL):
         raise JarsError(f"the jar of {POSTGRESQL[0]} is not in {folder}: run `{_NAME} --postgresql`")
+    return sorted(folder.glob("*.jar"))
+
+
+def iceberg_folder() -> Path:
+    """The folder of Iceberg's jars, in that of the other jars."""
+    return jars_folder() / "iceberg"
+
+
+def iceberg_jars() -> list[Path]:
+    """Iceberg's jars, with which those of Delta Lake are not needed.
+
+    Raises:
+        JarsError: they were not resolved, or for another version.
+    """
+    folder = iceberg_folder()
+    if not _is_complete(folder, ICEBERG):
+        raise JarsError(f"the jars of {', '.join(ICEBERG)} are not in {folder}: run `{_NAME} --iceberg`")
     return sorted(folder.glob("*.jar"))
 
 

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -33,7 +33,7 @@ from change_tables.udfs.registration import register_catalog
 
 from .cluster import ClusterError, address_towards, is_cluster, try_workers, worker_python
 from .doors import DoorsError, check_addresses, doors_of, hand_to_hive
-from .jars import JarsError, check_java, postgresql_jars, resolved_jars
+from .jars import JarsError, check_java, iceberg_jars, postgresql_jars, resolved_jars
 from .metastore import PASSWORD, MetastoreError, metastore_at, other_place
 from .server_log import LOG, log_settings, logs_in, send_output_to
 
@@ -69,6 +69,7 @@ class Options:
     metastore: str | None = None
     metastore_password_file: Path | None = None
     allow_anonymous: bool = False
+    table_format: str = "delta"
 
 
 def _default_folder() -> Path:
@@ -92,6 +93,7 @@ def _default_folder() -> Path:
     type=click.Path(path_type=Path),
     help=f"File with the metastore's password; or set {PASSWORD}.",
 )
+@click.option("--table-format", type=click.Choice(["delta", "iceberg"]), default="delta", help="Format of all tables.")
 @click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A Spark setting; any number.")
 @click.option("--allow-anonymous", is_flag=True, help="Let other machines in without a password.")
 @click.help_option(allow_from_autoenv=False)
@@ -105,10 +107,13 @@ def server(**options: Any) -> None:
 
 def _serve(options: Options) -> None:
     check_java()
+    if options.metastore and options.table_format == "iceberg":
+        raise ServerError("--metastore is not for --table-format iceberg: leave one of the two out")
     metastore = (
         metastore_at(options.metastore, options.metastore_password_file, os.environ) if options.metastore else None
     )
-    jars = resolved_jars() + (postgresql_jars() if metastore else [])
+    jars = iceberg_jars() if options.table_format == "iceberg" else resolved_jars()
+    jars += postgresql_jars() if metastore else []
     folder = options.warehouse.resolve()
     settings = _settings(options, folder, options.port, jars)
     doors = doors_of(settings, os.environ, allow_anonymous=options.allow_anonymous)
@@ -129,10 +134,10 @@ def _serve(options: Options) -> None:
             metastore.prepare(SparkContext._jvm)
         spark = _start_spark(settings)
         _stop_on_signals(stop)  # again: a new SparkContext takes SIGINT for itself
-        if settings.get(_METASTORE_URL) == _metastore_url(folder):
-            _let_views_be_long(spark, settings[_METASTORE_URL])
-        if metastore or options.tables:
-            _check_place_of_tables(spark)
+        if options.table_format == "iceberg":
+            spark.sql("create namespace if not exists default")  # a catalog of Iceberg's begins with none
+        else:
+            _check_metastore(spark, settings, folder, is_shared=bool(metastore or options.tables))
         hand_to_hive(spark, settings)
         _start_server(spark, doors.host, port)
         check_addresses(doors, jvm.pid, port)
@@ -221,8 +226,7 @@ def _settings(options: Options, folder: Path, port: int, jars: Sequence[Path]) -
         "spark.local.dir": str(tmp),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        **(_iceberg(options, folder) if options.table_format == "iceberg" else _DELTA),
         "spark.sql.catalogImplementation": "hive",
         "spark.sql.warehouse.dir": _place_of_tables(options.tables, folder),
         "spark.sql.session.timeZone": "UTC",
@@ -263,11 +267,41 @@ def _settings(options: Options, folder: Path, port: int, jars: Sequence[Path]) -
     return settings
 
 
+_DELTA = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+
+
+def _iceberg(options: Options, folder: Path) -> dict[str, str]:
+    """The session's own catalog is Iceberg's, because dbt knows no other: so all tables and views are in it.
+
+    The catalog is in a file of SQLite. By default a connection fails at once where another one writes.
+    """
+    catalog = "spark.sql.catalog.spark_catalog"
+    return {
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        catalog: "org.apache.iceberg.spark.SparkCatalog",
+        f"{catalog}.type": "jdbc",
+        f"{catalog}.uri": f"jdbc:sqlite:{folder / 'metastore' / 'iceberg.db'}?busy_timeout=60000&journal_mode=WAL",
+        f"{catalog}.jdbc.schema-version": "V1",  # the first that has views
+        f"{catalog}.cache-enabled": "false",  # a session would not see what another has written
+        f"{catalog}.warehouse": _place_of_tables(options.tables, folder),
+    }
+
+
 def _place_of_tables(given: str | None, folder: Path) -> str:
     """A URL as it is given; a path from its root, so that it is the same for every server."""
     if given is None:
         return str(folder / "warehouse")
     return given if ":" in given.partition("/")[0] else str(Path(given).resolve())
+
+
+def _check_metastore(spark: Any, settings: Mapping[str, str], folder: Path, *, is_shared: bool) -> None:
+    if settings.get(_METASTORE_URL) == _metastore_url(folder):
+        _let_views_be_long(spark, settings[_METASTORE_URL])
+    if is_shared:
+        _check_place_of_tables(spark)
 
 
 def _check_place_of_tables(spark: Any) -> None:

@@ -70,7 +70,7 @@ left join {{ change_tables.acknowledged_of(spec) }} as acknowledged
     {%- set parts = [] -%}
     {%- if load_cached_relation(change_tables.quarantine_relation(relation)) is not none -%}
         {%- do parts.append(
-            'select _row_id as id, ' ~ change_tables.code_of('_status_reason') ~ ' as code, _equal_rows as rows, _raw_id as shown_id from '
+            'select ' ~ change_tables.row_id_column() ~ ' as id, ' ~ change_tables.code_of('_status_reason') ~ ' as code, _equal_rows as rows, _raw_id as shown_id from '
             ~ change_tables.quarantine_relation(relation) ~ ' where _healed_at is null'
         ) -%}
     {%- endif -%}

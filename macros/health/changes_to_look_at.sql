@@ -37,7 +37,7 @@ select
             {%- endif %}
 from {{ change_tables.quarantine_relation(relation) if is_log else relation.render() }}
             {%- if is_log and is_acknowledged %}
-{{ change_tables.join_acknowledged(spec, '_row_id', change_tables.code_of('_status_reason')) }}
+{{ change_tables.join_acknowledged(spec, change_tables.row_id_column(), change_tables.code_of('_status_reason')) }}
             {%- endif %}
 where _status = 'rejected'
             {%- if not loop.last %}

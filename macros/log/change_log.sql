@@ -182,7 +182,7 @@
 {#- Writes what a run has found: the rows in quarantine, then the log with its checkpoint. To insert touches no file that is there. -#}
 {% macro _write_log(spec, view, run, batch, reduced, found, checkpoint) %}
     {% set state = change_tables.state_relation(this) %}
-    {% set adds_only = found.changes > 0 and found.revised == 0 and run.checkpoints < change_tables.most_checkpoints() %}
+    {% set adds_only = change_tables.inserts_are_guarded() and found.changes > 0 and found.revised == 0 and run.checkpoints < change_tables.most_checkpoints() %}
     {% set checkpoint = checkpoint if adds_only else change_tables._use_deletion_vectors_if_large(state, run, checkpoint) %}
     {% if found.has_quarantine_news %}
         {% call statement('quarantined') %}
@@ -276,7 +276,7 @@
         ) %}
     {% endif %}
     {% if load_cached_relation(quarantine) is not none %}
-        {% do known.append('select false, _row_id, _raw_id, false from ' ~ quarantine ~ ' where ' ~ change_tables.is_open('rejected')) %}
+        {% do known.append('select false, ' ~ change_tables.row_id_column() ~ ', _raw_id, false from ' ~ quarantine ~ ' where ' ~ change_tables.is_open('rejected')) %}
     {% endif %}
     {% set may_be_emptied = not change_tables.is_rebuild() and change_tables.batch_once_cached(view) and not var('change_tables_allow_loss', false) %}
     {% set has_rows = may_be_emptied and load_cached_relation(state) is not none and run_query('select 1 from ' ~ state ~ ' where _checkpoint is null or not ' ~ change_tables.is_checkpoint() ~ ' limit 1').rows %}

@@ -139,12 +139,11 @@
 -#}
 {% macro first_checkpoint(spec, state, checkpoint, found) -%}
 {%- set rows = found.changes + found.quarantined_rows -%}
-insert into {{ state }}{{ ' replace where _checkpoint is not null' if found.quarantined_rows > 0 else ' (_checkpoint)' }}
-select {{ change_tables.text_literal(tojson(checkpoint)) }} as _checkpoint
-    {%- for name in change_tables.log_columns(spec) if found.quarantined_rows > 0 %}, null as {{ change_tables.quoted(name) }}{% endfor %}
-where
-    case
+{%- set guard -%}
+case
         when (select count_if(_batch_id = '{{ checkpoint.batch }}') = {{ rows }} and count(*) = {{ rows }} from {{ state }}) then true
         else {{ change_tables.refuse_other_build() }}
     end
+{%- endset -%}
+{{ change_tables.put_first_checkpoint(state, checkpoint, found.quarantined_rows > 0, change_tables.log_columns(spec), guard) }}
 {%- endmacro %}

@@ -20,7 +20,7 @@
 -#}
 {% macro quarantine_columns() %}
     {% do return({
-        '_row_id': 'string',
+        change_tables.row_id_column(): 'string',
         '_batch_id': 'string',
         '_raw_id': 'string',
         '_status': 'string',
@@ -102,7 +102,7 @@ end
 {#- The rows that a run has found, once each. -#}
 {% macro quarantined_rows(rows) -%}
 select
-    _ct_quarantine_id as _row_id,
+    _ct_quarantine_id as {{ change_tables.row_id_column() }},
     max(_batch_id) as _batch_id,
     max(_raw_id) as _raw_id,
     max(_status) as _status,
@@ -143,7 +143,7 @@ group by _ct_quarantine_id
     {% do return(run_query(
         "with " ~ change_tables.staging_steps(spec) ~ " select count(*) as rows from " ~ quarantine ~ " as held_rows"
         ~ " left anti join (select _raw_id from staged) as raw_rows on held_rows._raw_id = raw_rows._raw_id"
-        ~ " left anti join (" ~ hashes | join(' union all ') ~ ") as hashes on held_rows._row_id = hashes._ct_hash"
+        ~ " left anti join (" ~ hashes | join(' union all ') ~ ") as hashes on held_rows." ~ change_tables.row_id_column() ~ " = hashes._ct_hash"
         ~ " where " ~ change_tables.is_open('rejected')
     ).rows[0][0] | int) %}
 {% endmacro %}
@@ -193,7 +193,7 @@ using (
     )
     where _ct_has_news and {{ change_tables.log_is_as_before(state, run) | indent(8) }}
 ) as source
-    on source._row_id = target._row_id
+    on source.{{ change_tables.row_id_column() }} = target.{{ change_tables.row_id_column() }}
 when matched then update set
     {%- for name in change_tables.quarantine_columns() %}
     {{ name }} = source.{{ name }}{{ ',' if not loop.last }}
@@ -205,7 +205,8 @@ when not matched then insert ({{ change_tables.quarantine_columns() | join(', ')
 
 {#- The rows in quarantine and those that a run has found, as they are after the run. -#}
 {% macro quarantine_after_run(quarantine, batch, run) -%}
-    {%- set is_of_load = "startswith(quarantined._row_id, 'load:')" -%}
+    {%- set row_id = change_tables.row_id_column() -%}
+    {%- set is_of_load = "startswith(quarantined." ~ row_id ~ ", 'load:')" -%}
     {%- set is_seen = 'others._raw_id is not null' -%}
     {%- if run.kind == 'everything' -%}
         {%- set is_seen = 'true' if run.snapshot else 'not ' ~ is_of_load -%}
@@ -213,7 +214,7 @@ when not matched then insert ({{ change_tables.quarantine_columns() | join(', ')
         {%- set is_seen = '(others._raw_id is not null or ' ~ is_of_load ~ ')' -%}
     {%- endif -%}
     select
-        coalesce(found_rows._row_id, held_rows._row_id) as _row_id,
+        coalesce(found_rows.{{ row_id }}, held_rows.{{ row_id }}) as {{ row_id }},
         coalesce(held_rows._batch_id, found_rows._batch_id) as _batch_id,
         coalesce(held_rows._raw_id, found_rows._raw_id) as _raw_id,
         coalesce(found_rows._status, held_rows._status) as _status,
@@ -221,13 +222,13 @@ when not matched then insert ({{ change_tables.quarantine_columns() | join(', ')
         coalesce(held_rows._raw_row, found_rows._raw_row) as _raw_row,
         coalesce(found_rows._equal_rows, held_rows._equal_rows) as _equal_rows,
         case
-            when found_rows._row_id is not null then null
+            when found_rows.{{ row_id }} is not null then null
             when held_rows._ct_is_healed then {{ change_tables.time_of_run() }}
             else held_rows._healed_at
         end as _healed_at,
         case
-            when held_rows._row_id is null then true
-            when found_rows._row_id is null then held_rows._ct_is_healed
+            when held_rows.{{ row_id }} is null then true
+            when found_rows.{{ row_id }} is null then held_rows._ct_is_healed
             else held_rows._healed_at is not null or struct(found_rows._status, found_rows._status_reason, found_rows._equal_rows) <> struct(held_rows._status, held_rows._status_reason, held_rows._equal_rows)
         end as _ct_has_news
     from (
@@ -243,7 +244,7 @@ when not matched then insert ({{ change_tables.quarantine_columns() | join(', ')
             on quarantined._raw_id = others._raw_id
         {%- endif %}
     ) as held_rows
-        on found_rows._row_id = held_rows._row_id
+        on found_rows.{{ row_id }} = held_rows.{{ row_id }}
 {%- endmacro %}
 
 

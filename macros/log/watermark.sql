@@ -36,7 +36,7 @@
 {% macro rows_to_pass(spec, run, id) -%}
 {%- if change_tables.may_pass_waiting(spec, run.checkpoint_before) %}
     left join (
-        select _row_id as _ct_passed_id
+        select {{ change_tables.row_id_column() }} as _ct_passed_id
         from {{ change_tables.quarantine_relation(this) }}
         where
             {{ change_tables.is_open('waiting') }}

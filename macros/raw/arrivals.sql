@@ -136,32 +136,20 @@
     {% set described = change_tables.ask_once('describe extended ' ~ spec.relation) if not versions else [] %}
     {% set provider = described | selectattr(0, 'equalto', 'Provider') | map(attribute=1) | first | default(none) %}
     {% if versions and spec.lookback != 0 %}
-        {% do change_tables.refuse_entry(spec, "`lookback` must be left out: no commit of a Delta table lands late, got " ~ spec.lookback) %}
+        {% do change_tables.refuse_entry(spec, "`lookback` must be left out: no commit of a table lands late, got " ~ spec.lookback) %}
     {% elif versions %}
         {% do return(versions) %}
     {% elif provider in ['parquet', 'orc', 'json', 'csv'] %}
         {% do return({'group': [], 'columns': ['file_modification_time'], 'hidden': true, 'kind': 'timestamp', 'type': 'timestamp'}) %}
     {% endif %}
-    {% do change_tables.refuse_entry(spec, "`arrival: files` needs " ~ (
-        "row tracking, which " ~ spec.relation ~ " has not: alter table " ~ spec.relation ~ " set tblproperties ('delta.enableRowTracking' = 'true')"
-        if provider == 'delta'
-        else "a Delta table, or one of parquet, ORC, JSON or CSV files, and " ~ spec.relation ~ " is "
-        ~ ("a view" if provider is none else "of " ~ provider) ~ ": name a column"
-    )) %}
+    {% do change_tables.refuse_arrival_by_files(spec, provider) %}
 {% endmacro %}
 
 
-{#-
-    The commits of a Delta table as arrival; none where it does not track rows. All rows of a commit are there at once. A table that was dropped
-    and made again counts its commits anew, and has another name for the column in which it keeps those of rows that it has moved.
--#}
+{#- The commits of a raw table as arrival; none where it keeps none with its rows. -#}
 {% macro _arrival_of_versions(spec) %}
     {% do return(none) if not change_tables.landed_columns(spec, spec.relation, [], '') %}
-    {% set properties = change_tables.properties_of_raw(spec) %}
-    {% do return(none if properties.get('delta.enableRowTracking') != 'true' else {
-        'group': [], 'columns': ['row_commit_version'], 'hidden': true, 'table': properties['delta.rowTracking.materializedRowCommitVersionColumnName'],
-        'kind': 'whole_number', 'type': 'bigint', 'is_whole': true,
-    }) %}
+    {% do return(change_tables.arrival_by_commits(change_tables.properties_of_raw(spec))) %}
 {% endmacro %}
 
 

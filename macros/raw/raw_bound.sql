@@ -101,7 +101,7 @@
     {% elif checkpoint and checkpoint.counts_all is boolean %}
         {% do return(checkpoint.counts_all) %}
     {% endif %}
-    {% do return(change_tables.properties_of_raw(spec).get('delta.minReaderVersion', '0') | int > 0) %}
+    {% do return(change_tables.counts_without_scan(change_tables.properties_of_raw(spec))) %}
 {% endmacro %}
 
 

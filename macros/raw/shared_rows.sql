@@ -11,15 +11,9 @@
     are the rows.
 -#}
 
-{#- What the models of a run know of each other: a dict for each of `answers`, `begun`, `logs`, `shared`. -#}
-{% macro _known_in_run(name) %}
-    {% do return(graph.setdefault('change_tables_known', {}).setdefault(name, {})) %}
-{% endmacro %}
-
-
 {#- The rows of a query about a raw table: asked once a run. -#}
 {% macro ask_once(sql) %}
-    {% set answers = change_tables._known_in_run('answers') %}
+    {% set answers = change_tables.known_in_run('answers') %}
     {% if sql not in answers %}
         {#- of two models that ask at the same time both take the answer of the first -#}
         {% do answers.setdefault(sql, run_query(sql).rows) %}
@@ -41,11 +35,11 @@
 -#}
 {% macro share_rows(spec, bound, kind) %}
     {% set part = change_tables.format_of(spec.format).put_together %}
-    {% do change_tables._known_in_run('begun').update({model.unique_id: true}) %}
+    {% do change_tables.known_in_run('begun').update({model.unique_id: true}) %}
     {% set run = dict(bound, kind=kind, shared=none) %}
     {% do return(run) if not part or not bound.arrival or kind not in ['first', 'since'] or flags.WHICH not in ['run', 'build'] %}
     {% set likeness = change_tables._likeness(spec, part) %}
-    {% set rows = change_tables._known_in_run('shared').setdefault(
+    {% set rows = change_tables.known_in_run('shared').setdefault(
         tojson([spec.relation | string, bound.predicate, bound.until, likeness]), {'by': model.unique_id, 'table': none}
     ) %}
     {% if rows.by == model.unique_id %}
@@ -92,7 +86,7 @@ from put_together
 {#- The specs of the other logs that read the same rows and have not begun: they were left by the same run at the same watermark, or are new. -#}
 {% macro _specs_that_share(spec, run, part, likeness) %}
     {% set specs = [] %}
-    {% for node in change_tables._logs_by_raw_table().get(spec.relation | string | lower, []) if node.unique_id not in change_tables._known_in_run('begun') %}
+    {% for node in change_tables._logs_by_raw_table().get(spec.relation | string | lower, []) if node.unique_id not in change_tables.known_in_run('begun') %}
         {% set other = change_tables.table_spec_of_model(node) %}
         {% set relation = change_tables.relation_of_node(node) %}
         {% set is_there = not change_tables.is_rebuild() and load_cached_relation(change_tables.state_relation(relation, node)) is not none %}
@@ -108,7 +102,7 @@ from put_together
 
 {#- The logs that dbt was asked to build, as nodes, by the name of their raw table. -#}
 {% macro _logs_by_raw_table() %}
-    {% set known = change_tables._known_in_run('logs') %}
+    {% set known = change_tables.known_in_run('logs') %}
     {% if not known %}
         {% set logs = {} %}
         {% for unique_id in selected_resources if (graph.nodes.get(unique_id) or {}).get('config', {}).get('materialized') == 'change_log' %}
@@ -125,7 +119,7 @@ from put_together
 
 {#- Drops what this run has put together, once all its models have ended. -#}
 {% macro drop_shared_rows() %}
-    {% for rows in change_tables._known_in_run('shared').values() if rows.table %}
+    {% for rows in change_tables.known_in_run('shared').values() if rows.table %}
         {% do adapter.drop_relation(rows.table) %}
     {% endfor %}
     {% do return('') %}

@@ -1,8 +1,10 @@
 {#-
     Checks every table spec of the project before a run, and server and session where there are any, and names all mistakes of
     all of them at once.
+
+    further_mistakes   a macro that says what else is wrong with the settings of a session (see `table_format_mistakes`)
 -#}
-{% macro check_table_specs() %}
+{% macro check_table_specs(further_mistakes=none) %}
     {% if execute %}
         {% set mistakes = [] %}
         {% set nodes = graph.sources.values() | selectattr('config.meta') | selectattr('config.meta.change_table', 'defined') | list %}
@@ -15,7 +17,7 @@
             {% do mistakes.append("change_tables: the variable `" ~ variable ~ "` must be " ~ what ~ ", got " ~ change_tables.shown_value(value)) %}
         {% endfor %}
         {% do mistakes.extend(change_tables._mistakes_of_tables_schemas()) %}
-        {% do mistakes.extend(change_tables.session_mistakes(specs_are_right=not mistakes)) if nodes %}
+        {% do mistakes.extend(change_tables.session_mistakes(not mistakes, further_mistakes)) if nodes %}
         {% do exceptions.raise_compiler_error(mistakes | join('\n')) if mistakes %}
     {% endif %}
 {% endmacro %}
@@ -78,7 +80,7 @@
 
     specs_are_right   whether entries can be read: then also for the functions that the selected models need
 -#}
-{% macro session_mistakes(specs_are_right) %}
+{% macro session_mistakes(specs_are_right, further_mistakes=none) %}
     {% set found = dict(run_query('set').rows | map('list')) %}
     {% if 'spark.sql.session.timeZone' not in found %}
         {% do found.update({'spark.sql.session.timeZone': run_query('select current_timezone()').rows[0][0]}) %}
@@ -91,7 +93,7 @@
     {% endfor %}
     {#- the server of this package has the version of its functions among its settings; one that says none is another server -#}
     {% set package, server = change_tables.version_of_package(), found.get('spark.change_tables.version') %}
-    {% set of_server = change_tables.function_mistakes(found) if specs_are_right else [] %}
+    {% set of_server = (further_mistakes(found) if further_mistakes else []) + (change_tables.function_mistakes(found) if specs_are_right else []) %}
     {% if server and change_tables._compatible_part(server) != change_tables._compatible_part(package) %}
         {% do of_server.insert(0,
             "change_tables: the package is version " ~ package ~ ", and the server has the functions of version " ~ server

@@ -31,6 +31,12 @@
 {% endmacro %}
 
 
+{#- What the models of a dbt run know of each other: a dict for each of `answers`, `begun`, `format`, `logs`, `shared`. -#}
+{% macro known_in_run(name) %}
+    {% do return(graph.setdefault('change_tables_known', {}).setdefault(name, {})) %}
+{% endmacro %}
+
+
 {#-
     A run with --empty, which people use to see that a project builds: it makes what is missing, with its columns and without
     rows, and leaves what is there as it is, also with --full-refresh. A table that it makes has no checkpoint, so the next plain

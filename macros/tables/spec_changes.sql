@@ -56,12 +56,7 @@
         {% do names.update({known[there[0]]: name}) if there | length == 1 and there[0] != name | lower %}
     {% endfor %}
     {% do return(none) if not names %}
-    {% if change_tables.state_file_format() != 'delta' %}
-        {% do change_tables.refuse_model(
-            "columns of tables of `file_format: " ~ change_tables.state_file_format() ~ "` are not renamed, and " ~ names.keys() | join(', ') ~ " of source '" ~ spec.source_name
-            ~ "." ~ spec.table_name ~ "' have other names by `renamed_from`; take it out and declare them as they were, or rebuild the log and the models after it with --full-refresh"
-        ) %}
-    {% endif %}
+    {% do change_tables.refuse_renamed_columns(spec, names) %}
     {% do return({'names': names, 'checkpoint': checkpoint}) %}
 {% endmacro %}
 
@@ -226,6 +221,7 @@
     {% set known = change_tables._known_types(spec, checkpoint, state) %}
     {% for name, type in declared.items() if name in known %}
         {% set reason = change_tables.cannot_become(known[name], type, name in spec.key) %}
+        {% set reason = change_tables.cannot_widen(known[name], type) if reason is none else reason %}
         {% if reason is not none %}
             {% do found.append(
                 ("key column '" if name in spec.key else "column '") ~ name ~ "' is " ~ type ~ ", was " ~ known[name] ~ reason

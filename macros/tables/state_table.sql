@@ -124,7 +124,7 @@
     {%- set file_format = change_tables.state_file_format() -%}
     create {{ 'or replace table' if over else 'table if not exists' }} {{ state }}
     using {{ file_format }}
-    tblproperties ({{ change_tables.property_list(change_tables._state_table_properties(file_format, uses_deletion_vectors, found_by)) }})
+    tblproperties ({{ change_tables.property_list(change_tables.state_table_properties(file_format, uses_deletion_vectors, found_by)) }})
     {%- if partitioned_by %}
     partitioned by ({{ change_tables.column_list(partitioned_by) }})
     {%- endif %}
@@ -152,58 +152,7 @@
     {% for name, column in columns.items() %}
         {% do described.append(name ~ ' ' ~ column[0] ~ ' comment ' ~ change_tables.text_literal(column[1])) %}
     {% endfor %}
-    {% do run_query('create table if not exists ' ~ table ~ ' (' ~ described | join(', ') ~ ') using delta comment ' ~ change_tables.text_literal(comment)) %}
-{% endmacro %}
-
-
-{#- The model's `file_format`; dbt-spark gives parquet where none is set, which no state can be kept in. -#}
-{% macro state_file_format() %}
-    {% set file_format = config.get('file_format') %}
-    {% set file_format = 'delta' if file_format in [none, '', 'parquet'] else file_format %}
-    {% if file_format not in ['delta', 'iceberg'] %}
-        {% do change_tables.refuse_model("`file_format` must be one of delta, iceberg, got '" ~ file_format ~ "'") %}
-    {% endif %}
-    {% do return(file_format) %}
-{% endmacro %}
-
-
-{#- What a state table asks of its file format: any column name, and cheap updates. The one place where file formats differ. -#}
-{% macro _state_table_properties(file_format, uses_deletion_vectors, found_by) %}
-    {% do return({
-        'delta': dict({
-            'delta.columnMapping.mode': 'name',
-            'delta.enableDeletionVectors': 'true' if uses_deletion_vectors else 'false',
-            'delta.enableTypeWidening': 'true',
-        }, **({'delta.dataSkippingStatsColumns': found_by | join(',')} if found_by else {})),
-        'iceberg': {
-            'format-version': '2',
-            'write.merge.mode': 'merge-on-read',
-        },
-    }[file_format]) %}
-{% endmacro %}
-
-
-{#- From so many rows on it costs more to write the files of a few rows again than to delete these by vectors: see docs/performance.md. -#}
-{% macro rows_of_large_table() %}
-    {% do return(250000) %}
-{% endmacro %}
-
-
-{#-
-    Gives a large table deletion vectors from now on: an update then does not write the files of its rows again. A small table is read and
-    merged into in half the time without. No table goes back: vectors cost every reader.
-
-    rows   how many rows the table has; none: to be counted
--#}
-{% macro use_deletion_vectors_if_large(state, rows=none) %}
-    {% if change_tables.state_file_format() == 'delta' %}
-        {% set rows = rows if rows is not none else run_query('select count(*) from ' ~ state).rows[0][0] | int %}
-        {% if rows >= change_tables.rows_of_large_table() %}
-            {% call statement('deletion_vectors') %}
-                alter table {{ state }} set tblproperties ('delta.enableDeletionVectors' = 'true')
-            {% endcall %}
-        {% endif %}
-    {% endif %}
+    {% do run_query('create table if not exists ' ~ table ~ ' (' ~ described | join(', ') ~ ') using ' ~ change_tables.file_format_of_project() ~ ' comment ' ~ change_tables.text_literal(comment)) %}
 {% endmacro %}
 
 

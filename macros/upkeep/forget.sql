@@ -16,6 +16,7 @@
     dry_run   say what would be deleted, and change nothing
 -#}
 {% macro forget(table, keys, source='', raw=false, dry_run=false) %}
+    {% do change_tables.refuse_command('forget', change_tables.why_command_is_refused()) if change_tables.why_command_is_refused() %}
     {% set logs = [] %}
     {% for found in change_tables.logs_of_entry('forget', source, table) %}
         {% do logs.append(dict(
@@ -456,9 +457,9 @@ when matched then delete
     {% for found in log.models %}
         {% do tables.append(change_tables.state_relation(found.relation, found.node)) %}
     {% endfor %}
-    {% for table in tables if load_cached_relation(table) is not none and load_cached_relation(table).is_delta %}
-        {% if run_query('show tblproperties ' ~ table ~ " ('delta.enableDeletionVectors')").rows | map(attribute=1) | first == 'true' %}
-            {% do change_tables.send_or_say('reorg table ' ~ table ~ ' apply (purge)', '', false) %}
+    {% for table in tables %}
+        {% if change_tables.has_deletion_vectors(table) %}
+            {% do change_tables.send_or_say(change_tables.removal_of_vectors(table), '', false) %}
             {% do print(table ~ ': files with deleted rows are written anew') %}
         {% endif %}
     {% endfor %}

@@ -12,8 +12,7 @@
     {% set tables = change_tables.raw_tables_with_logs('forget', []) | selectattr('relation', 'equalto', spec.relation) | list %}
     {% set existing = load_relation(spec.relation) %}
     {% set reason = 'raw rows of the format ' ~ spec.format ~ ' do not say by themselves of which key they are' if not format.landed_key
-        else 'it is not there' if existing is none
-        else 'it is no Delta table' if not existing.is_delta
+        else change_tables.why_left_alone(existing) if change_tables.why_left_alone(existing)
         else 'it is beside the raw table of another entry' if not tables
         else 'it has two logs' if logs | length > 1
         else 'other entries read it too: ' ~ tables[0].specs | map(attribute='table_name') | sort | join(', ') if tables[0].specs | length > 1 %}
@@ -52,8 +51,8 @@
     {% set spec = held.spec %}
     {% set load = change_tables.source_relation(change_tables.find_source(spec.source_name, spec.snapshot)) %}
     {% set existing = load_relation(load) %}
-    {% if existing is none or not existing.is_delta %}
-        {% do print(load ~ ': left alone: it is ' ~ ('not there' if existing is none else 'no Delta table')) %}
+    {% if change_tables.why_left_alone(existing) %}
+        {% do print(load ~ ': left alone: ' ~ change_tables.why_left_alone(existing)) %}
         {% do return('') %}
     {% endif %}
     {% set on = change_tables._is_landed_of(

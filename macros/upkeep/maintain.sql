@@ -60,7 +60,7 @@
                 ~ '; where none is at work, add --force'
             ) %}
         {% endif %}
-        {% do run_query('set spark.databricks.delta.retentionDurationCheck.enabled = false') %}
+        {% do change_tables.allow_short_retention() %}
     {% endif %}
 {% endmacro %}
 
@@ -68,22 +68,15 @@
 {#- Compacts and vacuums a table. Returns how many files it had and has: {before, after}; none where it is not there, or not Delta's. -#}
 {% macro _maintain_table(place, table, retain_days, dry_run) %}
     {% set existing = load_cached_relation(table) %}
-    {% do return(none) if existing is none or not existing.is_delta %}
-    {% set before = change_tables._live_files(table) %}
+    {% do return(none) if not change_tables.is_maintained(existing) %}
+    {% set before = change_tables.live_files(table) %}
     {% set why = before ~ ' files' %}
     {#- first, so that what it replaces can go by the next vacuum of the table -#}
-    {% do change_tables.send_or_say('optimize ' ~ table, why, dry_run) if before > 1 %}
-    {% do change_tables.send_or_say(
-        'vacuum ' ~ table ~ (' retain ' ~ (retain_days * 24) ~ ' hours' if retain_days is not none), 'files that were replaced', dry_run
-    ) %}
-    {% set after = before if dry_run or before <= 1 else change_tables._live_files(table) %}
+    {% do change_tables.send_or_say(change_tables.compaction_of(table), why, dry_run) if before > 1 %}
+    {% do change_tables.send_or_say(change_tables.deletion_of_replaced_files(table, retain_days), 'files that were replaced', dry_run) %}
+    {% set after = before if dry_run or before <= 1 else change_tables.live_files(table) %}
     {% do print(place ~ table ~ ': ' ~ before ~ ' files' ~ (', now ' ~ after if after != before)) if not dry_run %}
     {% do return({'before': before, 'after': after}) %}
-{% endmacro %}
-
-
-{% macro _live_files(table) %}
-    {% do return(run_query('describe detail ' ~ table).rows[0]['numFiles'] | int) %}
 {% endmacro %}
 
 

@@ -33,6 +33,7 @@
     {% if older_than is not none and (older_than is boolean or older_than is not number or older_than < 0) %}
         {% do change_tables.refuse_command('purge', '`older_than` must be a number of days, got ' ~ change_tables.shown_value(older_than)) %}
     {% endif %}
+    {% do change_tables.refuse_command('purge', change_tables.why_command_is_refused()) if change_tables.why_command_is_refused() %}
     {% set tables = change_tables.raw_tables_with_logs('purge', include) %}
     {% do change_tables.refuse_command('purge', 'no raw table' ~ (' is named ' ~ include | join(', ') if include else ' is there')) if not tables %}
     {% set deleted = [] %}
@@ -79,8 +80,7 @@
 {#- Why no row of a raw table is deleted, whatever has landed; none: nothing speaks against it. -#}
 {% macro _why_not_purged(table, older_than) %}
     {% set existing = load_cached_relation(table.relation) %}
-    {% do return('it is not there') if existing is none %}
-    {% do return('it is no Delta table') if not existing.is_delta %}
+    {% do return(change_tables.why_left_alone(existing)) if change_tables.why_left_alone(existing) %}
     {% set sequences = [] %}
     {% for spec in table.specs %}
         {% set entry = "'" ~ spec.source_name ~ '.' ~ spec.table_name ~ "' " %}
@@ -145,7 +145,7 @@
         {#- the checkpoints have changed: looked at anew -#}
         {% do return(0 if dry_run else change_tables._purge_table(place, table, older_than, dry_run, with_rejected)) %}
     {% elif ' exists ' in found.delete %}
-        {% do print(place ~ 'left alone: it has more than ' ~ change_tables.most_groups_as_conditions() ~ " groups of positions, and Delta's delete takes no list of them") %}
+        {% do print(place ~ 'left alone: it has more than ' ~ change_tables.most_groups_as_conditions() ~ " groups of positions, and a delete takes no list of them") %}
         {% do return(0) %}
     {% elif found.rows == 0 %}
         {% do print(place ~ 'nothing to delete') %}

@@ -29,7 +29,7 @@ with met as (
         coalesce(sum(if(acknowledged_at is null, _equal_rows, 0)), 0) as rejected_rows,
         coalesce(sum(if(acknowledged_at is null, 0, _equal_rows)), 0) as acknowledged_rows
     from {{ quarantine }}
-    {{ change_tables.join_acknowledged(spec, '_row_id', change_tables.code_of('_status_reason')) | indent(4) }}
+    {{ change_tables.join_acknowledged(spec, change_tables.row_id_column(), change_tables.code_of('_status_reason')) | indent(4) }}
     where {{ change_tables.is_open('rejected') }} and {{ of_hours }}
 
 )

@@ -19,7 +19,7 @@ with waiting as (
         _equal_rows,
         {{ change_tables.age_of_batch() }} as age_in_seconds
     from {{ quarantine }}
-    {{ change_tables.join_acknowledged(spec, '_row_id', change_tables.code_of('_status_reason')) | indent(4) }}
+    {{ change_tables.join_acknowledged(spec, change_tables.row_id_column(), change_tables.code_of('_status_reason')) | indent(4) }}
     where {{ change_tables.is_open('waiting') }} and acknowledged_at is null
 
 )

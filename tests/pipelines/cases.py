@@ -92,7 +92,7 @@ def kept_rows(raw: Raw, schema: str, cases: Sequence[Case]) -> set[tuple[Any, ..
     """The rows that the logs keep as rejected or waiting, with how many raw rows each is for."""
     logs = [case.entry.name for case in cases if "dedup" in case.entry.models]
     queries = [
-        f"select '{name}', _row_id, _status, _status_reason, _raw_row, _equal_rows"
+        f"select '{name}', {raw.row_id}, _status, _status_reason, _raw_row, _equal_rows"
         f" from {schema}.dedup_feed__{name}__quarantine where _healed_at is null"
         for name in logs
     ]

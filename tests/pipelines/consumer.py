@@ -63,6 +63,8 @@ class Consumer:
     """What its sessions are set to."""
     keeps_artifacts: bool = False
     """Whether dbt writes its manifest and its results, for `--state` and `retry`: that takes longer than to parse."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Further ones of its `dbt_project.yml`."""
 
     def write(self, entries: Sequence[Entry], further_sources: Sequence[str] = ()) -> None:
         """Write the whole project: every entry, every model, and the two health models over all of them."""
@@ -71,6 +73,7 @@ class Consumer:
         models.mkdir(parents=True)
         self._dump("packages.yml", {"packages": [{"local": str(REPOSITORY)}]})
         project = {"name": "consumer", "version": "1.0.0", "profile": "consumer", "vars": dict(self.variables)}
+        project |= self.settings
         self._dump("dbt_project.yml", project)
         self.write_profile()
         self.write_sources(entries, further_sources)

@@ -16,6 +16,9 @@ class Expression(str):
 class Raw:
     """A connection to the server, with what a test does over it."""
 
+    row_id = "_row_id"
+    """The column by which quarantined rows are known."""
+
     def __init__(self, connection: Any) -> None:
         """Take a PyHive connection."""
         self._connection = connection

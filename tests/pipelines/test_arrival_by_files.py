@@ -187,7 +187,7 @@ def test_files_that_are_written_anew_are_read_again_and_change_nothing(lake: Lak
             "needs row tracking, which .*untracked has not: alter table .*'delta.enableRowTracking' = 'true'",
         ),
         ("viewed", "and .*viewed is a view: name a column"),
-        ("looking_back", "`lookback` must be left out: no commit of a Delta table lands late, got 1"),
+        ("looking_back", "`lookback` must be left out: no commit of a table lands late, got 1"),
     ],
 )
 def test_a_table_that_does_not_say_what_is_new_is_refused(lake: Lake, log: str, message: str) -> None:

@@ -11,6 +11,7 @@ from change_tables.server.jars import (
     POSTGRESQL,
     JarsError,
     artifact_of,
+    iceberg_jars,
     postgresql_jars,
     resolve_jars,
     resolved_jars,
@@ -44,12 +45,14 @@ def test_jars_of_other_versions_do_not_count(tmp_path: Path) -> None:
         resolved_jars(tmp_path)
 
 
-def test_without_postgresql_s_driver_it_is_said_how_to_fetch_it(
+def test_without_postgresql_s_driver_or_iceberg_it_is_said_how_to_fetch_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CHANGE_TABLES_JARS", str(tmp_path))
     with pytest.raises(JarsError, match=r"is not in .*/postgresql: run `python -m change_tables jars --postgresql`$"):
         postgresql_jars()
+    with pytest.raises(JarsError, match=r"are not in .*/iceberg: run `python -m change_tables jars --iceberg`$"):
+        iceberg_jars()
     (tmp_path / "postgresql").mkdir()
     (tmp_path / "postgresql" / "resolved.txt").write_text(POSTGRESQL[0])
     (tmp_path / "postgresql" / "postgresql.jar").touch()

@@ -196,6 +196,9 @@ def test_bad_settings_of_a_cluster_and_of_a_metastore_are_one_clear_line(folder:
         folder, "--metastore", "mysql://me@db/lake"
     )
     assert "--metastore has no password: set CHANGE" in complaint_of(folder, "--metastore", "postgresql://me@db/lake")
+    assert "--metastore is not for --table-format iceberg" in complaint_of(
+        folder, "--table-format", "iceberg", "--metastore", "postgresql://me@db/lake"
+    )
 
 
 def test_a_free_port_is_none_that_a_system_gives_to_connections_before_the_server_listens() -> None:

@@ -1,0 +1,301 @@
+{#-
+    All that tells one table format from another: Delta, and Apache Iceberg. A model's is its `file_format`. The rest of the package asks here.
+
+    Both write rows and checkpoint in one commit. Of two runs that write one table Delta lets the second fail where it has read what the first
+    has written, whatever its statement is. Iceberg looks at a merge, an update or a delete alone, and an insert always comes in: so each run
+    merges there. The guard reads the checkpoint in the merge's own version of the table, and the checkpoint is among what the merge looks at.
+-#}
+
+{#- The model's `file_format`; dbt-spark gives parquet where none is set, which no state can be kept in. -#}
+{% macro state_file_format() %}
+    {% set file_format = change_tables._file_format_in(config) %}
+    {% if file_format not in ['delta', 'iceberg'] %}
+        {% do change_tables.refuse_model("`file_format` must be one of delta, iceberg, got '" ~ file_format ~ "'") %}
+    {% endif %}
+    {% do return(file_format) %}
+{% endmacro %}
+
+
+{% macro _file_format_in(config) %}
+    {% set file_format = config.get('file_format') %}
+    {% do return('delta' if file_format in [none, '', 'parquet'] else file_format) %}
+{% endmacro %}
+
+
+{#- The format of the project's models, for tables that no model makes: a server has one format alone. -#}
+{% macro file_format_of_project() %}
+    {% set known = change_tables.known_in_run('format') %}
+    {% if 'name' not in known %}
+        {% set formats = [] %}
+        {% for node in change_tables._models_with_tables() %}
+            {% do formats.append(change_tables._file_format_in(node.config)) %}
+        {% endfor %}
+        {% do known.update({'name': 'iceberg' if formats | unique | list == ['iceberg'] else 'delta'}) %}
+    {% endif %}
+    {% do return(known.name) %}
+{% endmacro %}
+
+
+{% macro _models_with_tables() %}
+    {% do return(
+        graph.nodes.values() | selectattr('resource_type', 'eq', 'model')
+        | selectattr('config.materialized', 'in', ['change_log', 'change_state', 'change_documents']) | sort(attribute='name') | list
+    ) %}
+{% endmacro %}
+
+
+{#-
+    What is wrong between the formats of the models and the server, as a list of texts.
+
+    settings   those of the session that somebody has set: name -> value
+-#}
+{% macro table_format_mistakes(settings) %}
+    {% set catalog = settings.get('spark.sql.catalog.spark_catalog', '') %}
+    {% set is_iceberg = catalog == 'org.apache.iceberg.spark.SparkCatalog' %}
+    {% set others, mistakes = [], [] %}
+    {% set seeds = graph.nodes.values() | selectattr('resource_type', 'eq', 'seed') | selectattr('package_name', 'eq', 'change_tables') | list %}
+    {% for node in change_tables._models_with_tables() + seeds %}
+        {% do others.append(node.name) if (change_tables._file_format_in(node.config) == 'iceberg') != is_iceberg %}
+    {% endfor %}
+    {% if others and is_iceberg %}
+        {% do mistakes.append("change_tables: the server's tables are Iceberg: set `+file_format: iceberg` for models and seeds, not set for " ~ others | join(', ')) %}
+    {% elif others %}
+        {% do mistakes.append(
+            "change_tables: `file_format: iceberg` needs a server whose `spark_catalog` is org.apache.iceberg.spark.SparkCatalog, as by --table-format iceberg, got '" ~ catalog
+            ~ "'; it is set for " ~ others | join(', ')
+        ) %}
+    {% elif is_iceberg and settings.get('spark.sql.catalog.spark_catalog.cache-enabled') != 'false' %}
+        {% do mistakes.append("change_tables: `file_format: iceberg` needs a server with spark.sql.catalog.spark_catalog.cache-enabled=false: else a session does not see what another has written") %}
+    {% elif is_iceberg and adapter.dispatch('list_relations_without_caching', 'dbt').macro.package_name == 'dbt_spark' %}
+        {% do mistakes.append("change_tables: `file_format: iceberg` needs in dbt_project.yml `dispatch: [{macro_namespace: dbt, search_order: [" ~ project_name ~ ", change_tables, dbt]}]`") %}
+    {% endif %}
+    {% do return(mistakes) %}
+{% endmacro %}
+
+
+{#-
+    What dbt lists of a schema. For Iceberg Spark lists tables alone: views are asked for, and each for its properties, among which the package
+    keeps its own (see `properties_of_view`).
+-#}
+{% macro spark__list_relations_without_caching(relation) %}
+    {% set listed = dbt.spark__list_relations_without_caching(relation) %}
+    {% do return(listed) if change_tables.file_format_of_project() != 'iceberg' %}
+    {% set found = [] %}
+    {% for row in listed.rows %}
+        {% do found.append(row.values() | list) %}
+    {% endfor %}
+    {% for row in run_query('show views in ' ~ relation.schema).rows if not row[2] %}
+        {% set properties = [] %}
+        {% for property in run_query('show tblproperties ' ~ relation.schema ~ '.' ~ change_tables.quoted(row[1])).rows %}
+            {% do properties.append(property[0] ~ '=' ~ property[1]) %}
+        {% endfor %}
+        {% do found.append([row[0], row[1], row[2], 'Type: VIEW\nTable Properties: [' ~ properties | join(', ') ~ ']']) %}
+    {% endfor %}
+    {% do return(found) %}
+{% endmacro %}
+
+
+{#- What a state table asks of its format: any column name, and cheap updates. -#}
+{% macro state_table_properties(file_format, uses_deletion_vectors, found_by) %}
+    {% do return({
+        'delta': dict({
+            'delta.columnMapping.mode': 'name',
+            'delta.enableDeletionVectors': 'true' if uses_deletion_vectors else 'false',
+            'delta.enableTypeWidening': 'true',
+        }, **({'delta.dataSkippingStatsColumns': found_by | join(',')} if found_by else {})),
+        'iceberg': {
+            'format-version': '2',
+            'write.merge.mode': 'merge-on-read',
+            'write.merge.isolation-level': 'serializable',
+        },
+    }[file_format]) %}
+{% endmacro %}
+
+
+{#- The column of a quarantine that identifies its rows. Iceberg keeps `_row_id` for itself, and merges into no table that has it. -#}
+{% macro row_id_column() %}
+    {% do return('_row_id' if change_tables.file_format_of_project() == 'delta' else '_row_hash') %}
+{% endmacro %}
+
+
+{#- From so many rows on it costs more to write the files of a few rows again than to delete these by vectors: see docs/performance.md. -#}
+{% macro rows_of_large_table() %}
+    {% do return(250000) %}
+{% endmacro %}
+
+
+{#-
+    Gives a large table deletion vectors from now on: an update then does not write the files of its rows again. A small table is read and
+    merged into in half the time without. No table goes back: vectors cost every reader.
+
+    rows   how many rows the table has; none: to be counted
+-#}
+{% macro use_deletion_vectors_if_large(state, rows=none) %}
+    {% if change_tables.state_file_format() == 'delta' %}
+        {% set rows = rows if rows is not none else run_query('select count(*) from ' ~ state).rows[0][0] | int %}
+        {% if rows >= change_tables.rows_of_large_table() %}
+            {% call statement('deletion_vectors') %}
+                alter table {{ state }} set tblproperties ('delta.enableDeletionVectors' = 'true')
+            {% endcall %}
+        {% endif %}
+    {% endif %}
+{% endmacro %}
+
+
+{#- Whether an insert fails where another run has written since it read. -#}
+{% macro inserts_are_guarded() %}
+    {% do return(change_tables.state_file_format() == 'delta') %}
+{% endmacro %}
+
+
+{#-
+    Puts the checkpoint of a first build into its table, in the place of rows that have something else as `_checkpoint`.
+
+    replaces   whether there are such rows
+    columns    the table's columns after `_checkpoint`
+    guard      SQL for whether the table is still the one that the run made
+-#}
+{% macro put_first_checkpoint(state, checkpoint, replaces, columns, guard) -%}
+{%- if change_tables.inserts_are_guarded() -%}
+insert into {{ state }}{{ ' replace where _checkpoint is not null' if replaces else ' (_checkpoint)' }}
+select {{ change_tables.text_literal(tojson(checkpoint)) }} as _checkpoint
+    {%- for name in columns if replaces %}, null as {{ change_tables.quoted(name) }}{% endfor %}
+where
+    {{ guard }}
+{%- else -%}
+merge into {{ state }} as target
+using (
+    select {{ change_tables.text_literal(tojson(checkpoint)) }} as _checkpoint
+    where
+        {{ guard | indent(4) }}
+    union all
+    select null
+) as source
+    on source._checkpoint is null and target._checkpoint is not null
+when matched then delete
+when not matched and source._checkpoint is not null then insert (_checkpoint, {{ change_tables.column_list(columns) }})
+    values (source._checkpoint{% for name in columns %}, null{% endfor %})
+{%- endif -%}
+{%- endmacro %}
+
+
+{#- None where a column of a table can become one of a wider type (see `cannot_become`); else the end of the message. -#}
+{% macro cannot_widen(was, type) %}
+    {% set text = modules.re.compile('string|(var)?char\\(') %}
+    {% if change_tables.state_file_format() == 'delta' or was == type or text.match(was) %}
+        {% do return(none) %}
+    {% endif %}
+    {% set wholes = ['tinyint', 'smallint', 'int', 'bigint'] %}
+    {% set digits = modules.re.compile('decimal\\(\\d+,(\\d+)\\)') %}
+    {% set scales = [digits.match(was), digits.match(type)] %}
+    {% set follows = (was in wholes and type in wholes) or (scales[0] and scales[1] and scales[0].group(1) == scales[1].group(1)) %}
+    {% do return(none if follows else ', and columns of Iceberg tables only become bigint, or decimals of more digits with the same scale') %}
+{% endmacro %}
+
+
+{#- Stops where columns have other names by `renamed_from`, and tables of this format do not follow. -#}
+{% macro refuse_renamed_columns(spec, names) %}
+    {% if change_tables.state_file_format() != 'delta' %}
+        {% do change_tables.refuse_model(
+            "columns of tables of `file_format: " ~ change_tables.state_file_format() ~ "` are not renamed, and " ~ names.keys() | join(', ') ~ " of source '" ~ spec.source_name
+            ~ "." ~ spec.table_name ~ "' have other names by `renamed_from`; take it out and declare them as they were, or rebuild the log and the models after it with --full-refresh"
+        ) %}
+    {% endif %}
+{% endmacro %}
+
+
+{#- Whether a table with these properties answers `count(*)` without a scan. -#}
+{% macro counts_without_scan(properties) %}
+    {% do return(properties.get('delta.minReaderVersion', '0') | int > 0) %}
+{% endmacro %}
+
+
+{#-
+    The commits of a table with these properties as arrival; none where it does not track rows. All rows of a commit are there at once. A table
+    that was dropped and made again counts its commits anew, and has another name for the column in which it keeps those of rows that it has moved.
+-#}
+{% macro arrival_by_commits(properties) %}
+    {% do return(none if properties.get('delta.enableRowTracking') != 'true' else {
+        'group': [], 'columns': ['row_commit_version'], 'hidden': true, 'table': properties['delta.rowTracking.materializedRowCommitVersionColumnName'],
+        'kind': 'whole_number', 'type': 'bigint', 'is_whole': true,
+    }) %}
+{% endmacro %}
+
+
+{#- Stops an entry with `arrival: files` whose raw table says nothing of when rows landed. `provider`: none for a view. -#}
+{% macro refuse_arrival_by_files(spec, provider) %}
+    {% do change_tables.refuse_entry(spec, "`arrival: files` needs " ~ (
+        "row tracking, which " ~ spec.relation ~ " has not: alter table " ~ spec.relation ~ " set tblproperties ('delta.enableRowTracking' = 'true')"
+        if provider == 'delta'
+        else "a Delta table, or one of parquet, ORC, JSON or CSV files, and " ~ spec.relation ~ " is "
+        ~ ("a view" if provider is none else "of " ~ provider) ~ ": name a column"
+    )) %}
+{% endmacro %}
+
+
+{#- Why a relation, as dbt has listed it, is left alone where rows are deleted for good; none: it is not. -#}
+{% macro why_left_alone(existing) %}
+    {% do return('it is not there' if existing is none else none if existing.is_delta else 'it is no Delta table') %}
+{% endmacro %}
+
+
+{#- Why a command that is written for one format alone is not for this project; none: it is. -#}
+{% macro why_command_is_refused() %}
+    {% if change_tables.file_format_of_project() != 'delta' %}
+        {% do return('it is for Delta alone, and the models have `file_format: ' ~ change_tables.file_format_of_project() ~ '`') %}
+    {% endif %}
+    {% do return(none) %}
+{% endmacro %}
+
+
+{#- How many files a table has: as the format counts them, with those that say which rows are deleted. -#}
+{% macro live_files(table) %}
+    {% if change_tables.file_format_of_project() == 'delta' %}
+        {% do return(run_query('describe detail ' ~ table).rows[0]['numFiles'] | int) %}
+    {% endif %}
+    {% do return(run_query('select count(*) as number from ' ~ table ~ '.files').rows[0][0] | int) %}
+{% endmacro %}
+
+
+{#- The statement that brings a table into few files. -#}
+{% macro compaction_of(table) %}
+    {% do return('optimize ' ~ table if change_tables.file_format_of_project() == 'delta' else
+        "call system.rewrite_data_files(table => '" ~ table ~ "', options => map('delete-file-threshold', '1', 'min-input-files', '2'))") %}
+{% endmacro %}
+
+
+{#- The statement that deletes files which no version of the last `retain_days` has; none: seven. -#}
+{% macro deletion_of_replaced_files(table, retain_days) %}
+    {% if change_tables.file_format_of_project() == 'delta' %}
+        {% do return('vacuum ' ~ table ~ (' retain ' ~ (retain_days * 24) ~ ' hours' if retain_days is not none)) %}
+    {% endif %}
+    {% set until = run_started_at - modules.datetime.timedelta(days=7 if retain_days is none else retain_days) %}
+    {% do return("call system.expire_snapshots(table => '" ~ table ~ "', older_than => timestamp '" ~ until.strftime('%Y-%m-%d %H:%M:%S') ~ "+00:00')") %}
+{% endmacro %}
+
+
+{#- Lets files be deleted sooner than seven days after they were replaced. -#}
+{% macro allow_short_retention() %}
+    {% do run_query('set spark.databricks.delta.retentionDurationCheck.enabled = false') %}
+{% endmacro %}
+
+
+{#- Whether files of a table can have deleted rows, of which vectors alone say so. -#}
+{% macro has_deletion_vectors(table) %}
+    {% do return(
+        load_cached_relation(table) is not none and load_cached_relation(table).is_delta
+        and run_query('show tblproperties ' ~ table ~ " ('delta.enableDeletionVectors')").rows | map(attribute=1) | first == 'true'
+    ) %}
+{% endmacro %}
+
+
+{#- The statement that writes such files anew: `optimize` does not. -#}
+{% macro removal_of_vectors(table) %}
+    {% do return('reorg table ' ~ table ~ ' apply (purge)') %}
+{% endmacro %}
+
+
+{#- Whether dbt has listed a relation as a table that `maintain` can bring into few files. -#}
+{% macro is_maintained(existing) %}
+    {% do return(existing is not none and (existing.is_delta or existing.is_iceberg)) %}
+{% endmacro %}
