@@ -46,7 +46,7 @@ class Histories:
 
     def __init__(self) -> None:
         """Nothing has landed yet."""
-        self._trails, _ = random_trails(SEED + 20, 3 * SCALE, BATCHES, TABLES)
+        self._trails, _ = random_trails(SEED + 20, 3 * SCALE, BATCHES, TABLES, late_files=False)
         self._messages = random_messages(SEED + 21, 25 * SCALE, 10, BATCHES)
         self._of_trail = {name: TrailLog(self._trails, name) for name in TABLES}
         self.begin_topic()

@@ -97,12 +97,12 @@ class Written:
 class _Writer:
     """Writes the transactions of a source into a trail of its own."""
 
-    def __init__(self, chance: random.Random, name: str, batches: int) -> None:
+    def __init__(self, chance: random.Random, name: str, batches: int, *, late_files: bool) -> None:
         self.chance = chance
         self.trail = Trail(name)
         self.written: list[Written] = []
         # each feature in some trails
-        self._late_batch = batches - 1 if chance.random() < 0.4 else None
+        self._late_batch = batches - 1 if chance.random() < 0.4 and late_files else None
         self._late_file = chance.choice([1, 2])
         self._sends_again = self._late_batch is None and chance.random() < 0.7
         self._abandons = chance.choice([0, 0.3])
@@ -288,15 +288,18 @@ class TrailLog:
 
 
 def random_trails(
-    seed: int, trails: int, batches: int, tables: Sequence[str] = ("orders", "lines")
+    seed: int, trails: int, batches: int, tables: Sequence[str] = ("orders", "lines"), *, late_files: bool = True
 ) -> tuple[list[list[Written]], list[Source]]:
-    """So many trails, and the source of each. The first has all of the tables, of which the second is truncated."""
+    """So many trails, and the source of each. The first has all of the tables, of which the second is truncated.
+
+    A late file lands in the last batch but one: no run but one that reads everything reads it.
+    """
     chance = random.Random(seed)
     found, sources = [], []
     for number in range(trails):
         histories = range(number * HISTORIES, (number + 1) * HISTORIES)
         source = Source(chance, histories, tables if number == 0 else tables[:1], tables[1:2], [None, 1, 2, 3])
-        writer = _Writer(chance, f"t{number:04d}", batches)
+        writer = _Writer(chance, f"t{number:04d}", batches, late_files=late_files)
         writer.write(source.play(TRANSACTIONS * (5 if number == 0 else 1)))
         found.append(writer.written)
         sources.append(source)
