@@ -91,6 +91,24 @@
 {% endmacro %}
 
 
+{#- The statement that makes a view. Spark reads none of Iceberg's with a named window: each is written where it is used. -#}
+{% macro text_of_view(text) %}
+    {% do return(text) if change_tables.file_format_of_project() != 'iceberg' %}
+    {% set within = '(?:[^()]|\\((?:[^()]|\\([^()]*\\))*\\))*' %}
+    {% set definition = modules.re.compile('(\\w+) as (\\(' ~ within ~ '\\))') %}
+    {% set parts, ends = [], [0] %}
+    {% for clause in modules.re.finditer('\\n\\s*window\\s+(?:\\w+ as \\(' ~ within ~ '\\)(?:,\\s*)?)+', text) %}
+        {% set steps = [text[ends[-1]:clause.start()]] %}
+        {% for name, window in definition.findall(clause.group(0)) %}
+            {% do steps.append(modules.re.sub('\\bover ' ~ name ~ '\\b', ('over ' ~ window).replace('\\\\', '\\\\\\\\'), steps[-1])) %}
+        {% endfor %}
+        {% do parts.append(steps[-1]) %}
+        {% do ends.append(clause.end()) %}
+    {% endfor %}
+    {% do return(parts | join ~ text[ends[-1]:]) %}
+{% endmacro %}
+
+
 {#- What a state table asks of its format: any column name, and cheap updates. -#}
 {% macro state_table_properties(file_format, uses_deletion_vectors, found_by) %}
     {% do return({
