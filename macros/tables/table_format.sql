@@ -24,11 +24,16 @@
 
 {#- The format of the project's models, for tables that no model makes: a server has one format alone. -#}
 {% macro file_format_of_project() %}
-    {% set formats = [] %}
-    {% for node in change_tables._models_with_tables() %}
-        {% do formats.append(change_tables._file_format_in(node.config)) %}
-    {% endfor %}
-    {% do return('iceberg' if formats | unique | list == ['iceberg'] else 'delta') %}
+    {% do return('delta') if not execute %}
+    {% if not graph.get('change_tables_file_format') %}
+        {% set formats = [] %}
+        {% for node in change_tables._models_with_tables() %}
+            {% do formats.append(change_tables._file_format_in(node.config)) %}
+        {% endfor %}
+        {#- asked often, and the same for all of a run -#}
+        {% do graph.update({'change_tables_file_format': 'iceberg' if formats | unique | list == ['iceberg'] else 'delta'}) %}
+    {% endif %}
+    {% do return(graph['change_tables_file_format']) %}
 {% endmacro %}
 
 
