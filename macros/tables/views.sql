@@ -61,7 +61,7 @@ as
     that reads the view. The setting is reset after that, since a hook of the model may give a step the name of one around it.
 -#}
 {% macro _make_view(view, query, properties) %}
-    {% set text = caller() %}
+    {% set text = change_tables.text_of_view(caller()) %}
     {% do run_query('set spark.sql.legacy.ctePrecedencePolicy = LEGACY') %}
     {% call statement('view') %}{{ text }}{% endcall %}
     {% do run_query('reset spark.sql.legacy.ctePrecedencePolicy') %}
