@@ -44,6 +44,7 @@ LONGEST_FIRST = [
     "test_mapped",
     "test_retired_columns",
     "test_shared_rows",
+    "test_iceberg",
     "test_xds_documents",
     "test_qlik_kafka",
     "test_qlik_change_tables",
