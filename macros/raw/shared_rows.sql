@@ -37,7 +37,8 @@
     {% set part = change_tables.format_of(spec.format).put_together %}
     {% do change_tables.known_in_run('begun').update({model.unique_id: true}) %}
     {% set run = dict(bound, kind=kind, shared=none) %}
-    {% do return(run) if not part or not bound.arrival or kind not in ['first', 'since'] or flags.WHICH not in ['run', 'build'] %}
+    {% set is_of_run = kind in ['first', 'since'] and flags.WHICH in ['run', 'build'] %}
+    {% do return(run) if not (part and bound.arrival and is_of_run and change_tables._can_be_written(spec)) %}
     {% set likeness = change_tables._likeness(spec, part) %}
     {% set rows = change_tables.known_in_run('shared').setdefault(
         tojson([spec.relation | string, bound.predicate, bound.until, likeness]), {'by': model.unique_id, 'table': none}
@@ -71,6 +72,12 @@ from put_together
     {%- set tables = change_tables.format_of(spec.format).put_together.tables(spec) if bound.shared else none -%}
     {{- change_tables.where(['(_ct_partition in (' ~ change_tables.text_literals(tables) ~ ') or _ct_partition is null)']) if tables is not none -}}
 {%- endmacro %}
+
+
+{#- Whether files can have the rows: a view over raw can have columns of no type, and no file has these. -#}
+{% macro _can_be_written(spec) %}
+    {% do return('void' not in change_tables.landed_columns(spec, spec.relation, [], '').values() | map(attribute='data_type') | join(' ')) %}
+{% endmacro %}
 
 
 {#- What entries must have alike so that rows are put together for both. -#}
@@ -122,5 +129,6 @@ from put_together
     {% for rows in change_tables.known_in_run('shared').values() if rows.table %}
         {% do adapter.drop_relation(rows.table) %}
     {% endfor %}
+    {% do change_tables.forget_run() %}
     {% do return('') %}
 {% endmacro %}

@@ -31,9 +31,18 @@
 {% endmacro %}
 
 
-{#- What the models of a dbt run know of each other: a dict for each of `answers`, `begun`, `format`, `logs`, `shared`. -#}
+{#-
+    What the models of a dbt run know of each other: a dict for each of `answers`, `begun`, `format`, `logs`, `shared`. By the id of the
+    invocation, since a program can give one manifest, and so one `graph`, to several.
+-#}
 {% macro known_in_run(name) %}
-    {% do return(graph.setdefault('change_tables_known', {}).setdefault(name, {})) %}
+    {% do return(graph.setdefault('change_tables_known', {}).setdefault(invocation_id, {}).setdefault(name, {})) %}
+{% endmacro %}
+
+
+{#- That is over. -#}
+{% macro forget_run() %}
+    {% do graph.get('change_tables_known', {}).pop(invocation_id, none) %}
 {% endmacro %}
 
 

@@ -162,7 +162,8 @@ class Project:
     def context(self, model: str, lake: Lake, run: int = 0, **given: Any) -> dict[str, Any]:
         """What the Jinja of a model sees when it runs.
 
-        `run` is 0 for now, 1 for the run before. Of `given`, `variables` and `flags` are those of the command line.
+        `run` is 0 for now, 1 for the run before. Of `given`, `variables` and `flags` are those of the command line, and
+        `selected` are the models that dbt was asked for.
         """
         FACTORY.adapters["spark"] = self._adapter
         self._adapter.lake, self._adapter.sent = replace(lake, views=dict(lake.views)), []
@@ -177,6 +178,7 @@ class Project:
             var=lambda name, default=None: variables.get(name, default),
             write=lambda *_: "",
             log=self._say,
+            selected_resources=[f"model.consumer.{name}" for name in given.get("selected", [])],
         )
         return context
 
@@ -185,9 +187,10 @@ class Project:
         return ""
 
     def render(self, model: str, lake: Lake, **given: Any) -> Run:
-        """Render a model, with what it asks for that."""
+        """Render a model, with what it asks for that: as a run of its own, or `after` other models of a run."""
         node = self._manifest.nodes[f"model.consumer.{model}"]
-        self._manifest.flat_graph.pop("change_tables_known", None)  # each is a run of its own
+        if not given.pop("after", False):
+            self._manifest.flat_graph.pop("change_tables_known", None)
         node.compiled_code = get_rendered(node.raw_code, self.context(model, lake, **given), node)
         handed = self._manifest.flat_graph.get("change_tables_handed", {}).get(node.unique_id, {})
         return Run(node.compiled_code, self._adapter.sent, handed)
