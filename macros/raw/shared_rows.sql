@@ -1,14 +1,13 @@
 {#-
     Where logs share a raw table, what a run finds out about it holds for all of them, and its new rows are put together once.
 
-    A query about the table is asked by the first log, and its answer is kept in `graph`, which all models of a run see. So all of them read up
-    to one high water, as one run that began when the first one looked.
+    A query about the table is asked by the first log, and its answer is kept in `graph`, which all models of a run see. Logs with the same
+    watermark send the same query, so they read up to the same high water. A log with another watermark looks for itself.
 
-    The format's steps up to `put_together` (see `format_of`) do not depend on the log, but for the rows that it reads and some settings.
-    Where enough logs that have not begun yet read the same rows, the first one writes `put_together` for all their tables to a table of its own,
-    a batch of its model, in a partition for each table. The others read their partition instead of the raw table. A log reads the
-    raw table where its rows are others, as after a run that failed, and while the table is being written. Either way the steps are the same, so
-    are the rows.
+    The format's steps up to `put_together` (see `format_of`) are the same for all logs that read the same rows with the same settings (`alike`).
+    If enough logs are about to read the same rows, the first one writes `put_together` for all their tables to a batch table of its model, with a
+    partition for each table. The others read their partition instead of the raw table. A log that starts from another place, or starts while
+    that table is being written, reads the raw table. The result is the same.
 -#}
 
 {#- The rows of a query about a raw table: asked once a run. -#}
@@ -23,7 +22,7 @@
 
 
 {#- How many other logs must be about to read the rows, so that they are written for all. -#}
-{% macro least_logs_that_share() %}
+{% macro least_other_logs() %}
     {% do return(2) %}
 {% endmacro %}
 
@@ -40,19 +39,20 @@
     {% set is_of_run = kind in ['first', 'since'] and flags.WHICH in ['run', 'build'] %}
     {% do return(run) if not (part and bound.arrival and is_of_run and change_tables._can_be_written(spec)) %}
     {% set likeness = change_tables._likeness(spec, part) %}
-    {% set rows = change_tables.known_in_run('shared').setdefault(
-        tojson([spec.relation | string, bound.predicate, bound.until, likeness]), {'by': model.unique_id, 'table': none}
+    {% set shared = change_tables.known_in_run('shared').setdefault(
+        tojson([spec.relation | string, bound.predicate, bound.until, likeness]), {'writer': model.unique_id, 'table': none}
     ) %}
-    {% if rows.by == model.unique_id %}
+    {% if shared.writer == model.unique_id %}
         {% set specs = change_tables._specs_that_share(spec, run, part, likeness) %}
-        {% if specs | length >= change_tables.least_logs_that_share() %}
+        {% if specs | length >= change_tables.least_other_logs() %}
             {% set table = change_tables.batch_relation(this, change_tables.batch_id() ~ 's') %}
             {% do change_tables.prepare_session() %}
             {% do run_query(change_tables._create_shared_rows(table, part.steps([spec] + specs, bound))) %}
-            {% do rows.update({'table': table}) %}
+            {% do shared.update({'table': table}) %}
+            {% do log('change_tables: ' ~ spec.relation ~ ': new rows are put together for ' ~ (specs | length + 1) ~ ' logs', info=true) %}
         {% endif %}
     {% endif %}
-    {% do return(dict(run, shared=rows.table)) %}
+    {% do return(dict(run, shared=shared.table)) %}
 {% endmacro %}
 
 
@@ -80,7 +80,7 @@ from put_together
 {% endmacro %}
 
 
-{#- What entries must have alike so that rows are put together for both. -#}
+{#- The settings that two entries must have in common before one can read what was put together for the other. -#}
 {% macro _likeness(spec, part) %}
     {% set found = [spec.format, change_tables.arrival_in_checkpoint(change_tables.arrival_of(spec))] %}
     {% for setting in part.alike %}
@@ -126,8 +126,8 @@ from put_together
 
 {#- Drops what this run has put together, once all its models have ended. -#}
 {% macro drop_shared_rows() %}
-    {% for rows in change_tables.known_in_run('shared').values() if rows.table %}
-        {% do adapter.drop_relation(rows.table) %}
+    {% for shared in change_tables.known_in_run('shared').values() if shared.table %}
+        {% do adapter.drop_relation(shared.table) %}
     {% endfor %}
     {% do change_tables.forget_run() %}
     {% do return('') %}

@@ -1,9 +1,8 @@
 {#-
     All that tells one table format from another: Delta, and Apache Iceberg. A model's is its `file_format`. The rest of the package asks here.
 
-    Both write rows and checkpoint in one commit. Of two runs that write one table Delta lets the second fail where it has read what the first
-    has written, whatever its statement is. Iceberg looks at a merge, an update or a delete alone, and an insert always comes in: so each run
-    merges there. The guard reads the checkpoint in the merge's own version of the table, and the checkpoint is among what the merge looks at.
+    Both commit rows and checkpoint together. If two runs write one table, Delta fails the second whenever it has read what the first changed.
+    Iceberg checks merges, updates and deletes, never inserts, so on Iceberg every run merges. The guard reads the checkpoint in the merge's own version of the table, and the checkpoint is among what the merge looks at.
 -#}
 
 {#- The model's `file_format`; dbt-spark gives parquet where none is set, which no state can be kept in. -#}
@@ -97,7 +96,10 @@
 {% endmacro %}
 
 
-{#- The statement that makes a view. Spark reads none of Iceberg's with a named window: each is written where it is used. -#}
+{#-
+    The statement that makes a view. Spark cannot read an Iceberg view that has a named window, so each window is written out where it is used;
+    parentheses in it may be two deep.
+-#}
 {% macro text_of_view(text) %}
     {% do return(text) if change_tables.file_format_of_project() != 'iceberg' %}
     {% set within = '(?:[^()]|\\((?:[^()]|\\([^()]*\\))*\\))*' %}

@@ -27,8 +27,8 @@ SEED = int(os.environ.get("CHANGE_TABLES_PROOF_SEED", "0"))
 SCALE = int(os.environ.get("CHANGE_TABLES_PROOF_SCALE", "1"))
 TABLES = {"trail": ["one", "two", "three", "four"], "topic": ["one", "two", "three"]}
 BATCHES = 3
-LEFT_OUT = {2: "trail_three"}
-"""The table whose log is not built in a batch."""
+LEFT_OUT = "trail_three"
+"""The table whose log is not built in the second batch, and reads raw by itself in the third."""
 TRAIL = {"format": "goldengate_trail", "key": KEY}
 TOPIC = {"format": "qlik_kafka", "key": KEY, "topic": "topic", "hold_open_transactions": True}
 ENTRIES = {
@@ -119,7 +119,7 @@ def test_each_log_has_its_changes_whoever_put_them_together(project: Consumer, r
     histories = Histories()
 
     def run(batch: int, *arguments: str, feeds: tuple[str, ...] = tuple(ENTRIES)) -> None:
-        out = LEFT_OUT.get(batch)
+        out = LEFT_OUT if batch == 2 else None
         project.dbt("run", "--threads", "1", *(["--exclude", LOGS[out]] if out else []), *arguments)
         histories.run(batch, out)
         for name, expected in histories.changes().items():
@@ -127,8 +127,8 @@ def test_each_log_has_its_changes_whoever_put_them_together(project: Consumer, r
             found = raw.query(f"select _change_seq, _change_op, {', '.join(COLUMNS)} from {SCHEMA}.{LOGS[name]}")
             assert len(found) == len(set(found)), f"{name} after batch {batch}: a change is there twice"
             assert set(found) == expected, f"{name} after batch {batch} {arguments}"
-        alone = {name for name in LOGS if name.startswith(feeds) and name != out and not _shares(project, LOGS[name])}
-        assert alone == {LEFT_OUT.get(batch - 1)} - {None}
+        alone = [name for name in LOGS if name.startswith(feeds) and name != out and not _shares(project, LOGS[name])]
+        assert alone == ([LEFT_OUT] if batch == 3 and "trail" in feeds else [])
         assert raw.query(f"show tables in {SCHEMA} like '*__batch_*'") == [], "what was put together is left"
 
     for batch in range(1, BATCHES + 1):
@@ -136,8 +136,7 @@ def test_each_log_has_its_changes_whoever_put_them_together(project: Consumer, r
             raw.create(f"{SCHEMA}_raw.{name}", RECORD if name == "trail" else RAW_COLUMNS)
             raw.insert(f"{SCHEMA}_raw.{name}", rows)
         run(batch)
-    # what the trails have lost meanwhile is not asked again: their logs stay
+    # only the topic's logs are rebuilt: raw has lost records of the trails that their logs still hold
     histories.begin_topic()
-    LEFT_OUT.clear()
     again = ["--select", "dedup_feed__topic_*", "--full-refresh", "--vars", "{change_tables_allow_loss: true}"]
     run(BATCHES, *again, feeds=("topic",))

@@ -34,8 +34,8 @@ records as (
 
 
 {#-
-    The records of a trail that any of these entries stages: each with its transaction, pieces joined, and the halves of an update put
-    together. Records of other tables begin and end transactions, and separate runs of pieces. After that they are left out, apart
+    The records of a trail that any of these entries stages: each with its transaction, pieces and the halves of an update
+    joined. Records of other tables begin and end transactions, and separate runs of pieces. After that they are left out, apart
     from those that begin an open transaction. The last step is `put_together`:
 
     _ct_table           the table of the record
