@@ -82,7 +82,7 @@ from put_together
 
 {#- The settings that two entries must have in common before one can read what was put together for the other. -#}
 {% macro _likeness(spec, part) %}
-    {% set found = [spec.format, change_tables.arrival_in_checkpoint(change_tables.arrival_of(spec))] %}
+    {% set found = [spec.source_name, spec.format, change_tables.arrival_in_checkpoint(change_tables.arrival_of(spec))] %}
     {% for setting in part.alike %}
         {% do found.append(spec[setting]) %}
     {% endfor %}
