@@ -91,7 +91,7 @@
 {% macro drop_stale_batches(relation, batch) %}
     {#- what an older run has put together for other logs, too, may still be read (see `share_rows`): it is left alone for a day -#}
     {% set day_before = (run_started_at - modules.datetime.timedelta(days=1)).strftime('%Y%m%dt') %}
-    {% for table in change_tables.batches_before(relation, batch) if not table.identifier.endswith('s') or table.identifier[-30:] < day_before %}
+    {% for table in change_tables.batches_before(relation, batch) if not table.identifier.endswith('s') or table.identifier.split('__batch_')[-1] < day_before %}
         {% do adapter.drop_relation(table) %}
     {% endfor %}
 {% endmacro %}

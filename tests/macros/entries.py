@@ -187,6 +187,7 @@ LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
     (_entry("trail", TRAIL), trail_cases.RECORD),
     (_entry("trail_types", TRAIL, COLUMNS, identifier="trail"), None),
     (_entry("trail_lines", TRAIL | {"table_name": "APP.LINES"}, identifier="trail"), None),
+    (_entry("trail_parts", TRAIL | {"table_name": "APP.PARTS"}, identifier="trail"), None),
     (
         _entry(
             "trail_cased",

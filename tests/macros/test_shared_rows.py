@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,10 +17,13 @@ SHARED = "dedup_feed__trail__batch_20260131t120000000000_00000000s"
 CREATED = f"create table lake.{SHARED} using parquet partitioned by (_ct_partition) as"
 
 
-def _render(shapes: Shapes, log: str, *, columns: dict[str, str] | None = None, **given: Any) -> Run:
+def _render(
+    shapes: Shapes, log: str, *, columns: dict[str, str] | None = None, tables: Sequence[str] = (), **given: Any
+) -> Run:
     lake = shapes.lake(Shape(log))
     landed = {name: {**found, **(columns or {})} for name, found in lake.columns.items()}
-    return shapes.project.render(log, replace(lake, columns=landed), **{"selected": LOGS} | given)
+    found = replace(lake, columns=landed, tables=[*lake.tables, *tables])
+    return shapes.project.render(log, found, **{"selected": LOGS} | given)
 
 
 def _created(run: Run) -> list[str]:
@@ -52,10 +56,43 @@ def test_another_invocation_over_the_same_graph_knows_nothing_of_it(shapes: Shap
     assert SHARED not in another.rendered
 
 
+def test_a_log_for_which_nothing_was_written_reads_raw_however_alike_its_query_is(shapes: Shapes) -> None:
+    left = "dedup_feed__trail_parts"
+    given: dict[str, Any] = {"selected": [*LOGS, left], "tables": [f"lake.{left}__state"]}
+    first = _render(shapes, LOGS[0], **given)
+    assert "('APP.ORDERS', 'APP.ORDERS', 'APP.LINES')" in _created(first)[0]
+    died = _render(shapes, left, after=True, **given)
+    assert SHARED not in died.rendered
+    assert "from lake_raw.trail" in died.rendered
+
+
+def test_what_another_run_shares_is_left_alone_for_a_day(shapes: Shapes) -> None:
+    names = {
+        "kept": ["20260131t110000000000_0000000as", "20260131t120000000000_00000000"],
+        "dropped": [
+            "20260131t110000000000_0000000b",
+            "20260131t110000000000_0000000cr",
+            "20260129t110000000000_0000000ds",
+        ],
+    }
+    rows = [{"tableName": f"dedup_feed__trail__batch_{name}"} for found in names.values() for name in found]
+    lake = replace(shapes.lake(Shape(LOGS[0])), answers={"^show tables in": rows})
+    context = shapes.project.context(LOGS[0], lake)
+    macros = context["change_tables"]
+    macros["drop_stale_batches"](context["this"], macros["batch_id"]())
+    dropped = [sql for sql in shapes.project.sent() if sql.startswith("drop")]
+    assert dropped == [f"drop table if exists lake.dedup_feed__trail__batch_{name}" for name in names["dropped"]]
+
+
 @pytest.mark.parametrize(
     "given",
-    [{"selected": LOGS[:2]}, {"flags": {"WHICH": "compile"}}, {"columns": {"orig_node": "void"}}],
-    ids=["two logs", "compile", "a column of no type"],
+    [
+        {"selected": LOGS[:2]},
+        {"flags": {"WHICH": "compile"}},
+        {"columns": {"orig_node": "void"}},
+        {"columns": {"table_name": "char(20)"}},
+    ],
+    ids=["two logs", "compile", "a column of no type", "blanks at the end of names"],
 )
 def test_a_log_reads_raw_itself(shapes: Shapes, given: dict[str, Any]) -> None:
     run = _render(shapes, LOGS[0], **given)

@@ -352,7 +352,7 @@ piece_runs as (
         max(_ct_counts and _ct_differs) over whole_run as _ct_differs_in_run
     from own
     window whole_run as (
-        {{ transaction }}, _ct_run
+        {{ transaction ~ (', table_name' if specs | length > 1) }}, _ct_run
         order by trail_seqno, trail_rba, _ct_copy
         rows between unbounded preceding and unbounded following
     )

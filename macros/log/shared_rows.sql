@@ -10,17 +10,6 @@
     that table is being written, reads the raw table. The result is the same.
 -#}
 
-{#- The rows of a query about a raw table: asked once a run. -#}
-{% macro ask_once(sql) %}
-    {% set answers = change_tables.known_in_run('answers') %}
-    {% if sql not in answers %}
-        {#- of two models that ask at the same time both take the answer of the first -#}
-        {% do answers.setdefault(sql, run_query(sql).rows) %}
-    {% endif %}
-    {% do return(answers[sql]) %}
-{% endmacro %}
-
-
 {#- How many other logs must be about to read the rows, so that they are written for all. -#}
 {% macro least_other_logs() %}
     {% do return(2) %}
@@ -31,6 +20,8 @@
     The bound with the `kind` of the run, and
 
     shared   the table in which its rows are put together; none where the run does it itself
+
+    A log takes the table only if it was written for it: equal queries say nothing of that, since a watermark also has groups without new rows.
 -#}
 {% macro share_rows(spec, bound, kind) %}
     {% set part = change_tables.format_of(spec.format).put_together %}
@@ -40,49 +31,66 @@
     {% do return(run) if not (part and bound.arrival and is_of_run and change_tables._can_be_written(spec)) %}
     {% set likeness = change_tables._likeness(spec, part) %}
     {% set shared = change_tables.known_in_run('shared').setdefault(
-        tojson([spec.relation | string, bound.predicate, bound.until, likeness]), {'writer': model.unique_id, 'table': none}
+        tojson([spec.relation | string, bound.predicate, bound.until, likeness]), {'writer': model.unique_id, 'table': none, 'logs': {}}
     ) %}
     {% if shared.writer == model.unique_id %}
-        {% set specs = change_tables._specs_that_share(spec, run, part, likeness) %}
-        {% if specs | length >= change_tables.least_other_logs() %}
+        {% set others = change_tables._other_logs(spec, run, part, likeness) %}
+        {% if others | length >= change_tables.least_other_logs() %}
             {% set table = change_tables.batch_relation(this, change_tables.batch_id() ~ 's') %}
+            {% do change_tables._look_before_reading(spec, run) %}
             {% do change_tables.prepare_session() %}
-            {% do run_query(change_tables._create_shared_rows(table, part.steps([spec] + specs, bound))) %}
-            {% do shared.update({'table': table}) %}
-            {% do log('change_tables: ' ~ spec.relation ~ ': new rows are put together for ' ~ (specs | length + 1) ~ ' logs', info=true) %}
+            {% do run_query(change_tables._create_shared_rows(table, part, [spec] + others.values() | list, bound)) %}
+            {% do shared.update({'table': table, 'logs': dict(others, **{model.unique_id: spec})}) %}
+            {% do log('change_tables: ' ~ spec.relation ~ ': new rows are put together for ' ~ (others | length + 1) ~ ' logs', info=true) %}
         {% endif %}
     {% endif %}
-    {% do return(dict(run, shared=shared.table)) %}
+    {% do return(dict(run, shared=shared.table if model.unique_id in shared.logs else none)) %}
 {% endmacro %}
 
 
-{% macro _create_shared_rows(table, steps) -%}
+{#-
+    A first run of a format with `waiting_positions` looks for its watermark in raw before it reads the changes, and so does one that reads them
+    from the table: what it asks later was asked by then.
+-#}
+{% macro _look_before_reading(spec, run) %}
+    {% if run.kind == 'first' and spec.arrival == 'auto' and change_tables.format_of(spec.format).waiting_positions %}
+        {% do change_tables.count_watermark_rows(spec, run, change_tables.look_for_watermark(spec, run)) %}
+    {% endif %}
+{% endmacro %}
+
+
+{#- The rows that one of these entries needs, in a partition for each table, and in one those that all need. -#}
+{% macro _create_shared_rows(table, part, specs, bound) -%}
+{%- set tables = [] -%}
+{%- for spec in specs -%}
+    {%- do tables.append(part.tables(spec)) -%}
+{%- endfor -%}
 create table {{ table }} using parquet partitioned by (_ct_partition) as
-with {{ steps | trim }}
+with {{ part.steps(specs, bound) | trim }}
 
 select /*+ rebalance(_ct_partition) */
     *,
     case when not _ct_is_of_all then _ct_table end as _ct_partition
 from put_together
+{%- if none not in tables %}
+where _ct_is_of_all or _ct_table is null or _ct_table in ({{ change_tables.text_literals(tables | sum(start=[]) | unique(case_sensitive=true) | list) }})
+{%- endif %}
 {%- endmacro %}
 
 
-{#- Of the rows in such a table those that the entry needs. -#}
-{% macro where_shared(spec, bound) -%}
-    {%- set tables = change_tables.format_of(spec.format).put_together.tables(spec) if bound.shared else none -%}
-    {{- change_tables.where(['(_ct_partition in (' ~ change_tables.text_literals(tables) ~ ') or _ct_partition is null)']) if tables is not none -}}
-{%- endmacro %}
-
-
-{#- Whether files can have the rows: a view over raw can have columns of no type, and no file has these. -#}
+{#-
+    Whether a file can have the rows as they are: a view over raw can have columns of no type, and no file has these; a name in a `char(n)` has blanks
+    at its end that count once it is a text.
+-#}
 {% macro _can_be_written(spec) %}
-    {% do return('void' not in change_tables.landed_columns(spec, spec.relation, [], '').values() | map(attribute='data_type') | join(' ')) %}
+    {% set types = change_tables.landed_columns(spec, spec.relation, [], '').values() | map(attribute='data_type') | join(' ') %}
+    {% do return(modules.re.search('void|\\bchar\\(', types) is none) %}
 {% endmacro %}
 
 
-{#- The settings that two entries must have in common before one can read what was put together for the other. -#}
+{#- The settings that two entries of a raw table must have in common before one can read what was put together for the other. -#}
 {% macro _likeness(spec, part) %}
-    {% set found = [spec.source_name, spec.format, change_tables.arrival_in_checkpoint(change_tables.arrival_of(spec))] %}
+    {% set found = [spec.source_name, spec.format, spec.arrival] %}
     {% for setting in part.alike %}
         {% do found.append(spec[setting]) %}
     {% endfor %}
@@ -90,20 +98,23 @@ from put_together
 {% endmacro %}
 
 
-{#- The specs of the other logs that read the same rows and have not begun: they were left by the same run at the same watermark, or are new. -#}
-{% macro _specs_that_share(spec, run, part, likeness) %}
-    {% set specs = [] %}
+{#-
+    The other logs that read the same rows and have not begun, by their ids, with their specs: those that a run has left at the same watermark,
+    or new ones. By cached checkpoints, so that no table is read: a log without one reads raw itself.
+-#}
+{% macro _other_logs(spec, run, part, likeness) %}
+    {% set others = {} %}
     {% for node in change_tables._logs_by_raw_table().get(spec.relation | string | lower, []) if node.unique_id not in change_tables.known_in_run('begun') %}
         {% set other = change_tables.table_spec_of_model(node) %}
         {% set relation = change_tables.relation_of_node(node) %}
         {% set is_there = not change_tables.is_rebuild() and load_cached_relation(change_tables.state_relation(relation, node)) is not none %}
         {% set checkpoint = (change_tables.cached_checkpoint(relation) or {}).checkpoint if is_there else none %}
         {% set is_alike = checkpoint and checkpoint.watermark == run.watermark_before if run.kind == 'since' else not is_there %}
-        {% if is_alike and other.format == spec.format and change_tables._likeness(other, part) == likeness %}
-            {% do specs.append(other) %}
+        {% if is_alike and change_tables._likeness(other, part) == likeness %}
+            {% do others.update({node.unique_id: other}) %}
         {% endif %}
     {% endfor %}
-    {% do return(specs) %}
+    {% do return(others) %}
 {% endmacro %}
 
 

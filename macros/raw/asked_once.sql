@@ -1,0 +1,18 @@
+{#- What logs that share a raw table take from one another while they read it: see `share_rows`. -#}
+
+{#- The rows of a query about a raw table: asked once a run. -#}
+{% macro ask_once(sql) %}
+    {% set answers = change_tables.known_in_run('answers') %}
+    {% if sql not in answers %}
+        {#- of two models that ask at the same time both take the answer of the first -#}
+        {% do answers.setdefault(sql, run_query(sql).rows) %}
+    {% endif %}
+    {% do return(answers[sql]) %}
+{% endmacro %}
+
+
+{#- Of the rows that were put together for several logs, those that the entry needs. -#}
+{% macro where_shared(spec, bound) -%}
+    {%- set tables = change_tables.format_of(spec.format).put_together.tables(spec) if bound.shared else none -%}
+    {{- change_tables.where(['(_ct_partition in (' ~ change_tables.text_literals(tables) ~ ') or _ct_partition is null)']) if tables is not none -}}
+{%- endmacro %}
