@@ -178,8 +178,9 @@ class Project:
             var=lambda name, default=None: variables.get(name, default),
             write=lambda *_: "",
             log=self._say,
-            selected_resources=[f"model.consumer.{name}" for name in given.get("selected", [])],
         )
+        if "selected" in given:
+            context["selected_resources"] = [f"model.consumer.{name}" for name in given["selected"]]
         return context
 
     def _say(self, text: str, info: bool = False) -> str:  # noqa: ARG002  # the signature is dbt's
