@@ -89,10 +89,7 @@ def resolved_jars(folder: Path | None = None) -> list[Path]:
     Raises:
         JarsError: they were not resolved, or for other versions.
     """
-    folder = folder or jars_folder()
-    if not _is_complete(folder):
-        raise JarsError(f"the jars of {', '.join(COORDINATES)} are not in {folder}: run `{_NAME}`")
-    return sorted(folder.glob("*.jar"))
+    return _jars_in(folder or jars_folder(), COORDINATES, _NAME)
 
 
 def postgresql_folder() -> Path:
@@ -106,10 +103,7 @@ def postgresql_jars() -> list[Path]:
     Raises:
         JarsError: they were not resolved, or for another version.
     """
-    folder = postgresql_folder()
-    if not _is_complete(folder, POSTGRESQL):
-        raise JarsError(f"the jar of {POSTGRESQL[0]} is not in {folder}: run `{_NAME} --postgresql`")
-    return sorted(folder.glob("*.jar"))
+    return _jars_in(postgresql_folder(), POSTGRESQL, f"{_NAME} --postgresql")
 
 
 def iceberg_folder() -> Path:
@@ -123,9 +117,12 @@ def iceberg_jars() -> list[Path]:
     Raises:
         JarsError: they were not resolved, or for another version.
     """
-    folder = iceberg_folder()
-    if not _is_complete(folder, ICEBERG):
-        raise JarsError(f"the jars of {', '.join(ICEBERG)} are not in {folder}: run `{_NAME} --iceberg`")
+    return _jars_in(iceberg_folder(), ICEBERG, f"{_NAME} --iceberg")
+
+
+def _jars_in(folder: Path, coordinates: Sequence[str], command: str) -> list[Path]:
+    if not _is_complete(folder, coordinates):
+        raise JarsError(f"the jars of {', '.join(coordinates)} are not in {folder}: run `{command}`")
     return sorted(folder.glob("*.jar"))
 
 

@@ -66,6 +66,18 @@
 {%- endmacro %}
 
 
+{#- The columns of a step with both rows so: as they are, where nothing is to be done. -#}
+{% macro columns_as_matched(spec) -%}
+    {%- if spec.settings.column_names == 'exact' and not spec.renamed -%}
+        *
+    {%- else -%}
+        * except (_ct_row, _ct_row_before),
+        {{ change_tables.names_as_matched(spec, '_ct_row') }} as _ct_row,
+        {{ change_tables.names_as_matched(spec, '_ct_row_before') }} as _ct_row_before
+    {%- endif -%}
+{%- endmacro %}
+
+
 {#- A row with renamed columns under their names of today: the first name that has a value counts. -#}
 {% macro _under_names_of_today(spec, row, templates) -%}
     {%- if not spec.renamed -%}

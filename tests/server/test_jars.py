@@ -49,7 +49,7 @@ def test_without_postgresql_s_driver_or_iceberg_it_is_said_how_to_fetch_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CHANGE_TABLES_JARS", str(tmp_path))
-    with pytest.raises(JarsError, match=r"is not in .*/postgresql: run `python -m change_tables jars --postgresql`$"):
+    with pytest.raises(JarsError, match=r"are not in .*/postgresql: run `python -m change_tables jars --postgresql`$"):
         postgresql_jars()
     with pytest.raises(JarsError, match=r"are not in .*/iceberg: run `python -m change_tables jars --iceberg`$"):
         iceberg_jars()

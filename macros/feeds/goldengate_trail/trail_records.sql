@@ -12,16 +12,9 @@
 records as (
 
     select
-        {%- if spec.settings.column_names == 'exact' and not spec.renamed %}
-        *,
-        {%- else %}
-        * except (_ct_row, _ct_row_before),
-        {{ change_tables.names_as_matched(spec, '_ct_row') }} as _ct_row,
-        {{ change_tables.names_as_matched(spec, '_ct_row_before') }} as _ct_row_before,
-        {%- endif %}
+        {{ change_tables.columns_as_matched(spec) }},
         coalesce(_ct_table = {{ change_tables.text_literal(spec.settings.table_name) }}, false) as _ct_is_own
-    from {{ bound.shared or 'put_together' }}
-    {{- change_tables.where_shared(spec, bound) }}
+    from {{ change_tables.rows_put_together(spec, bound) }}
 
 )
 {%- endmacro %}

@@ -11,19 +11,12 @@
 own as (
 
     select
-        {%- if spec.settings.column_names == 'exact' and not spec.renamed %}
-        *,
-        {%- else %}
-        * except (_ct_row, _ct_row_before),
-        {{ change_tables.names_as_matched(spec, '_ct_row') }} as _ct_row,
-        {{ change_tables.names_as_matched(spec, '_ct_row_before') }} as _ct_row_before,
-        {%- endif %}
+        {{ change_tables.columns_as_matched(spec) }},
         {{ change_tables.kafka_belongs(spec) }} as _ct_is_own,
         {{ change_tables.kafka_may_belong(spec) }} as _ct_may_belong,
         {{ change_tables.mask_words("_ct_headers['changeMask']") }} as _ct_mask_words,
         {{ change_tables.mask_words("_ct_headers['columnMask']") }} as _ct_column_mask_words
-    from {{ bound.shared or 'put_together' }}
-    {{- change_tables.where_shared(spec, bound) }}
+    from {{ change_tables.rows_put_together(spec, bound) }}
 
 ),
 
