@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import yaml
 from dbt.adapters.spark.connections import PyhiveConnectionWrapper
 from dbt.cli.main import dbtRunner
 
@@ -39,22 +38,17 @@ from .machine import machine_of
 from .many import FEEDS, ManyTables
 from .plans import DELTA_LOG, event_log, read_executed
 from .processes import Meter, Usage
+from .projects import OURS, RAW, model_of, write_project, write_yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / ".build" / "cost"
 HERE, BY_HAND = "this checkout", "by hand"
-RAW, HAND, OURS = "cost_raw", "cost_by_hand", "cost"
+HAND = "cost_by_hand"
 _RUN = re.compile(r"select 'run (-?\d+) begins'")
 AROUND, WHOLE = "around the nodes", "whole run"
 KINDS = {"stg": "staging view", "dedup": "log", "current": "current", "history": "history"}
 _HEALTH = ("rejected", "reported", "unclaimed")
 _ORDER = [*KINDS.values(), "data test", "health view", "seed", "other", AROUND]
-_MODELS = {
-    "stg": "staged_changes('{source}', '{table}')",
-    "dedup": "deduplicated_changes(ref('stg_{source}__{table}'))",
-    "current": "current_state(ref('dedup_{source}__{table}'))",
-    "history": "history(ref('dedup_{source}__{table}'))",
-}
 
 
 class CostError(Exception):
@@ -331,32 +325,22 @@ class PlainTables:
         return [prefix for prefix in KINDS if prefix != "history" or self.with_history]
 
     def _write(self, side: Side) -> None:
-        """A project that installs the checkout: one line a model, and with `build` the tests that the README names."""
-        shutil.rmtree(side.project, ignore_errors=True)
-        models = side.project / "models"
-        models.mkdir(parents=True)
-        _dump(side.project / "packages.yml", {"packages": [{"local": str(side.checkout)}]})
-        _dump(side.project / "dbt_project.yml", {"name": "cost", "version": "1.0.0", "profile": "cost"})
-        target = {"type": "spark", "method": "thrift", "host": side.server.host, "port": side.server.port}
-        target |= {"schema": OURS, "threads": 1, "poll_interval": 0, "query_retries": 0}
-        _dump(side.profiles / "profiles.yml", {"cost": {"target": "cost", "outputs": {"cost": target}}})
+        """The project: one line a model, and with `build` the tests that the README names."""
         raw_tables = {name: name for name in ["warm", *self._names]} | self._bare
-        sources = [self._source(name, raw) for name, raw in raw_tables.items()]
-        _dump(models / "sources.yml", {"version": 2, "sources": [{"name": "shop", "schema": RAW, "tables": sources}]})
-        described = []
+        models, described = {}, []
         for name in raw_tables:
             for prefix in self._prefixes():
-                call = _MODELS[prefix].format(source="shop", table=name)
-                (models / f"{prefix}_shop__{name}.sql").write_text(f"{{{{ change_tables.{call} }}}}\n")
+                models[f"{prefix}_shop__{name}"] = model_of(prefix, name)
                 tests = _tests(side, prefix, name) if self.with_build and name in self._names else []
                 described.append({"name": f"{prefix}_shop__{name}", "data_tests": tests})
-        _dump(models / "models.yml", {"version": 2, "models": described})
         if self.with_build:
             files = ("quarantine.sql", "kept_rows.sql")  # an earlier version lists what it stages
             keeps = any((side.checkout / "macros/log" / file).is_file() for file in files)
             for macro, prefix in (("rejected_changes", "dedup" if keeps else "stg"), ("reported_changes", "dedup")):
                 refs = ", ".join(f"ref('{prefix}_shop__{name}')" for name in self._names)
-                (models / f"{macro}.sql").write_text(f"{{{{ change_tables.{macro}([{refs}]) }}}}\n")
+                models[macro] = f"{{{{ change_tables.{macro}([{refs}]) }}}}"
+        write_project(side, [self._source(name, raw) for name, raw in raw_tables.items()], models)
+        write_yaml(side.project / "models" / "models.yml", {"version": 2, "models": described})
 
     def _source(self, name: str, raw: str) -> dict[str, Any]:
         spec = {"format": "qlik_change_tables", "key": ["id"], "mask_type": "string"}
@@ -376,11 +360,6 @@ def _tests(side: Side, prefix: str, name: str) -> list[Any]:
     if prefix == "current":
         return [{"change_tables.one_row_per_key": {"arguments": {"key": ["id"]}}}]
     return []
-
-
-def _dump(file: Path, content: Any) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(yaml.safe_dump(content, sort_keys=False))
 
 
 # -- the demo ----------------------------------------------------------------------------------------------------------
@@ -501,12 +480,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--history", action="store_true", help="with a history of each table")
     parser.add_argument("--build", action="store_true", help="dbt build, with data tests and health views")
     parser.add_argument("--demo", action="store_true", help="the demo instead: all feeds, dbt build; short-lived, cold")
-    parser.add_argument("--many", choices=FEEDS, help="tables that share a trail or a topic, instead of plain ones")
+    parser.add_argument("--many", choices=FEEDS, help="many tables of one shape, alone")
+    parser.add_argument("--news", type=int, help="with --many qlik: how many tables have changes in a batch (all)")
     parser.add_argument("--against", metavar="COMMIT", help="the same with the package of this commit, in turn")
     parser.add_argument("--plans", action="store_true", help="count scans, too; the event log for it costs some itself")
     parser.add_argument("--short-lived", action="store_true", help="servers with the settings of demo and tests")
     parser.add_argument("--cold", action="store_true", help="no table is built before the clock runs")
     options = parser.parse_args(arguments)
+    if options.news is not None and options.many != "qlik":
+        parser.error("--news needs --many qlik: tables of a trail or topic land together")
     options.short_lived |= options.demo
     options.cold |= options.demo
     os.environ.setdefault("CHANGE_TABLES_JARS", str(jars_folder()))
@@ -518,7 +500,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if options.demo:
                 run_demo(sides)
             elif options.many:
-                ManyTables(sides, options.many, options.tables, options.changes, options.batches).run()
+                sizes = (options.tables, options.changes, options.batches)
+                news = options.tables if options.news is None else options.news
+                ManyTables(sides, options.many, *sizes, news).run()
             else:
                 sizes = (options.tables, options.changes, options.batches)
                 PlainTables(sides, *sizes, options.history, options.build).run(is_cold=options.cold)

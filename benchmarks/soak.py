@@ -19,7 +19,8 @@ from change_tables.cli.main import main as change_tables
 from change_tables.server.local_server import LocalServerError, little_data, local_server
 from demo.run import aligned
 
-from .cost import HERE, OURS, RAW, ROOT, CostError, PlainTables, Side
+from .cost import HERE, ROOT, CostError, PlainTables, Side
+from .projects import OURS, RAW
 
 FOLDER = ROOT / ".build" / "soak"
 TABLES = ("dedup_shop__t01", "current_shop__t01", "history_shop__t01")

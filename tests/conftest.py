@@ -8,6 +8,7 @@ import json
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -96,7 +97,7 @@ _EACH = 20.0  # seconds
 
 
 class WhatRuns:
-    """Of tests in several processes: says which module begins, and every few seconds which tests run."""
+    """Of tests in several processes: says which module begins, which tests run, and at the end what modules took."""
 
     def __init__(self, reporter: pytest.TerminalReporter, each: float = _EACH) -> None:
         """Starts the clock."""
@@ -105,6 +106,7 @@ class WhatRuns:
         self._started = time.monotonic()
         self._modules: set[str] = set()
         self._running: dict[str, float] = {}
+        self._took: Counter[str] = Counter()
         self._ended = threading.Event()
 
     def pytest_sessionstart(self) -> None:
@@ -125,7 +127,15 @@ class WhatRuns:
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         """A test has ended."""
-        self._running.pop(nodeid, None)
+        since = self._running.pop(nodeid, None)
+        if since is not None:
+            self._took[nodeid.partition("::")[0]] += round(1000 * (time.monotonic() - since))
+
+    def pytest_terminal_summary(self) -> None:
+        """Says it, the longest first, as `LONGEST_FIRST` should have it."""
+        self._reporter.section("slowest modules")
+        for module, milliseconds in self._took.most_common(40):
+            self._reporter.write_line(f"{milliseconds / 1000:6.0f} s  {module}")
 
     def _say_each(self) -> None:
         while not self._ended.wait(self._each):
