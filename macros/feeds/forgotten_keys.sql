@@ -21,7 +21,7 @@
 
 
 {% macro has_forgotten_keys(spec) %}
-    {% do return(load_cached_relation(change_tables.forgotten_keys(spec)) is not none) %}
+    {% do return(change_tables.found_relation(change_tables.forgotten_keys(spec)) is not none) %}
 {% endmacro %}
 
 

@@ -86,7 +86,7 @@ select 1 as placeholder
 -#}
 {% materialization change_view, adapter='spark' %}
     {%- set view = this.incorporate(type='view') -%}
-    {%- set existing = load_cached_relation(view) -%}
+    {%- set existing = change_tables.found_relation(view) -%}
     {%- set is_staging = 'change_table_entry' in (config.get('meta') or {}) -%}
     {%- if is_staging -%}
         {%- set spec = change_tables.table_spec_of_model(model) -%}
@@ -107,5 +107,5 @@ select 1 as placeholder
 
     {{ run_hooks(post_hooks) }}
 
-    {{ return({'relations': [view]}) }}
+    {{ return(change_tables.made_relations([view])) }}
 {% endmaterialization %}

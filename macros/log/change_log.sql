@@ -50,7 +50,7 @@
 
     {{ run_hooks(post_hooks) }}
 
-    {{ return({'relations': [view, state, change_tables.quarantine_relation(this), change_tables.reports_relation(this)]}) }}
+    {{ return(change_tables.made_relations([view, state, change_tables.quarantine_relation(this), change_tables.reports_relation(this)])) }}
 {% endmaterialization %}
 
 
@@ -75,7 +75,7 @@
     {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}
     {% set checkpoint = dict(change_tables.log_checkpoint(spec, run, change_tables.batch_id(), found, reached), origin=origin) %}
     {#- what is there is replaced by the run alone whose rows the log has: another one can be building it -#}
-    {% if found.quarantined_rows > 0 or load_cached_relation(quarantine) is not none %}
+    {% if found.quarantined_rows > 0 or change_tables.found_relation(quarantine) is not none %}
         {% call statement('quarantine') %}
             {{ change_tables.create_state_table(quarantine, change_tables.quarantined_rows(change_tables.rows_of_first_run(state, alone=true))) }}
         {% endcall %}
@@ -267,7 +267,7 @@
 {% macro _refuse_loss(spec, view, state, quarantine) %}
     {% set reads = change_tables.format_of(spec.format).reads %}
     {% set known = [] %}
-    {% if load_cached_relation(state) is not none %}
+    {% if change_tables.found_relation(state) is not none %}
         {#- a full refresh also replaces tables of before storage version 4, in which the column has another name -#}
         {% set names = adapter.get_columns_in_relation(state) | map(attribute='name') | list if change_tables.is_rebuild() else [] %}
         {% set checkpoint = '_mark' if '_mark' in names else '_checkpoint' %}
@@ -275,11 +275,11 @@
             'select true as _ct_is_change, _change_id as _ct_id, _raw_id, ' ~ (reads or 'false') ~ ' as _ct_is_read from ' ~ state ~ ' where ' ~ checkpoint ~ ' is null'
         ) %}
     {% endif %}
-    {% if load_cached_relation(quarantine) is not none %}
+    {% if change_tables.found_relation(quarantine) is not none %}
         {% do known.append('select false, ' ~ change_tables.row_id_column() ~ ', _raw_id, false from ' ~ quarantine ~ ' where ' ~ change_tables.is_open('rejected')) %}
     {% endif %}
     {% set may_be_emptied = not change_tables.is_rebuild() and change_tables.batch_once_cached(view) and not var('change_tables_allow_loss', false) %}
-    {% set has_rows = may_be_emptied and load_cached_relation(state) is not none and run_query('select 1 from ' ~ state ~ ' where _checkpoint is null or not ' ~ change_tables.is_checkpoint() ~ ' limit 1').rows %}
+    {% set has_rows = may_be_emptied and change_tables.found_relation(state) is not none and run_query('select 1 from ' ~ state ~ ' where _checkpoint is null or not ' ~ change_tables.is_checkpoint() ~ ' limit 1').rows %}
     {% if may_be_emptied and not has_rows %}
         {% do exceptions.raise_compiler_error(
             "change_tables: model '" ~ model.name ~ "': " ~ state ~ " was built, and was emptied or dropped since by something other than a run: restore it,"
@@ -301,7 +301,7 @@
         {% for number, what in [(row['lost_changes'] | int, 'changes'), (lost_rows, 'rejected rows')] if number > 0 %}
             {% do lost.append(number ~ ' ' ~ what) %}
         {% endfor %}
-        {% do lost.extend(change_tables._lost_values(spec, state, checkpoint)) if load_cached_relation(state) is not none %}
+        {% do lost.extend(change_tables._lost_values(spec, state, checkpoint)) if change_tables.found_relation(state) is not none %}
         {% if lost %}
             {% set why = "a full refresh" if change_tables.is_rebuild() else "to begin again, since the first build has died before its end," %}
             {% do exceptions.raise_compiler_error(

@@ -118,7 +118,7 @@ group by _ct_quarantine_id
 
 {#- Makes the table where it is not there: empty, what was in it is found by a rescan. -#}
 {% macro ensure_quarantine(quarantine) %}
-    {% if load_cached_relation(quarantine) is none %}
+    {% if change_tables.found_relation(quarantine) is none %}
         {% call statement('quarantine') %}
             {{ change_tables.create_state_table(quarantine, change_tables.no_rows(change_tables.quarantine_columns()), over=false) }}
         {% endcall %}

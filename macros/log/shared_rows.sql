@@ -107,7 +107,7 @@ where _ct_is_of_all or _ct_table is null or _ct_table in ({{ change_tables.text_
     {% for node in change_tables._logs_by_raw_table().get(spec.relation | string | lower, []) if node.unique_id not in change_tables.known_in_run('begun') %}
         {% set other = change_tables.table_spec_of_model(node) %}
         {% set relation = change_tables.relation_of_node(node) %}
-        {% set is_there = not change_tables.is_rebuild() and load_cached_relation(change_tables.state_relation(relation, node)) is not none %}
+        {% set is_there = not change_tables.is_rebuild() and change_tables.found_relation(change_tables.state_relation(relation, node)) is not none %}
         {% set checkpoint = (change_tables.cached_checkpoint(relation) or {}).checkpoint if is_there else none %}
         {% set is_alike = checkpoint and checkpoint.watermark == run.watermark_before if run.kind == 'since' else not is_there %}
         {% if is_alike and change_tables._likeness(other, part) == likeness %}

@@ -13,9 +13,19 @@
     renamed                   the columns that had other names: name -> these, the latest one first. See `landing_names`
     landed                    what `landed_columns` has found of raw tables, so that it asks once: relation -> columns; with `properties` after it, these
 
-    Stops with every mistake of the entry when the spec is wrong.
+    Stops with every mistake of the entry when the spec is wrong. All models of a run have one spec of an entry, so what it tells of raw tables
+    is asked once a run.
 -#}
 {% macro table_spec(source_name, table_name) %}
+    {% set specs = change_tables.known_in_run('specs') %}
+    {#- which of two entries of the name counts depends on the package of the model: see `find_source` -#}
+    {% set key = tojson([source_name, table_name, (model | default({})).package_name]) %}
+    {% do specs.update({key: change_tables._read_table_spec(source_name, table_name)}) if key not in specs %}
+    {% do return(specs[key]) %}
+{% endmacro %}
+
+
+{% macro _read_table_spec(source_name, table_name) %}
     {% set node = change_tables.find_source(source_name, table_name) %}
     {% if node is none %}
         {% do change_tables.refuse_entry({'source_name': source_name, 'table_name': table_name}, "no such entry in any sources file") %}

@@ -10,6 +10,13 @@
     fields    of a struct, a list of {name, tree}
 -#}
 {% macro type_tree(data_type) %}
+    {% set trees = change_tables.known_in_run('types') %}
+    {% do trees.update({data_type: change_tables._parsed_type(data_type)}) if data_type not in trees %}
+    {% do return(trees[data_type]) %}
+{% endmacro %}
+
+
+{% macro _parsed_type(data_type) %}
     {% set text = data_type | trim %}
     {% set nested = modules.re.match('(?is)^(array|map|struct)\\s*<(.*)>$', text) %}
     {% if not nested %}

@@ -28,7 +28,9 @@
 {% macro each(names, sql) %}
     {% set found = [] %}
     {% for name in names %}
-        {% do found.append(sql.format(name=change_tables.quoted(name), text=change_tables.text_literal(name), number=loop.index)) %}
+        {% do found.append(sql.format(
+            name=change_tables.quoted(name) if '{name' in sql, text=change_tables.text_literal(name) if '{text' in sql, number=loop.index
+        )) %}
     {% endfor %}
     {% do return(found) %}
 {% endmacro %}

@@ -87,7 +87,7 @@
 
     {{ run_hooks(post_hooks) }}
 
-    {{ return({'relations': [view, state]}) }}
+    {{ return(change_tables.made_relations([view, state])) }}
 {% endmaterialization %}
 
 

@@ -35,7 +35,7 @@
     checkpoints; none where it is not there, has no checkpoint, or is of another storage version.
 -#}
 {% macro table_to_be_replaced(state) %}
-    {% if load_cached_relation(state) is none or '_checkpoint' not in adapter.get_columns_in_relation(state) | map(attribute='name') %}
+    {% if change_tables.found_relation(state) is none or '_checkpoint' not in adapter.get_columns_in_relation(state) | map(attribute='name') %}
         {% do return(none) %}
     {% endif %}
     {% set row = run_query(
@@ -60,8 +60,8 @@
     {% set tables_alone = [from_tables or var('change_tables_rescan', false)] %}
     {% for relation in relations %}
         {% set state = change_tables.state_relation(relation) %}
-        {% set is_there = load_cached_relation(state) is not none %}
-        {% if is_there and 'change_tables.mark' in change_tables.properties_of_view(load_cached_relation(relation)) %}
+        {% set is_there = change_tables.found_relation(state) is not none %}
+        {% if is_there and 'change_tables.mark' in change_tables.properties_of_view(change_tables.found_relation(relation)) %}
             {#- its column has another name in tables of before storage version 4 -#}
             {% do change_tables._refuse_other_storage(state, none) %}
         {% endif %}
@@ -103,7 +103,7 @@
 
 {#- What the view of a model has cached of its checkpoints, as `read_checkpoints` returns it; none where it has nothing whole. -#}
 {% macro cached_checkpoint(relation) %}
-    {% set properties = change_tables.properties_of_view(load_cached_relation(relation)) %}
+    {% set properties = change_tables.properties_of_view(change_tables.found_relation(relation)) %}
     {% set summary = properties.get('change_tables.checkpoint', '').split(':') %}
     {% do return(none) if summary | length < 3 %}
     {% set parts = [] %}
@@ -141,7 +141,7 @@
     it since.
 -#}
 {% macro remove_cached_checkpoint(view) %}
-    {% set existing = load_cached_relation(view) %}
+    {% set existing = change_tables.found_relation(view) %}
     {% if existing is not none and existing.is_view %}
         {% do change_tables.set_properties_of_view(view, {'change_tables.checkpoint': ''}) %}
     {% endif %}
@@ -153,7 +153,7 @@
     A table with an older checkpoint, or with none, was set back or emptied by something other than a run.
 -#}
 {% macro batch_once_cached(view) %}
-    {% set text = change_tables.properties_of_view(load_cached_relation(view)).get('change_tables.checkpoint.0', '') %}
+    {% set text = change_tables.properties_of_view(change_tables.found_relation(view)).get('change_tables.checkpoint.0', '') %}
     {% set found = modules.re.search('"batch": "([^"]*)"', ''.encode().fromhex(text).decode('utf-8', 'ignore')) %}
     {% do return(found.group(1) if found else '') %}
 {% endmacro %}

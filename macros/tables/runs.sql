@@ -32,21 +32,6 @@
 
 
 {#-
-    What the models of a dbt run know of each other: a dict for each of `answers`, `begun`, `format`, `logs`, `shared`. By the id of the
-    invocation, since a program can give one manifest, and so one `graph`, to several.
--#}
-{% macro known_in_run(name) %}
-    {% do return(graph.setdefault('change_tables_known', {}).setdefault(invocation_id, {}).setdefault(name, {})) %}
-{% endmacro %}
-
-
-{#- That is over. -#}
-{% macro forget_run() %}
-    {% do graph.get('change_tables_known', {}).pop(invocation_id, none) %}
-{% endmacro %}
-
-
-{#-
     A run with --empty, which people use to see that a project builds: it makes what is missing, with its columns and without
     rows, and leaves what is there as it is, also with --full-refresh. A table that it makes has no checkpoint, so the next plain
     run builds it as if it were not there.
@@ -82,11 +67,11 @@ where false
     anew   also where the table has no row, not even a checkpoint, so that it gets the columns that are declared by now
 -#}
 {% macro make_empty_table(view, state, sql, anew=false, partitioned_by=[]) %}
-    {% set is_there = load_cached_relation(state) is not none %}
+    {% set is_there = change_tables.found_relation(state) is not none %}
     {% if is_there %}
         {% set is_made = anew and run_query('select 1 from ' ~ state ~ ' limit 1').rows | length == 0 %}
     {% else %}
-        {% set is_made = load_cached_relation(view) is none %}
+        {% set is_made = change_tables.found_relation(view) is none %}
     {% endif %}
     {% call statement('main') %}
         {{ change_tables.create_state_table(state, sql, over=is_there, partitioned_by=partitioned_by) if is_made else 'select 1' }}

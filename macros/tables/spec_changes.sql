@@ -14,9 +14,10 @@
 
 {#- The declared columns and their types, as a checkpoint has them: in order. -#}
 {% macro column_types(spec) %}
-    {% set types = {} %}
+    {% set types, known = {}, change_tables.known_in_run('canonical_types') %}
     {% for column in spec.columns %}
-        {% do types.update({column.name: change_tables.canonical_type(column.data_type)}) %}
+        {% do known.update({column.data_type: change_tables.canonical_type(column.data_type)}) if column.data_type not in known %}
+        {% do types.update({column.name: known[column.data_type]}) %}
     {% endfor %}
     {% do return(types) %}
 {% endmacro %}

@@ -44,7 +44,7 @@
 
 {#- What a view says of it; none: that the tables are in its own schema. -#}
 {% macro tables_schema_of_view(relation) %}
-    {% set found = change_tables.properties_of_view(load_cached_relation(relation)).get('change_tables.tables') %}
+    {% set found = change_tables.properties_of_view(change_tables.found_relation(relation)).get('change_tables.tables') %}
     {% do return(''.encode().fromhex(found).decode() if found else none) %}
 {% endmacro %}
 
@@ -52,7 +52,7 @@
 {#- Stops a model whose table is in another schema than it says by now: it would be built anew, and from whatever its log has. -#}
 {% macro refuse_moved_table(view, state) %}
     {% set before = change_tables._relation_beside(view, '__state', 'table', change_tables.tables_schema_of_view(view)) %}
-    {% if before.schema | lower != state.schema | lower and not change_tables.is_rebuild() and load_cached_relation(before) is not none %}
+    {% if before.schema | lower != state.schema | lower and not change_tables.is_rebuild() and change_tables.found_relation(before) is not none %}
         {% do change_tables.refuse_model(
             "its table is " ~ before ~ ", and it must be " ~ state ~ " by `tables_schema`: move it as docs/operations.md says, or build the model with --full-refresh"
         ) %}
@@ -146,7 +146,7 @@
 
 {#- Makes a table that no model makes, unless it is there: `columns` are name -> [type, comment]. -#}
 {% macro ensure_described_table(table, columns, comment) %}
-    {% do return('') if load_cached_relation(table) is not none %}
+    {% do return('') if change_tables.found_relation(table) is not none %}
     {% do adapter.create_schema(table) %}
     {% set described = [] %}
     {% for name, column in columns.items() %}
@@ -158,7 +158,7 @@
 
 {#- Stops before anything is written when the model's name is taken by a table that it did not make. -#}
 {% macro refuse_foreign_table(view) %}
-    {% set existing = load_cached_relation(view) %}
+    {% set existing = change_tables.found_relation(view) %}
     {% if existing is not none and not existing.is_view and not change_tables.is_rebuild() %}
         {% do change_tables.refuse_model(
             view ~ " is a " ~ existing.type ~ " that this model did not make;"
@@ -173,7 +173,7 @@
     listed the schema, or dbt saw an empty schema: dbt-spark does where a table is dropped while Spark lists them.
 -#}
 {% macro refuse_unseen_table(state) %}
-    {% if not change_tables.is_rebuild() and load_cached_relation(state) is none and change_tables.is_in_schema(state) %}
+    {% if not change_tables.is_rebuild() and change_tables.found_relation(state) is none and change_tables.is_in_schema(state) %}
         {% do change_tables.refuse_model(state ~ " is there, and was not when dbt listed its schema; nothing was changed, run again") %}
     {% endif %}
 {% endmacro %}
@@ -211,7 +211,7 @@
 {% macro ensure_state_view(view, state, spec, further_columns, predicate, checkpoint=none, number=1, is_written=false, rows=none) %}
     {% set properties = change_tables.checkpoint_as_properties(checkpoint, number, rows) if is_written else {} %}
     {% set tables_schema = '' if state.schema | lower == view.schema | lower else state.schema.encode('utf-8').hex() %}
-    {% set found = change_tables.properties_of_view(load_cached_relation(view)) %}
+    {% set found = change_tables.properties_of_view(change_tables.found_relation(view)) %}
     {% do properties.update({'change_tables.tables': tables_schema}) if tables_schema or found.get('change_tables.tables') %}
     {% if not is_written and found.get('change_tables.checkpoint') %}
         {% do properties.update({'change_tables.checkpoint': ''}) if (change_tables.cached_checkpoint(view) or {}).checkpoint != checkpoint %}

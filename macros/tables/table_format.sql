@@ -305,7 +305,7 @@ when not matched and source._checkpoint is not null then insert (_checkpoint, {{
 {#- Whether files of a table can have deleted rows, of which vectors alone say so. -#}
 {% macro has_deletion_vectors(table) %}
     {% do return(
-        load_cached_relation(table) is not none and load_cached_relation(table).is_delta
+        change_tables.found_relation(table) is not none and change_tables.found_relation(table).is_delta
         and run_query('show tblproperties ' ~ table ~ " ('delta.enableDeletionVectors')").rows | map(attribute=1) | first == 'true'
     ) %}
 {% endmacro %}

@@ -46,9 +46,9 @@ as
 
 {#- The properties of a view that is there; a table in its place is dropped. -#}
 {% macro _properties_of_own_view(view) %}
-    {% set existing = load_cached_relation(view) %}
+    {% set existing = change_tables.found_relation(view) %}
     {% if existing is not none and not existing.is_view %}
-        {% do adapter.drop_relation(existing) %}
+        {% do change_tables.drop_found_relation(existing) %}
         {% do return({}) %}
     {% endif %}
     {% do return(change_tables.properties_of_view(existing)) %}
@@ -66,7 +66,7 @@ as
     {% call statement('view') %}{{ text }}{% endcall %}
     {% do run_query('reset spark.sql.legacy.ctePrecedencePolicy') %}
     {#- as dbt's listing shows it -#}
-    {% do change_tables._remember_view(view, 'View Text: ' ~ query ~ '\nView Original Text: ', properties) %}
+    {% do change_tables.remember_view(view, 'View Text: ' ~ query ~ '\nView Original Text: ', properties) %}
 {% endmacro %}
 
 
@@ -81,18 +81,7 @@ as
     {% call statement('properties') %}
         alter view {{ view }} set tblproperties ({{ change_tables.property_list(properties) }})
     {% endcall %}
-    {% do change_tables._remember_view(view, load_cached_relation(view).information or '', properties) %}
-{% endmacro %}
-
-
-{#-
-    Puts what a view has by now into dbt's cache, for the models after this one: what the cache has of it, and properties, of which the
-    last of a name counts.
--#}
-{% macro _remember_view(view, information, properties) %}
-    {% set texts = [information] + properties.items() | map('join', '=') | list %}
-    {% do adapter.cache_dropped(view) %}
-    {% do adapter.cache_added(view.incorporate(type='view', information=texts | join('\n'))) %}
+    {% do change_tables.remember_view(view, change_tables.found_relation(view).information or '', properties) %}
 {% endmacro %}
 
 
@@ -101,7 +90,7 @@ as
     at both ends of a text. A listing that does not show the text says nothing.
 -#}
 {% macro _has_other_text(view, query) %}
-    {% set found = modules.re.search('(?s)View Text: (.*?)\nView Original Text: ', load_cached_relation(view).information or '') %}
+    {% set found = modules.re.search('(?s)View Text: (.*?)\nView Original Text: ', change_tables.found_relation(view).information or '') %}
     {% do return(false) if not found or found.group(1) == query %}
     {% set around = query.split(found.group(1), 1) %}
     {% do return(around | length != 2 or not modules.re.fullmatch('(?s)(\\s|;|--[^\n]*(\n|$)|/\\*.*?\\*/)*', around | join('\n'))) %}
