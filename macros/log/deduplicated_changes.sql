@@ -20,18 +20,11 @@
         {%- set spec = change_tables.table_spec_of_model(model) -%}
 {{ change_tables.empty_run(change_tables.columns_of_table(spec, ['_checkpoint'] + change_tables.log_columns(spec))) }}
     {%- elif execute -%}
-        {%- set spec = change_tables.table_spec_of_model(model) -%}
-        {%- set state = change_tables.state_relation(this) -%}
-        {%- set found = change_tables.read_checkpoints([] if change_tables.is_rebuild() else [this]) | first | default({}, true) -%}
-        {%- set renaming = change_tables.renaming(spec, found.checkpoint or none) -%}
-        {%- set checkpoint = change_tables.renamed_checkpoint(renaming, found.checkpoint or none) -%}
-        {%- do change_tables.refuse_changed_columns(spec, checkpoint, state) -%}
-        {%- set spec = change_tables.spec_in_version(spec, checkpoint) -%}
-        {%- set bound = change_tables.raw_bound(spec, checkpoint) -%}
-        {%- set run = dict(
-            change_tables.share_rows(spec, bound, change_tables._kind_of_log_run(checkpoint, bound)), checkpoint_before=checkpoint, checkpoints=found.number or 0,
-            rereads=change_tables.rereads_quarantined_rows(spec, checkpoint, bound.is_late), renaming=renaming
-        ) -%}
+        {%- set spec, run = change_tables._run_of_log() -%}
+        {%- if run.kind == 'nothing new' and flags.WHICH in ['run', 'build'] -%}
+-- nothing has landed
+{{ change_tables.no_rows(change_tables.columns_of_table(spec, change_tables.log_columns(spec))) }}
+        {%- else -%}
         {#- then every raw row is taken: it can block the watermark, and counts in what the run says of itself -#}
         {%- set reads_on = run.kind in ['since', 'nothing new'] -%}
         {%- set with_log = run.kind == 'everything' -%}
@@ -48,8 +41,6 @@
         } -%}
         {%- set passed = ['_ct_quarantine_id', '_status', '_status_reason', '_raw_row'] + (['_ct_waiting_since'] if reads_on else []) -%}
         {%- set retractions = ['_ct_is_retraction'] if retracts and reads_on else [] -%}
-        {%- do change_tables.hand_over(run) -%}
-        {%- do change_tables.say_what_load_lacks(spec) if spec.snapshot and bound.snapshot -%}
 with {{ change_tables.staging_steps(spec, run) }},
 
 deliveries as (
@@ -67,20 +58,20 @@ deliveries as (
         false as _ct_is_logged,
         {%- endif %}
         _ct_place,
-        {{ change_tables.quarantine_id(spec, bound) | indent(8) }} as _ct_quarantine_id,
+        {{ change_tables.quarantine_id(spec, run) | indent(8) }} as _ct_quarantine_id,
         _status,
         _status_reason,
-        case when {{ change_tables.is_to_be_quarantined(spec, bound) }} then _raw_row end as _raw_row
+        case when {{ change_tables.is_to_be_quarantined(spec, run) }} then _raw_row end as _raw_row
         {%- if reads_on %},
         case when {{ change_tables.blocks_watermark(spec) }} then _ct_arrival end as _ct_waiting_since
         {%- endif %}
     from staged
     {%- if not reads_on %}
-    where _status = 'accepted' or ({{ change_tables.is_to_be_quarantined(spec, bound) }}){{ ' or ' ~ is_retraction if retracts and with_log }}
+    where _status = 'accepted' or ({{ change_tables.is_to_be_quarantined(spec, run) }}){{ ' or ' ~ is_retraction if retracts and with_log }}
     {%- endif %}
     {%- if with_log %}
     union all
-    {{ change_tables.logged_deliveries(spec, state, passed) | indent(4) }}
+    {{ change_tables.logged_deliveries(spec, change_tables.state_relation(this), passed) | indent(4) }}
     {%- endif %}
 
 ),
@@ -99,9 +90,29 @@ from reduced_deliveries
         {%- if not reads_on %}
 where _ct_is_change or _ct_quarantine_id is not null
         {%- endif -%}
+        {%- endif -%}
     {%- else -%}
 select 1 as placeholder
     {%- endif -%}
+{% endmacro %}
+
+
+{#- The spec as the run has it, and the run, which it hands over. -#}
+{% macro _run_of_log() %}
+    {% set spec = change_tables.table_spec_of_model(model) %}
+    {% set found = change_tables.read_checkpoints([] if change_tables.is_rebuild() else [this]) | first | default({}, true) %}
+    {% set renaming = change_tables.renaming(spec, found.checkpoint or none) %}
+    {% set checkpoint = change_tables.renamed_checkpoint(renaming, found.checkpoint or none) %}
+    {% do change_tables.refuse_changed_columns(spec, checkpoint, change_tables.state_relation(this)) %}
+    {% set spec = change_tables.spec_in_version(spec, checkpoint) %}
+    {% set bound = change_tables.raw_bound(spec, checkpoint) %}
+    {% set run = dict(
+        change_tables.share_rows(spec, bound, change_tables._kind_of_log_run(checkpoint, bound)), checkpoint_before=checkpoint, checkpoints=found.number or 0,
+        rereads=change_tables.rereads_quarantined_rows(spec, checkpoint, bound.is_late), renaming=renaming
+    ) %}
+    {% do change_tables.hand_over(run) %}
+    {% do change_tables.say_what_load_lacks(spec) if spec.snapshot and bound.snapshot %}
+    {% do return([spec, run]) %}
 {% endmacro %}
 
 
