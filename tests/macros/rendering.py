@@ -212,7 +212,8 @@ class Project:
         return self._adapter.sent
 
     def macros(self, model: str, lake: Lake | None = None, **given: Any) -> Callable[..., Any]:
-        """Calls a macro of the package by its name, as a model would."""
-        self._manifest.flat_graph.pop("change_tables_known", None)
+        """Calls a macro of the package by its name, as a model would: of a run of its own, or `after` others."""
+        if not given.pop("after", False):
+            self._manifest.flat_graph.pop("change_tables_known", None)
         context = self.context(model, lake or Lake({}), **given)
         return lambda name, *arguments, **named: context["change_tables"][name](*arguments, **named)
