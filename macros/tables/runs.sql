@@ -32,7 +32,7 @@
 
 
 {#-
-    What the models of a dbt run know of each other: a dict for each of `answers`, `begun`, `format`, `logs`, `shared`. By the id of the
+    What the models of a dbt run know of each other: a dict for each of `answers`, `begun`, `format`, `logs`, `shared`, `views`. By the id of the
     invocation, since a program can give one manifest, and so one `graph`, to several.
 -#}
 {% macro known_in_run(name) %}
@@ -109,7 +109,7 @@ where false
 
 {% macro _names_missing_source(sql) %}
     {% for node in (graph.sources.values() if change_tables.is_empty_run() else []) %}
-        {% set relation = change_tables.source_relation(node) %}
+        {% set relation = change_tables.relation_of_node(node) %}
         {% if modules.re.search('(?<![\\w.`])' ~ modules.re.escape(relation | string) ~ '(?![\\w`])', sql) and not change_tables.has_landed(relation) %}
             {% do return(true) %}
         {% endif %}
