@@ -14,9 +14,7 @@
     {% set plain = modules.re.sub('[^a-z0-9_]', '_', entry | lower) %}
     {#- other names that differ in what a table's name cannot have -#}
     {% set suffix = '' if plain == entry else '_' ~ local_md5(spec.source_name ~ '.' ~ spec.table_name)[:8] %}
-    {% do return(api.Relation.create(
-        schema=var('change_tables_runs_schema', target.schema), identifier='change_table_forgotten__' ~ plain ~ suffix, type='table'
-    )) %}
+    {% do return(change_tables.table_of_package('change_table_forgotten__' ~ plain ~ suffix)) %}
 {% endmacro %}
 
 

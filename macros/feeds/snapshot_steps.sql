@@ -10,7 +10,7 @@
     the format says how to read them: `array_of_text` of `format_of`. A column that the load lacks is null: its rows begin rows afresh.
 -#}
 {% macro snapshot_steps(spec, bound) %}
-    {%- set relation = change_tables.source_relation(change_tables.find_source(spec.source_name, spec.snapshot)) -%}
+    {%- set relation = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot)) -%}
     {%- set landed = change_tables._landed_load(spec, relation) -%}
     {%- set array_of_text = change_tables.format_of(spec.format).array_of_text -%}
     {%- set split = [] -%}
@@ -105,7 +105,7 @@ staged_snapshot as (
 
 {#- The declared columns that the load of an entry lacks. Of retired ones that is no news. -#}
 {% macro columns_that_load_lacks(spec) %}
-    {% set relation = change_tables.source_relation(change_tables.find_source(spec.source_name, spec.snapshot)) %}
+    {% set relation = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot)) %}
     {% do return(change_tables.absent_names(change_tables._landed_load(spec, relation)) | reject('in', spec.retired) | list) %}
 {% endmacro %}
 
@@ -114,7 +114,7 @@ staged_snapshot as (
 {% macro say_what_load_lacks(spec) %}
     {% set lacks = change_tables.columns_that_load_lacks(spec) %}
     {% if lacks %}
-        {% do log(this ~ ': the load ' ~ change_tables.source_relation(change_tables.find_source(spec.source_name, spec.snapshot)) ~ ' lacks ' ~ lacks | join(', ') ~ ': null in its rows', info=true) %}
+        {% do log(this ~ ': the load ' ~ change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot)) ~ ' lacks ' ~ lacks | join(', ') ~ ': null in its rows', info=true) %}
     {% endif %}
 {% endmacro %}
 
@@ -122,6 +122,6 @@ staged_snapshot as (
 {#- The retired columns that the load of an entry lacks. -#}
 {% macro absent_columns_of_load(spec) %}
     {% do return([]) if not (spec.snapshot and spec.retired) %}
-    {% set relation = change_tables.source_relation(change_tables.find_source(spec.source_name, spec.snapshot)) %}
+    {% set relation = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot)) %}
     {% do return(change_tables.absent_names(change_tables._landed_load(spec, relation)) | select('in', spec.retired) | list) %}
 {% endmacro %}

@@ -10,9 +10,7 @@
 
 {#- The table. It is there once somebody has acknowledged something. -#}
 {% macro acknowledgements() %}
-    {% do return(api.Relation.create(
-        schema=var('change_tables_runs_schema', target.schema), identifier='change_table_acknowledgements', type='table'
-    )) %}
+    {% do return(change_tables.table_of_package('change_table_acknowledgements')) %}
 {% endmacro %}
 
 

@@ -57,7 +57,7 @@
     {% endfor %}
     {% do return('') if name_of_runs is none or not own %}
     {% set written = own[:] %}
-    {% set runs = api.Relation.create(schema=name_of_runs[0], identifier=name_of_runs[1], type='table') %}
+    {% set runs = change_tables.table_of_package(name_of_runs[1]) %}
     {% do change_tables.ensure_described_table(runs, change_tables.columns_of_runs(), 'one row a run of a log that has taken something in') %}
     {#- asked apart: a statement that only adds meets no other one that does -#}
     {% if before %}

@@ -133,7 +133,7 @@ group by _ct_quarantine_id
 {% macro count_lost_rows(spec, quarantine) %}
     {% set relations = [spec.relation] %}
     {% if spec.snapshot %}
-        {% do relations.append(change_tables.source_relation(change_tables.find_source(spec.source_name, spec.snapshot))) %}
+        {% do relations.append(change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot))) %}
     {% endif %}
     {% set hashes = [] %}
     {% for relation in relations %}

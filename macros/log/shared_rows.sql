@@ -65,7 +65,7 @@
 {%- for spec in specs -%}
     {%- do tables.append(part.tables(spec)) -%}
 {%- endfor -%}
-create table {{ table }} using parquet partitioned by (_ct_partition) as
+create table {{ table }} {{ change_tables.storage_of_batch() }} partitioned by (_ct_partition) as
 with {{ part.steps(specs, bound) | trim }}
 
 select /*+ rebalance(_ct_partition) */
@@ -125,7 +125,7 @@ where _ct_is_of_all or _ct_table is null or _ct_table in ({{ change_tables.text_
         {% set logs = {} %}
         {% for unique_id in selected_resources if (graph.nodes.get(unique_id) or {}).get('config', {}).get('materialized') == 'change_log' %}
             {% for entry in change_tables.staged_entries(graph.nodes[unique_id]) %}
-                {% set relation = change_tables.source_relation(change_tables.find_source(entry.source, entry.table)) %}
+                {% set relation = change_tables.relation_of_node(change_tables.find_source(entry.source, entry.table)) %}
                 {% do logs.setdefault(relation | string | lower, []).append(graph.nodes[unique_id]) %}
             {% endfor %}
         {% endfor %}

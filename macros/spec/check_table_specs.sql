@@ -31,7 +31,7 @@
         {% if schema is not string %}
             {% do mistakes.append("change_tables: model '" ~ node.name ~ "': `tables_schema` must be the name of a schema, got " ~ change_tables.shown_value(schema)) %}
         {% else %}
-            {% set owner = owners.setdefault((schema ~ '.' ~ node.alias) | lower, node.name) %}
+            {% set owner = owners.setdefault((node.database ~ '.' ~ schema ~ '.' ~ node.alias) | lower, node.name) %}
             {% do mistakes.append(
                 "change_tables: models '" ~ owner ~ "' and '" ~ node.name ~ "' would write one table, " ~ schema ~ '.' ~ node.alias ~ "__state: give one another alias or `tables_schema`"
             ) if owner != node.name %}
@@ -74,17 +74,14 @@
 
 
 {#-
-    What is wrong with the server or with dbt's sessions there, as a list of texts. One statement returns what somebody has set. What nobody has set is
-    right, apart from the time zone: its default depends on the machine. The package does not set them right itself: a view keeps
-    the settings of the session that made it, and dbt makes staging views in sessions of its own.
+    What is wrong with the server or with dbt's sessions there, as a list of texts. What nobody has set is right, apart from the time zone. The
+    package does not set them right itself: a view keeps the settings of the session that made it, and dbt makes staging views in sessions of
+    its own.
 
     specs_are_right   whether entries can be read: then also for the functions that the selected models need
 -#}
 {% macro session_mistakes(specs_are_right, further_mistakes=none) %}
-    {% set found = dict(run_query('set').rows | map('list')) %}
-    {% if 'spark.sql.session.timeZone' not in found %}
-        {% do found.update({'spark.sql.session.timeZone': run_query('select current_timezone()').rows[0][0]}) %}
-    {% endif %}
+    {% set found = change_tables.settings_of_session() %}
     {% set mistakes = [] %}
     {% for name, right in change_tables._settings_of_session().items() if name in found %}
         {% if found[name] | lower not in right | map('lower') %}
@@ -104,7 +101,7 @@
     {% if mistakes %}
         {% do return(of_server + [
             "change_tables: the sessions that dbt opens at the server would make other rows: " ~ mistakes | join('; ')
-            ~ "; set it where the server starts, or under `server_side_parameters` in the profile, as `set:<name>: <value>`"
+            ~ "; set it " ~ change_tables.place_of_settings()
         ]) %}
     {% endif %}
     {% do return(of_server) %}

@@ -79,7 +79,7 @@
 
 {#- Those of these functions that the server does not have. A run asks it where only some rows need them, and it has met such rows. -#}
 {% macro functions_that_server_lacks(names) %}
-    {% do return([]) if not execute or change_tables._has_all_functions(dict(run_query('set spark.change_tables.version').rows | map('list'))) %}
+    {% do return([]) if not execute or change_tables._has_all_functions(change_tables.settings_of_session('spark.change_tables.version')) %}
     {% do return(change_tables._functions_that_are_missing(names)) %}
 {% endmacro %}
 

@@ -49,7 +49,7 @@
         'settings': given,
         'source_name': node.source_name,
         'table_name': node.name,
-        'relation': change_tables.source_relation(node),
+        'relation': change_tables.relation_of_node(node),
         'columns': columns,
         'column_names': columns | map(attribute='name') | list,
         'columns_of_format': change_tables.further_columns(given),
@@ -121,10 +121,12 @@
 {% endmacro %}
 
 
-{% macro source_relation(node) %}
+{#- The relation of a model or of a source, with the quotes that dbt gives it. -#}
+{% macro relation_of_node(node) %}
+    {% set name = node.relation_name or '' %}
     {% do return(api.Relation.create(
-        database=node.database, schema=node.schema, identifier=node.identifier,
-        quote_policy={'database': false, 'schema': node.quoting.schema or false, 'identifier': node.quoting.identifier or false}
+        database=node.database, schema=node.schema, identifier=node.identifier or node.alias,
+        quote_policy={'database': name.startswith('`'), 'schema': name.startswith('`'), 'identifier': name.endswith('`')}
     )) %}
 {% endmacro %}
 

@@ -8,6 +8,7 @@
     relations                see `found_relation`
     specs                    see `table_spec`
     types, canonical_types   see `type_tree`, `column_types`
+    views                    see `shown_of_view`
 -#}
 {% macro known_in_run(name) %}
     {% do return(graph.setdefault('change_tables_known', {}).setdefault(invocation_id, {}).setdefault(name, {})) %}

@@ -24,16 +24,3 @@
     {% do adapter.drop_relation(relation) %}
     {% do change_tables.known_in_run('relations').update({relation | string | lower: none}) %}
 {% endmacro %}
-
-
-{#-
-    Puts what a view has by now into dbt's cache, for the models after this one: what the cache has of it, and properties, of which the
-    last of a name counts.
--#}
-{% macro remember_view(view, information, properties) %}
-    {% set texts = [information] + properties.items() | map('join', '=') | list %}
-    {% set found = view.incorporate(type='view', information=texts | join('\n')) %}
-    {% do adapter.cache_dropped(view) %}
-    {% do adapter.cache_added(found) %}
-    {% do change_tables.known_in_run('relations').update({view | string | lower: found}) %}
-{% endmacro %}

@@ -94,7 +94,7 @@ where false
 
 {% macro _names_missing_source(sql) %}
     {% for node in (graph.sources.values() if change_tables.is_empty_run() else []) %}
-        {% set relation = change_tables.source_relation(node) %}
+        {% set relation = change_tables.relation_of_node(node) %}
         {% if modules.re.search('(?<![\\w.`])' ~ modules.re.escape(relation | string) ~ '(?![\\w`])', sql) and not change_tables.has_landed(relation) %}
             {% do return(true) %}
         {% endif %}

@@ -10,16 +10,6 @@
 {% endmacro %}
 
 
-{#- The relation of a model, with the quotes that dbt gives it. -#}
-{% macro relation_of_node(node) %}
-    {% set name = node.relation_name or '' %}
-    {% do return(api.Relation.create(
-        schema=node.schema, identifier=node.alias,
-        quote_policy={'database': false, 'schema': name.startswith('`'), 'identifier': name.endswith('`')}
-    )) %}
-{% endmacro %}
-
-
 {#- A relation beside that of a model, with the same quotes. It has all rows: --empty and --sample leave some out of what `ref` gives. -#}
 {% macro _relation_beside(relation, suffix, type, schema=none) %}
     {% do return(api.Relation.create(
@@ -128,7 +118,7 @@
     {%- if partitioned_by %}
     partitioned by ({{ change_tables.column_list(partitioned_by) }})
     {%- endif %}
-    {{ location_clause() }}
+    {{ change_tables.location_of_state() }}
     as
     {{ sql }}
 {%- endmacro %}
@@ -139,9 +129,17 @@
     again when raw rows land meanwhile, and keeps that of a run that fails until the server stops.
 -#}
 {% macro create_batch_table(batch, sql) -%}
-    create table {{ batch }} using parquet as
+    create table {{ batch }} {{ change_tables.storage_of_batch() }} as
 {{ sql }}
 {%- endmacro %}
+
+
+{#- A table that no model makes, by its name. -#}
+{% macro table_of_package(name) %}
+    {% do return(api.Relation.create(
+        database=target.database or none, schema=var('change_tables_runs_schema', target.schema), identifier=name, type='table'
+    )) %}
+{% endmacro %}
 
 
 {#- Makes a table that no model makes, unless it is there: `columns` are name -> [type, comment]. -#}
@@ -194,8 +192,8 @@
       docs/performance.md).
 -#}
 {% macro prepare_session() %}
-    {% do run_query('set spark.sql.constraintPropagation.enabled = false') %}
-    {% do run_query('set spark.sql.legacy.inlineCTEInCommands = true') %}
+    {% do change_tables.set_in_session('spark.sql.constraintPropagation.enabled', 'false') %}
+    {% do change_tables.set_in_session('spark.sql.legacy.inlineCTEInCommands', 'true') %}
 {% endmacro %}
 
 

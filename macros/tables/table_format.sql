@@ -298,7 +298,7 @@ when not matched and source._checkpoint is not null then insert (_checkpoint, {{
 
 {#- Lets files be deleted sooner than seven days after they were replaced. -#}
 {% macro allow_short_retention() %}
-    {% do run_query('set spark.databricks.delta.retentionDurationCheck.enabled = false') %}
+    {% do change_tables.set_in_session('spark.databricks.delta.retentionDurationCheck.enabled', 'false') %}
 {% endmacro %}
 
 

@@ -62,18 +62,17 @@ as
 -#}
 {% macro _make_view(view, query, properties) %}
     {% set text = change_tables.text_of_view(caller()) %}
-    {% do run_query('set spark.sql.legacy.ctePrecedencePolicy = LEGACY') %}
+    {% do change_tables.set_in_session('spark.sql.legacy.ctePrecedencePolicy', 'LEGACY') %}
     {% call statement('view') %}{{ text }}{% endcall %}
-    {% do run_query('reset spark.sql.legacy.ctePrecedencePolicy') %}
+    {% do change_tables.set_in_session('spark.sql.legacy.ctePrecedencePolicy', none) %}
     {#- as dbt's listing shows it -#}
-    {% do change_tables.remember_view(view, 'View Text: ' ~ query ~ '\nView Original Text: ', properties) %}
+    {% do change_tables._remember_view(view, 'View Text: ' ~ query ~ '\nView Original Text: ', properties) %}
 {% endmacro %}
 
 
-{#- The properties of this package that a view has by dbt's listing: name -> text. -#}
+{#- The properties of this package that a view has: name -> text. -#}
 {% macro properties_of_view(relation) %}
-    {% set text = (relation.information or '') if relation else '' %}
-    {% do return(dict(modules.re.findall('(change_tables[.][a-z.0-9]+)=([0-9a-f:]*)', text))) %}
+    {% do return(dict(modules.re.findall('(change_tables[.][a-z.0-9]+)=([0-9a-f:]*)', change_tables._shown_of_view(relation)))) %}
 {% endmacro %}
 
 
@@ -81,16 +80,31 @@ as
     {% call statement('properties') %}
         alter view {{ view }} set tblproperties ({{ change_tables.property_list(properties) }})
     {% endcall %}
-    {% do change_tables.remember_view(view, change_tables.found_relation(view).information or '', properties) %}
+    {% do change_tables._remember_view(view, change_tables._shown_of_view(change_tables.found_relation(view)), properties) %}
+{% endmacro %}
+
+
+{#-
+    Keeps what a view has by now, for the models after this one: what it has shown, and properties, of which the last of a name counts.
+-#}
+{% macro _remember_view(view, shown, properties) %}
+    {% set texts = [shown] + properties.items() | map('join', '=') | list %}
+    {% set found = change_tables.remember_view(view, texts | join('\n'), change_tables.known_in_run('views')) %}
+    {% do change_tables.known_in_run('relations').update({view | string | lower: found}) %}
+{% endmacro %}
+
+
+{% macro _shown_of_view(relation) %}
+    {% do return(change_tables.shown_of_view(relation, change_tables.known_in_run('views')) if relation else '') %}
 {% endmacro %}
 
 
 {#-
     Whether a view has been given another text by something other than a run: it keeps its properties then. Spark leaves out the comments
-    at both ends of a text. A listing that does not show the text says nothing.
+    at both ends of a text. Where the text is not shown, that says nothing.
 -#}
 {% macro _has_other_text(view, query) %}
-    {% set found = modules.re.search('(?s)View Text: (.*?)\nView Original Text: ', change_tables.found_relation(view).information or '') %}
+    {% set found = modules.re.search('(?s)View Text: (.*?)\nView Original Text: ', change_tables._shown_of_view(change_tables.found_relation(view))) %}
     {% do return(false) if not found or found.group(1) == query %}
     {% set around = query.split(found.group(1), 1) %}
     {% do return(around | length != 2 or not modules.re.fullmatch('(?s)(\\s|;|--[^\n]*(\n|$)|/\\*.*?\\*/)*', around | join('\n'))) %}

@@ -469,7 +469,7 @@ when matched then delete
 {#- Failures that data tests of these models have stored: the next `dbt test` makes them anew. -#}
 {% macro _drop_stored_failures(models, dry_run) %}
     {% for node in graph.nodes.values() | sort(attribute='unique_id') if node.resource_type == 'test' and node.depends_on.nodes | select('in', models) | list %}
-        {% set stored = adapter.get_relation(none, node.schema, node.alias) %}
+        {% set stored = adapter.get_relation(node.database, node.schema, node.alias) %}
         {% if stored is not none and stored.is_table %}
             {% do change_tables.send_or_say('drop table if exists ' ~ stored, 'stored failures of a data test', dry_run) %}
             {% do print(stored ~ ': dropped, stored failures of a data test') if not dry_run %}

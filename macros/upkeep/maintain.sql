@@ -21,7 +21,7 @@
     {% set models = change_tables.models_with_tables('maintain', include) %}
     {% do change_tables._set_retention(retain_days, force) %}
     {#- by default a vacuum lists even an empty folder in 10,000 tasks: 42 s of processor time, and 1 to 3 with two -#}
-    {% do run_query('set spark.sql.sources.parallelPartitionDiscovery.parallelism = 8') %}
+    {% do change_tables.set_in_session('spark.sql.sources.parallelPartitionDiscovery.parallelism', 8) %}
     {#- a run that began before all that is retained has lost the files that it reads: it is not alive -#}
     {% set retained_since = (run_started_at - modules.datetime.timedelta(days=7 if retain_days is none else retain_days)).strftime('%Y%m%dT%H%M%S%f') %}
     {% set done = [] %}
@@ -38,7 +38,7 @@
     {% do done.append(change_tables._maintain_table('', change_tables.acknowledgements(), retain_days, dry_run)) if not include %}
     {% set name_of_runs = change_tables.name_of_runs() %}
     {% if name_of_runs is not none and not include %}
-        {% set runs = api.Relation.create(schema=name_of_runs[0], identifier=name_of_runs[1], type='table') %}
+        {% set runs = change_tables.table_of_package(name_of_runs[1]) %}
         {% do change_tables._trim_runs(runs, keep_runs, dry_run) if keep_runs is not none %}
         {% do done.append(change_tables._maintain_table('', runs, retain_days, dry_run)) %}
     {% endif %}

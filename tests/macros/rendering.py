@@ -12,9 +12,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any
 
-from dbt.adapters.base.meta import available
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.factory import FACTORY
 from dbt.adapters.spark import SparkAdapter
@@ -26,7 +25,6 @@ from dbt_common.clients.agate_helper import table_from_data_flat
 
 from tests.pipelines.consumer import Consumer
 
-Method = TypeVar("Method", bound=Callable[..., Any])
 Rows = Sequence[Mapping[str, Any]]
 Answers = Mapping[str, Rows]
 
@@ -59,14 +57,16 @@ class Lake:
     tables: Collection[str] = ()
 
 
-offered: Callable[[Method], Method] = available  # dbt does not type it
+class WithoutRows:
+    """What an adapter of dbt does instead of sending anything over a wire."""
 
-
-class SparkWithoutRows(SparkAdapter):  # type: ignore[misc]  # dbt's classes are not typed here
-    """dbt-spark's adapter, of which nothing goes over a wire."""
-
+    Relation: Any
     lake: Lake
     sent: list[str]
+
+    def named(self, text: str) -> str:
+        """A relation, or what names some, as a lake names them."""
+        return text
 
     def execute(self, sql: str, auto_begin: bool = False, fetch: bool = False, limit: int | None = None) -> Any:  # noqa: ARG002  # the signature is dbt's
         """Keep a statement, and answer it where rows are asked for."""
@@ -78,6 +78,7 @@ class SparkWithoutRows(SparkAdapter):  # type: ignore[misc]  # dbt's classes are
         return response, table_from_data_flat(rows, list(rows[0]) if rows else [])
 
     def _answer(self, sql: str) -> Rows:
+        sql = self.named(sql)
         asked = _CHECKPOINTS.findall(sql)
         if asked:
             return [
@@ -90,42 +91,42 @@ class SparkWithoutRows(SparkAdapter):  # type: ignore[misc]  # dbt's classes are
                 return rows
         raise AssertionError(f"no answer is given for:\n{sql}")
 
-    @offered
     def get_columns_in_relation(self, relation: Any) -> list[Any]:
         """The columns of a raw table; none of a table that is not there."""
-        columns = self.lake.columns.get(relation.render(), {})
+        columns = self.lake.columns.get(self.named(relation.render()), {})
         return [SparkColumn(name, data_type) for name, data_type in columns.items()]
 
-    @offered
-    def get_relation(self, database: str | None, schema: str, identifier: str) -> Any:  # noqa: ARG002  # the signature is dbt's
+    def get_relation(self, database: str | None, schema: str, identifier: str) -> Any:
         """A state table with a checkpoint, the quarantine beside it, or a view."""
-        relation = self.Relation.create(schema=schema, identifier=identifier)
-        if relation.render().replace("__quarantine", "__state") in self.lake.checkpoints:
-            return relation.incorporate(type="table")
-        if relation.render() in self.lake.tables:
-            return relation.incorporate(type="table")
-        if relation.render() in self.lake.views:
-            return self.Relation.create(
-                schema=schema, identifier=identifier, type="view", information=self.lake.views[relation.render()]
-            )
+        relation = self.Relation.create(database=database, schema=schema, identifier=identifier)
+        name = self.named(relation.render())
+        if name.replace("__quarantine", "__state") in self.lake.checkpoints or name in self.lake.tables:
+            return relation.incorporate(type="table", is_delta=True)
+        if name in self.lake.views:
+            return relation.incorporate(type="view", **self.shown(name))
         return None
 
-    @offered
+    def shown(self, view: str) -> dict[str, str]:
+        """What the listing of a schema has of a view."""
+        return {"information": self.lake.views[view]}
+
     def cache_dropped(self, relation: Any) -> str:  # noqa: ARG002  # the signature is dbt's
         """Forget what was remembered of a relation; the next look remembers it again."""
         return ""
 
-    @offered
     def cache_added(self, relation: Any) -> str:
         """Remember what a view has by now."""
-        if relation.is_view and relation.information is not None:
-            self.lake.views[relation.render()] = relation.information
+        if relation.is_view and getattr(relation, "information", "") is not None:
+            self.lake.views[self.named(relation.render())] = getattr(relation, "information", "")
         return ""
 
-    @offered
     def drop_relation(self, relation: Any) -> None:
         """Keep that it was dropped."""
         self.sent.append(f"drop {relation.type} if exists {relation}")
+
+
+class SparkWithoutRows(WithoutRows, SparkAdapter):  # type: ignore[misc]  # dbt's classes are not typed here
+    """dbt-spark's adapter, of which nothing goes over a wire."""
 
 
 @dataclass(frozen=True)
@@ -151,10 +152,11 @@ class Run:
 class Project:
     """A consumer's project, parsed."""
 
-    def __init__(self, consumer: Consumer) -> None:
+    def __init__(self, consumer: Consumer, adapter: type[WithoutRows] = SparkWithoutRows) -> None:
         self._manifest = consumer.dbt("parse").result
-        self._config = FACTORY.adapters["spark"].config
-        self._adapter = SparkWithoutRows(self._config, get_mp_context())
+        ((self._type, parsed),) = FACTORY.adapters.items()
+        self._config = parsed.config
+        self._adapter: Any = adapter(self._config, get_mp_context())  # type: ignore[call-arg]  # dbt's class has it
         self.schema = consumer.schema
         self.said: list[str] = []
         """What runs have said in dbt's log, one after the other."""
@@ -165,7 +167,8 @@ class Project:
         `run` is 0 for now, 1 for the run before. Of `given`, `variables` and `flags` are those of the command line, and
         `selected` are the models that dbt was asked for.
         """
-        FACTORY.adapters["spark"] = self._adapter
+        FACTORY.adapters.clear()
+        FACTORY.adapters[self._type] = self._adapter
         self._adapter.lake, self._adapter.sent = replace(lake, views=dict(lake.views)), []
         node = self._manifest.nodes[f"model.consumer.{model}"]
         context: dict[str, Any] = generate_runtime_model_context(node, self._config, self._manifest)
@@ -202,14 +205,14 @@ class Project:
         node = self._manifest.nodes[f"model.consumer.{model}"]
         context = self.context(model, lake, **given) | {"sql": run.rendered}
         materialization = self._manifest.find_materialization_macro_by_name(
-            "consumer", node.get_materialization(), "spark"
+            "consumer", node.get_materialization(), self._type
         )
         MacroGenerator(materialization, context, stack=context["context_macro_stack"])()
         return replace(run, sent=[*run.sent, *self._adapter.sent])
 
     def sent(self) -> list[str]:
         """All that was sent since the last call of a macro, in order."""
-        return self._adapter.sent
+        return list(self._adapter.sent)
 
     def macros(self, model: str, lake: Lake | None = None, **given: Any) -> Callable[..., Any]:
         """Calls a macro of the package by its name, as a model would: of a run of its own, or `after` others."""

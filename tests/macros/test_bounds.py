@@ -654,7 +654,7 @@ def test_a_full_refresh_loses_the_retired_columns_that_raw_has_no_more_of_the_sa
     answers: Answers = {"inner join .* as raw_changes": [{"1": False, "2": True}]}
     call = shapes.project.macros(shape.model, replace(lake, columns=columns, answers=answers))
     spec = call("table_spec", "feed", "qlik")
-    relation = call("source_relation", call("find_source", "feed", "qlik"))
+    relation = call("relation_of_node", call("find_source", "feed", "qlik"))
     table = relation.incorporate(path={"schema": "lake", "identifier": "dedup_feed__qlik__state"})
     retired = spec | {"retired": ["amount", "not held", "it's"]}
     assert call("_lost_values", retired, table, "_checkpoint") == ["the values of it's"]

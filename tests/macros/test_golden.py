@@ -33,7 +33,7 @@ PROPERTY = re.compile(r"('change_tables\.[a-z.0-9]+' = )'[0-9a-f:]+'")
 STEP = re.compile(r"^(?P<with>with )?(?P<name>\w+) as \(\n.*?^\)", re.MULTILINE | re.DOTALL)
 
 
-def _texts(name: str, run: Run) -> dict[str, str]:
+def texts_of(name: str, run: Run) -> dict[str, str]:
     """The golden texts of a run; an empty one where a run sends its model alone."""
     model = run.rendered.strip()
 
@@ -56,7 +56,7 @@ def _texts(name: str, run: Run) -> dict[str, str]:
 def accepted(shapes: Shapes) -> None:
     """Writes all files again where that is asked for."""
     if IS_ACCEPTED:
-        rendered = [_texts(name, shapes.run(shape)) for name, shape in SHAPES.items()]
+        rendered = [texts_of(name, shapes.run(shape)) for name, shape in SHAPES.items()]
         told = GOLDEN.write({name: text for texts in rendered for name, text in texts.items() if text})
         lines = [f"{len(told)} golden files are not as they were:", *(f"{how}: {file}" for file, how in told.items())]
         # a warning is shown however pytest runs
@@ -66,7 +66,7 @@ def accepted(shapes: Shapes) -> None:
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_run_sends_what_its_golden_texts_have(shapes: Shapes, name: str) -> None:
     differences: list[str] = []
-    for place, text in _texts(name, shapes.run(SHAPES[name])).items():
+    for place, text in texts_of(name, shapes.run(SHAPES[name])).items():
         base = GOLDEN.base(place)
         kept = f"{place} (as {base}, but for what {place}.diff says)" if base else place
         differences += difflib.unified_diff(

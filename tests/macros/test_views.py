@@ -29,7 +29,7 @@ ALTERED = re.compile(r"alter view (\S+) set tblproperties \(([^)]*)\)")
 PROPERTY = re.compile(r"'([^']+)' = '([^']*)'")
 
 
-def _shown(run: Run) -> dict[str, str]:
+def views_left_by(run: Run) -> dict[str, str]:
     """The views that a run leaves, as Spark lists them with their properties."""
     shown: dict[str, dict[str, str]] = {}
     for sql in run.sent:
@@ -58,7 +58,7 @@ def _after_first(shapes: Shapes, *models: str) -> dict[str, str]:
     checkpoints = {model: dict[str, Any]() for model in models if model.startswith("dedup_")}
     for model in models:
         found = {} if model.startswith("dedup_") else checkpoints
-        shown |= _shown(shapes.run(Shape(model, found, FOUND_BEFORE), run=1))
+        shown |= views_left_by(shapes.run(Shape(model, found, FOUND_BEFORE), run=1))
     return shown
 
 
@@ -94,7 +94,7 @@ def test_a_state_with_nothing_new_sends_nothing(shapes: Shapes, model: str) -> N
 )
 def test_a_view_that_is_up_to_date_is_left_alone(shapes: Shapes, name: str) -> None:
     shape = SHAPES[name]
-    views = _shown(shapes.run(shape))
+    views = views_left_by(shapes.run(shape))
     assert f"{SCHEMA}.{shape.model}" in views
     assert _asked(_again(shapes, shape, views)) == []
 
@@ -161,7 +161,7 @@ def test_one_checkpoint_that_is_not_cached_has_all_read_from_tables(shapes: Shap
 def test_a_state_is_rebuilt_only_by_checkpoints_of_tables(shapes: Shapes) -> None:
     model, log = "current_feed__full", "dedup_feed__full"
     views = _after_first(shapes, log, model)
-    views[f"{SCHEMA}.{log}"] = _shown(shapes.run(Shape(log)))[f"{SCHEMA}.{log}"]  # a log that was built later
+    views[f"{SCHEMA}.{log}"] = views_left_by(shapes.run(Shape(log)))[f"{SCHEMA}.{log}"]  # a log that was built later
     run = _again(shapes, Shape(model, {log: {}, model: {}}), views)
     # the tables say otherwise: both are as they were
     assert "select 1 as place" in _asked(run)[0]
@@ -207,7 +207,7 @@ def test_a_view_that_was_given_another_text_by_hand_is_made_again(shapes: Shapes
     (made,) = [sql for sql in first.sent if sql.startswith("create or replace view")]
     (text,) = re.findall(r"^\s*((?:select|with)\s.*)", made, re.MULTILINE | re.DOTALL)
     for shown, is_made in ((text, False), ("select 1 as one", True), (f"{text} limit 1", True)):
-        asked = _asked(_again(shapes, shape, _listed(_shown(first), shown)))
+        asked = _asked(_again(shapes, shape, _listed(views_left_by(first), shown)))
         assert [sql.startswith("create or replace view") for sql in asked] == [True] * is_made + [False] * (
             is_made and len(asked) - 1
         )

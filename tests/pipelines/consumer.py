@@ -65,6 +65,8 @@ class Consumer:
     """Whether dbt writes its manifest and its results, for `--state` and `retry`: that takes longer than to parse."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Further ones of its `dbt_project.yml`."""
+    target: Mapping[str, Any] | None = None
+    """What its profile says of another server; none: that of this package."""
 
     def write(self, entries: Sequence[Entry], further_sources: Sequence[str] = ()) -> None:
         """Write the whole project: every entry, every model, and the two health models over all of them."""
@@ -117,7 +119,7 @@ class Consumer:
             "query_retries": 0,
             "server_side_parameters": {f"set:{name}": value for name, value in settings.items()},
         }
-        self._dump("profiles.yml", {"consumer": {"target": "test", "outputs": {"test": target}}})
+        self._dump("profiles.yml", {"consumer": {"target": "test", "outputs": {"test": self.target or target}}})
 
     def dbt(self, *arguments: str, must_succeed: bool = True, strict: bool = False) -> dbtRunnerResult:
         """Run dbt in this process; fails the test with dbt's messages when it must succeed and does not.

@@ -162,7 +162,7 @@ judged as (
 {#- The log of events names columns in each event; its replica may be without some. -#}
 {% macro idm_event_log_absent_columns(spec) %}
     {% do return([]) if spec.replica is none %}
-    {% set replica = change_tables.source_relation(change_tables.find_source(spec.source_name, spec.replica)) %}
+    {% set replica = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.replica)) %}
     {% do return(change_tables.absent_names(change_tables._landed_replica(spec, replica))) %}
 {% endmacro %}
 
@@ -176,7 +176,7 @@ judged as (
     `_present_columns`: they count only where it starts the row.
 -#}
 {% macro _read_event_steps(spec, bound, others) -%}
-{%- set replica = change_tables.source_relation(change_tables.find_source(spec.source_name, spec.replica)) -%}
+{%- set replica = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.replica)) -%}
 {%- set landed = change_tables._landed_replica(spec, replica) -%}
 {%- do change_tables.refuse_landed_types(spec, replica, landed) -%}
 {%- set misfits, forbidden = {}, {} -%}

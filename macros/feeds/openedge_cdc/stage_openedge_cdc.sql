@@ -448,7 +448,7 @@ unclaimed as (
 {#- Extents that land as texts are taken apart by a function. -#}
 {% macro openedge_cdc_functions(spec) %}
     {% set texts = [] %}
-    {% set snapshot = [change_tables.source_relation(change_tables.find_source(spec.source_name, spec.snapshot))] if spec.snapshot else [] %}
+    {% set snapshot = [change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot))] if spec.snapshot else [] %}
     {% for column in spec.columns if modules.re.match('array', column.data_type | lower) %}
         {% for relation in [spec.relation] + snapshot %}
             {% set landed = change_tables.landed_columns(spec, relation, [], '', has_row=true).get(column.name | lower) %}

@@ -228,11 +228,11 @@ decoded as (
 {#- The steps to the schemas of an entry: of its metadata messages, and of its registry. -#}
 {% macro kafka_schema_steps_of_entry(spec) -%}
     {%- set metadata, registry = change_tables.find_source(spec.source_name, spec.metadata), change_tables.find_source(spec.source_name, spec.registry) -%}
-    {%- set registry = change_tables.source_relation(registry) if spec.registry -%}
+    {%- set registry = change_tables.relation_of_node(registry) if spec.registry -%}
     {%- if registry -%}
         {%- do change_tables.landed_columns(spec, registry, ['id', 'schema'], "a registry's schemas land with their ids") -%}
     {%- endif -%}
-    {{- change_tables.kafka_schema_steps(change_tables.source_relation(metadata) if spec.metadata else spec.relation, spec.serialization, registry) -}}
+    {{- change_tables.kafka_schema_steps(change_tables.relation_of_node(metadata) if spec.metadata else spec.relation, spec.serialization, registry) -}}
 {%- endmacro %}
 
 

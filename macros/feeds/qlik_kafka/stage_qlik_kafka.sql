@@ -445,7 +445,7 @@ unclaimed as (
         {#- an entry without settings is read as `avro`, by which JSON is read as well -#}
         {%- set settings = (node.config.meta or {}).get('change_table', {'serialization': 'avro'}) -%}
         {%- set rows -%}
-with {{ change_tables.kafka_schema_steps(change_tables.source_relation(node), settings.get('serialization', 'json')) | trim }}
+with {{ change_tables.kafka_schema_steps(change_tables.relation_of_node(node), settings.get('serialization', 'json')) | trim }}
 
 select
     _ct_schema_id as schema_id,
