@@ -60,6 +60,24 @@
 {% endmacro %}
 
 
+{#- The oldest Spark that has the syntax and the functions that models use; docs/servers.md says what an older one lacks. -#}
+{% macro oldest_spark() %}
+    {% do return('4.0') %}
+{% endmacro %}
+
+
+{#- What is wrong with the Spark of a server that is not of this package, as a list of texts. Another name for a version is no mistake. -#}
+{% macro _mistakes_of_spark() %}
+    {% set server = change_tables.version_of_spark() %}
+    {% set numbers = modules.re.match('^(\\d+)[.](\\d+)', server) %}
+    {% set oldest = change_tables.oldest_spark().split('.') | map('int') | list %}
+    {% do return([]) if not numbers or numbers.groups() | map('int') | list >= oldest %}
+    {% do return([
+        "change_tables: the server is Spark " ~ server ~ ", and models need Spark " ~ change_tables.oldest_spark() ~ " or later; see docs/servers.md"
+    ]) %}
+{% endmacro %}
+
+
 {#- The version of this package: that of `dbt_project.yml`, which macros cannot read, and of `change_tables/version.py`. -#}
 {% macro version_of_package() %}
     {% do return('0.1.0') %}
@@ -82,6 +100,8 @@
 -#}
 {% macro session_mistakes(specs_are_right, further_mistakes=none) %}
     {% set found = change_tables.settings_of_session() %}
+    {% set of_spark = [] if found.get('spark.change_tables.version') else change_tables._mistakes_of_spark() %}
+    {% do return(of_spark) if of_spark %}
     {% set mistakes = [] %}
     {% for name, right in change_tables._settings_of_session().items() if name in found %}
         {% if found[name] | lower not in right | map('lower') %}

@@ -43,6 +43,21 @@
 {% endmacro %}
 
 
+{#- The version of the server's Spark, where that says what it can do. -#}
+{% macro version_of_spark() %}
+    {% do return(adapter.dispatch('version_of_spark', 'change_tables')()) %}
+{% endmacro %}
+
+{% macro default__version_of_spark() %}
+    {% do return(run_query('select version()').rows[0][0].split(' ')[0]) %}
+{% endmacro %}
+
+{#- Databricks has what models need in runtimes that name an older Spark. -#}
+{% macro databricks__version_of_spark() %}
+    {% do return('') %}
+{% endmacro %}
+
+
 {#- Where users set it, as the end of a message. -#}
 {% macro place_of_settings() %}
     {% do return(adapter.dispatch('place_of_settings', 'change_tables')()) %}

@@ -33,10 +33,11 @@ RUNS = [datetime(2026, 1, day, 12, 0, 0) for day in (31, 30, 29)]  # noqa: DTZ00
 
 NOT_ASKED: Answers = {
     r"^set spark\.change_tables\.version$": [{"key": "spark.change_tables.version", "value": "0.1.0"}],
+    r"^select version\(\)$": [{"version": "4.1.4 b472a3aa"}],
     r"^(set|reset) spark\.": [],
     r"^show tables in \S+ like '\S+'$": [],
 }
-"""What every run may ask: the server is of this package, and has nothing."""
+"""What every run may ask: the server is of this package, and has nothing; which Spark another one is."""
 
 _CHECKPOINTS = re.compile(r"select (\d+) as place, _checkpoint from (\S+) where startswith\(_checkpoint, '\{'\)")
 _WRITTEN_CHECKPOINT = re.compile(r"'(\{(?:[^'\\]|\\.)*\})' as _checkpoint")

@@ -63,13 +63,19 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
 
 
 def _started(
-    project: Project, monkeypatch: pytest.MonkeyPatch, models: Sequence[str], there: Sequence[str] = (), **settings: str
+    project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    models: Sequence[str],
+    there: Sequence[str] = (),
+    spark: str = "4.0.5 b472a3aa",
+    **settings: str,
 ) -> tuple[str, list[str]]:
     """What the start of a run of these models says, empty where it goes on; and what it sends."""
     monkeypatch.setattr(selected_resources, "SELECTED_RESOURCES", [f"model.consumer.{model}" for model in models])
     answers = {
         r"^set$": [{"key": name, "value": value} for name, value in (UTC | settings).items()],
         r"^show functions": [{"function": name} for name in there],
+        r"^select version": [{"version": spark}],
     }
     lake = Lake(LANDED, answers=answers)
     try:
@@ -87,7 +93,7 @@ def test_a_model_that_calls_a_function_is_refused_where_the_server_lacks_it(
     model = f"{kind}_feed__{name}"
     said, sent = _started(project, monkeypatch, [model])
     if kind == "current" or name not in NEEDS:
-        assert (said, sent) == ("", ["set"])
+        assert (said, sent) == ("", ["set", "select version()"])
         return
     for function in NEEDS[name]:
         assert f"`{function}`, which {model} calls" in said
@@ -96,7 +102,7 @@ def test_a_model_that_calls_a_function_is_refused_where_the_server_lacks_it(
         "run these models on the server that `change-tables server` starts, or leave them out with --exclude;"
         " see docs/servers.md"
     )
-    assert [re.match(r"\w+( functions)?", sql)[0] for sql in sent] == ["set", "show functions"]  # type: ignore[index]  # all match
+    assert [re.match(r"\w+( functions)?", sql)[0] for sql in sent] == ["set", "select", "show functions"]  # type: ignore[index]  # all match
 
 
 @pytest.mark.parametrize("name", [entry.name for entry in ENTRIES])
@@ -127,6 +133,27 @@ def test_a_function_that_somebody_has_registered_otherwise_is_there(
 def test_a_server_of_this_package_is_asked_for_nothing_else(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     said, sent = _started(project, monkeypatch, ["stg_feed__events"], **{VERSION_SETTING: "0.1.0"})
     assert (said, sent) == ("", ["set"])
+
+
+@pytest.mark.parametrize("spark", ["3.5.9 7c14a3c2", "2.4.8", "3.10.0"])
+def test_a_server_whose_spark_is_too_old_is_refused_in_one_line_with_its_version(
+    project: Project, monkeypatch: pytest.MonkeyPatch, spark: str
+) -> None:
+    said, sent = _started(
+        project, monkeypatch, ["stg_feed__events"], spark=spark, **{"spark.sql.caseSensitive": "true"}
+    )
+    assert [line.strip() for line in said.splitlines() if "change_tables: " in line] == [
+        f"change_tables: the server is Spark {spark.split()[0]}, and models need Spark 4.0 or later;"
+        " see docs/servers.md"
+    ]
+    assert sent == ["set", "select version()"]
+
+
+@pytest.mark.parametrize("spark", ["4.0.0 5fe6b1e4", "4.1.0-SNAPSHOT", "4.10.1", "10.0", "unknown"])
+def test_a_later_spark_and_one_that_names_its_version_otherwise_are_not_refused(
+    project: Project, monkeypatch: pytest.MonkeyPatch, spark: str
+) -> None:
+    assert _started(project, monkeypatch, ["stg_feed__changes"], spark=spark)[0] == ""
 
 
 def _moved(name: str, answers: Mapping[str, Any]) -> Lake:

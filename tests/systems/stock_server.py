@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
@@ -56,30 +56,37 @@ def main() -> int:
 
 
 @contextmanager
-def stock_server(folder: Path) -> Iterator[LocalServer]:
+def stock_server(folder: Path, home: Path | None = None, jars: Sequence[Path] = ()) -> Iterator[LocalServer]:
     """Start Spark's own Thrift server, with Delta, its metastore and tables in `folder`; stop it when the block ends.
+
+    Args:
+        folder: of its metastore, its tables and its log
+        home: of the Spark; that of this environment, if none is given
+        jars: Delta's, for that Spark
 
     Raises:
         JarsError: there are no jars.
         LocalServerError: it does not start.
     """
     folder.mkdir(parents=True)
+    home = home or Path(pyspark.__file__).parent
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
-    jars = [str(jar) for jar in resolved_jars()]
+    given = [str(jar) for jar in jars or resolved_jars()]
     settings = short_lived(2) | {
         "spark.ui.enabled": "false",
-        "spark.driver.extraClassPath": ":".join(jars),
+        "spark.driver.extraClassPath": ":".join(given),
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.session.timeZone": "UTC",
+        "spark.sql.constraintPropagation.enabled": "false",
         "spark.hadoop.hive.exec.scratchdir": str(folder / "hive"),
         "spark.hadoop.hive.server2.thrift.bind.host": "127.0.0.1",
         "spark.hadoop.hive.server2.thrift.port": str(port),
     }
-    command = [str(Path(sys.executable).with_name("spark-submit")), "--class", SERVER, "--master", "local[2]"]
-    command += ["--jars", ",".join(jars)]
+    command = [str(home / "bin" / "spark-submit"), "--class", SERVER, "--master", "local[2]"]
+    command += ["--jars", ",".join(given)]
     for name, value in settings.items():
         command += ["--conf", f"{name}={value}"]
     log = folder / "server.log"
@@ -90,7 +97,7 @@ def stock_server(folder: Path) -> Iterator[LocalServer]:
             stdout=output,
             stderr=output,
             cwd=folder,  # Derby's metastore and the warehouse
-            env=os.environ | {"SPARK_HOME": str(Path(pyspark.__file__).parent), "SPARK_LOCAL_IP": "127.0.0.1"},
+            env=os.environ | {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"},
         )
     try:
         yield _when_it_answers(process, LocalServer("127.0.0.1", port, folder, process.pid), log)

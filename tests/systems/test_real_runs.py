@@ -92,6 +92,20 @@ def test_a_run_whose_code_has_changed_is_run_until_it_passes(
     assert said.count("not written down as passed") == 2
 
 
+def test_what_runs_where_it_is_asked_for_is_not_run_for_its_changes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run = "spark_versions"
+    monkeypatch.setattr(real_runs, "PASSED", tmp_path / "passed.json")
+    (tmp_path / "passed.json").write_text(json.dumps({run: "before"}))
+    monkeypatch.setattr(subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, 0))
+    assert real_runs.main([run, "--changed"]) == 0
+    assert real_runs.passed() == {run: "before"}
+    assert capfd.readouterr().out == f"real run {run}: is run where it is asked for\n"
+    assert real_runs.main([run]) == 0
+    assert real_runs.passed() == {run: real_runs.digest_of(run)}
+
+
 def test_a_run_that_is_asked_for_is_written_down_where_it_passes(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
