@@ -61,14 +61,14 @@
 -#}
 {% macro keeps_none(model, status) %}
     {% set checkpoint = (change_tables.cached_checkpoint(model) or {}).checkpoint %}
-    {% do return(checkpoint is not none and checkpoint is defined and checkpoint.quarantined[status] == 0) %}
+    {% do return(checkpoint is defined and checkpoint.quarantined[status] == 0) %}
 {% endmacro %}
 
 
-{#- The same of changes that its runs have reported. Logs of earlier commits do not say, until they are built anew. -#}
+{#- The same of changes that its runs have reported. -#}
 {% macro has_no_reports(model) %}
     {% set checkpoint = (change_tables.cached_checkpoint(model) or {}).checkpoint %}
-    {% do return(checkpoint is not none and checkpoint is defined and checkpoint.has_reported is sameas false) %}
+    {% do return(checkpoint is defined and not checkpoint.has_reported) %}
 {% endmacro %}
 
 

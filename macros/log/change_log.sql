@@ -234,12 +234,12 @@
     {% set replaced = change_tables.table_to_be_replaced(state) if change_tables.is_rebuild() else none %}
     {% do change_tables.refuse_lost_door(spec, replaced.checkpoint) if replaced %}
     {% set is_whole = replaced is not none and replaced.rows >= replaced.checkpoint.held_changes %}
-    {% do return(change_tables.origin_of_log(replaced.checkpoint) if is_whole else change_tables.batch_id()) %}
+    {% do return(replaced.checkpoint.origin if is_whole else change_tables.batch_id()) %}
 {% endmacro %}
 
 
 {#- The retired columns of which the log has values that raw, or the load, no longer has of the same changes. -#}
-{% macro _lost_values(spec, state, checkpoint) %}
+{% macro _lost_values(spec, state) %}
     {% set held = change_tables.types_in_relation(state).keys() | map('lower') | list if spec.retired else [] %}
     {% set names, counted, compared, lost = [], [], [], [] %}
     {% for name in spec.retired if name | lower in held %}
@@ -251,7 +251,7 @@
     {% set row = run_query(
         "with " ~ change_tables.staging_steps(spec) ~ " select " ~ compared | join(', ') ~ " from " ~ state ~ " as logged"
         ~ " inner join (select _change_id, " ~ counted | join(', ') ~ " from staged where _status = 'accepted' group by _change_id) as raw_changes"
-        ~ " on logged._change_id = raw_changes._change_id where logged." ~ checkpoint ~ " is null"
+        ~ " on logged._change_id = raw_changes._change_id where logged._checkpoint is null"
     ).rows[0] %}
     {% for name in names %}
         {% do lost.append('the values of ' ~ name) if row[loop.index0] %}
@@ -268,11 +268,8 @@
     {% set reads = change_tables.format_of(spec.format).reads %}
     {% set known = [] %}
     {% if load_cached_relation(state) is not none %}
-        {#- a full refresh also replaces tables of before storage version 4, in which the column has another name -#}
-        {% set names = adapter.get_columns_in_relation(state) | map(attribute='name') | list if change_tables.is_rebuild() else [] %}
-        {% set checkpoint = '_mark' if '_mark' in names else '_checkpoint' %}
         {% do known.append(
-            'select true as _ct_is_change, _change_id as _ct_id, _raw_id, ' ~ (reads or 'false') ~ ' as _ct_is_read from ' ~ state ~ ' where ' ~ checkpoint ~ ' is null'
+            'select true as _ct_is_change, _change_id as _ct_id, _raw_id, ' ~ (reads or 'false') ~ ' as _ct_is_read from ' ~ state ~ ' where _checkpoint is null'
         ) %}
     {% endif %}
     {% if load_cached_relation(quarantine) is not none %}
@@ -301,7 +298,7 @@
         {% for number, what in [(row['lost_changes'] | int, 'changes'), (lost_rows, 'rejected rows')] if number > 0 %}
             {% do lost.append(number ~ ' ' ~ what) %}
         {% endfor %}
-        {% do lost.extend(change_tables._lost_values(spec, state, checkpoint)) if load_cached_relation(state) is not none %}
+        {% do lost.extend(change_tables._lost_values(spec, state)) if load_cached_relation(state) is not none %}
         {% if lost %}
             {% set why = "a full refresh" if change_tables.is_rebuild() else "to begin again, since the first build has died before its end," %}
             {% do exceptions.raise_compiler_error(

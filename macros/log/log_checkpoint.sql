@@ -34,12 +34,12 @@
     key, columns           the declared key, and the declared columns and their types
     order                  the settings that decide how sequences are made
     schema_version, added  how many times columns have changed, and in which version a column was added (see `spec_in_version`)
-    has_reported           whether one of its runs has reported a change; not there where a run of an earlier commit could have
+    has_reported           whether one of its runs has reported a change
     facts                  what its run read and wrote (see `facts_of_run`)
 -#}
 {% macro log_checkpoint(spec, run, batch, found, reached) %}
     {% set checkpoint_before = run.checkpoint_before %}
-    {% set before = checkpoint_before or dict(change_tables.checkpoint_of_unbuilt_log(), log=batch) %}
+    {% set before = checkpoint_before or dict(change_tables.checkpoint_of_unbuilt_log(), log=batch, origin=batch) %}
     {% set held = before.held_changes %}
     {% if checkpoint_before and var('change_tables_rescan', false) %}
         {% set counted = run_query('select count(*) from ' ~ change_tables.state_relation(this) ~ ' where _checkpoint is null').rows[0][0] | int %}
@@ -66,17 +66,13 @@
     {% endfor %}
     {% set further = {} %}
     {% set first_names = change_tables.first_names_of_key(spec) %}
-    {#- a log of an earlier commit does not say -#}
-    {% if found.facts.reports or before.has_reported is boolean %}
-        {% do further.update({'has_reported': found.facts.reports | length > 0 or before.has_reported}) %}
-    {% endif %}
     {% for name, value in {'commits': commits, 'load_times': load_times, 'absent': spec.absent, 'renamed': spec.renamed_in, 'first_names': first_names if first_names != spec.key, 'forgets': before.forgets or change_tables.has_forgotten_keys(spec)}.items() if value %}
         {% do further.update({name: value}) %}
     {% endfor %}
     {% do return(dict(further, **{
         'storage_version': change_tables.storage_version(),
         'log': before.log,
-        'origin': batch if is_set_back else change_tables.origin_of_log(before),
+        'origin': batch if is_set_back else before.origin,
         'batch': batch if writes else before.batch,
         'extends': extends,
         'changes': before.changes + found.changes,
@@ -101,6 +97,7 @@
         'columns': change_tables.column_types(spec),
         'schema_version': spec.schema_version,
         'added': spec.added,
+        'has_reported': before.has_reported or found.facts.reports | length > 0,
     })) %}
 {% endmacro %}
 

@@ -33,14 +33,12 @@
         {% do quarantined.update({'waiting_since': change_tables.batch_id()}) %}
     {% endif %}
     {#- the order of commits is that of their texts: a commit above all that the log has is not among them, whatever it means -#}
-    {% set commits_before = (run.checkpoint_before or {}).commits %}
+    {% set commits_before = (run.checkpoint_before or {}).commits or {} %}
     {% set highest = {} %}
     {% set repeating = [] %}
     {% for verdict in verdicts if verdict.get('highest_commit') %}
-        {#- a log that was built while the format had no `commits` does not say -#}
-        {% set highest_before = commits_before.get(verdict.commit_group, '') if commits_before else '~' %}
         {% do highest.update({verdict.commit_group: [highest.get(verdict.commit_group, ''), verdict.highest_commit] | max(case_sensitive=true)}) %}
-        {% if verdict.lowest_commit <= highest_before %}
+        {% if verdict.lowest_commit <= commits_before.get(verdict.commit_group, '') %}
             {% do repeating.append(verdict) %}
         {% endif %}
     {% endfor %}

@@ -97,7 +97,7 @@ select 1 as placeholder
 
 
 {% macro _refuse_unready_state(node, spec, checkpoint) %}
-    {% if checkpoint.written is not defined or change_tables.columns_have_changed(spec, checkpoint) or checkpoint.key != spec.key %}
+    {% if change_tables.columns_have_changed(spec, checkpoint) or checkpoint.key != spec.key %}
         {% do change_tables.refuse_model(
             "source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "' or the package has changed since '" ~ node.name ~ "' was built; build that first"
         ) %}

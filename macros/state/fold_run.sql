@@ -53,7 +53,7 @@
         'kind': kind,
         'checkpoint_before': checkpoint_before,
         'checkpoint': dict({'deletes': 'keep'} if keeps_deleted else {}, **{
-            'storage_version': change_tables.storage_version(), 'log': log_checkpoint.log, 'origin': change_tables.origin_of_log(log_checkpoint),
+            'storage_version': change_tables.storage_version(), 'log': log_checkpoint.log, 'origin': log_checkpoint.origin,
             'batch': log_checkpoint.batch, 'log_changes': log_checkpoint.held_changes, 'reset_seq': log_checkpoint.reset_seq, 'loads': log_checkpoint.loads,
             'key': spec.key, 'columns': types, 'counted': changes if is_to_be_counted else counted,
             'built': change_tables.batch_id() if checkpoint_before is none else checkpoint_before.built, 'written': change_tables.batch_id(),

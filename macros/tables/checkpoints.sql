@@ -11,22 +11,16 @@
 
 {#- The storage version of the tables that this version of the package writes, and the only one that it reads. -#}
 {% macro storage_version() %}
-    {% do return(4) %}
+    {% do return(5) %}
 {% endmacro %}
 
 
 {#- What a log's checkpoint says before the first run, as far as that is asked. -#}
 {% macro checkpoint_of_unbuilt_log() %}
     {% do return({
-        'log': '', 'batch': '', 'extends': none, 'changes': 0, 'held_changes': 0, 'uses_deletion_vectors': false, 'reset_seq': '', 'highest_seq': '',
+        'log': '', 'origin': '', 'batch': '', 'extends': none, 'changes': 0, 'held_changes': 0, 'uses_deletion_vectors': false, 'reset_seq': '', 'highest_seq': '',
         'loads': [], 'moves': false, 'has_reported': false, 'retracted_keys': [], 'rebuild': '', 'snapshot_seq': none, 'schema_version': 0, 'added': {},
     }) %}
-{% endmacro %}
-
-
-{#- The log that a log began as, by its own checkpoint or that of a state; earlier ones do not name it. -#}
-{% macro origin_of_log(checkpoint) %}
-    {% do return(checkpoint.origin or checkpoint.log) %}
 {% endmacro %}
 
 
@@ -61,10 +55,6 @@
     {% for relation in relations %}
         {% set state = change_tables.state_relation(relation) %}
         {% set is_there = load_cached_relation(state) is not none %}
-        {% if is_there and 'change_tables.mark' in change_tables.properties_of_view(load_cached_relation(relation)) %}
-            {#- its column has another name in tables of before storage version 4 -#}
-            {% do change_tables._refuse_other_storage(state, none) %}
-        {% endif %}
         {% set cached = change_tables.cached_checkpoint(relation) if is_there else none %}
         {% do checkpoints.append(cached or {'checkpoint': none, 'number': 0, 'is_cached': false}) %}
         {% if is_there %}

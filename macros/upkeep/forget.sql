@@ -420,7 +420,7 @@ select {{ columns }}
     {% set identity = held.spec.key + ([seq] if is_history else []) %}
     {% set rows = run_query('select count(*) as number from (' ~ change_tables._rows_of_forgotten(held, table, 'held._change_id', seq) ~ ')').rows[0][0] | int %}
     {% if rows > 0 and not held.dry_run %}
-        {% set after = dict(checkpoint, built=change_tables.batch_id(), written=change_tables.batch_id(), log_changes=[checkpoint.log_changes or 0, held.held_changes] | min) %}
+        {% set after = dict(checkpoint, built=change_tables.batch_id(), written=change_tables.batch_id(), log_changes=[checkpoint.log_changes, held.held_changes] | min) %}
         {% do change_tables.remove_cached_checkpoint(found.relation) %}
         {% do change_tables.send_or_say(change_tables._delete_with_checkpoint(
             held, table, change_tables._rows_of_forgotten(held, table, 'cast(null as string) as _checkpoint, ' ~ change_tables.column_list(identity, 'held'), seq),

@@ -131,7 +131,7 @@ def test_a_server_of_this_package_is_asked_for_nothing_else(project: Project, mo
 
 def _moved(name: str, answers: Mapping[str, Any]) -> Lake:
     checkpoint = {
-        "storage_version": 4, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001",
+        "storage_version": 5, "log": "20260130T120000000000_00000001", "batch": "20260130T120000000000_00000001",
         "reset_seq": "", "loads": [], "highest_seq": "", "moves": True, "rebuild": "", "snapshot_seq": "",
         "schema_version": 0, "added": {}, "key": ["id"], "columns": {"id": "bigint", "name": "string"}, "changes": 2,
     }  # fmt: skip

@@ -154,13 +154,7 @@ LESSER: dict[str, tuple[dict[str, Any], dict[str, Any], int | None, str]] = {
     "another log, with as many changes, and with those of the rows": (OTHER, {}, 0, ""),
     "another log with more changes, without those of some rows": (OTHER | {"held_changes": 9}, {}, 4, LOST_ROWS),
     "another log with fewer changes": (OTHER | {"held_changes": 2}, {}, None, FEWER_CHANGES),
-    "a state that does not say how many changes its log held": (
-        OTHER | {"held_changes": 2}, {"log_changes": None, "origin": None}, 4, LOST_ROWS,
-    ),
     "a log that was rebuilt in its place": (REBUILT | {"held_changes": 2}, {}, None, ""),
-    "a log that was rebuilt in its place before logs had an origin": (
-        REBUILT | {"held_changes": 2}, {"origin": None}, None, "",
-    ),
     "a log that was rebuilt and retracted too many keys": (
         REBUILT | {"held_changes": 2, "rebuild": BATCH}, {}, None, "",
     ),
