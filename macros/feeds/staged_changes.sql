@@ -57,7 +57,7 @@ select 1 as placeholder
 {% endmacro %}
 
 
-{#- The setting of formats whose waiting rows need not block the watermark for ever: see `passes_waiting` of `format_of`. -#}
+{#- The setting of formats whose waiting rows need not block the watermark for ever: see `read_again`. -#}
 {% macro waiting_days_setting() %}
     {% do return({
         'default': 7, 'type': 'number',

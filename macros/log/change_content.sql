@@ -57,8 +57,7 @@
     format to say. Its staging then gives rejected or ignored rows the `_change_id` that they would have.
 -#}
 {% macro retracts_changes(spec) %}
-    {% set of_format = change_tables.format_of(spec.format).retracts_changes %}
-    {% do return(of_format is not none and of_format(spec)) %}
+    {% do return(change_tables.part_of_format(spec, 'retracts_changes')) %}
 {% endmacro %}
 
 

@@ -90,7 +90,7 @@
 {%- set retracts = change_tables.retracts_changes(spec) -%}
 {%- set is_compared = not run or run.kind == 'everything' -%}
 {%- set reads_on = run and run.kind == 'since' -%}
-{%- set commits = change_tables.commits_of_format(spec) if run else none -%}
+{%- set commits = change_tables.part_of_format(spec, 'commits') if run else none -%}
 {%- set of_changes = ' filter (where _ct_is_change)' -%}
 {%- set totals = {
     'changes': ['sum', 'count_if(_ct_is_change)'],
@@ -214,19 +214,12 @@ where _ct_is_change
 {%- endmacro %}
 
 
-{#- What the format says of commits (see `format_of`); none where its feed sends none again, or all count. -#}
-{% macro commits_of_format(spec) %}
-    {% set of_format = change_tables.format_of(spec.format).commits %}
-    {% do return(of_format(spec) if of_format else none) %}
-{% endmacro %}
-
-
 {#-
     The batch of a run that reads on, where transactions that the log has from an earlier place are ignored. Asked only where a
     commit is not above all that the log has in its group. In a run that reads everything, staging asks the log.
 -#}
 {% macro leave_out_repeated(spec, log, new_changes) %}
-    {%- set commits = change_tables.commits_of_format(spec) -%}
+    {%- set commits = change_tables.part_of_format(spec, 'commits') -%}
     {%- set transaction = ([commits.group ~ ' as _ct_group'] + commits.name) | join(', ') -%}
     {%- set is_repeated = 'batch._ct_is_change and repeated._ct_group is not null' %}
     with transactions as (

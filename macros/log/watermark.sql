@@ -41,7 +41,7 @@
         where
             {{ change_tables.is_open('waiting') }}
             and _batch_id < '{{ change_tables.batch_once_waited(spec) }}'
-            and substring_index(_status_reason, ':', 1) in ({{ change_tables.text_literals(change_tables.part_of_format(spec, 'passes_waiting')) }})
+            and substring_index(_status_reason, ':', 1) in ({{ change_tables.text_literals(change_tables.read_again(spec).passed) }})
     )
         on {{ id | indent(8) }} = _ct_passed_id and coalesce(_change_seq <= {{ change_tables.text_literal(run.highest_seq) }}, true)
 {%- endif -%}
@@ -150,8 +150,7 @@
 
 {#- Whether the raw rows alone show that none of them will wait. -#}
 {% macro _nothing_waits(spec) %}
-    {% set may_wait = change_tables.format_of(spec.format).may_wait %}
-    {% set predicate = may_wait(spec) if may_wait else 'true' %}
+    {% set predicate = change_tables.read_again(spec).waiting %}
     {% if predicate in ['true', 'false'] %}
         {% do return(predicate == 'false') %}
     {% endif %}

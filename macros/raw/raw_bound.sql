@@ -108,7 +108,7 @@
 {#- Whether a log has rows that have waited for so long. -#}
 {% macro may_pass_waiting(spec, checkpoint) %}
     {% set since = (checkpoint or {}).get('quarantined', {}).get('waiting_since') %}
-    {% do return(since is not none and change_tables.part_of_format(spec, 'passes_waiting') != [] and since < change_tables.batch_once_waited(spec)) %}
+    {% do return(since is not none and change_tables.read_again(spec).passed != [] and since < change_tables.batch_once_waited(spec)) %}
 {% endmacro %}
 
 
@@ -125,7 +125,7 @@
     waits no longer. Asked only where rows may have been passed.
 -#}
 {% macro _watermark_with_returning(spec, checkpoint, arrival, watermark) %}
-    {% set returning = change_tables.format_of(spec.format).returning %}
+    {% set returning = change_tables.read_again(spec).returning %}
     {% if not returning or not change_tables.may_pass_waiting(spec, checkpoint) %}
         {% do return(watermark) %}
     {% endif %}
@@ -212,7 +212,6 @@
 {%- for column in columns.values() if not (arrival.record or arrival.is_whole) and spec.lookback == 0 and 'variant' not in column.data_type -%}
     {%- do hashed.append(column) -%}
 {%- endfor -%}
-{%- set sequence_of_format = change_tables.format_of(spec.format).landed_sequence -%}
 {%- set first = '_ct_arrival.' ~ change_tables.quoted(arrival.columns[0]) -%}
 {%- set is_same = 'false' -%}
 {%- if hashed and from and from[0].is_whole -%}
@@ -224,7 +223,7 @@ with landed as (
     select
         {{ change_tables.arrival_of_row(arrival) }} as _ct_arrival,
         {{ change_tables.hash_of(hashed) if hashed else 'cast(null as bigint)' }} as _ct_hash,
-        {{ sequence_of_format(spec) if sequence_of_format else 'cast(null as string)' }} as _ct_sequence
+        {{ change_tables.part_of_format(spec, 'landed_sequence') or 'cast(null as string)' }} as _ct_sequence
     from {{ spec.relation }}
     where
         {{ condition }}

@@ -657,8 +657,8 @@ def test_a_full_refresh_loses_the_retired_columns_that_raw_has_no_more_of_the_sa
     relation = call("source_relation", call("find_source", "feed", "qlik"))
     table = relation.incorporate(path={"schema": "lake", "identifier": "dedup_feed__qlik__state"})
     retired = spec | {"retired": ["amount", "not held", "it's"]}
-    assert call("_lost_values", retired, table, "_checkpoint") == ["the values of it's"]
-    assert call("_lost_values", spec, table, "_checkpoint") == []
+    assert call("_lost_values", retired, table) == ["the values of it's"]
+    assert call("_lost_values", spec, table) == []
 
 
 def test_a_load_can_lack_what_raw_has(shapes: Shapes) -> None:

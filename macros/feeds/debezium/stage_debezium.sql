@@ -2,10 +2,6 @@
     Change events of Debezium are mapped rows (see mapped_steps.sql). How they land is the `layout`; what orders them is in `source`, by the
     `connector`.
 -#}
-{% macro stage_debezium(spec, bound) %}
-    {{- change_tables.mapped_steps(spec, bound, change_tables.debezium_mapping(spec)) -}}
-{% endmacro %}
-
 
 {% macro debezium_mapping(spec) %}
     {% set layout = spec.layout %}
@@ -149,15 +145,10 @@
 {% endmacro %}
 
 
-{% macro debezium_absent_columns(spec) %}
-    {% do return(change_tables.absent_columns_of_mapping(spec, change_tables.debezium_mapping(spec))) %}
-{% endmacro %}
-
-
 {#- What the models must know of this format: see `format_of`. -#}
 {% macro debezium_format() %}
-    {% do return({
-        'stage': change_tables.stage_debezium,
+    {% do return(dict(change_tables.mapped_parts(), **{
+        'mapping': change_tables.debezium_mapping,
         'settings': {
             'connector': {
                 'default': none, 'type': 'text', 'values': ['postgresql', 'mysql', 'mariadb', 'sqlserver', 'oracle', 'db2'],
@@ -185,12 +176,8 @@
             'column_names': change_tables.column_names_setting(),
             'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
         },
-        'column_settings': change_tables.written_as_setting(),
         'mistakes': change_tables.debezium_mistakes,
         'arrival': change_tables.debezium_arrival,
         'settings_of_order': ['connector', 'sequence'],
-        'may_wait': change_tables.nothing_waits,
-        'absent_columns': change_tables.debezium_absent_columns,
-        'kept_for_good': change_tables.nothing_kept_for_good,
-    }) %}
+    })) %}
 {% endmacro %}

@@ -2,10 +2,6 @@
     Files of AWS DMS are mapped rows (see mapped_steps.sql): a full load, then changes with an operation, a sequence and the row. A row of the
     load has no sequence, and the operation I or none.
 -#}
-{% macro stage_dms(spec, bound) %}
-    {{- change_tables.mapped_steps(spec, bound, change_tables.dms_mapping(spec)) -}}
-{% endmacro %}
-
 
 {% macro dms_mapping(spec) %}
     {% do change_tables.landed_columns(
@@ -41,15 +37,10 @@
 {% endmacro %}
 
 
-{% macro dms_absent_columns(spec) %}
-    {% do return(change_tables.absent_columns_of_mapping(spec, change_tables.dms_mapping(spec))) %}
-{% endmacro %}
-
-
 {#- What the models must know of this format: see `format_of`. -#}
 {% macro dms_format() %}
-    {% do return({
-        'stage': change_tables.stage_dms,
+    {% do return(dict(change_tables.mapped_parts(), **{
+        'mapping': change_tables.dms_mapping,
         'settings': {
             'sequence_column': {'default': none, 'type': 'text', 'meaning': "the column that a rule of the task adds, with the expression `$AR_H_CHANGE_SEQ`; required"},
             'operation_column': {'default': 'Op', 'type': 'text', 'meaning': "the column that says what happened"},
@@ -59,12 +50,8 @@
                 'meaning': "prefix of the columns with the row before, as `BI_` (`add-before-image-columns`); null: there are none",
             },
         },
-        'column_settings': change_tables.written_as_setting(),
         'mistakes': change_tables.dms_mistakes,
         'settings_of_order': ['sequence_column'],
         'time_in_sequence': change_tables.time_in_digits,
-        'may_wait': change_tables.nothing_waits,
-        'absent_columns': change_tables.dms_absent_columns,
-        'kept_for_good': change_tables.nothing_kept_for_good,
-    }) %}
+    })) %}
 {% endmacro %}

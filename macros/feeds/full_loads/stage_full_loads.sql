@@ -453,11 +453,6 @@ from wanted_loads
 {% endmacro %}
 
 
-{% macro full_loads_retracts_changes(spec) %}
-    {% do return(true) %}
-{% endmacro %}
-
-
 {#- What the models must know of this format: see `format_of`. -#}
 {% macro full_loads_format() %}
     {% do return({
@@ -485,10 +480,9 @@ from wanted_loads
         'arrival_column': change_tables.full_loads_arrival_column,
         'landed_sequence': change_tables.full_loads_landed_sequence,
         'read_with': change_tables.full_loads_read_with,
-        'retracts_changes': change_tables.full_loads_retracts_changes,
-        'may_wait': change_tables.nothing_waits,
+        'retracts_changes': true,
+        'read_again': change_tables.whole_rows(),
         'absent_columns': change_tables.columns_absent_from_raw,
         'landed_key': change_tables.key_in_raw,
-        'kept_for_good': change_tables.nothing_kept_for_good,
     }) %}
 {% endmacro %}

@@ -2,10 +2,6 @@
     From raw rows that the entry describes to `staged`: how each part of a change is read is SQL of the entry (see mapped_steps.sql). A raw row
     is one change.
 -#}
-{% macro stage_mapped(spec, bound) %}
-    {{- change_tables.mapped_steps(spec, bound, change_tables.mapping_of(spec)) -}}
-{% endmacro %}
-
 
 {#- The mapping that an entry says: see mapped_steps. -#}
 {% macro mapping_of(spec) %}
@@ -123,22 +119,13 @@
 {% endmacro %}
 
 
-{% macro mapped_absent_columns(spec) %}
-    {% do return(change_tables.absent_columns_of_mapping(spec, change_tables.mapping_of(spec))) %}
-{% endmacro %}
-
-
 {#- What the models must know of this format: see `format_of`. -#}
 {% macro mapped_format() %}
-    {% do return({
-        'stage': change_tables.stage_mapped,
+    {% do return(dict(change_tables.mapped_parts(), **{
+        'mapping': change_tables.mapping_of,
         'settings': change_tables.mapped_settings(),
-        'column_settings': change_tables.written_as_setting(),
         'mistakes': change_tables.mapped_mistakes,
         'arrival': change_tables.mapped_arrival,
         'settings_of_order': ['sequence'],
-        'may_wait': change_tables.nothing_waits,
-        'absent_columns': change_tables.mapped_absent_columns,
-        'kept_for_good': change_tables.nothing_kept_for_good,
-    }) %}
+    })) %}
 {% endmacro %}

@@ -330,9 +330,12 @@ judged_tracking_rows as (
 {% endmacro %}
 
 
-{#- Which raw rows may wait: change rows, for their tracking row or another change row. -#}
-{% macro openedge_cdc_may_wait(spec) %}
-    {% do return('false' if spec.policy_level < 2 else 'true') %}
+{#- Change rows may wait for their tracking row or another change row. -#}
+{% macro openedge_cdc_read_again(spec) %}
+    {% do return({
+        'waiting': 'false' if spec.policy_level < 2 else 'true',
+        'passed': ['tracking_row_missing', 'after_image_missing', 'first_part_missing', 'second_part_missing'],
+    }) %}
 {% endmacro %}
 
 
@@ -402,12 +405,6 @@ judged_tracking_rows as (
 {% macro openedge_cdc_array_of_text(column) -%}
     split_extent({{ column.value or change_tables.quoted(column.name) }}, {{ column.meta.extent or 'cast(null as int)' }})
 {%- endmacro %}
-
-
-{#- What entries share: the tracking table. See unclaimed_rows. -#}
-{% macro openedge_cdc_shared_relation(spec) %}
-    {% do return(change_tables.openedge_tracking_relation(spec)) %}
-{% endmacro %}
 
 
 {#- The rows of the tracking table that are of none of these entries: see unclaimed_rows. The last step is `unclaimed`. -#}
@@ -510,13 +507,12 @@ unclaimed as (
         'key_columns': change_tables.openedge_cdc_key_columns,
         'array_of_text': change_tables.openedge_cdc_array_of_text,
         'other_tables': ['tracking'],
-        'may_wait': change_tables.openedge_cdc_may_wait,
+        'read_again': change_tables.openedge_cdc_read_again,
         'blocks_watermark': "_status = 'waiting' or (_status = 'accepted' and not _has_tracking)",
-        'passes_waiting': ['tracking_row_missing', 'after_image_missing', 'first_part_missing', 'second_part_missing'],
         'retracts_changes': change_tables.openedge_cdc_retracts_changes,
         'quarantines': change_tables.openedge_cdc_quarantines,
         'unclaimed_steps': change_tables.openedge_cdc_unclaimed_steps,
-        'shared_relation': change_tables.openedge_cdc_shared_relation,
+        'shared_relation': change_tables.openedge_tracking_relation,
         'undeclared_columns': change_tables.openedge_cdc_undeclared_columns,
         'absent_columns': change_tables.openedge_cdc_absent_columns,
         'functions': change_tables.openedge_cdc_functions,

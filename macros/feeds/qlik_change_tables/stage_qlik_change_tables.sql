@@ -289,15 +289,13 @@ judged as (
 {% endmacro %}
 
 
-{#- Rows of one sequence are read together; once none of them is read again, none is needed. -#}
-{% macro qlik_change_tables_kept_for_good(spec) %}
-    {% do return('false') %}
-{% endmacro %}
-
-
-{#- Which raw rows may wait: before images, for their update. -#}
-{% macro qlik_change_tables_may_wait(spec) %}
-    {% do return(change_tables.is_operation(change_tables.quoted(spec.header_prefix ~ 'change_oper'), change_tables.qlik_change_tables_words(spec), ['B'])) %}
+{#- Before images may wait for their update. Rows of one sequence are read together; once none of them is read again, none is needed. -#}
+{% macro qlik_change_tables_read_again(spec) %}
+    {% do return({
+        'waiting': change_tables.is_operation(change_tables.quoted(spec.header_prefix ~ 'change_oper'), change_tables.qlik_change_tables_words(spec), ['B']),
+        'passed': ['after_image_missing', 'after_image_rejected'],
+        'for_good': 'false',
+    }) %}
 {% endmacro %}
 
 
@@ -390,9 +388,7 @@ judged as (
         'mistakes': change_tables.qlik_change_tables_mistakes,
         'counts_columns': change_tables.qlik_change_tables_counts_columns,
         'landed_sequence': change_tables.qlik_change_tables_landed_sequence,
-        'may_wait': change_tables.qlik_change_tables_may_wait,
-        'passes_waiting': ['after_image_missing', 'after_image_rejected'],
-        'kept_for_good': change_tables.qlik_change_tables_kept_for_good,
+        'read_again': change_tables.qlik_change_tables_read_again,
         'landed_key': change_tables.key_in_raw,
         'undeclared_columns': change_tables.qlik_change_tables_undeclared_columns,
         'absent_columns': change_tables.columns_absent_from_raw,

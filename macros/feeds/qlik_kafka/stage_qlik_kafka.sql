@@ -247,31 +247,24 @@ put_together as (
 
 
 {#-
-    Metadata messages say of which table later messages are. Of transactions that are held back, all records: those of one that is read for
-    good can lie before and after the begin of one that is open.
+    Raw rows can wait for the rest of their transaction, for an Avro schema, or for metadata that names their table. Runs go back by offsets:
+    with another arrival all that waits blocks. As where transactions are held, since to go back into the middle of one would cut it. Metadata
+    messages say for ever of which table later messages are. Of transactions that are held back, all records are needed: those of one that is
+    read for good can lie before and after the begin of one that is open.
 -#}
-{% macro qlik_kafka_kept_for_good(spec) %}
-    {% do return('true' if spec.hold_open_transactions else change_tables.is_metadata_message(spec.serialization) if spec.metadata is none else 'false') %}
+{% macro qlik_kafka_read_again(spec) %}
+    {% set is_held = spec.hold_open_transactions %}
+    {% do return({
+        'waiting': 'true' if is_held or spec.serialization == 'avro' or spec.table is not none else 'false',
+        'passed': ['schema_missing'] if spec.arrival == 'auto' and not is_held else [],
+        'returning': change_tables._first_messages_to_return,
+        'for_good': 'true' if is_held else change_tables.is_metadata_message(spec.serialization) if spec.metadata is none else 'false',
+    }) %}
 {% endmacro %}
 
 
-{#- Whether raw rows can wait: for the rest of their transaction, for an Avro schema, or for metadata that names their table. -#}
-{% macro qlik_kafka_may_wait(spec) %}
-    {% do return('true' if spec.hold_open_transactions or spec.serialization == 'avro' or spec.table is not none else 'false') %}
-{% endmacro %}
-
-
-{#-
-    Runs go back by offsets: with another arrival all that waits blocks. As where transactions are held, since to go back into the middle of
-    one would cut it.
--#}
-{% macro qlik_kafka_passes_waiting(spec) %}
-    {% do return(['schema_missing'] if spec.arrival == 'auto' and not spec.hold_open_transactions else []) %}
-{% endmacro %}
-
-
-{#- The first message of each partition that waits for a schema which has landed by now: see `returning` of `format_of`. -#}
-{% macro qlik_kafka_returning(spec, quarantine) -%}
+{#- The first message of each partition that waits for a schema which has landed by now. -#}
+{% macro _first_messages_to_return(spec, quarantine) -%}
 with {{ change_tables.kafka_schema_steps_of_entry(spec) | trim }},
 
 waiting_messages as (
@@ -517,10 +510,7 @@ select 1 as placeholder
         'counts_columns': true,
         'other_tables': ['metadata', 'registry'],
         'arrival': change_tables.qlik_kafka_arrival,
-        'may_wait': change_tables.qlik_kafka_may_wait,
-        'passes_waiting': change_tables.qlik_kafka_passes_waiting,
-        'returning': change_tables.qlik_kafka_returning,
-        'kept_for_good': change_tables.qlik_kafka_kept_for_good,
+        'read_again': change_tables.qlik_kafka_read_again,
         'unclaimed_steps': change_tables.qlik_kafka_unclaimed_steps,
         'numbers': change_tables.qlik_kafka_numbers,
         'functions': change_tables.qlik_kafka_functions,
