@@ -160,7 +160,7 @@ read_rows as (
         end as _ct_message_verdict,
         {%- endif %}
         cast({{ mapping.operation }} as string) as _ct_landed_code,
-        {{ change_tables.operation_of_word('cast(' ~ mapping.operation ~ ' as string)', mapping.operations) }} as _ct_operation,
+        element_at({{ change_tables.map_of_texts(mapping.operations) }}, cast({{ mapping.operation }} as string)) as _ct_operation,
         {%- for part in mapping.sequence %}
         cast({{ part.sql }} as string) as _ct_sequence_{{ loop.index }},
         {%- endfor %}
@@ -308,10 +308,4 @@ unpacked as (
         {%- endfor -%}
         coalesce({{ change_tables.field_of('_ct_message', message.envelope) }}, struct({{ fields | join(', ') }}))
     {%- endif -%}
-{%- endmacro %}
-
-
-{#- What a word of the feed means; null where it means nothing. -#}
-{% macro operation_of_word(word, operations) -%}
-    element_at(map({{ change_tables.text_literals(operations.items() | sum(start=())) }}), {{ word }})
 {%- endmacro %}

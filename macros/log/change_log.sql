@@ -66,14 +66,17 @@
     {% set reached = change_tables.count_watermark_rows(spec, run, change_tables.look_for_watermark(spec, run)) %}
     {% do change_tables.refuse_unseen_table(state) %}
     {% do change_tables._refuse_loss(spec, view, state, quarantine) %}
-    {% set origin = change_tables._origin_of_built_log(spec, state) %}
+    {#- every change of the log that this one replaces was judged by `_refuse_loss`; where some are gone, they were not: it is another log -#}
+    {% set replaced = change_tables.table_to_be_replaced(state) if change_tables.is_rebuild() else none %}
+    {% do change_tables.refuse_lost_door(spec, replaced.checkpoint) if replaced %}
+    {% set is_whole = replaced is not none and replaced.rows >= replaced.checkpoint.held_changes %}
     {% do change_tables.remove_cached_checkpoint(view) %}
     {% call statement('main') %}
         {{ change_tables.create_state_table(state, sql, found_by=['_checkpoint', '_change_seq', '_batch_id', '_changed_at']) }}
     {% endcall %}
     {% set found = change_tables.summarize_batch(spec, run, state) %}
     {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}
-    {% set checkpoint = dict(change_tables.log_checkpoint(spec, run, change_tables.batch_id(), found, reached), origin=origin) %}
+    {% set checkpoint = dict(change_tables.log_checkpoint(spec, run, change_tables.batch_id(), found, reached), origin=replaced.checkpoint.origin if is_whole else change_tables.batch_id()) %}
     {#- what is there is replaced by the run alone whose rows the log has: another one can be building it -#}
     {% if found.quarantined_rows > 0 or load_cached_relation(quarantine) is not none %}
         {% call statement('quarantine') %}
@@ -118,7 +121,12 @@
     {% if run.kind == 'since' %}
         {% set reached = change_tables.count_watermark_rows(spec, run, change_tables.watermark_after_run(spec, run, found.waiting)) %}
     {% endif %}
-    {% set is_unforeseen = change_tables.has_late_rows_unforeseen(spec, run, found) %}
+    {#-
+        A run that read its new rows alone may have met some which the log reaches: they landed after it had looked for such, and rows that
+        landed before may be part of the same changes. Not where a run reads all rows that it compares.
+    -#}
+    {% set is_unforeseen = run.kind == 'since' and not (run.is_late or change_tables.format_of(spec.format).read_with)
+        and found.lowest_seq is not none and found.lowest_seq <= run.checkpoint_before.highest_seq %}
     {% set reduced, found = change_tables._write_reduced(spec, state, run, batch, found) if not is_unforeseen else (batch, found) %}
     {% do change_tables.refuse_other_records(spec, state, batch, reduced, run, found) %}
     {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}
@@ -182,7 +190,8 @@
 {#- Writes what a run has found: the rows in quarantine, then the log with its checkpoint. To insert touches no file that is there. -#}
 {% macro _write_log(spec, view, run, batch, reduced, found, checkpoint) %}
     {% set state = change_tables.state_relation(this) %}
-    {% set adds_only = change_tables.inserts_are_guarded() and found.changes > 0 and found.revised == 0 and run.checkpoints < change_tables.most_checkpoints() %}
+    {#- an insert costs far less than a merge, but to read many checkpoints costs, too: the next merge removes them -#}
+    {% set adds_only = change_tables.inserts_are_guarded() and found.changes > 0 and found.revised == 0 and run.checkpoints < 30 %}
     {% set checkpoint = checkpoint if adds_only else change_tables._use_deletion_vectors_if_large(state, run, checkpoint) %}
     {% if found.has_quarantine_news %}
         {% call statement('quarantined') %}
@@ -223,18 +232,6 @@
     {% if found.moves and not (run.checkpoint_before or {}).moves and spec.images == 'partial' and spec.orphans == 'report' %}
         {% do change_tables.refuse_moves_without_functions(spec) %}
     {% endif %}
-{% endmacro %}
-
-
-{#-
-    The origin of a log that is built whole: that of the log which it replaces, of which `_refuse_loss` has judged every change. Where that one
-    lacks changes which its runs have written, they could not be judged: then it is another log.
--#}
-{% macro _origin_of_built_log(spec, state) %}
-    {% set replaced = change_tables.table_to_be_replaced(state) if change_tables.is_rebuild() else none %}
-    {% do change_tables.refuse_lost_door(spec, replaced.checkpoint) if replaced %}
-    {% set is_whole = replaced is not none and replaced.rows >= replaced.checkpoint.held_changes %}
-    {% do return(replaced.checkpoint.origin if is_whole else change_tables.batch_id()) %}
 {% endmacro %}
 
 

@@ -259,15 +259,6 @@ where _ct_is_change
 
 
 {#-
-    Whether a run that read its new rows alone has met some which the log reaches: they landed after it had looked for such, and
-    rows that landed before may be part of the same changes. Not where a run reads all rows that it compares (`read_with`).
--#}
-{% macro has_late_rows_unforeseen(spec, run, found) %}
-    {% do return(run.kind == 'since' and not (run.is_late or change_tables.format_of(spec.format).read_with) and found.lowest_seq is not none and found.lowest_seq <= run.checkpoint_before.highest_seq) %}
-{% endmacro %}
-
-
-{#-
     Stops where the log holds another change from a position than the one that this run has read there, for formats whose positions name
     one record. A run that reads on by these positions reads none twice, and is not asked. The rows of a load have no position. Another
     record of the same change stops the reduction.

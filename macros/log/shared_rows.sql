@@ -10,12 +10,6 @@
     that table is being written, reads the raw table. The result is the same.
 -#}
 
-{#- How many other logs must be about to read the rows, so that they are written for all. -#}
-{% macro least_other_logs() %}
-    {% do return(2) %}
-{% endmacro %}
-
-
 {#-
     The bound with the `kind` of the run, and
 
@@ -35,9 +29,12 @@
     ) %}
     {% if shared.writer == model.unique_id %}
         {% set others = change_tables._other_logs(spec, run, part, likeness) %}
-        {% if others | length >= change_tables.least_other_logs() %}
+        {% if others | length >= 2 %}
             {% set table = change_tables.batch_relation(this, change_tables.batch_id() ~ 's') %}
-            {% do change_tables._look_before_reading(spec, run) %}
+            {#- what a first run of a format with `waiting_positions` asks of raw after it has read the changes is asked by then -#}
+            {% if run.kind == 'first' and spec.arrival == 'auto' and change_tables.format_of(spec.format).waiting_positions %}
+                {% do change_tables.count_watermark_rows(spec, run, change_tables.look_for_watermark(spec, run)) %}
+            {% endif %}
             {% do change_tables.prepare_session() %}
             {% do run_query(change_tables._create_shared_rows(table, part, [spec] + others.values() | list, bound)) %}
             {% do shared.update({'table': table, 'logs': dict(others, **{model.unique_id: spec})}) %}
@@ -45,17 +42,6 @@
         {% endif %}
     {% endif %}
     {% do return(dict(run, shared=shared.table if model.unique_id in shared.logs else none)) %}
-{% endmacro %}
-
-
-{#-
-    A first run of a format with `waiting_positions` looks for its watermark in raw before it reads the changes, and so does one that reads them
-    from the table: what it asks later was asked by then.
--#}
-{% macro _look_before_reading(spec, run) %}
-    {% if run.kind == 'first' and spec.arrival == 'auto' and change_tables.format_of(spec.format).waiting_positions %}
-        {% do change_tables.count_watermark_rows(spec, run, change_tables.look_for_watermark(spec, run)) %}
-    {% endif %}
 {% endmacro %}
 
 
@@ -140,6 +126,6 @@ where _ct_is_of_all or _ct_table is null or _ct_table in ({{ change_tables.text_
     {% for shared in change_tables.known_in_run('shared').values() if shared.table %}
         {% do adapter.drop_relation(shared.table) %}
     {% endfor %}
-    {% do change_tables.forget_run() %}
+    {% do graph.get('change_tables_known', {}).pop(invocation_id, none) %}
     {% do return('') %}
 {% endmacro %}

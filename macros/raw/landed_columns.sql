@@ -40,11 +40,7 @@
 {% macro properties_of_raw(spec) %}
     {% set key = spec.relation ~ ' properties' %}
     {% if key not in spec.landed %}
-        {% set properties = {} %}
-        {% for row in change_tables.ask_once('show tblproperties ' ~ spec.relation) %}
-            {% do properties.update({row[0]: row[1]}) %}
-        {% endfor %}
-        {% do spec.landed.update({key: properties}) %}
+        {% do spec.landed.update({key: dict(change_tables.ask_once('show tblproperties ' ~ spec.relation) | map('list'))}) %}
     {% endif %}
     {% do return(spec.landed[key]) %}
 {% endmacro %}

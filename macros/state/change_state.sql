@@ -233,10 +233,7 @@ when not matched then insert (_checkpoint, {{ change_tables.column_list(columns)
 -#}
 {% macro state_columns(spec, history=false, keeps_deleted=false) %}
     {% do return(
-        [
-            '_change_seq', '_change_op', '_change_id', '_precedence', '_is_deleted', '_changed_at',
-            '_transaction_id'
-        ]
+        ['_change_seq', '_change_op', '_change_id', '_precedence', '_is_deleted', '_changed_at', '_transaction_id']
         + (['_latest_at'] + change_tables._interval_columns() if history else [])
         + (['_has_row'] if keeps_deleted else []) + spec.column_names + (['_is_last'] if history else [])
     ) %}
@@ -254,7 +251,5 @@ when not matched then insert (_checkpoint, {{ change_tables.column_list(columns)
 
 {#- The columns of a version, as a history shows them. -#}
 {% macro _interval_columns() %}
-    {% do return([
-        '_valid_from', '_valid_to', '_valid_from_seq', '_valid_to_seq', '_is_current'
-    ]) %}
+    {% do return(['_valid_from', '_valid_to', '_valid_from_seq', '_valid_to_seq', '_is_current']) %}
 {% endmacro %}

@@ -19,8 +19,14 @@
         {%- if checkpoint is none -%}
 {{ change_tables.no_rows(change_tables.columns_of_table(spec, names + contract)) }}
         {%- else -%}
-            {%- do change_tables._refuse_unready_state(node, spec, checkpoint) -%}
-            {%- set taken_in = change_tables._batch_taken_in() if is_incremental() else none -%}
+            {%- if change_tables.columns_have_changed(spec, checkpoint) or checkpoint.key != spec.key -%}
+                {%- do change_tables.refuse_model(
+                    "source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "' or the package has changed since '" ~ node.name ~ "' was built; build that first"
+                ) -%}
+            {%- endif -%}
+            {#- the highest `_batch_id` in the table of the model that asks; none where it has no row -#}
+            {%- do change_tables._refuse_missing_columns(['_batch_id'], "it says what the model has taken in") if is_incremental() -%}
+            {%- set taken_in = run_query('select max(_batch_id) as taken_in from ' ~ this).rows[0][0] if is_incremental() else none -%}
             {%- set keeps_deleted = checkpoint.deletes == 'keep' -%}
 select
             {%- for name in names %}
@@ -93,22 +99,6 @@ select 1 as placeholder
         ) %}
     {% endif %}
     {% do return(nodes[0]) %}
-{% endmacro %}
-
-
-{% macro _refuse_unready_state(node, spec, checkpoint) %}
-    {% if change_tables.columns_have_changed(spec, checkpoint) or checkpoint.key != spec.key %}
-        {% do change_tables.refuse_model(
-            "source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "' or the package has changed since '" ~ node.name ~ "' was built; build that first"
-        ) %}
-    {% endif %}
-{% endmacro %}
-
-
-{#- The highest `_batch_id` in the table of the model that asks; none where it has no row. -#}
-{% macro _batch_taken_in() %}
-    {% do change_tables._refuse_missing_columns(['_batch_id'], "it says what the model has taken in") %}
-    {% do return(run_query('select max(_batch_id) as taken_in from ' ~ this).rows[0][0]) %}
 {% endmacro %}
 
 

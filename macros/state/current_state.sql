@@ -8,7 +8,9 @@
 -#}
 {% macro current_state(dedup, deletes='drop') %}
     {{- config(materialized='change_state') -}}
-    {%- do change_tables._refuse_other_deletes(deletes) -%}
+    {%- if deletes not in ['drop', 'keep'] -%}
+        {%- do change_tables.refuse_model("`deletes` must be one of drop, keep, got " ~ change_tables.shown_value(deletes)) -%}
+    {%- endif -%}
     {%- set keeps_deleted = deletes == 'keep' -%}
     {%- if execute and change_tables.is_empty_run() -%}
         {%- set spec = change_tables.table_spec_of_model(model) -%}
@@ -100,10 +102,3 @@ select
 from kept_rows
 where _ct_next_seq is null{{ ' and not _ct_is_base' if spec.images == 'full' }}
 {%- endmacro %}
-
-
-{% macro _refuse_other_deletes(deletes) %}
-    {% if deletes not in ['drop', 'keep'] %}
-        {% do change_tables.refuse_model("`deletes` must be one of drop, keep, got " ~ change_tables.shown_value(deletes)) %}
-    {% endif %}
-{% endmacro %}

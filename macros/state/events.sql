@@ -57,7 +57,10 @@
     where
         _checkpoint is null
         and _change_op <> 'truncate'
-        {{- change_tables.touches_row(spec) }}
+        {#- changes of multi-valued columns alone have nothing of the row, and leave it as it is #}
+        {%- if spec.multi_valued %}
+        and not coalesce(size(_present_columns) = 0, false)
+        {%- endif %}
         {%- if run.kind == 'since' and not prefix %}
         and _batch_id > '{{ run.checkpoint_before.batch }}'
         {%- endif %}
@@ -92,13 +95,5 @@
 {% macro until_checkpoint(run) -%}
     {%- if run.checkpoint.batch %}
         and _batch_id <= '{{ run.checkpoint.batch }}'
-    {%- endif -%}
-{%- endmacro %}
-
-
-{#- Changes of multi-valued columns alone have nothing of the row, and leave it as it is. -#}
-{% macro touches_row(spec) -%}
-    {%- if spec.multi_valued %}
-        and not coalesce(size(_present_columns) = 0, false)
     {%- endif -%}
 {%- endmacro %}

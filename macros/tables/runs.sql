@@ -40,12 +40,6 @@
 {% endmacro %}
 
 
-{#- That is over. -#}
-{% macro forget_run() %}
-    {% do graph.get('change_tables_known', {}).pop(invocation_id, none) %}
-{% endmacro %}
-
-
 {#-
     A run with --empty, which people use to see that a project builds: it makes what is missing, with its columns and without
     rows, and leaves what is there as it is, also with --full-refresh. A table that it makes has no checkpoint, so the next plain

@@ -205,10 +205,7 @@
 {% macro _changes_that_do_not_follow(spec, checkpoint, state) %}
     {% set found = [] %}
     {% set declared = change_tables.column_types(spec) %}
-    {% set spelt = {} %}
-    {% for name in declared %}
-        {% do spelt.update({name | lower: name}) %}
-    {% endfor %}
+    {% set spelt = dict(zip(declared | map('lower'), declared)) %}
     {% for name in checkpoint.columns if name not in declared %}
         {% if name | lower in spelt %}
             {% do found.append("column '" ~ spelt[name | lower] ~ "' was spelt '" ~ name ~ "'") %}

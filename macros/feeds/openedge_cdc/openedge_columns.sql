@@ -78,10 +78,7 @@
 -#}
 {% macro openedge_cdc_undeclared_columns(spec) %}
     {% do return(none) if spec.policy_level < 2 %}
-    {% set change = change_tables.openedge_columns(
-        spec, spec.relation, change_tables.openedge_change_headers(), ['change_sequence', 'operation'],
-        change_tables.openedge_declared(spec)
-    ) %}
+    {% set change = change_tables.openedge_change_columns(spec) %}
     {% set columns = (change.headers.values() | list + change.declared.values() | list) | select | list %}
     {% set known = (columns + columns | selectattr('parts') | map(attribute='parts') | sum(start=[])) | map(attribute='name') | list %}
     {% set landed = change_tables.landed_columns(spec, spec.relation, [], '').values() | list %}
@@ -97,18 +94,7 @@
 
 {#- At levels 0 and 1 no change has a column that is no key. -#}
 {% macro openedge_cdc_absent_columns(spec) %}
-    {% do return([]) if spec.policy_level < 2 %}
-    {% set declared = change_tables.openedge_declared(spec) %}
-    {% set change = change_tables.openedge_columns(
-        spec, spec.relation, change_tables.openedge_change_headers(), ['change_sequence', 'operation'], declared
-    ) %}
-    {% do return(spec.retired | reject('in', change.declared) | list) %}
-{% endmacro %}
-
-
-{#- The declared columns that the change table has: all but the key that the format adds. -#}
-{% macro openedge_declared(spec) %}
-    {% do return(spec.columns | rejectattr('name', 'in', ['_partition_id', '_recid'] if spec.key_from == 'recid' else []) | list) %}
+    {% do return(spec.retired | reject('in', change_tables.openedge_change_columns(spec).declared) | list if spec.policy_level >= 2 else []) %}
 {% endmacro %}
 
 
@@ -153,8 +139,9 @@
 {% endmacro %}
 
 
-{% macro openedge_change_headers() %}
-    {% do return({
+{#- The columns of the change table, as `openedge_columns` has them. It has the declared ones, but for a key that the format adds. -#}
+{% macro openedge_change_columns(spec) %}
+    {% set headers = {
         'change_sequence': ['_Change-Sequence'],
         'operation': ['_Operation'],
         'tran_id': ['_Tran-Id'],
@@ -162,7 +149,9 @@
         'continuation_position': ['_Continuation-Position'],
         'array_index': ['_ArrayIndex', '_Array-Index'],
         'fragment': ['_Fragment'],
-    }) %}
+    } %}
+    {% set declared = spec.columns | rejectattr('name', 'in', ['_partition_id', '_recid'] if spec.key_from == 'recid' else []) | list %}
+    {% do return(change_tables.openedge_columns(spec, spec.relation, headers, ['change_sequence', 'operation'], declared)) %}
 {% endmacro %}
 
 

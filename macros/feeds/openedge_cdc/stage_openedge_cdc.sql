@@ -14,10 +14,7 @@
 
 {{ change_tables.staged_rows(spec, bound, change_tables._openedge_tracking_change(spec), 'judged_tracking_rows') }}
     {%- else -%}
-        {%- set change = change_tables.openedge_columns(
-            spec, spec.relation, change_tables.openedge_change_headers(), ['change_sequence', 'operation'],
-            change_tables.openedge_declared(spec)
-        ) -%}
+        {%- set change = change_tables.openedge_change_columns(spec) -%}
 {{ change_tables.openedge_record_steps(spec, bound, change, tracking) | trim }},
 
 {{ change_tables._openedge_judged_record_steps(spec, change, tracking) }},

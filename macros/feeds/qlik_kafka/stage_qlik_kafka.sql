@@ -300,10 +300,8 @@ group by _ct_place[0], _ct_place[1]
 
 {#- The text of a column of a message, with all its digits: where the text is looked for first, else in the other row. -#}
 {% macro kafka_exact_text(spec, column, text, is_before) -%}
-    {%- set paths = [] -%}
-    {%- for row in (['beforeData', 'data'] if is_before else ['data', 'beforeData']) -%}
-        {%- do paths.extend(['$.message.' ~ row, '$.' ~ row]) -%}
-    {%- endfor -%}
+    {%- set paths = ['$.message.data', '$.data', '$.message.beforeData', '$.beforeData'] -%}
+    {%- set paths = paths[2:] + paths[:2] if is_before else paths -%}
     {{- change_tables.exact_json_text(spec, column, text, '_ct_text', paths, is_before) if spec.serialization != 'avro' else text -}}
 {%- endmacro %}
 
