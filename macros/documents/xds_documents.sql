@@ -7,25 +7,24 @@
 -#}
 {% macro xds_documents(dedups) %}
     {{- config(materialized='change_documents') -}}
-    {%- if execute and change_tables.is_empty_run() -%}
-{{ change_tables.empty_run(change_tables.document_columns()) }}
-    {%- elif execute -%}
-        {%- set specs = change_tables.table_specs_of_references(dedups) -%}
-        {#- the entries must be different tables of one event log, which are published in one order -#}
-        {%- do change_tables.refuse_unlike_entries(
-            'xds_documents must be given ', specs, 'the deduplicated models of an event log', 'idm_event_log', ['relation', 'future_events']
-        ) -%}
-        {%- set names = specs | map(attribute='settings') | map(attribute='table_name') | list -%}
-        {%- if names | unique(case_sensitive=true) | list | length < names | length -%}
-            {%- do change_tables.refuse_model('xds_documents must be given entries with each another `table_name`, got ' ~ names | join(', ')) -%}
-        {%- endif -%}
-        {%- set state = change_tables.state_relation(this) -%}
-        {%- set logs = [] -%}
-        {%- for dedup in dedups -%}
-            {%- do logs.append(change_tables.state_relation(dedup)) -%}
-        {%- endfor -%}
-        {%- set run = change_tables._publishing_run(specs, dedups, logs) -%}
-        {%- do change_tables.hand_over(run) -%}
+    {%- do return('select 1 as placeholder') if not execute -%}
+    {%- do return(change_tables.empty_run(change_tables.document_columns())) if change_tables.is_empty_run() -%}
+    {%- set specs = change_tables.table_specs_of_references(dedups) -%}
+    {#- the entries must be different tables of one event log, which are published in one order -#}
+    {%- do change_tables.refuse_unlike_entries(
+        'xds_documents must be given ', specs, 'the deduplicated models of an event log', 'idm_event_log', ['relation', 'future_events']
+    ) -%}
+    {%- set names = specs | map(attribute='settings') | map(attribute='table_name') | list -%}
+    {%- if names | unique(case_sensitive=true) | list | length < names | length -%}
+        {%- do change_tables.refuse_model('xds_documents must be given entries with each another `table_name`, got ' ~ names | join(', ')) -%}
+    {%- endif -%}
+    {%- set state = change_tables.state_relation(this) -%}
+    {%- set logs = [] -%}
+    {%- for dedup in dedups -%}
+        {%- do logs.append(change_tables.state_relation(dedup)) -%}
+    {%- endfor -%}
+    {%- set run = change_tables._publishing_run(specs, dedups, logs) -%}
+    {%- do change_tables.hand_over(run) -%}
 with {{ change_tables._published_event_steps(specs, logs, state, run) }},
 
 {{ change_tables._judged_event_steps(specs[0]) }},
@@ -68,10 +67,7 @@ select
     array_min(record_ids) as _first_record_id,
     array_max(record_ids) as _last_record_id
 from documents
-    {%- else -%}
-select 1 as placeholder
-    {%- endif -%}
-{% endmacro %}
+{%- endmacro %}
 
 
 {#-

@@ -16,9 +16,9 @@
     {%- for entry in reads -%}
         {%- do source(source_name, entry) -%}
     {%- endfor -%}
-    {%- if execute -%}
-        {%- set spec = change_tables.table_spec(source_name, table_name) -%}
-        {%- set rows -%}
+    {%- do return('select 1 as placeholder') if not execute -%}
+    {%- set spec = change_tables.table_spec(source_name, table_name) -%}
+    {%- set rows -%}
 with {{ change_tables.staging_steps(spec) }}
 
 select
@@ -26,12 +26,9 @@ select
     {{ change_tables.quoted(name) }}{{ ',' if not loop.last }}
 {%- endfor %}
 from staged
-        {%- endset -%}
+    {%- endset -%}
 {{ change_tables.rows_over_raw(rows, change_tables.columns_of_table(spec, change_tables.staged_columns(spec))) }}
-    {%- else -%}
-select 1 as placeholder
-    {%- endif -%}
-{% endmacro %}
+{%- endmacro %}
 
 
 {#- The columns of a staging model. -#}

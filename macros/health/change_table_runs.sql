@@ -41,7 +41,7 @@
 {#- Writes the runs of the logs among these results of dbt. -#}
 {% macro record_runs(results) %}
     {% do return('') if not execute or change_tables.is_empty_run() %}
-    {% set name_of_runs = change_tables.name_of_runs() %}
+    {% set runs = change_tables.table_of_runs() %}
     {% set own = [] %}
     {% set before = [] %}
     {% for result in results if result.node.resource_type == 'model' and result.node.config.materialized == 'change_log' %}
@@ -55,19 +55,15 @@
             {% endif %}
         {% endfor %}
     {% endfor %}
-    {% do return('') if name_of_runs is none or not own %}
+    {% do return('') if runs is none or not own %}
     {% set written = own[:] %}
-    {% set runs = api.Relation.create(schema=name_of_runs[0], identifier=name_of_runs[1], type='table') %}
     {% do change_tables.ensure_described_table(runs, change_tables.columns_of_runs(), 'one row a run of a log that has taken something in') %}
     {#- asked apart: a statement that only adds meets no other one that does -#}
     {% if before %}
-        {% set known = {} %}
-        {% for row in run_query(
+        {% set known = run_query(
             "select log, batch_id from " ~ runs ~ " where batch_id >= " ~ change_tables.text_literal(before | map(attribute='batch_id') | min)
-        ).rows %}
-            {% do known.update({row[0] ~ ':' ~ row[1]: true}) %}
-        {% endfor %}
-        {% for row in before if row.log ~ ':' ~ row.batch_id not in known %}
+        ).rows | map('list') | list %}
+        {% for row in before if [row.log, row.batch_id] not in known %}
             {% do written.append(row) %}
         {% endfor %}
     {% endif %}

@@ -275,8 +275,8 @@
     {% set may_be_emptied = not change_tables.is_rebuild() and change_tables.batch_once_cached(view) and not var('change_tables_allow_loss', false) %}
     {% set has_rows = may_be_emptied and load_cached_relation(state) is not none and run_query('select 1 from ' ~ state ~ ' where _checkpoint is null or not ' ~ change_tables.is_checkpoint() ~ ' limit 1').rows %}
     {% if may_be_emptied and not has_rows %}
-        {% do exceptions.raise_compiler_error(
-            "change_tables: model '" ~ model.name ~ "': " ~ state ~ " was built, and was emptied or dropped since by something other than a run: restore it,"
+        {% do change_tables.refuse_model(
+            state ~ " was built, and was emptied or dropped since by something other than a run: restore it,"
             ~ " or rebuild the log from " ~ spec.relation ~ " with --full-refresh, which loses what was purged there"
         ) %}
     {% endif %}
@@ -298,8 +298,8 @@
         {% do lost.extend(change_tables._lost_values(spec, state)) if load_cached_relation(state) is not none %}
         {% if lost %}
             {% set why = "a full refresh" if change_tables.is_rebuild() else "to begin again, since the first build has died before its end," %}
-            {% do exceptions.raise_compiler_error(
-                "change_tables: model '" ~ model.name ~ "': " ~ why ~ " would lose " ~ lost | join(' and ') ~ " that the log holds and "
+            {% do change_tables.refuse_model(
+                why ~ " would lose " ~ lost | join(' and ') ~ " that the log holds and "
                 ~ spec.relation ~ " no longer has; " ~ ("leave out --full-refresh, or " if change_tables.is_rebuild())
                 ~ "allow the loss with --vars '{change_tables_allow_loss: true}'"
             ) %}

@@ -16,40 +16,40 @@
 {% macro deduplicated_changes(stg) %}
     {{- config(materialized='change_log') -}}
     {%- do change_tables.refer_to_seeds() -%}
-    {%- if execute and change_tables.is_empty_run() -%}
-        {%- set spec = change_tables.table_spec_of_model(model) -%}
-{{ change_tables.empty_run(change_tables.columns_of_table(spec, ['_checkpoint'] + change_tables.log_columns(spec))) }}
-    {%- elif execute -%}
-        {%- set spec = change_tables.table_spec_of_model(model) -%}
-        {%- set state = change_tables.state_relation(this) -%}
-        {%- set found = change_tables.read_checkpoints([] if change_tables.is_rebuild() else [this]) | first | default({}, true) -%}
-        {%- set renaming = change_tables.renaming(spec, found.checkpoint or none) -%}
-        {%- set checkpoint = change_tables.renamed_checkpoint(renaming, found.checkpoint or none) -%}
-        {%- do change_tables.refuse_changed_columns(spec, checkpoint, state) -%}
-        {%- set spec = change_tables.spec_in_version(spec, checkpoint) -%}
-        {%- set bound = change_tables.raw_bound(spec, checkpoint) -%}
-        {%- set run = dict(
-            change_tables.share_rows(spec, bound, change_tables._kind_of_log_run(checkpoint, bound)), checkpoint_before=checkpoint, checkpoints=found.number or 0,
-            rereads=change_tables.rereads_quarantined_rows(spec, checkpoint, bound.is_late), renaming=renaming
-        ) -%}
-        {#- then every raw row is taken: it can block the watermark, and counts in what the run says of itself -#}
-        {%- set reads_on = run.kind in ['since', 'nothing new'] -%}
-        {%- set with_log = run.kind == 'everything' -%}
-        {%- set retracts = change_tables.retracts_changes(spec) -%}
-        {%- set is_retraction = "coalesce(_status in ('rejected', 'ignored'), false) and _change_id is not null" -%}
-        {%- set made = {
-            '_change_id': "case when _status in ('accepted', 'rejected', 'ignored') then _change_id end" if retracts else '_change_id',
-            '_batch_id': "'" ~ change_tables.batch_id() ~ "'",
-            '_key_before': "case when _status = 'accepted' then _key_before end",
-            '_report': "case when _status = 'accepted' and not startswith(_report, 'conflicting_content') then _report end",
-            '_is_conflicting': "_status = 'accepted' and coalesce(startswith(_report, 'conflicting_content'), false)",
-            '_row_hash': "case when _status = 'accepted' then " ~ change_tables.hash_of(change_tables.delivery_columns(spec)) ~ ' end',
-            '_schema_version': spec.schema_version,
-        } -%}
-        {%- set passed = ['_ct_quarantine_id', '_status', '_status_reason', '_raw_row'] + (['_ct_waiting_since'] if reads_on else []) -%}
-        {%- set retractions = ['_ct_is_retraction'] if retracts and reads_on else [] -%}
-        {%- do change_tables.hand_over(run) -%}
-        {%- do change_tables.say_what_load_lacks(spec) if spec.snapshot and bound.snapshot -%}
+    {%- do return('select 1 as placeholder') if not execute -%}
+    {%- set spec = change_tables.table_spec_of_model(model) -%}
+    {%- if change_tables.is_empty_run() -%}
+        {%- do return(change_tables.empty_run(change_tables.columns_of_table(spec, ['_checkpoint'] + change_tables.log_columns(spec)))) -%}
+    {%- endif -%}
+    {%- set state = change_tables.state_relation(this) -%}
+    {%- set found = change_tables.read_checkpoints([] if change_tables.is_rebuild() else [this]) | first | default({}, true) -%}
+    {%- set renaming = change_tables.renaming(spec, found.checkpoint or none) -%}
+    {%- set checkpoint = change_tables.renamed_checkpoint(renaming, found.checkpoint or none) -%}
+    {%- do change_tables.refuse_changed_columns(spec, checkpoint, state) -%}
+    {%- set spec = change_tables.spec_in_version(spec, checkpoint) -%}
+    {%- set bound = change_tables.raw_bound(spec, checkpoint) -%}
+    {%- set run = dict(
+        change_tables.share_rows(spec, bound, change_tables._kind_of_log_run(checkpoint, bound)), checkpoint_before=checkpoint, checkpoints=found.number or 0,
+        rereads=change_tables.rereads_quarantined_rows(spec, checkpoint, bound.is_late), renaming=renaming
+    ) -%}
+    {#- then every raw row is taken: it can block the watermark, and counts in what the run says of itself -#}
+    {%- set reads_on = run.kind in ['since', 'nothing new'] -%}
+    {%- set with_log = run.kind == 'everything' -%}
+    {%- set retracts = change_tables.retracts_changes(spec) -%}
+    {%- set is_retraction = "coalesce(_status in ('rejected', 'ignored'), false) and _change_id is not null" -%}
+    {%- set made = {
+        '_change_id': "case when _status in ('accepted', 'rejected', 'ignored') then _change_id end" if retracts else '_change_id',
+        '_batch_id': "'" ~ change_tables.batch_id() ~ "'",
+        '_key_before': "case when _status = 'accepted' then _key_before end",
+        '_report': "case when _status = 'accepted' and not startswith(_report, 'conflicting_content') then _report end",
+        '_is_conflicting': "_status = 'accepted' and coalesce(startswith(_report, 'conflicting_content'), false)",
+        '_row_hash': "case when _status = 'accepted' then " ~ change_tables.hash_of(change_tables.delivery_columns(spec)) ~ ' end',
+        '_schema_version': spec.schema_version,
+    } -%}
+    {%- set passed = ['_ct_quarantine_id', '_status', '_status_reason', '_raw_row'] + (['_ct_waiting_since'] if reads_on else []) -%}
+    {%- set retractions = ['_ct_is_retraction'] if retracts and reads_on else [] -%}
+    {%- do change_tables.hand_over(run) -%}
+    {%- do change_tables.say_what_load_lacks(spec) if spec.snapshot and bound.snapshot -%}
 with {{ change_tables.staging_steps(spec, run) }},
 
 deliveries as (
@@ -88,19 +88,16 @@ deliveries as (
 {{ change_tables.reduction_steps(spec, with_log) }}
 
 select
-        {%- if run.kind == 'first' %}
+    {%- if run.kind == 'first' %}
     {{ change_tables.quarantined_as_checkpoint() | indent(4) }} as _checkpoint,
     {{ change_tables.column_list(change_tables.log_columns(spec)) }}
-        {%- else %}
+    {%- else %}
     {{ change_tables.column_list(change_tables.log_columns(spec)) }},
     {{ (passed + retractions + ['_ct_is_change'] + (change_tables.reduction_flags(spec) if with_log else [])) | join(', ') }}
-        {%- endif %}
+    {%- endif %}
 from reduced_deliveries
-        {%- if not reads_on %}
+    {%- if not reads_on %}
 where _ct_is_change or _ct_quarantine_id is not null
-        {%- endif -%}
-    {%- else -%}
-select 1 as placeholder
     {%- endif -%}
 {% endmacro %}
 
@@ -115,5 +112,5 @@ select 1 as placeholder
     {% elif bound.predicate is none %}
         {% do return('everything') %}
     {% endif %}
-    {% do return('nothing new' if bound.is_read else 'since') %}
+    {% do return('nothing new' if bound.has_no_news else 'since') %}
 {% endmacro %}

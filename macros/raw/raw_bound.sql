@@ -11,7 +11,7 @@
     is_late           whether rows that are read, those of a load among them, can have a sequence up to `highest_seq`: then rows that
                       landed before can be of the same change
     lowest_seq        the lowest sequence of such rows where that is known, else none
-    is_read           whether there is nothing to do: no row has landed that the run would read, and it reads no other table
+    has_no_news       whether there is nothing to do: no row has landed that the run would read, and it reads no other table
     watermark_before  the watermark that the runs before have left, as places; none where they had another arrival
     log               the table of the log; none where there is none
     waiting           the table of quarantined rows, where some wait; else none
@@ -62,7 +62,7 @@
         'highest_seq': highest_seq,
         'is_late': (lowest_seq is not none and lowest_seq <= highest_seq) if knows_lowest_seq else checkpoint is not none,
         'lowest_seq': lowest_seq,
-        'is_read': not (has_landed or snapshot or others),
+        'has_no_news': not (has_landed or snapshot or others),
         'watermark_before': watermark_before,
         'log': change_tables.state_relation(this) if checkpoint is not none else none,
         'waiting': change_tables.quarantine_relation(this) if checkpoint and checkpoint.quarantined.waiting > 0 else none,

@@ -115,9 +115,7 @@
 {#- A log without a checkpoint is not there, or does not say what it has: no state can follow it. -#}
 {% macro refuse_unfinished_log(run) %}
     {% if run.checkpoint.log == '' %}
-        {% do exceptions.raise_compiler_error(
-            "change_tables: model '" ~ model.name ~ "': the log that it follows has not been built to its end; build that first"
-        ) %}
+        {% do change_tables.refuse_model("the log that it follows has not been built to its end; build that first") %}
     {% endif %}
 {% endmacro %}
 
@@ -125,9 +123,8 @@
 {#- A log that was built with other columns than are declared by now cannot be read as the spec says. -#}
 {% macro refuse_log_of_other_columns(spec, run) %}
     {% if run.log_is_outdated %}
-        {% do exceptions.raise_compiler_error(
-            "change_tables: model '" ~ model.name ~ "': source '" ~ spec.source_name ~ "." ~ spec.table_name
-            ~ "' has changed since the log that the model follows was built; build that first"
+        {% do change_tables.refuse_model(
+            "source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "' has changed since the log that the model follows was built; build that first"
         ) %}
     {% endif %}
 {% endmacro %}

@@ -10,49 +10,47 @@
     A state that was built whole since then has all its rows again. What it has no more is found by the keys in the model's table.
 -#}
 {% macro changes_since(current) -%}
-    {%- if execute -%}
-        {%- set node = change_tables._node_of_changes(current) -%}
-        {%- set spec = change_tables.table_spec_of_model(node) -%}
-        {%- set names = spec.column_names | reject('in', spec.hidden) | list -%}
-        {%- set contract = change_tables.state_view_columns(history=false) + ['_is_deleted', '_batch_id'] -%}
-        {%- set checkpoint = none if change_tables.is_empty_run() else (change_tables.read_checkpoints([current]) | first).checkpoint -%}
-        {%- if checkpoint is none -%}
-{{ change_tables.no_rows(change_tables.columns_of_table(spec, names + contract)) }}
-        {%- else -%}
-            {%- if change_tables.columns_have_changed(spec, checkpoint) or checkpoint.key != spec.key -%}
-                {%- do change_tables.refuse_model(
-                    "source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "' or the package has changed since '" ~ node.name ~ "' was built; build that first"
-                ) -%}
-            {%- endif -%}
-            {#- the highest `_batch_id` in the table of the model that asks; none where it has no row -#}
-            {%- do change_tables._refuse_missing_columns(['_batch_id'], "it says what the model has taken in") if is_incremental() -%}
-            {%- set taken_in = run_query('select max(_batch_id) as taken_in from ' ~ this).rows[0][0] if is_incremental() else none -%}
-            {%- set keeps_deleted = checkpoint.deletes == 'keep' -%}
+    {%- do return('select 1 as placeholder') if not execute -%}
+    {%- set node = change_tables._node_of_changes(current) -%}
+    {%- set spec = change_tables.table_spec_of_model(node) -%}
+    {%- set names = spec.column_names | reject('in', spec.hidden) | list -%}
+    {%- set contract = change_tables.state_view_columns(history=false) + ['_is_deleted', '_batch_id'] -%}
+    {%- set checkpoint = none if change_tables.is_empty_run() else (change_tables.read_checkpoints([current]) | first).checkpoint -%}
+    {%- do return(change_tables.no_rows(change_tables.columns_of_table(spec, names + contract))) if checkpoint is none -%}
+    {%- if change_tables.columns_have_changed(spec, checkpoint) or checkpoint.key != spec.key -%}
+        {%- do change_tables.refuse_model(
+            "source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "' or the package has changed since '" ~ node.name ~ "' was built; build that first"
+        ) -%}
+    {%- endif -%}
+    {#- the highest `_batch_id` in the table of the model that asks; none where it has no row -#}
+    {%- do change_tables._refuse_missing_columns(['_batch_id'], "it says what the model has taken in") if is_incremental() -%}
+    {%- set taken_in = run_query('select max(_batch_id) as taken_in from ' ~ this).rows[0][0] if is_incremental() else none -%}
+    {%- set keeps_deleted = checkpoint.deletes == 'keep' -%}
 select
-            {%- for name in names %}
-                {%- set value = change_tables.quoted(name) %}
+    {%- for name in names %}
+        {%- set value = change_tables.quoted(name) %}
     {{ value if not taken_in or keeps_deleted or name in spec.key else 'if(_is_deleted, null, ' ~ value ~ ') as ' ~ value }},
-            {%- endfor %}
+    {%- endfor %}
     {{ contract | join(', ') }}
 from {{ change_tables.state_relation(current) }}
 where
     _checkpoint is null
-            {%- if taken_in %}
+    {%- if taken_in %}
     and _batch_id > '{{ taken_in }}'
-            {%- else %}
+    {%- else %}
     and {{ '_has_row' if keeps_deleted else 'not _is_deleted' }}
-            {%- endif %}
+    {%- endif %}
     and _batch_id <= '{{ checkpoint.written }}'
-            {%- if taken_in and taken_in < checkpoint.built %}
-                {%- do change_tables._refuse_missing_columns(spec.key, "the state of '" ~ node.name ~ "' was built whole since, and what it lost is found by its key") %}
+    {%- if taken_in and taken_in < checkpoint.built %}
+        {%- do change_tables._refuse_missing_columns(spec.key, "the state of '" ~ node.name ~ "' was built whole since, and what it lost is found by its key") %}
 union all
 select distinct
-                {%- for name in names %}
+        {%- for name in names %}
     {{ 'null as ' if name not in spec.key }}{{ change_tables.quoted(name) }},
-                {%- endfor %}
-                {%- for name in contract if name not in ['_is_deleted', '_batch_id'] %}
+        {%- endfor %}
+        {%- for name in contract if name not in ['_is_deleted', '_batch_id'] %}
     null as {{ name }},
-                {%- endfor %}
+        {%- endfor %}
     true as _is_deleted,
     '{{ checkpoint.built }}' as _batch_id
 from {{ this }} as taken_in
@@ -62,10 +60,6 @@ left anti join (
     where _checkpoint is null
 ) as kept
     on {{ change_tables.same_key(spec.key, 'taken_in', 'kept') }}
-            {%- endif -%}
-        {%- endif -%}
-    {%- else -%}
-select 1 as placeholder
     {%- endif -%}
 {%- endmacro %}
 

@@ -36,9 +36,8 @@
         {% endfor %}
     {% endfor %}
     {% do done.append(change_tables._maintain_table('', change_tables.acknowledgements(), retain_days, dry_run)) if not include %}
-    {% set name_of_runs = change_tables.name_of_runs() %}
-    {% if name_of_runs is not none and not include %}
-        {% set runs = api.Relation.create(schema=name_of_runs[0], identifier=name_of_runs[1], type='table') %}
+    {% set runs = change_tables.table_of_runs() %}
+    {% if runs is not none and not include %}
         {% do change_tables._trim_runs(runs, keep_runs, dry_run) if keep_runs is not none %}
         {% do done.append(change_tables._maintain_table('', runs, retain_days, dry_run)) %}
     {% endif %}

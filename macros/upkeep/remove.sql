@@ -56,14 +56,11 @@
 
 {#- Deletes the rows of a log from the table of runs: reports would say that its source has stopped. -#}
 {% macro _forget_runs(log, dry_run) %}
-    {% set name_of_runs = change_tables.name_of_runs() %}
-    {% if name_of_runs is not none %}
-        {% set runs = api.Relation.create(schema=name_of_runs[0], identifier=name_of_runs[1], type='table') %}
-        {% if load_cached_relation(runs) is not none %}
-            {% do change_tables.send_or_say(
-                'delete from ' ~ runs ~ ' where log = ' ~ change_tables.text_literal(log.schema ~ '.' ~ log.identifier), 'its runs', dry_run
-            ) %}
-        {% endif %}
+    {% set runs = change_tables.table_of_runs() %}
+    {% if runs is not none and load_cached_relation(runs) is not none %}
+        {% do change_tables.send_or_say(
+            'delete from ' ~ runs ~ ' where log = ' ~ change_tables.text_literal(log.schema ~ '.' ~ log.identifier), 'its runs', dry_run
+        ) %}
     {% endif %}
 {% endmacro %}
 

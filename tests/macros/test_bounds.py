@@ -240,7 +240,7 @@ BOUNDS: dict[str, tuple[str, dict[str, Any] | None, dict[str, Any], dict[str, An
         "qlik", {}, {}, {},
         {
             "predicate": _landed(">= timestamp_micros(500)", 600),
-            "snapshot": False, "is_read": False,
+            "snapshot": False, "has_no_news": False,
         },
     ),
     "rows at the watermark that were read, all of them": (
@@ -249,9 +249,9 @@ BOUNDS: dict[str, tuple[str, dict[str, Any] | None, dict[str, Any], dict[str, An
             "predicate": _landed("> timestamp_micros(500)", 600),
         },
     ),
-    "no others": ("qlik", {}, SAME, {}, {"predicate": "( `landed at` is null )", "is_read": True}),
+    "no others": ("qlik", {}, SAME, {}, {"predicate": "( `landed at` is null )", "has_no_news": True}),
     "no others, but rows without an arrival": (
-        "qlik", {}, SAME | {"_ct_unplaced": 1}, {}, {"predicate": "( `landed at` is null )", "is_read": False},
+        "qlik", {}, SAME | {"_ct_unplaced": 1}, {}, {"predicate": "( `landed at` is null )", "has_no_news": False},
     ),
     "more rows at the watermark": (
         "qlik", {}, {"high_water": "500"}, {},
@@ -260,7 +260,7 @@ BOUNDS: dict[str, tuple[str, dict[str, Any] | None, dict[str, Any], dict[str, An
         },
     ),
     "a row that waits at the watermark": (
-        "qlik", {"watermark": _at(500)}, {"high_water": "500", "_ct_fingerprint": "1:2:3"}, {}, {"is_read": False},
+        "qlik", {"watermark": _at(500)}, {"high_water": "500", "_ct_fingerprint": "1:2:3"}, {}, {"has_no_news": False},
     ),
     "nothing had landed before": (
         "qlik", {"watermark": []}, {}, {},
@@ -286,7 +286,7 @@ BOUNDS: dict[str, tuple[str, dict[str, Any] | None, dict[str, Any], dict[str, An
         "qlik", {}, {}, {"lookback": 1},
         {
             "predicate": _landed(">= timestamp_micros(-86399999500)", 600),
-            "high_water": _at(600), "is_late": True, "is_read": False,
+            "high_water": _at(600), "is_late": True, "has_no_news": False,
         },
     ),
     "a load that is newer": ("qlik", {}, {}, {"snapshot_seq": "7"}, {"snapshot": True}),

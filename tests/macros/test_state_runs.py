@@ -383,15 +383,6 @@ def test_a_run_that_began_before_the_last_one_that_wrote_leaves_the_news_to_the_
     assert kind("20260131T120000000001_00000000") == "nothing new"
 
 
-def test_a_state_whose_rows_do_not_say_who_wrote_them_is_built_again(shapes: Shapes) -> None:
-    shape = Shape("current_feed__full", {"dedup_feed__full": {}, "current_feed__full": {}})
-    lake = shapes.lake(shape)
-    (checkpoint,) = lake.checkpoints["lake.current_feed__full__state"]
-    without = {name: told for name, told in checkpoint.items() if name != "written"}
-    lake = replace(lake, checkpoints={**lake.checkpoints, "lake.current_feed__full__state": [without]})
-    _has(shapes.project.render(shape.model, lake).run, FIRST)
-
-
 BEFORE = "20260129T120000000000_00000002"
 WRITTEN = "20260131T110000000000_00000009"
 

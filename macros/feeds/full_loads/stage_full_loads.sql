@@ -308,7 +308,7 @@ loads as (
 -#}
 {% macro loads_of_run(spec, bound) %}
     {% set reading = {'predicate': bound.predicate, 'lowest': none, 'earlier': 0, 'logged_until': bound.highest_seq, 'logged_load': none} %}
-    {% set found = change_tables._look_at_loads(spec, bound.predicate or 'true', bound) if bound.log and not bound.is_read else none %}
+    {% set found = change_tables._look_at_loads(spec, bound.predicate or 'true', bound) if bound.log and not bound.has_no_news else none %}
     {% do return(reading) if not found or found.lowest is none %}
     {% if bound.predicate %}
         {#- rows without a load are in none of these -#}

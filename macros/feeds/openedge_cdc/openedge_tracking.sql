@@ -68,17 +68,17 @@
     {%- for table_name in table_names -%}
         {%- do source(source_name, table_name) -%}
     {%- endfor -%}
-    {%- if execute -%}
-        {%- set specs = change_tables.table_specs(source_name, table_names) -%}
-        {%- do change_tables.refuse_unlike_entries(
-            'openedge_events must be given ', specs, "entries of format 'openedge_cdc'", 'openedge_cdc', []
-        ) -%}
-        {%- set tracking_tables = {} -%}
-        {%- for spec in specs -%}
-            {%- set relation = change_tables.openedge_tracking_relation(spec) | string -%}
-            {%- do tracking_tables.setdefault(relation, []).append(spec) -%}
-        {%- endfor -%}
-        {%- set rows -%}
+    {%- do return('select 1 as placeholder') if not execute -%}
+    {%- set specs = change_tables.table_specs(source_name, table_names) -%}
+    {%- do change_tables.refuse_unlike_entries(
+        'openedge_events must be given ', specs, "entries of format 'openedge_cdc'", 'openedge_cdc', []
+    ) -%}
+    {%- set tracking_tables = {} -%}
+    {%- for spec in specs -%}
+        {%- set relation = change_tables.openedge_tracking_relation(spec) | string -%}
+        {%- do tracking_tables.setdefault(relation, []).append(spec) -%}
+    {%- endfor -%}
+    {%- set rows -%}
 with entries as (
 
     {% for spec in specs -%}
@@ -133,17 +133,14 @@ select distinct
 from events
 inner join entries
     on events.tracking_table = entries.tracking_table and events.source_table_number = entries.table_number
-        {%- endset -%}
+    {%- endset -%}
 {{ change_tables.rows_over_raw(rows, {
     'source_name': 'string', 'table_name': 'string', 'source_table_number': 'bigint', 'partition_id': 'string',
     'kind': 'string', 'event': 'string', 'operation': 'bigint', 'field_map': 'array<string>', 'is_covered': 'boolean',
     '_change_seq': 'string', '_changed_at': 'timestamp', '_transaction_id': 'string', 'policy_id': 'string',
     'tenant_id': 'string', 'user_name': 'string', 'user_misc': 'string', '_raw_id': 'string'
 }) }}
-    {%- else -%}
-select 1 as placeholder
-    {%- endif -%}
-{% endmacro %}
+{%- endmacro %}
 
 
 {#- The events in one tracking table, as a step of that name. -#}

@@ -431,11 +431,11 @@ unclaimed as (
 {% macro qlik_kafka_schemas(source_name, table_name) %}
     {{- config(materialized='change_view') -}}
     {%- do source(source_name, table_name) -%}
-    {%- if execute -%}
-        {%- set node = change_tables.find_source(source_name, table_name) -%}
-        {#- an entry without settings is read as `avro`, by which JSON is read as well -#}
-        {%- set settings = (node.config.meta or {}).get('change_table', {'serialization': 'avro'}) -%}
-        {%- set rows -%}
+    {%- do return('select 1 as placeholder') if not execute -%}
+    {%- set node = change_tables.find_source(source_name, table_name) -%}
+    {#- an entry without settings is read as `avro`, by which JSON is read as well -#}
+    {%- set settings = (node.config.meta or {}).get('change_table', {'serialization': 'avro'}) -%}
+    {%- set rows -%}
 with {{ change_tables.kafka_schema_steps(change_tables.source_relation(node), settings.get('serialization', 'json')) | trim }}
 
 select
@@ -449,17 +449,14 @@ select
     _ct_data_schema as data_schema,
     _ct_metadata_raw_id as _raw_id
 from schemas
-        {%- endset -%}
+    {%- endset -%}
 {{ change_tables.rows_over_raw(rows, {
     'schema_id': 'string', 'schema_name': 'string', 'table_name': 'string', 'table_version': 'int', 'server': 'string',
     'task': 'string',
     'columns': 'array<struct<ordinal: int, name: string, type: string, length: int, precision: int, scale: int, primary_key_position: int>>',
     'data_schema': 'string', '_raw_id': 'string'
 }) }}
-    {%- else -%}
-select 1 as placeholder
-    {%- endif -%}
-{% endmacro %}
+{%- endmacro %}
 
 
 {#- Messages in Avro are read by functions. -#}
