@@ -19,13 +19,9 @@
         {%- do change_tables.refuse_model('xds_documents must be given entries with each another `table_name`, got ' ~ names | join(', ')) -%}
     {%- endif -%}
     {%- set state = change_tables.state_relation(this) -%}
-    {%- set logs = [] -%}
-    {%- for dedup in dedups -%}
-        {%- do logs.append(change_tables.state_relation(dedup)) -%}
-    {%- endfor -%}
-    {%- set run = change_tables._publishing_run(specs, dedups, logs) -%}
+    {%- set run = change_tables._publishing_run(specs, dedups) -%}
     {%- do change_tables.hand_over(run) -%}
-with {{ change_tables._published_event_steps(specs, logs, state, run) }},
+with {{ change_tables._published_event_steps(specs, dedups, state, run) }},
 
 {{ change_tables._judged_event_steps(specs[0]) }},
 
@@ -81,7 +77,7 @@ from documents
     record_ids          the least and the greatest record id of the new events, where an earlier run can have published some
     outdated            entries whose log was built with other columns than are declared by now
 -#}
-{% macro _publishing_run(specs, dedups, logs) %}
+{% macro _publishing_run(specs, dedups) %}
     {% set checkpoints = change_tables.read_checkpoints(dedups if change_tables.is_rebuild() else dedups + [this], from_tables=change_tables.is_rebuild()) | map(attribute='checkpoint') | list %}
     {% set checkpoint_before = none if change_tables.is_rebuild() else checkpoints[-1] %}
     {% set taken_in, since, added, has_news, outdated = {}, {}, {}, [], [] %}
@@ -112,7 +108,7 @@ from documents
     {% set queries = [] %}
     {% for spec in specs %}
         {% do queries.append(
-            "select cast(_change_id as bigint) as record_id from " ~ logs[loop.index0] ~ " where " ~ change_tables._is_new_event(spec, run)
+            "select cast(_change_id as bigint) as record_id from " ~ change_tables.state_relation(dedups[loop.index0]) ~ " where " ~ change_tables._is_new_event(spec, run)
         ) %}
     {% endfor %}
     {% set bounds = "select coalesce(min(record_id), 0), coalesce(max(record_id), 0) from (" ~ queries | join(' union all ') ~ ")" %}
@@ -131,7 +127,7 @@ from documents
 
 
 {#- The events of all tables that a run publishes, in one shape. The last step is `new_events`. -#}
-{% macro _published_event_steps(specs, logs, state, run) -%}
+{% macro _published_event_steps(specs, dedups, state, run) -%}
 {{ 'events' if run.checkpoint_before else 'new_events' }} as (
 {% for spec in specs %}
     select
@@ -144,12 +140,10 @@ from documents
         _column_name,
         _table_key,
         {{ change_tables._attributes_of_event(spec, run.added[spec.settings.table_name]) }} as _ct_attributes
-    from {{ logs[loop.index0] }}
+    from {{ change_tables.state_relation(dedups[loop.index0]) }}
     where
         {{ change_tables._is_new_event(spec, run) | trim }}
-    {%- if not loop.last %}
-    union all
-    {%- endif %}
+    {{- '\n    union all' if not loop.last }}
 {%- endfor %}
 
 )

@@ -16,9 +16,7 @@
     {%- if type == 'string' -%}
         {%- set digits = 'hex(unhex(if(lower(left(' ~ mask ~ ", 2)) = '0x', substr(" ~ mask ~ ', 3), ' ~ mask ~ ')))' -%}
     {%- endif -%}
-    {%- if order == 'least_significant_first' -%}
-        {%- set digits = 'reverse(' ~ digits ~ ')' -%}
-    {%- endif -%}
+    {%- set digits = 'reverse(' ~ digits ~ ')' if order == 'least_significant_first' else digits -%}
     {%- if bits is none -%}
     transform(array({{ digits }}), digits -> transform(
             sequence(0, cast((length(digits) - 1) div 16 as int)),

@@ -18,9 +18,7 @@
     {% endif %}
     {% set found = [] %}
     {% for word, meaning in operations.items() %}
-        {% if word is not string %}
-            {% do found.append("`operations`: words must be texts (in quotes), got " ~ change_tables.shown_value(word)) %}
-        {% endif %}
+        {% do found.append("`operations`: words must be texts (in quotes), got " ~ change_tables.shown_value(word)) if word is not string %}
         {% if meaning not in meanings %}
             {% do found.append("`operations`: " ~ word ~ " must mean one of " ~ meanings | join(', ') ~ ", got " ~ change_tables.shown_value(meaning)) %}
         {% endif %}
@@ -31,9 +29,7 @@
 
 {#- The last column of a position is the number; the others are the group. `record`: columns by which two records at one position differ. -#}
 {% macro arrival_of_position(position, record) %}
-    {% do return(none if not position else {
-        'kind': 'whole_number', 'group': position[:-1] | list, 'columns': [position[-1]], 'record': record,
-    }) %}
+    {% do return(none if not position else {'kind': 'whole_number', 'group': position[:-1] | list, 'columns': [position[-1]], 'record': record}) %}
 {% endmacro %}
 
 

@@ -284,11 +284,8 @@ unpacked as (
 
 {#- The type of a message: what the entry says, and the text of one that is not of it. Its fields can be in one field of it, its envelope. -#}
 {% macro message_type(message) -%}
-    {%- if change_tables.message_is_map(message) -%}
-        {{ message.type }}
-    {%- else -%}
-        struct<_ct_corrupt: string, {{ message.envelope ~ ': struct<' ~ message.type ~ '>, ' if message.envelope }}{{ message.type }}>
-    {%- endif -%}
+    {%- set in_envelope = message.envelope ~ ': struct<' ~ message.type ~ '>, ' if message.envelope -%}
+    {{- message.type if change_tables.message_is_map(message) else 'struct<_ct_corrupt: string, ' ~ in_envelope ~ message.type ~ '>' -}}
 {%- endmacro %}
 
 

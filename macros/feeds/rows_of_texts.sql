@@ -21,10 +21,7 @@
 
 {#- The setting of formats whose rows have names of their own. -#}
 {% macro column_names_setting() %}
-    {% do return({
-        'default': 'exact', 'type': 'text', 'values': ['exact', 'ignore_case'],
-        'meaning': "how names in records match declared ones",
-    }) %}
+    {% do return({'default': 'exact', 'type': 'text', 'values': ['exact', 'ignore_case'], 'meaning': "how names in records match declared ones"}) %}
 {% endmacro %}
 
 

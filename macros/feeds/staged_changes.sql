@@ -7,10 +7,7 @@
     The view holds every raw row; `_status` says what became of it.
 -#}
 {% macro staged_changes(source_name, table_name, reads=[]) %}
-    {{- config(
-        materialized='change_view',
-        meta={'change_table_entry': {'source': source_name, 'table': table_name}}
-    ) -}}
+    {{- config(materialized='change_view', meta={'change_table_entry': {'source': source_name, 'table': table_name}}) -}}
     {%- do change_tables.refer_to_seeds() -%}
     {%- do source(source_name, table_name) -%}
     {%- for entry in reads -%}

@@ -42,8 +42,7 @@
 {% macro record_runs(results) %}
     {% do return('') if not execute or change_tables.is_empty_run() %}
     {% set runs = change_tables.table_of_runs() %}
-    {% set own = [] %}
-    {% set before = [] %}
+    {% set own, before = [], [] %}
     {% for result in results if result.node.resource_type == 'model' and result.node.config.materialized == 'change_log' %}
         {% set code = result.adapter_response.get('code') or '' %}
         {% set said = fromjson(code, {}) if code is string and 'change_table_runs' in code else {} %}
@@ -74,8 +73,7 @@
 
 {#- The statement that adds rows to the table of runs. -#}
 {% macro add_runs(runs, rows) -%}
-{%- set fields = [] -%}
-{%- set values = [] -%}
+{%- set fields, values = [], [] -%}
 {%- set columns = change_tables.columns_of_runs() -%}
 {%- for name, column in columns.items() -%}
     {%- set is_number = name in ['first_changed_at', 'last_changed_at'] -%}

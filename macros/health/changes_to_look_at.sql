@@ -18,9 +18,7 @@
         {%- set spec = change_tables.table_spec_of_model(node) -%}
         {%- set is_log = node.unique_id in logs -%}
         {%- if not is_log and 'change_table_entry' not in (node.config.meta or {}) -%}
-            {%- do change_tables.refuse_model(
-                "rejected_changes must be given deduplicated or staging models, got '" ~ node.name ~ "'"
-            ) -%}
+            {%- do change_tables.refuse_model("rejected_changes must be given deduplicated or staging models, got '" ~ node.name ~ "'") -%}
         {%- endif %}
 select
     {{ change_tables.text_literal(spec.source_name) }} as source_name,
@@ -40,9 +38,7 @@ from {{ change_tables.quarantine_relation(relation) if is_log else relation.rend
 {{ change_tables.join_acknowledged(spec, change_tables.row_id_column(), change_tables.code_of('_status_reason')) }}
         {%- endif %}
 where _status = 'rejected'
-        {%- if not loop.last %}
-union all
-        {%- endif %}
+        {{- '\nunion all' if not loop.last }}
     {%- endfor %}
 {%- endmacro %}
 
@@ -70,8 +66,6 @@ from {{ change_tables.reports_relation(dedup) }}
         {%- if is_acknowledged %}
 {{ change_tables.join_acknowledged(specs[loop.index0], '_change_id', 'code') }}
         {%- endif %}
-        {%- if not loop.last %}
-union all
-        {%- endif %}
+        {{- '\nunion all' if not loop.last }}
     {%- endfor %}
 {%- endmacro %}

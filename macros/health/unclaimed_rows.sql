@@ -20,9 +20,7 @@
         {%- for name in change_tables.known_formats() if change_tables.format_of(name).unclaimed_steps -%}
             {%- do shared.append(name) -%}
         {%- endfor -%}
-        {%- do change_tables.refuse_model(
-            "unclaimed_rows does not read format '" ~ specs[0].format ~ "': it is for " ~ shared | join(', ')
-        ) -%}
+        {%- do change_tables.refuse_model("unclaimed_rows does not read format '" ~ specs[0].format ~ "': it is for " ~ shared | join(', ')) -%}
     {%- endif -%}
     {%- set rows -%}
 with {{ unclaimed_steps(specs) | trim }}
@@ -34,7 +32,5 @@ select
     raw_row
 from unclaimed
     {%- endset -%}
-{{ change_tables.rows_over_raw(rows, {
-    '_raw_id': 'string', '_status': 'string', '_status_reason': 'string', 'raw_row': 'string'
-}) }}
+{{ change_tables.rows_over_raw(rows, {'_raw_id': 'string', '_status': 'string', '_status_reason': 'string', 'raw_row': 'string'}) }}
 {%- endmacro %}

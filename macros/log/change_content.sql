@@ -42,12 +42,12 @@
     (`origin` of `format_of`): the numbers of the feed have been used again, and they are not one change. A delivery that lacks a
     column of its origin differs from none.
 -#}
-{% macro of_one_origin(spec, value, deliveries) -%}
+{% macro of_one_origin(spec, value) -%}
     {%- set origin = change_tables.format_of(spec.format).origin -%}
     {%- if not origin -%}
         {{ value }}
     {%- else -%}
-        {%- set differences = change_tables.each(origin, 'min({name}) over ' ~ deliveries ~ ' <> max({name}) over ' ~ deliveries) -%}
+        {%- set differences = change_tables.each(origin, 'min({name}) over same_change <> max({name}) over same_change') -%}
         {%- set what = "changes that differ in " ~ origin | join(' or ') ~ " have landed" -%}
         {%- set before, after = change_tables.used_again(spec, what, '_change_id') -%}
 case

@@ -16,20 +16,20 @@
         {%- do log(this ~ ': its table was set back to an older version; it reads on from there, and the models after it are rebuilt', info=true) -%}
     {%- endif -%}
     {%- if run.renaming -%}
-        {%- do change_tables.follow_names(spec, view, state, run.renaming, change_tables.columns_with_names(spec)) -%}
+        {%- set names = change_tables.further_columns(spec) | selectattr('is_name') | map(attribute='name') -%}
+        {%- set naming = dict({'_present_columns': true, '_changed_columns': true}, **dict.fromkeys(names, false)) -%}
+        {%- do change_tables.follow_names(view, state, run.renaming, naming) -%}
         {%- do change_tables.ensure_state_view(view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null') -%}
     {%- endif -%}
     {%- set is_shown = true -%}
     {%- set log_after = {'checkpoint': run.checkpoint_before, 'checkpoints': run.checkpoints, 'facts': none} -%}
     {%- if run.kind == 'empty' -%}
-        {%- set is_shown = change_tables.make_empty_table(view, state, sql, anew=true) -%}
+        {%- set is_shown = change_tables.make_empty_table(view, state, sql) -%}
         {%- do change_tables.ensure_quarantine(change_tables.quarantine_relation(this)) -%}
     {%- elif run.kind == 'first' -%}
         {%- set log_after = change_tables._build_log(spec, view, run, sql) -%}
     {%- elif run.kind == 'nothing new' or run.checkpoint_before.batch >= change_tables.batch_id() -%}
-        {%- if run.kind != 'nothing new' -%}
-            {%- do log(this ~ ' was written by a run that began later; it has taken in what this run would', info=true) -%}
-        {%- endif -%}
+        {%- do log(this ~ ' was written by a run that began later; it has taken in what this run would', info=true) if run.kind != 'nothing new' -%}
         {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
     {%- else -%}
         {%- set log_after = change_tables._add_to_log(spec, view, run, sql) -%}
@@ -85,9 +85,7 @@
     {% else %}
         {% do change_tables.ensure_quarantine(quarantine) %}
     {% endif %}
-    {% if found.quarantined_rows > 0 %}
-        {% set checkpoint = change_tables._use_deletion_vectors_if_large(state, run, checkpoint) %}
-    {% endif %}
+    {% set checkpoint = change_tables._use_deletion_vectors_if_large(state, run, checkpoint) if found.quarantined_rows > 0 else checkpoint %}
     {% set facts = change_tables.facts_of_log(spec, run, found, reached) %}
     {% set checkpoint = dict(checkpoint, facts=facts) %}
     {% call statement('checkpoint') %}
@@ -128,7 +126,7 @@
     {% set is_unforeseen = run.kind == 'since' and not (run.is_late or change_tables.format_of(spec.format).read_with)
         and found.lowest_seq is not none and found.lowest_seq <= run.checkpoint_before.highest_seq %}
     {% set reduced, found = change_tables._write_reduced(spec, state, run, batch, found) if not is_unforeseen else (batch, found) %}
-    {% do change_tables.refuse_other_records(spec, state, batch, reduced, run, found) %}
+    {% do change_tables.refuse_other_records(spec, state, batch, reduced, run) %}
     {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}
     {% set log_after = {'checkpoint': run.checkpoint_before, 'checkpoints': run.checkpoints, 'facts': none} %}
     {% if is_unforeseen %}
@@ -145,9 +143,7 @@
         {% call noop_statement('main', 'nothing new') %}{% endcall %}
     {% endif %}
     {% do adapter.drop_relation(batch) %}
-    {% if reduced != batch %}
-        {% do adapter.drop_relation(reduced) %}
-    {% endif %}
+    {% do adapter.drop_relation(reduced) if reduced != batch %}
     {% do return(log_after) %}
 {% endmacro %}
 
@@ -159,9 +155,7 @@
         {{ change_tables.create_batch_table(batch, sql) }}
     {% endcall %}
     {% set found = change_tables.summarize_batch(spec, run, batch) %}
-    {% if run.kind != 'since' or not found.may_repeat %}
-        {% do return((batch, found)) %}
-    {% endif %}
+    {% do return((batch, found)) if run.kind != 'since' or not found.may_repeat %}
     {% set judged = change_tables.batch_relation(this, change_tables.batch_id() ~ 'r') %}
     {% call statement('repeated') %}
         {{ change_tables.create_batch_table(judged, change_tables.leave_out_repeated(spec, state, batch)) }}
@@ -176,9 +170,7 @@
     that, or the batch, and what was found in it.
 -#}
 {% macro _write_reduced(spec, state, run, batch, found) %}
-    {% if run.kind != 'since' or found.changes + found.retractions == 0 or found.landed_span[0] > run.checkpoint_before.highest_seq %}
-        {% do return((batch, found)) %}
-    {% endif %}
+    {% do return((batch, found)) if run.kind != 'since' or found.changes + found.retractions == 0 or found.landed_span[0] > run.checkpoint_before.highest_seq %}
     {% set reduced = change_tables.batch_relation(this, change_tables.batch_id() ~ 'l') %}
     {% call statement('reduced') %}
         {{ change_tables.create_batch_table(reduced, change_tables.reduced_with_log(spec, state, batch, found)) }}
@@ -216,9 +208,7 @@
     `use_deletion_vectors_if_large`).
 -#}
 {% macro _use_deletion_vectors_if_large(state, run, checkpoint) %}
-    {% if checkpoint.changes < change_tables.rows_of_large_table() or (run.checkpoint_before or {}).uses_deletion_vectors %}
-        {% do return(checkpoint) %}
-    {% endif %}
+    {% do return(checkpoint) if checkpoint.changes < change_tables.rows_of_large_table() or (run.checkpoint_before or {}).uses_deletion_vectors %}
     {% do change_tables.use_deletion_vectors_if_large(state, checkpoint.changes) %}
     {% do return(dict(checkpoint, uses_deletion_vectors=true)) %}
 {% endmacro %}
@@ -264,22 +254,18 @@
 {% macro _refuse_loss(spec, view, state, quarantine) %}
     {% set reads = change_tables.format_of(spec.format).reads %}
     {% set known = [] %}
-    {% if load_cached_relation(state) is not none %}
-        {% do known.append(
-            'select true as _ct_is_change, _change_id as _ct_id, _raw_id, ' ~ (reads or 'false') ~ ' as _ct_is_read from ' ~ state ~ ' where _checkpoint is null'
-        ) %}
-    {% endif %}
+    {% do known.append(
+        'select true as _ct_is_change, _change_id as _ct_id, _raw_id, ' ~ (reads or 'false') ~ ' as _ct_is_read from ' ~ state ~ ' where _checkpoint is null'
+    ) if load_cached_relation(state) is not none %}
     {% if load_cached_relation(quarantine) is not none %}
         {% do known.append('select false, ' ~ change_tables.row_id_column() ~ ', _raw_id, false from ' ~ quarantine ~ ' where ' ~ change_tables.is_open('rejected')) %}
     {% endif %}
     {% set may_be_emptied = not change_tables.is_rebuild() and change_tables.batch_once_cached(view) and not var('change_tables_allow_loss', false) %}
     {% set has_rows = may_be_emptied and load_cached_relation(state) is not none and run_query('select 1 from ' ~ state ~ ' where _checkpoint is null or not ' ~ change_tables.is_checkpoint() ~ ' limit 1').rows %}
-    {% if may_be_emptied and not has_rows %}
-        {% do change_tables.refuse_model(
-            state ~ " was built, and was emptied or dropped since by something other than a run: restore it,"
-            ~ " or rebuild the log from " ~ spec.relation ~ " with --full-refresh, which loses what was purged there"
-        ) %}
-    {% endif %}
+    {% do change_tables.refuse_model(
+        state ~ " was built, and was emptied or dropped since by something other than a run: restore it,"
+        ~ " or rebuild the log from " ~ spec.relation ~ " with --full-refresh, which loses what was purged there"
+    ) if may_be_emptied and not has_rows %}
     {% if known and not var('change_tables_allow_loss', false) and run_query('select 1 from (' ~ known | join(' union all ') ~ ') limit 1').rows %}
         {% set row = run_query(
             "with " ~ change_tables.staging_steps(spec)

@@ -7,7 +7,9 @@
     It hands to its materialization what the run has to do: what `raw_bound` says of it, and
 
     shared              see `share_rows`
-    kind                first, everything, since, nothing new (see `_kind_of_log_run`); `empty` is made by `empty_run`
+    kind                first (build whole), everything (compare all raw rows with it), since (add what has landed since the runs before),
+                        nothing new: no raw row has landed since, and nothing else is to be written in the checkpoint; `empty` is made
+                        by `empty_run`
     checkpoint_before   the checkpoint that it adds to; none for a first run
     checkpoints         how many checkpoints the log has: a run that only inserts leaves those before
     rereads             whether it can read rows again that are in quarantine
@@ -28,8 +30,9 @@
     {%- do change_tables.refuse_changed_columns(spec, checkpoint, state) -%}
     {%- set spec = change_tables.spec_in_version(spec, checkpoint) -%}
     {%- set bound = change_tables.raw_bound(spec, checkpoint) -%}
+    {%- set kind = 'first' if checkpoint is none else 'everything' if bound.predicate is none else 'nothing new' if bound.has_no_news else 'since' -%}
     {%- set run = dict(
-        change_tables.share_rows(spec, bound, change_tables._kind_of_log_run(checkpoint, bound)), checkpoint_before=checkpoint, checkpoints=found.number or 0,
+        change_tables.share_rows(spec, bound, kind), checkpoint_before=checkpoint, checkpoints=found.number or 0,
         rereads=change_tables.rereads_quarantined_rows(spec, checkpoint, bound.is_late), renaming=renaming
     ) -%}
     {#- then every raw row is taken: it can block the watermark, and counts in what the run says of itself -#}
@@ -49,7 +52,9 @@
     {%- set passed = ['_ct_quarantine_id', '_status', '_status_reason', '_raw_row'] + (['_ct_waiting_since'] if reads_on else []) -%}
     {%- set retractions = ['_ct_is_retraction'] if retracts and reads_on else [] -%}
     {%- do change_tables.hand_over(run) -%}
-    {%- do change_tables.say_what_load_lacks(spec) if spec.snapshot and bound.snapshot -%}
+    {%- set lacks = change_tables.columns_that_load_lacks(spec) if spec.snapshot and bound.snapshot else [] -%}
+    {%- set load = change_tables.source_relation(change_tables.find_source(spec.source_name, spec.snapshot)) if lacks -%}
+    {%- do log(this ~ ': the load ' ~ load ~ ' lacks ' ~ lacks | join(', ') ~ ': null in its rows', info=true) if lacks -%}
 with {{ change_tables.staging_steps(spec, run) }},
 
 deliveries as (
@@ -99,18 +104,4 @@ from reduced_deliveries
     {%- if not reads_on %}
 where _ct_is_change or _ct_quarantine_id is not null
     {%- endif -%}
-{% endmacro %}
-
-
-{#-
-    What a run of the log does: first (build whole), everything (compare all raw rows with it), since (add what has landed since
-    the runs before), nothing new. Only where no raw row has landed since, and nothing else is to be written in the checkpoint.
--#}
-{% macro _kind_of_log_run(checkpoint, bound) %}
-    {% if checkpoint is none %}
-        {% do return('first') %}
-    {% elif bound.predicate is none %}
-        {% do return('everything') %}
-    {% endif %}
-    {% do return('nothing new' if bound.has_no_news else 'since') %}
 {% endmacro %}

@@ -48,9 +48,7 @@
     {% endif %}
     {% set snapshot_seq = spec.snapshot_seq if spec.snapshot else none %}
     {% set load_times = dict(before.load_times or {}) %}
-    {% if snapshot_seq and spec.snapshot_time and snapshot_seq not in before.loads %}
-        {% do load_times.update({snapshot_seq: spec.snapshot_time}) %}
-    {% endif %}
+    {% do load_times.update({snapshot_seq: spec.snapshot_time}) if snapshot_seq and spec.snapshot_time and snapshot_seq not in before.loads %}
     {#- states can have changes that it had -#}
     {% set is_set_back = change_tables.is_set_back(this, checkpoint_before) %}
     {% set writes = checkpoint_before is none or found.changes > 0 or is_set_back or (snapshot_seq is not none and snapshot_seq != checkpoint_before.snapshot_seq) %}
@@ -107,15 +105,11 @@
     whose keys are not in them.
 -#}
 {% macro _retracted_keys_since(before, batch, keys) %}
-    {% if keys is none %}
-        {% do return({'by_run': [], 'forgotten': batch}) %}
-    {% endif %}
+    {% do return({'by_run': [], 'forgotten': batch}) if keys is none %}
     {% set by_run = before + ([[batch, keys]] if keys else []) %}
     {% set forgotten = [''] %}
     {% for _ in range(by_run | length) %}
-        {% if by_run | map('last') | map('length') | sum > change_tables.most_retracted_keys() %}
-            {% do forgotten.append(by_run.pop(0)[0]) %}
-        {% endif %}
+        {% do forgotten.append(by_run.pop(0)[0]) if by_run | map('last') | map('length') | sum > change_tables.most_retracted_keys() %}
     {% endfor %}
     {% do return({'by_run': by_run, 'forgotten': forgotten | last}) %}
 {% endmacro %}

@@ -49,7 +49,7 @@ when matched then update set
     {{ change_tables.quoted(name) }} = source.{{ change_tables.quoted(name) }}{{ ',' if not loop.last }}
     {%- endfor %}
 when not matched then insert (_checkpoint, {{ change_tables.column_list(columns) }})
-    values ({{ change_tables.checkpoint_of_new_row('source._checkpoint is not null') }}, {{ change_tables.column_list(columns, 'source') }})
+    values ({{ change_tables.checkpoint_of_new_row() }}, {{ change_tables.column_list(columns, 'source') }})
 {%- endmacro %}
 
 

@@ -132,9 +132,7 @@ group by _ct_quarantine_id
 -#}
 {% macro count_lost_rows(spec, quarantine) %}
     {% set relations = [spec.relation] %}
-    {% if spec.snapshot %}
-        {% do relations.append(change_tables.source_relation(change_tables.find_source(spec.source_name, spec.snapshot))) %}
-    {% endif %}
+    {% do relations.append(change_tables.source_relation(change_tables.find_source(spec.source_name, spec.snapshot))) if spec.snapshot %}
     {% set hashes = [] %}
     {% for relation in relations %}
         {% set json = 'to_json(struct(*), ' ~ change_tables.json_options() ~ ')' %}

@@ -50,7 +50,8 @@ reduced_deliveries as (
 {#- the more complete delivery counts, whatever the contents are, and that is no conflict. In most formats every delivery is whole -#}
 {%- set completeness = change_tables.further_columns(spec) | selectattr('completes') | map(attribute='name') | list -%}
 {#- retired columns that the raw table lacks, or the load -#}
-{%- set lost = (change_tables.absent_columns(spec) + change_tables.absent_columns_of_load(spec)) | unique(case_sensitive=true) | list if with_log else [] -%}
+{%- set lost = (change_tables.absent_columns(spec) + (change_tables.columns_that_load_lacks(spec, retired=true) if spec.snapshot and spec.retired else []))
+    | unique(case_sensitive=true) | list if with_log else [] -%}
 {#- whose contents are compared: where masks count columns, raw that has lost one has no mask of a change that was logged before -#}
 {%- set version = change_tables.places_since(spec) if with_log else 0 -%}
 {%- set compared = '_ct_is_delivery' ~ (" and coalesce(_ct_is_logged or _ct_logged['_schema_version'] >= " ~ version ~ ', true)' if version > 0) -%}
@@ -89,7 +90,7 @@ gathered_deliveries as (
         {%- if retracts %}
         max(case when _ct_is_retraction then {{ level }} end) over same_change as _ct_retracted_at,
         {%- endif %}
-        {{ change_tables.of_one_origin(spec, differs, 'same_change') | indent(8) }} as _ct_differs
+        {{ change_tables.of_one_origin(spec, differs) | indent(8) }} as _ct_differs
     from deliveries
     window same_change as (partition by _change_seq, _ct_identity)
 

@@ -22,7 +22,10 @@
     {% do change_tables.known_in_run('begun').update({model.unique_id: true}) %}
     {% set run = dict(bound, kind=kind, shared=none) %}
     {% set is_of_run = kind in ['first', 'since'] and flags.WHICH in ['run', 'build'] %}
-    {% do return(run) if not (part and bound.arrival and is_of_run and change_tables._can_be_written(spec)) %}
+    {% do return(run) if not (part and bound.arrival and is_of_run) %}
+    {#- a view over raw can have columns of no type, which no file has; a name in a `char(n)` has blanks at its end that count once it is a text -#}
+    {% set types = change_tables.landed_columns(spec, spec.relation, [], '').values() | map(attribute='data_type') | join(' ') %}
+    {% do return(run) if modules.re.search('void|\\bchar\\(', types) %}
     {% set likeness = change_tables._likeness(spec, part) %}
     {% set shared = change_tables.known_in_run('shared').setdefault(
         tojson([spec.relation | string, bound.predicate, bound.until, likeness]), {'writer': model.unique_id, 'table': none, 'logs': {}}
@@ -64,23 +67,10 @@ where _ct_is_of_all or _ct_table is null or _ct_table in ({{ change_tables.text_
 {%- endmacro %}
 
 
-{#-
-    Whether a file can have the rows as they are: a view over raw can have columns of no type, and no file has these; a name in a `char(n)` has blanks
-    at its end that count once it is a text.
--#}
-{% macro _can_be_written(spec) %}
-    {% set types = change_tables.landed_columns(spec, spec.relation, [], '').values() | map(attribute='data_type') | join(' ') %}
-    {% do return(modules.re.search('void|\\bchar\\(', types) is none) %}
-{% endmacro %}
-
-
 {#- The settings that two entries of a raw table must have in common before one can read what was put together for the other. -#}
 {% macro _likeness(spec, part) %}
-    {% set found = [spec.source_name, spec.format, spec.arrival] %}
-    {% for setting in part.alike %}
-        {% do found.append(spec[setting]) %}
-    {% endfor %}
-    {% do return(tojson(found)) %}
+    {% set alike = spec.items() | selectattr(0, 'in', part.alike) | map(attribute=1) | list %}
+    {% do return(tojson([spec.source_name, spec.format, spec.arrival] + alike)) %}
 {% endmacro %}
 
 
@@ -96,9 +86,7 @@ where _ct_is_of_all or _ct_table is null or _ct_table in ({{ change_tables.text_
         {% set is_there = not change_tables.is_rebuild() and load_cached_relation(change_tables.state_relation(relation, node)) is not none %}
         {% set checkpoint = (change_tables.cached_checkpoint(relation) or {}).checkpoint if is_there else none %}
         {% set is_alike = checkpoint and checkpoint.watermark == run.watermark_before if run.kind == 'since' else not is_there %}
-        {% if is_alike and change_tables._likeness(other, part) == likeness %}
-            {% do others.update({node.unique_id: other}) %}
-        {% endif %}
+        {% do others.update({node.unique_id: other}) if is_alike and change_tables._likeness(other, part) == likeness %}
     {% endfor %}
     {% do return(others) %}
 {% endmacro %}

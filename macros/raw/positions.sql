@@ -31,9 +31,7 @@
         {% endfor %}
         {% do ends.update({end: values}) %}
     {% endfor %}
-    {% if place and lookback %}
-        {% do ends.update({'since': [change_tables.arrival_below(arrival, place.position[0], lookback)]}) %}
-    {% endif %}
+    {% do ends.update({'since': [change_tables.arrival_below(arrival, place.position[0], lookback)]}) if place and lookback %}
     {% do return(dict(ends, group=(place or until).group, sign='>' if is_whole and not lookback else '>=')) %}
 {% endmacro %}
 

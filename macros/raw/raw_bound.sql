@@ -29,12 +29,10 @@
     {% set rescan = var('change_tables_rescan', false) or change_tables.columns_have_changed(spec, checkpoint) or change_tables._quarantine_is_of_other_rows(spec, checkpoint) %}
     {% set loaded = none if checkpoint is none else checkpoint.snapshot_seq %}
     {% set wanted = spec.snapshot_seq if spec.snapshot else none %}
-    {% if loaded is not none and wanted is not none and wanted < loaded %}
-        {% do change_tables.refuse_entry(spec,
-            "`snapshot_seq` must not fall below the one that " ~ this ~ " has taken in, '" ~ loaded ~ "', got '" ~ wanted
-            ~ "'; rebuild it with --full-refresh"
-        ) %}
-    {% endif %}
+    {% do change_tables.refuse_entry(spec,
+        "`snapshot_seq` must not fall below the one that " ~ this ~ " has taken in, '" ~ loaded ~ "', got '" ~ wanted
+        ~ "'; rebuild it with --full-refresh"
+    ) if loaded is not none and wanted is not none and wanted < loaded %}
     {#- a watermark of another arrival says nothing of this one: everything is read again -#}
     {% set watermark_before = checkpoint.watermark if checkpoint and checkpoint.arrival == change_tables.arrival_in_checkpoint(arrival) else none %}
     {% set watermark = none if rescan else watermark_before %}
@@ -74,10 +72,9 @@
         'columns_have_changed': change_tables.columns_have_changed(spec, checkpoint),
     } %}
     {% set natural = change_tables.natural_arrival(spec) %}
-    {% if natural and change_tables.names_records(spec, natural) and natural != arrival %}
-        {% if change_tables.landed_columns(spec, spec.relation, natural.group + natural.columns, '') %}
-            {% do change_tables._refuse_two_records(spec, natural, bound.predicate or 'true') %}
-        {% endif %}
+    {% set looks = natural and change_tables.names_records(spec, natural) and natural != arrival %}
+    {% if looks and change_tables.landed_columns(spec, spec.relation, natural.group + natural.columns, '') %}
+        {% do change_tables._refuse_two_records(spec, natural, bound.predicate or 'true') %}
     {% endif %}
     {% do return(bound) %}
 {% endmacro %}
@@ -96,11 +93,8 @@
     the first run and by a rescan, and kept in the checkpoint. Not where the rows of other tables count as well.
 -#}
 {% macro _tells_its_rows(spec, arrival, checkpoint) %}
-    {% if not arrival or arrival.reads or spec.lookback != 0 or not change_tables._landed_arrival(spec, arrival) %}
-        {% do return(none) %}
-    {% elif checkpoint and checkpoint.counts_all is boolean %}
-        {% do return(checkpoint.counts_all) %}
-    {% endif %}
+    {% do return(none) if not arrival or arrival.reads or spec.lookback != 0 or not change_tables._landed_arrival(spec, arrival) %}
+    {% do return(checkpoint.counts_all) if checkpoint and checkpoint.counts_all is boolean %}
     {% do return(change_tables.counts_without_scan(change_tables.properties_of_raw(spec))) %}
 {% endmacro %}
 
@@ -126,16 +120,12 @@
 -#}
 {% macro _watermark_with_returning(spec, checkpoint, arrival, watermark) %}
     {% set returning = change_tables.read_again(spec).returning %}
-    {% if not returning or not change_tables.may_pass_waiting(spec, checkpoint) %}
-        {% do return(watermark) %}
-    {% endif %}
+    {% do return(watermark) if not returning or not change_tables.may_pass_waiting(spec, checkpoint) %}
     {% set places = change_tables.places_by_group(watermark) %}
     {% for row in run_query(returning(spec, change_tables.quarantine_relation(this))).rows %}
         {% set place = change_tables.place_of(arrival, row.values() | list, false) %}
         {% set known = places.get(tojson(place.group)) %}
-        {% if known and change_tables.lies_before(arrival, place, known) %}
-            {% do places.update({tojson(place.group): place}) %}
-        {% endif %}
+        {% do places.update({tojson(place.group): place}) if known and change_tables.lies_before(arrival, place, known) %}
     {% endfor %}
     {% do return(places.values() | list) %}
 {% endmacro %}
@@ -185,7 +175,7 @@
     {% endif %}
     {% set places = change_tables.places_by_group(watermark) %}
     {% for row in groups if row['_ct_places'] > 0 %}
-        {% set is_whole = true if arrival.record or arrival.is_whole else row['_ct_fingerprint'] if spec.lookback == 0 else false %}
+        {% set is_whole = true if arrival.is_whole else row['_ct_fingerprint'] if spec.lookback == 0 else false %}
         {% set place = change_tables.place_of(arrival, row.values() | list, is_whole) %}
         {% do places.update({tojson(place.group): place}) %}
         {% if arrival.kind == 'text' %}
@@ -209,7 +199,7 @@
 {#- What a look asks: of each group the last place, and how many rows there are. -#}
 {% macro _groups_since(spec, arrival, columns, from, condition, counts_all) -%}
 {%- set hashed = [] -%}
-{%- for column in columns.values() if not (arrival.record or arrival.is_whole) and spec.lookback == 0 and 'variant' not in column.data_type -%}
+{%- for column in columns.values() if not arrival.is_whole and spec.lookback == 0 and 'variant' not in column.data_type -%}
     {%- do hashed.append(column) -%}
 {%- endfor -%}
 {%- set first = '_ct_arrival.' ~ change_tables.quoted(arrival.columns[0]) -%}
@@ -252,7 +242,7 @@ from (
         sum(_ct_rows) as _ct_rows,
         max(if(_ct_arrival is null, 0, _ct_rows)) as _ct_copies,
         sum(if(_ct_arrival is null, _ct_rows, 0)) as _ct_unplaced,
-        sum(if(_ct_arrival is null, 0, _ct_rows)){{ ' - coalesce(max_by(_ct_rows, _ct_arrival), 0)' if not (arrival.record or arrival.is_whole) }} as _ct_rows_below,
+        sum(if(_ct_arrival is null, 0, _ct_rows)){{ ' - coalesce(max_by(_ct_rows, _ct_arrival), 0)' if not arrival.is_whole }} as _ct_rows_below,
         max_by(_ct_fingerprint, _ct_arrival) as _ct_fingerprint,
         bool_or({{ is_same }}) as _ct_is_same,
         min(if({{ is_same }}, null, _ct_lowest_seq)) as _ct_lowest_seq

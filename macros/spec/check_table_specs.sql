@@ -82,14 +82,10 @@
 -#}
 {% macro session_mistakes(specs_are_right, further_mistakes=none) %}
     {% set found = dict(run_query('set').rows | map('list')) %}
-    {% if 'spark.sql.session.timeZone' not in found %}
-        {% do found.update({'spark.sql.session.timeZone': run_query('select current_timezone()').rows[0][0]}) %}
-    {% endif %}
+    {% do found.update({'spark.sql.session.timeZone': run_query('select current_timezone()').rows[0][0]}) if 'spark.sql.session.timeZone' not in found %}
     {% set mistakes = [] %}
     {% for name, right in change_tables._settings_of_session().items() if name in found %}
-        {% if found[name] | lower not in right | map('lower') %}
-            {% do mistakes.append("`" ~ name ~ "` must be " ~ right[0] ~ ", got '" ~ found[name] ~ "'") %}
-        {% endif %}
+        {% do mistakes.append("`" ~ name ~ "` must be " ~ right[0] ~ ", got '" ~ found[name] ~ "'") if found[name] | lower not in right | map('lower') %}
     {% endfor %}
     {#- the server of this package has the version of its functions among its settings; one that says none is another server -#}
     {% set package, server = change_tables.version_of_package(), found.get('spark.change_tables.version') %}
@@ -101,11 +97,9 @@
             ~ " where the server starts, and restart it"
         ) %}
     {% endif %}
-    {% if mistakes %}
-        {% do return(of_server + [
-            "change_tables: the sessions that dbt opens at the server would make other rows: " ~ mistakes | join('; ')
-            ~ "; set it where the server starts, or under `server_side_parameters` in the profile, as `set:<name>: <value>`"
-        ]) %}
-    {% endif %}
+    {% do return(of_server + [
+        "change_tables: the sessions that dbt opens at the server would make other rows: " ~ mistakes | join('; ')
+        ~ "; set it where the server starts, or under `server_side_parameters` in the profile, as `set:<name>: <value>`"
+    ]) if mistakes %}
     {% do return(of_server) %}
 {% endmacro %}

@@ -149,9 +149,3 @@
 {% macro key_missing(spec) -%}
     {{- change_tables.text_literal('key_missing: every key column is null: ' ~ spec.key | join(', ')) -}}
 {%- endmacro %}
-
-
-{#- The spec with the key's columns alone, for what needs no other values. -#}
-{% macro keys_of(spec) %}
-    {% do return(dict(spec, columns=spec.columns | selectattr('name', 'in', spec.key) | list, column_names=spec.key)) %}
-{% endmacro %}

@@ -23,7 +23,7 @@
     other_tables               the settings that name another raw table which staging reads: it can have news of its own
     arrival(spec)              where raw rows say their own position, {kind, group, columns, record, only, reads}: see
                                `arrival_of_row`. The kind is `whole_number`
-    arrival_column(spec)       the raw column that is the arrival, where the entry names none
+    arrival_column             the setting that names the raw column which is the arrival, where the entry names none
     read_with(spec, condition)  of rows that are compared with rows that landed before: SQL for all raw rows that a run reads which reads those
                                of the condition. Then staged rows without `_raw_id` are no raw rows
     lasting_sequence(seq)      SQL for what of a `_change_seq` stays the same whenever its delivery is read: by that, keys are forgotten. Left
@@ -87,9 +87,7 @@
             ) %}
         {% endif %}
     {% endfor %}
-    {% if 'stage' not in given %}
-        {% do exceptions.raise_compiler_error("change_tables: format '" ~ name ~ "' must have `stage`, the macro that stages its rows") %}
-    {% endif %}
+    {% do exceptions.raise_compiler_error("change_tables: format '" ~ name ~ "' must have `stage`, the macro that stages its rows") if 'stage' not in given %}
     {% do defaults.update(given) %}
     {% do return(defaults) %}
 {% endmacro %}
@@ -149,9 +147,7 @@
 {% macro known_formats() %}
     {% set formats = change_tables.formats_of_package() %}
     {% for name, format in adapter.dispatch('further_formats', 'change_tables')().items() %}
-        {% if name in formats %}
-            {% do exceptions.raise_compiler_error("change_tables: the package has a format '" ~ name ~ "'; name the project's own otherwise") %}
-        {% endif %}
+        {% do exceptions.raise_compiler_error("change_tables: the package has a format '" ~ name ~ "'; name the project's own otherwise") if name in formats %}
         {% do formats.update({name: format}) %}
     {% endfor %}
     {% do return(formats) %}

@@ -17,9 +17,7 @@
 -#}
 {% macro table_spec(source_name, table_name) %}
     {% set node = change_tables.find_source(source_name, table_name) %}
-    {% if node is none %}
-        {% do change_tables.refuse_entry({'source_name': source_name, 'table_name': table_name}, "no such entry in any sources file") %}
-    {% endif %}
+    {% do change_tables.refuse_entry({'source_name': source_name, 'table_name': table_name}, "no such entry in any sources file") if node is none %}
     {% set mistakes = change_tables.table_spec_mistakes(node) %}
     {% do exceptions.raise_compiler_error(mistakes | join('\n')) if mistakes %}
     {% set settings = change_tables.format_settings(node.config.meta.change_table.format) %}
@@ -99,9 +97,7 @@
 {% macro find_source(source_name, table_name) %}
     {% set found = namespace(node=none) %}
     {% for node in graph.sources.values() if node.source_name == source_name and node.name == table_name %}
-        {% if found.node is none or node.package_name == model.package_name %}
-            {% set found.node = node %}
-        {% endif %}
+        {% set found.node = node if found.node is none or node.package_name == model.package_name else found.node %}
     {% endfor %}
     {% do return(found.node) %}
 {% endmacro %}
@@ -187,12 +183,10 @@
 -#}
 {% macro table_spec_of_model(node) %}
     {% set entries = change_tables.staged_entries(node) %}
-    {% if entries | length != 1 %}
-        {% do exceptions.raise_compiler_error(
-            "change_tables: model '" ~ node.name ~ "' must lead to one model of staged_changes(…) through what it refers to, got "
-            ~ (entries | length) ~ (': ' ~ entries | map(attribute='table') | join(', ') if entries else '')
-        ) %}
-    {% endif %}
+    {% do exceptions.raise_compiler_error(
+        "change_tables: model '" ~ node.name ~ "' must lead to one model of staged_changes(…) through what it refers to, got "
+        ~ (entries | length) ~ (': ' ~ entries | map(attribute='table') | join(', ') if entries else '')
+    ) if entries | length != 1 %}
     {% do return(change_tables.table_spec(entries[0].source, entries[0].table)) %}
 {% endmacro %}
 
@@ -236,12 +230,10 @@
     {% for unique_id in model.depends_on.nodes if unique_id in graph.nodes and change_tables.staged_entries(graph.nodes[unique_id]) %}
         {% do nodes.append(graph.nodes[unique_id]) %}
     {% endfor %}
-    {% if nodes | length != relations | length %}
-        {% do exceptions.raise_compiler_error(
-            "change_tables: model '" ~ model.name ~ "' must give the macro every model that it refers to, each once, got "
-            ~ (relations | length) ~ " of " ~ (nodes | length)
-        ) %}
-    {% endif %}
+    {% do exceptions.raise_compiler_error(
+        "change_tables: model '" ~ model.name ~ "' must give the macro every model that it refers to, each once, got "
+        ~ (relations | length) ~ " of " ~ (nodes | length)
+    ) if nodes | length != relations | length %}
     {% do return(nodes) %}
 {% endmacro %}
 

@@ -114,8 +114,7 @@
     reads no row asks for the whole type.
 -#}
 {% macro types_in_relation(relation) %}
-    {% set types = {} %}
-    {% set cut = [] %}
+    {% set types, cut = {}, [] %}
     {% for column in adapter.get_columns_in_relation(relation) %}
         {% do types.update({column.name: column.dtype}) %}
         {% do cut.append(column.name) if modules.re.search('[.]{3} [0-9]+ more fields', column.dtype) %}

@@ -67,31 +67,23 @@ left anti join (
 {#- The node of a current model, from a model that can ask for its changes. Stops any other. -#}
 {% macro _node_of_changes(current) %}
     {% set what = 'changes_since ' %}
-    {% if model.config.materialized != 'incremental' %}
-        {% do change_tables.refuse_model(
-            what ~ "needs `materialized: incremental`, since the model's own table says what it has taken in, got "
-            ~ change_tables.shown_value(model.config.materialized)
-        ) %}
-    {% endif %}
+    {% do change_tables.refuse_model(
+        what ~ "needs `materialized: incremental`, since the model's own table says what it has taken in, got "
+        ~ change_tables.shown_value(model.config.materialized)
+    ) if model.config.materialized != 'incremental' %}
     {% set strategy = model.config.incremental_strategy or 'append' %}
-    {% if strategy not in ['merge', 'append'] %}
-        {% do change_tables.refuse_model(
-            what ~ "needs `incremental_strategy` merge or append, which keep the rows that have not changed, got " ~ change_tables.shown_value(strategy)
-        ) %}
-    {% endif %}
+    {% do change_tables.refuse_model(
+        what ~ "needs `incremental_strategy` merge or append, which keep the rows that have not changed, got " ~ change_tables.shown_value(strategy)
+    ) if strategy not in ['merge', 'append'] %}
     {% set nodes = [] %}
     {% for unique_id in model.depends_on.nodes if unique_id in graph.nodes and graph.nodes[unique_id].alias | lower == current.identifier | lower %}
         {% do nodes.append(graph.nodes[unique_id]) if change_tables.maker_of(graph.nodes[unique_id]) == 'current_state' %}
     {% endfor %}
-    {% if nodes | length != 1 %}
-        {% do change_tables.refuse_model(what ~ "must be given the `ref` of a current model, got " ~ current) %}
-    {% endif %}
+    {% do change_tables.refuse_model(what ~ "must be given the `ref` of a current model, got " ~ current) if nodes | length != 1 %}
     {% set asked = graph.setdefault('change_tables_changes', {}).setdefault(model.unique_id, nodes[0].unique_id) %}
-    {% if asked != nodes[0].unique_id %}
-        {% do change_tables.refuse_model(
-            what ~ "can be asked for one current model in a model, since its table has one `_batch_id`, got " ~ asked.split('.')[-1] ~ ", " ~ nodes[0].name
-        ) %}
-    {% endif %}
+    {% do change_tables.refuse_model(
+        what ~ "can be asked for one current model in a model, since its table has one `_batch_id`, got " ~ asked.split('.')[-1] ~ ", " ~ nodes[0].name
+    ) if asked != nodes[0].unique_id %}
     {% do return(nodes[0]) %}
 {% endmacro %}
 
@@ -103,22 +95,16 @@ left anti join (
     {% for name in names if name | lower not in found %}
         {% do missing.append(name) %}
     {% endfor %}
-    {% if missing %}
-        {% do change_tables.refuse_model(
-            "its table must have the column " ~ missing | join(', ') ~ " of changes_since (" ~ why ~ "); select that, and build the model with --full-refresh"
-        ) %}
-    {% endif %}
+    {% do change_tables.refuse_model(
+        "its table must have the column " ~ missing | join(', ') ~ " of changes_since (" ~ why ~ "); select that, and build the model with --full-refresh"
+    ) if missing %}
 {% endmacro %}
 
 
 {#- The macro that makes a model, as its materialization shows it; none where that shows none. -#}
 {% macro maker_of(node) %}
-    {% if (node.config.meta or {}).get('change_table_entry') %}
-        {% do return('staged_changes') %}
-    {% elif node.config.materialized == 'change_log' %}
-        {% do return('deduplicated_changes') %}
-    {% elif node.config.materialized == 'change_state' %}
-        {% do return('history' if 'macro.change_tables.history' in node.depends_on.macros else 'current_state') %}
-    {% endif %}
+    {% do return('staged_changes') if (node.config.meta or {}).get('change_table_entry') %}
+    {% do return('deduplicated_changes') if node.config.materialized == 'change_log' %}
+    {% do return('history' if 'macro.change_tables.history' in node.depends_on.macros else 'current_state') if node.config.materialized == 'change_state' %}
     {% do return(none) %}
 {% endmacro %}

@@ -8,9 +8,7 @@
 -#}
 {% macro current_state(dedup, deletes='drop') %}
     {{- config(materialized='change_state') -}}
-    {%- if deletes not in ['drop', 'keep'] -%}
-        {%- do change_tables.refuse_model("`deletes` must be one of drop, keep, got " ~ change_tables.shown_value(deletes)) -%}
-    {%- endif -%}
+    {%- do change_tables.refuse_model("`deletes` must be one of drop, keep, got " ~ change_tables.shown_value(deletes)) if deletes not in ['drop', 'keep'] -%}
     {%- set keeps_deleted = deletes == 'keep' -%}
     {%- do return('select 1 as placeholder') if not execute -%}
     {%- set spec = change_tables.table_spec_of_model(model) -%}

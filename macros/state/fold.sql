@@ -207,11 +207,8 @@ overlaid_events as (
     was then: it lacks this one, unless it starts a row.
 -#}
 {% macro _has_all(run, name) -%}
-    {%- if name in run.added -%}
-        (_ct_has_all and (_schema_version >= {{ run.added[name] }} or not _ct_has_lived or _change_op in ('insert', 'snapshot')))
-    {%- else -%}
-        _ct_has_all
-    {%- endif -%}
+    {%- set unless_lacking = "_schema_version >= %s or not _ct_has_lived or _change_op in ('insert', 'snapshot')" -%}
+    {{- '(_ct_has_all and (' ~ unless_lacking % run.added[name] ~ '))' if name in run.added else '_ct_has_all' -}}
 {%- endmacro %}
 
 

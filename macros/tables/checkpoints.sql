@@ -29,9 +29,7 @@
     checkpoints; none where it is not there, has no checkpoint, or is of another storage version.
 -#}
 {% macro table_to_be_replaced(state) %}
-    {% if load_cached_relation(state) is none or '_checkpoint' not in adapter.get_columns_in_relation(state) | map(attribute='name') %}
-        {% do return(none) %}
-    {% endif %}
+    {% do return(none) if load_cached_relation(state) is none or '_checkpoint' not in adapter.get_columns_in_relation(state) | map(attribute='name') %}
     {% set row = run_query(
         "select max_by(_checkpoint, get_json_object(_checkpoint, '$.batch')) filter (where " ~ change_tables.is_checkpoint() ~ ") as replaced_checkpoint,"
         ~ " count_if(_checkpoint is null) as replaced_rows from " ~ state
@@ -49,8 +47,7 @@
     Stops where one of the tables has another storage version. A full refresh does not ask for the checkpoints of what it rebuilds.
 -#}
 {% macro read_checkpoints(relations, from_tables=false) %}
-    {% set checkpoints = [] %}
-    {% set queries = [] %}
+    {% set checkpoints, queries = [], [] %}
     {% set tables_alone = [from_tables or var('change_tables_rescan', false)] %}
     {% for relation in relations %}
         {% set state = change_tables.state_relation(relation) %}
@@ -132,9 +129,7 @@
 -#}
 {% macro remove_cached_checkpoint(view) %}
     {% set existing = load_cached_relation(view) %}
-    {% if existing is not none and existing.is_view %}
-        {% do change_tables.set_properties_of_view(view, {'change_tables.checkpoint': ''}) %}
-    {% endif %}
+    {% do change_tables.set_properties_of_view(view, {'change_tables.checkpoint': ''}) if existing is not none and existing.is_view %}
 {% endmacro %}
 
 
@@ -156,8 +151,8 @@
 
 
 {#- Whether a row of a model's table is a checkpoint. -#}
-{% macro is_checkpoint(prefix='') -%}
-    startswith({{ prefix }}_checkpoint, '{')
+{% macro is_checkpoint() -%}
+    startswith(_checkpoint, '{')
 {%- endmacro %}
 
 
@@ -171,9 +166,9 @@
 
 
 {#- What a merge inserts as `_checkpoint`. A checkpoint always meets the one before, unless that is gone. -#}
-{% macro checkpoint_of_new_row(is_checkpoint) -%}
+{% macro checkpoint_of_new_row() -%}
     {%- set lost = "raise_error('change_tables: this table has lost the checkpoint of its runs, as if it was emptied or replaced by hand; nothing was changed, run again')" -%}
-    case when {{ is_checkpoint }} then {{ lost }} else source._checkpoint end
+    case when source._checkpoint is not null then {{ lost }} else source._checkpoint end
 {%- endmacro %}
 
 

@@ -30,9 +30,7 @@
     {% set logs = [] %}
     {% for found in change_tables.models_with_tables(command, []) if found.node.config.materialized == 'change_log' %}
         {% set spec = change_tables.table_spec_of_model(found.node) %}
-        {% if spec.table_name == table and (not source or spec.source_name == source) %}
-            {% do logs.append(dict(found, spec=spec)) %}
-        {% endif %}
+        {% do logs.append(dict(found, spec=spec)) if spec.table_name == table and (not source or spec.source_name == source) %}
     {% endfor %}
     {% do change_tables.refuse_command(command, "no log of an entry '" ~ table ~ "'" ~ (" of source '" ~ source ~ "'" if source) ~ ' is in the project') if not logs %}
     {% if logs | map(attribute='spec.source_name') | unique | list | length > 1 %}

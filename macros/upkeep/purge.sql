@@ -55,8 +55,7 @@
     Loads and what else an entry names beside its raw table are none.
 -#}
 {% macro raw_tables_with_logs(command, include) %}
-    {% set tables = {} %}
-    {% set beside = [] %}
+    {% set tables, beside = {}, [] %}
     {% for node in graph.sources.values() if (node.config.meta or {}).get('change_table') %}
         {% set spec = change_tables.table_spec(node.source_name, node.name) %}
         {% set table = tables.setdefault(spec.relation | string | lower, {'relation': spec.relation, 'specs': [], 'logs': []}) %}
@@ -181,7 +180,9 @@
         {% set kept = change_tables.read_again(log.spec).for_good %}
         {% do conditions.append('not coalesce(' ~ kept ~ ', false)') if kept != 'false' %}
         {% if older_than is not none %}
-            {% do conditions.append(change_tables.quoted(log.arrival.columns[0]) ~ ' < ' ~ change_tables._time_before(log.arrival, older_than)) %}
+            {% set since = run_started_at.replace(tzinfo=none) - modules.datetime.timedelta(days=older_than) - modules.datetime.datetime(1970, 1, 1) %}
+            {% set before = since.days if log.arrival.kind == 'date' else (since.days * 86400 + since.seconds) * 1000000 %}
+            {% do conditions.append(change_tables.quoted(log.arrival.columns[0]) ~ ' < ' ~ change_tables.arrival_literal(log.arrival, before)) %}
         {% endif %}
     {% endfor %}
     {% if logs | map(attribute='arrival') | selectattr('reads') | list | length == logs | length %}
@@ -213,13 +214,6 @@
     {% set merge = 'merge into ' ~ table.relation ~ ' as raw_rows using (' ~ kept_sequences ~ ') as kept on ' ~ sequence ~ ' = kept._ct_sequence'
         ~ '\nwhen not matched by source and ' ~ goes ~ ' then delete' %}
     {% do return({'rows': rows[0] | int, 'delete': merge if sequence else 'delete from ' ~ table.relation ~ '\nwhere ' ~ goes, 'logs': of_logs}) %}
-{% endmacro %}
-
-
-{#- The time so many days before the run, as a literal of an arrival. -#}
-{% macro _time_before(arrival, days) %}
-    {% set since = run_started_at.replace(tzinfo=none) - modules.datetime.timedelta(days=days) - modules.datetime.datetime(1970, 1, 1) %}
-    {% do return(change_tables.arrival_literal(arrival, since.days if arrival.kind == 'date' else (since.days * 86400 + since.seconds) * 1000000)) %}
 {% endmacro %}
 
 

@@ -668,7 +668,7 @@ def test_a_load_can_lack_what_raw_has(shapes: Shapes) -> None:
     call = shapes.project.macros(shape.model, replace(lake, columns={**lake.columns, "lake_raw.qlik_load": load}))
     spec = call("table_spec", "feed", "qlik")
     for retired, lost in (([], []), (["it's"], []), (["amount"], ["amount"])):
-        assert call("absent_columns_of_load", spec | {"retired": retired}) == lost
+        assert call("columns_that_load_lacks", spec | {"retired": retired}, retired=True) == lost
 
 
 FOUND: dict[str, Any] = {

@@ -29,9 +29,7 @@
         } if in_message else none,
         'only': (table ~ ' = ' ~ change_tables.text_literal(spec.table)) if spec.table is not none else none,
         'operation': operation,
-        'operations': {
-            'c': 'insert', 'r': 'snapshot', 'u': 'update', 'd': 'delete', 't': 'truncate', 'm': 'ignore', 'upsert': 'upsert',
-        },
+        'operations': {'c': 'insert', 'r': 'snapshot', 'u': 'update', 'd': 'delete', 't': 'truncate', 'm': 'ignore', 'upsert': 'upsert'},
         'sequence': change_tables.sequence_parts(spec.sequence or change_tables._debezium_sequence(spec)),
         'changed_at': 'timestamp_micros(try_multiply(try_cast(' ~ changed_at ~ ' as bigint), 1000))' if changed_at else none,
         'transaction_id': ('coalesce(' ~ ids | join(', ') ~ ')' if ids | length > 1 else ids[0]) if ids else none,

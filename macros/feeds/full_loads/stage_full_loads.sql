@@ -312,10 +312,7 @@ loads as (
     {% do return(reading) if not found or found.lowest is none %}
     {% if bound.predicate %}
         {#- rows without a load are in none of these -#}
-        {% do reading.update({
-            'predicate': '(' ~ found.is_read ~ ' or ' ~ bound.predicate ~ ')',
-            'lowest': found.lowest, 'earlier': found.earlier,
-        }) %}
+        {% do reading.update({'predicate': '(' ~ found.is_read ~ ' or ' ~ bound.predicate ~ ')', 'lowest': found.lowest, 'earlier': found.earlier}) %}
     {% endif %}
     {% if not found.has_base %}
         {% set logged = run_query('select max(_change_seq) as logged_load from ' ~ bound.log ~ ' where _checkpoint is null and _change_seq < ' ~ change_tables.text_literal(found.lowest)).rows[0][0] %}
@@ -448,11 +445,6 @@ from wanted_loads
 {% endmacro %}
 
 
-{% macro full_loads_arrival_column(spec) %}
-    {% do return(spec.load_column) %}
-{% endmacro %}
-
-
 {#- What the models must know of this format: see `format_of`. -#}
 {% macro full_loads_format() %}
     {% do return({
@@ -466,10 +458,7 @@ from wanted_loads
                 'default': 0.5, 'type': 'number',
                 'meaning': "a load is [whole](feeds/full_loads.md#loads-that-are-not-whole) if it has at least this share of the rows of the last whole one before it; from 0 to 1",
             },
-            'whole_loads': {
-                'default': none, 'type': 'names',
-                'meaning': "loads, as texts, that are whole however few rows they have",
-            },
+            'whole_loads': {'default': none, 'type': 'names', 'meaning': "loads, as texts, that are whole however few rows they have"},
         },
         'mistakes': change_tables.full_loads_mistakes,
         'columns': [
@@ -477,7 +466,7 @@ from wanted_loads
             {'name': '_earlier_rows', 'data_type': 'bigint', 'completes': true, 'description': 'how many rows the loads before it had then'},
         ],
         'settings_of_order': ['load_column'],
-        'arrival_column': change_tables.full_loads_arrival_column,
+        'arrival_column': 'load_column',
         'landed_sequence': change_tables.full_loads_landed_sequence,
         'read_with': change_tables.full_loads_read_with,
         'retracts_changes': true,

@@ -75,7 +75,7 @@ landed as (
 ),
 {%- endif %}
 
-{{ change_tables.openedge_tracking_step(spec, 'tracking_rows', tracking, semi_join='wanted_sequences' if bound.predicate is not none else none) }},
+{{ change_tables.openedge_tracking_step(spec, tracking, semi_join='wanted_sequences' if bound.predicate is not none else none) }},
 
 tracked as (
 

@@ -8,7 +8,7 @@
 {% macro stage_openedge_cdc(spec, bound) %}
     {%- set tracking = change_tables.openedge_tracking_columns(spec) -%}
     {%- if spec.policy_level < 2 %}
-{{ change_tables.openedge_tracking_step(spec, 'tracking_rows', tracking, arrival=bound.arrival, condition=bound.predicate) }},
+{{ change_tables.openedge_tracking_step(spec, tracking, arrival=bound.arrival, condition=bound.predicate) }},
 
 {{ change_tables._openedge_judged_tracking_steps(spec, bound, tracking, 'tracking_rows') }},
 
@@ -51,8 +51,7 @@ staged_rows as (
 {% macro _openedge_judged_record_steps(spec, change, tracking) -%}
 {%- set own_key = spec.key_from == 'recid' -%}
 {%- set before = [] if own_key else change_tables.columns_before(spec) -%}
-{%- set landed = {} -%}
-{%- set arrays = [] -%}
+{%- set landed, arrays = {}, [] -%}
 {#- the name of a column in the field map -> as it is declared -#}
 {%- set declared_as = {} -%}
 {%- for name, column in change.declared.items() -%}
@@ -150,16 +149,11 @@ judged as (
 {#- How the columns of a change are read from the rows of the change table: see `staged_select`. -#}
 {% macro _openedge_record_change(spec, change) %}
     {% set own_key = spec.key_from == 'recid' %}
-    {% set report = [(
-        '_ct_differs',
-        "'conflicting_content: rows of the change were delivered with different contents; the greater ones count'",
-    )] %}
-    {% if not own_key %}
-        {% do report.append((
-            "_ct_kind = 'update' and not _ct_has_before and arrays_overlap(_ct_named_columns, " ~ change_tables.names_array(spec.key) ~ ')',
-            "'key_move_without_before: the field map says that the key changed, and no before image has the key before'",
-        )) %}
-    {% endif %}
+    {% set report = [('_ct_differs', "'conflicting_content: rows of the change were delivered with different contents; the greater ones count'")] %}
+    {% do report.append((
+        "_ct_kind = 'update' and not _ct_has_before and arrays_overlap(_ct_named_columns, " ~ change_tables.names_array(spec.key) ~ ')',
+        "'key_move_without_before: the field map says that the key changed, and no before image has the key before'",
+    )) if not own_key %}
     {% if change.landed %}
         {% set known = change_tables.text_literals((change.landed + (change.declared.keys() | list + spec.retired + change_tables.names_of_today(spec).keys() | list) | map('lower') | list) | unique) %}
         {% set unknown = "filter(_ct_tracking['_ct_field_map'], field -> lower(field) not in (" ~ known ~ '))' %}
@@ -244,9 +238,7 @@ judged_tracking_rows as (
 {#- The same of tracking rows: the changes of levels 0 and 1, and at levels 2 and 3 those without a change row, which are none. -#}
 {% macro _openedge_tracking_change(spec) %}
     {% set sequence = change_tables.openedge_change_seq('_ct_sequence') %}
-    {% set every_row = {
-        'seq': sequence, 'changed_at': '_ct_time', 'raw_id': change_tables.openedge_tracking_id(spec.source_table_number | int),
-    } %}
+    {% set every_row = {'seq': sequence, 'changed_at': '_ct_time', 'raw_id': change_tables.openedge_tracking_id(spec.source_table_number | int)} %}
     {% do return(every_row if spec.policy_level >= 2 else dict(
         every_row,
         operation="element_at(map(1, 'insert', 2, 'delete', 4, 'update'), cast(_ct_operation_code as int))",
@@ -461,10 +453,7 @@ unclaimed as (
     {% do return({
         'stage': change_tables.stage_openedge_cdc,
         'settings': {
-            'key': {
-                'default': none, 'type': 'names',
-                'meaning': "the key columns: only with `key_from: fields`, and then required",
-            },
+            'key': {'default': none, 'type': 'names', 'meaning': "the key columns: only with `key_from: fields`, and then required"},
             'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
             'tracking': {
                 'default': none, 'type': 'text',

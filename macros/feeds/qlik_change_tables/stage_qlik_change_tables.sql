@@ -358,9 +358,7 @@ judged as (
         'stage': change_tables.stage_qlik_change_tables,
         'settings': {
             'headers': {
-                'default': [
-                    'change_seq', 'change_oper', 'change_mask', 'stream_position', 'operation', 'transaction_id', 'timestamp'
-                ],
+                'default': ['change_seq', 'change_oper', 'change_mask', 'stream_position', 'operation', 'transaction_id', 'timestamp'],
                 'type': 'names',
                 'values': [
                     'change_seq', 'change_oper', 'change_mask', 'stream_position', 'operation', 'transaction_id',
@@ -373,10 +371,7 @@ judged as (
                 'default': none, 'type': 'text', 'values': ['most_significant_first', 'least_significant_first'],
                 'meaning': "which byte of a mask comes first; null: the most significant of a text, the least significant of a binary mask",
             },
-            'mask_type': {
-                'default': 'binary', 'type': 'text', 'values': ['binary', 'string'],
-                'meaning': "type in which the mask lands",
-            },
+            'mask_type': {'default': 'binary', 'type': 'text', 'values': ['binary', 'string'], 'meaning': "type in which the mask lands"},
             'operations': change_tables.operations_setting(change_tables._meanings()),
             'without_sequence': {
                 'default': 'reject', 'type': 'text', 'values': ['reject', 'load'],
