@@ -270,15 +270,12 @@ unpacked as (
 {#- All columns of a raw row as a struct; bytes as text where they are valid UTF-8, else as hex digits. -#}
 {% macro readable_row(landed) -%}
     {%- set binary = landed.values() | selectattr('data_type', 'equalto', 'binary') | map(attribute='name') | list -%}
-    {%- if not binary -%}
-        struct(*)
-    {%- else -%}
+    {%- do return('struct(*)') if not binary -%}
         struct(
             {%- for column in landed.values() %}
             {{ change_tables.readable(change_tables.quoted(column.name)) ~ ' as ' ~ change_tables.quoted(column.name) if column.name in binary else change_tables.quoted(column.name) }}{{ ',' if not loop.last }}
             {%- endfor %}
         )
-    {%- endif -%}
 {%- endmacro %}
 
 
@@ -296,13 +293,10 @@ unpacked as (
 
 {#- The fields of a message, in its envelope or without one. -#}
 {% macro message_body(message) -%}
-    {%- if not message.envelope -%}
-        _ct_message
-    {%- else -%}
-        {%- set fields = [] -%}
-        {%- for field in change_tables.type_tree('struct<' ~ message.type ~ '>').fields -%}
-            {%- do fields.append(change_tables.field_of('_ct_message', field.name) ~ ' as ' ~ change_tables.quoted(field.name)) -%}
-        {%- endfor -%}
-        coalesce({{ change_tables.field_of('_ct_message', message.envelope) }}, struct({{ fields | join(', ') }}))
-    {%- endif -%}
+    {%- do return('_ct_message') if not message.envelope -%}
+    {%- set fields = [] -%}
+    {%- for field in change_tables.type_tree('struct<' ~ message.type ~ '>').fields -%}
+        {%- do fields.append(change_tables.field_of('_ct_message', field.name) ~ ' as ' ~ change_tables.quoted(field.name)) -%}
+    {%- endfor -%}
+    coalesce({{ change_tables.field_of('_ct_message', message.envelope) }}, struct({{ fields | join(', ') }}))
 {%- endmacro %}

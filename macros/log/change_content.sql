@@ -44,12 +44,10 @@
 -#}
 {% macro of_one_origin(spec, value) -%}
     {%- set origin = change_tables.format_of(spec.format).origin -%}
-    {%- if not origin -%}
-        {{ value }}
-    {%- else -%}
-        {%- set differences = change_tables.each(origin, 'min({name}) over same_change <> max({name}) over same_change') -%}
-        {%- set what = "changes that differ in " ~ origin | join(' or ') ~ " have landed" -%}
-        {%- set before, after = change_tables.used_again(spec, what, '_change_id') -%}
+    {%- do return(value) if not origin -%}
+    {%- set differences = change_tables.each(origin, 'min({name}) over same_change <> max({name}) over same_change') -%}
+    {%- set what = "changes that differ in " ~ origin | join(' or ') ~ " have landed" -%}
+    {%- set before, after = change_tables.used_again(spec, what, '_change_id') -%}
 case
     when
         _change_id is not null
@@ -62,5 +60,4 @@ case
     else
         {{ value | trim | indent(8) }}
 end
-    {%- endif -%}
 {%- endmacro %}

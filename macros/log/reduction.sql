@@ -349,11 +349,9 @@ and not (_ct_logged['_schema_version'] < {{ spec.added.values() | max }} and _pr
 {#- A value, unless the log holds another record of a position that names one: then the run stops. -#}
 {% macro _unless_other_record(spec, value) -%}
     {%- set arrival = change_tables._records_of(spec) -%}
-    {%- if not arrival -%}
-        {{- value -}}
-    {%- else -%}
-        {%- set before, after = change_tables.used_again(spec, "another record has landed than the log holds", (arrival.group + arrival.columns) | join(', ')) -%}
-        {%- set of_record = '(partition by _change_seq, _ct_identity, _raw_id)' -%}
+    {%- do return(value) if not arrival -%}
+    {%- set before, after = change_tables.used_again(spec, "another record has landed than the log holds", (arrival.group + arrival.columns) | join(', ')) -%}
+    {%- set of_record = '(partition by _change_seq, _ct_identity, _raw_id)' -%}
         case
             when
                 not startswith(_change_id, 'snapshot:')
@@ -366,5 +364,4 @@ and not (_ct_logged['_schema_version'] < {{ spec.added.values() | max }} and _pr
             else
                 {{ value | indent(8) }}
         end
-    {%- endif -%}
 {%- endmacro %}

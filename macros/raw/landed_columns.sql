@@ -137,16 +137,13 @@
 -#}
 {% macro misfit(spec, names, landed) -%}
     {%- set checks = change_tables._misfits(spec, names, landed) -%}
-    {%- if not checks -%}
-        cast(null as string)
-    {%- else -%}
+    {%- do return('cast(null as string)') if not checks -%}
         coalesce(
         {%- for check in checks %}
             {{ check }},
         {%- endfor %}
             null
         )
-    {%- endif -%}
 {%- endmacro %}
 
 

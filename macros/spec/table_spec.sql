@@ -95,11 +95,9 @@
 
 {#- The entry of that name: the project's own before one of a package. None where there is none. -#}
 {% macro find_source(source_name, table_name) %}
-    {% set found = namespace(node=none) %}
-    {% for node in graph.sources.values() if node.source_name == source_name and node.name == table_name %}
-        {% set found.node = node if found.node is none or node.package_name == model.package_name else found.node %}
-    {% endfor %}
-    {% do return(found.node) %}
+    {% set found = graph.sources.values() | selectattr('source_name', 'equalto', source_name) | selectattr('name', 'equalto', table_name) | list %}
+    {% set own = found | selectattr('package_name', 'equalto', (model or {}).package_name) | list %}
+    {% do return((own + found) | first | default(none)) %}
 {% endmacro %}
 
 

@@ -57,11 +57,7 @@
         {% elif token in ['>', ')'] %}
             {% do depth.append(depth.pop() - 1) %}
         {% endif %}
-        {% if token == ',' and depth[0] == 0 %}
-            {% do parts.append('') %}
-        {% else %}
-            {% do parts.append(parts.pop() ~ token) %}
-        {% endif %}
+        {% do parts.append('' if token == ',' and depth[0] == 0 else parts.pop() ~ token) %}
     {% endfor %}
     {% do return(parts) %}
 {% endmacro %}

@@ -217,12 +217,9 @@ overlaid_events as (
     sorts only once by these.
 -#}
 {% macro _same_row(spec, run) -%}
-    {%- if not run.moves -%}
-        {{ change_tables.column_list(spec.key) }}
-    {%- else -%}
+    {%- do return(change_tables.column_list(spec.key)) if not run.moves -%}
         _ct_lineage
         {%- for name in spec.key -%}
             , _ct_unmoved_{{ loop.index }}
         {%- endfor -%}
-    {%- endif -%}
 {%- endmacro %}

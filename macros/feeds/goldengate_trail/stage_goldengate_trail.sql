@@ -94,9 +94,7 @@ judged as (
 -#}
 {% macro _trail_sequence(spec) -%}
     {%- set trail = "_ct_landed_row['trail_name']" -%}
-    {%- if spec.trail_order | default([], true) | length < 2 -%}
-        _ct_first_position
-    {%- else -%}
+    {%- do return('_ct_first_position') if spec.trail_order | default([], true) | length < 2 -%}
         concat(
             case {{ trail }}
                 {%- for name in spec.trail_order[1:] %}
@@ -106,7 +104,6 @@ judged as (
             end,
             substring(_ct_first_position, length({{ trail }}) + 1)
         )
-    {%- endif -%}
 {%- endmacro %}
 
 

@@ -229,30 +229,21 @@
 
 
 {#- A header as a whole number; null where it is none. -#}
-{% macro openedge_number(column) -%}
-    {%- if not column -%}
-        cast(null as bigint)
-    {%- else -%}
-        {%- set name = change_tables.openedge_quoted(column.name) -%}
-        {%- if change_tables.canonical_type(column.data_type) in ['tinyint', 'smallint', 'int', 'bigint'] -%}
-            cast({{ name }} as bigint)
-        {%- else -%}
-            case when try_cast({{ name }} as decimal(38, 18)) % 1 = 0 then try_cast(try_cast({{ name }} as decimal(38, 18)) as bigint) end
-        {%- endif -%}
-    {%- endif -%}
-{%- endmacro %}
+{% macro openedge_number(column) %}
+    {% do return('cast(null as bigint)') if not column %}
+    {% set name = change_tables.openedge_quoted(column.name) %}
+    {% do return('cast(' ~ name ~ ' as bigint)') if change_tables.canonical_type(column.data_type) in ['tinyint', 'smallint', 'int', 'bigint'] %}
+    {% set number = 'try_cast(' ~ name ~ ' as decimal(38, 18))' %}
+    {% do return('case when ' ~ number ~ ' % 1 = 0 then try_cast(' ~ number ~ ' as bigint) end') %}
+{% endmacro %}
 
 
 {#- A header as a time; null where it is none. -#}
-{% macro openedge_time(column) -%}
-    {%- if not column -%}
-        cast(null as timestamp)
-    {%- else -%}
-        {{- change_tables.read_value(
-            change_tables.openedge_quoted(column.name), change_tables.type_tree(column.data_type), change_tables.type_tree('timestamp')
-        ) -}}
-    {%- endif -%}
-{%- endmacro %}
+{% macro openedge_time(column) %}
+    {% do return('cast(null as timestamp)') if not column %}
+    {% set landed, wanted = change_tables.type_tree(column.data_type), change_tables.type_tree('timestamp') %}
+    {% do return(change_tables.read_value(change_tables.openedge_quoted(column.name), landed, wanted)) %}
+{% endmacro %}
 
 
 {#- Why the time as it landed (`_ct_landed_time`) is no time: see `misfit`. -#}

@@ -24,11 +24,8 @@
 
 {#- The names in a field map, without the blanks around them; null where it is not known. -#}
 {% macro openedge_field_map(column) -%}
-    {%- if not column or column.data_type == 'binary' -%}
-        cast(null as array<string>)
-    {%- else -%}
-        filter(transform(split({{ change_tables.openedge_quoted(column.name) }}, ';'), name -> trim(name)), name -> name <> '')
-    {%- endif -%}
+    {%- do return('cast(null as array<string>)') if not column or column.data_type == 'binary' -%}
+    filter(transform(split({{ change_tables.openedge_quoted(column.name) }}, ';'), name -> trim(name)), name -> name <> '')
 {%- endmacro %}
 
 

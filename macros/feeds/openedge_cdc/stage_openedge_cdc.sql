@@ -360,9 +360,7 @@ judged_tracking_rows as (
 
 {#- The first array column whose text or elements do not fit, as text; else null. -#}
 {% macro _openedge_extent_misfit(spec, arrays, change) -%}
-    {%- if not arrays -%}
-        cast(null as string)
-    {%- else -%}
+    {%- do return('cast(null as string)') if not arrays -%}
         coalesce(
         {%- for name in arrays %}
             {%- set column = change_tables.column_of(spec, name) %}
@@ -386,7 +384,6 @@ judged_tracking_rows as (
         {%- endfor %}
             null
         )
-    {%- endif -%}
 {%- endmacro %}
 
 
