@@ -24,7 +24,7 @@ from change_tables.server.connection import (
     close_quietly,
     words_of,
 )
-from change_tables.server.jars import JarsError, check_java, jars_folder, java_command, resolved_jars
+from change_tables.server.jars import ICEBERG_CATALOG, JarsError, check_java, jars_folder, java_command, resolved_jars
 from change_tables.udfs.catalog import CATALOG
 from change_tables.udfs.registration import VERSION_SETTING
 from change_tables.version import __version__, compatible_part
@@ -217,7 +217,7 @@ def _metastore(cursor: Any, _: Target) -> Found:
 
 
 def _write(cursor: Any, target: Target) -> Found:
-    is_iceberg = _settings(cursor).get("spark.sql.catalog.spark_catalog", "").endswith("iceberg.spark.SparkCatalog")
+    is_iceberg = _settings(cursor).get("spark.sql.catalog.spark_catalog") == ICEBERG_CATALOG
     table_format = "Iceberg" if is_iceberg else "Delta"
     schema = _quoted(target.schema)
     table = f"{schema}.{_quoted(f'change_tables_doctor_{uuid4().hex[:8]}')}"

@@ -17,6 +17,7 @@ from typing import Any
 
 from change_tables.generator.names import quoted
 from change_tables.server.connection import UNREADABLE, Address, NoSessionError, close_quietly, words_of
+from change_tables.server.jars import ICEBERG_CATALOG
 
 from .facts import AGES, OLDER, Facts, Kept, Node, Run, Sample, Size, TableFacts, news_of, time_of_batch
 from .pasted import named, sql_text
@@ -70,7 +71,7 @@ class Session:
         """
         self._connection = address.connect(statements_may_last=True)
         (catalog,) = self.query("set spark.sql.catalog.spark_catalog")
-        if "iceberg" in str(catalog["value"]):
+        if catalog["value"] == ICEBERG_CATALOG:
             self.close()
             raise NoSessionError(f"the tables of {address.address} are Iceberg", "the report reads Delta tables alone")
 

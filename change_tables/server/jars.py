@@ -24,6 +24,8 @@ COORDINATES = ("io.delta:delta-spark_4.1_2.13:4.4.0",)
 POSTGRESQL = ("org.postgresql:postgresql:42.7.4",)
 """PostgreSQL's JDBC driver: for a metastore there, and for what is landed from there."""
 
+ICEBERG_CATALOG = "org.apache.iceberg.spark.SparkCatalog"
+"""The `spark_catalog` of a server whose tables are Iceberg."""
 ICEBERG = ("org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0", "org.xerial:sqlite-jdbc:3.50.3.0")
 """Apache Iceberg, in the place of Delta Lake, and the driver of the database in which its catalog is."""
 

@@ -33,7 +33,7 @@ from change_tables.udfs.registration import register_catalog
 
 from .cluster import ClusterError, address_towards, is_cluster, try_workers, worker_python
 from .doors import DoorsError, check_addresses, doors_of, hand_to_hive
-from .jars import JarsError, check_java, iceberg_jars, postgresql_jars, resolved_jars
+from .jars import ICEBERG_CATALOG, JarsError, check_java, iceberg_jars, postgresql_jars, resolved_jars
 from .metastore import PASSWORD, MetastoreError, metastore_at, other_place
 from .server_log import LOG, log_settings, logs_in, send_output_to
 
@@ -281,7 +281,7 @@ def _iceberg(options: Options, folder: Path) -> dict[str, str]:
     catalog = "spark.sql.catalog.spark_catalog"
     return {
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
-        catalog: "org.apache.iceberg.spark.SparkCatalog",
+        catalog: ICEBERG_CATALOG,
         f"{catalog}.type": "jdbc",
         f"{catalog}.uri": f"jdbc:sqlite:{folder / 'metastore' / 'iceberg.db'}?busy_timeout=60000&journal_mode=WAL",
         f"{catalog}.jdbc.schema-version": "V1",  # the first that has views

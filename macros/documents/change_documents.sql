@@ -34,9 +34,7 @@
             {{ change_tables.add_documents(state, sql, run) }}
         {%- endcall -%}
     {%- else -%}
-        {%- if run.kind == 'since' -%}
-            {%- do log(this ~ ' was written by a run that began later; what it has not published, the next run publishes', info=true) -%}
-        {%- endif -%}
+        {%- do log(this ~ ' was written by a run that began later; what it has not published, the next run publishes', info=true) if run.kind == 'since' -%}
         {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
     {%- endif -%}
 
@@ -100,7 +98,7 @@ using (
 when matched then update set
     _checkpoint = {{ change_tables.guarded_checkpoint(run.checkpoint_before) }}
 when not matched then insert (_checkpoint, {{ change_tables.column_list(columns) }})
-    values ({{ change_tables.checkpoint_of_new_row('source._checkpoint is not null') }}, {{ change_tables.column_list(columns, 'source') }})
+    values ({{ change_tables.checkpoint_of_new_row() }}, {{ change_tables.column_list(columns, 'source') }})
 {%- endmacro %}
 
 

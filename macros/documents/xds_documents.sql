@@ -7,26 +7,21 @@
 -#}
 {% macro xds_documents(dedups) %}
     {{- config(materialized='change_documents') -}}
-    {%- if execute and change_tables.is_empty_run() -%}
-{{ change_tables.empty_run(change_tables.document_columns()) }}
-    {%- elif execute -%}
-        {%- set specs = change_tables.table_specs_of_references(dedups) -%}
-        {#- the entries must be different tables of one event log, which are published in one order -#}
-        {%- do change_tables.refuse_unlike_entries(
-            'xds_documents must be given ', specs, 'the deduplicated models of an event log', 'idm_event_log', ['relation', 'future_events']
-        ) -%}
-        {%- set names = specs | map(attribute='settings') | map(attribute='table_name') | list -%}
-        {%- if names | unique(case_sensitive=true) | list | length < names | length -%}
-            {%- do change_tables.refuse_model('xds_documents must be given entries with each another `table_name`, got ' ~ names | join(', ')) -%}
-        {%- endif -%}
-        {%- set state = change_tables.state_relation(this) -%}
-        {%- set logs = [] -%}
-        {%- for dedup in dedups -%}
-            {%- do logs.append(change_tables.state_relation(dedup)) -%}
-        {%- endfor -%}
-        {%- set run = change_tables._publishing_run(specs, dedups, logs) -%}
-        {%- do change_tables.hand_over(run) -%}
-with {{ change_tables._published_event_steps(specs, logs, state, run) }},
+    {%- do return('select 1 as placeholder') if not execute -%}
+    {%- do return(change_tables.empty_run(change_tables.document_columns())) if change_tables.is_empty_run() -%}
+    {%- set specs = change_tables.table_specs_of_references(dedups) -%}
+    {#- the entries must be different tables of one event log, which are published in one order -#}
+    {%- do change_tables.refuse_unlike_entries(
+        'xds_documents must be given ', specs, 'the deduplicated models of an event log', 'idm_event_log', ['relation', 'future_events']
+    ) -%}
+    {%- set names = specs | map(attribute='settings') | map(attribute='table_name') | list -%}
+    {%- if names | unique(case_sensitive=true) | list | length < names | length -%}
+        {%- do change_tables.refuse_model('xds_documents must be given entries with each another `table_name`, got ' ~ names | join(', ')) -%}
+    {%- endif -%}
+    {%- set state = change_tables.state_relation(this) -%}
+    {%- set run = change_tables._publishing_run(specs, dedups) -%}
+    {%- do change_tables.hand_over(run) -%}
+with {{ change_tables._published_event_steps(specs, dedups, state, run) }},
 
 {{ change_tables._judged_event_steps(specs[0]) }},
 
@@ -68,10 +63,7 @@ select
     array_min(record_ids) as _first_record_id,
     array_max(record_ids) as _last_record_id
 from documents
-    {%- else -%}
-select 1 as placeholder
-    {%- endif -%}
-{% endmacro %}
+{%- endmacro %}
 
 
 {#-
@@ -85,7 +77,7 @@ select 1 as placeholder
     record_ids          the least and the greatest record id of the new events, where an earlier run can have published some
     outdated            entries whose log was built with other columns than are declared by now
 -#}
-{% macro _publishing_run(specs, dedups, logs) %}
+{% macro _publishing_run(specs, dedups) %}
     {% set checkpoints = change_tables.read_checkpoints(dedups if change_tables.is_rebuild() else dedups + [this], from_tables=change_tables.is_rebuild()) | map(attribute='checkpoint') | list %}
     {% set checkpoint_before = none if change_tables.is_rebuild() else checkpoints[-1] %}
     {% set taken_in, since, added, has_news, outdated = {}, {}, {}, [], [] %}
@@ -116,7 +108,7 @@ select 1 as placeholder
     {% set queries = [] %}
     {% for spec in specs %}
         {% do queries.append(
-            "select cast(_change_id as bigint) as record_id from " ~ logs[loop.index0] ~ " where " ~ change_tables._is_new_event(spec, run)
+            "select cast(_change_id as bigint) as record_id from " ~ change_tables.state_relation(dedups[loop.index0]) ~ " where " ~ change_tables._is_new_event(spec, run)
         ) %}
     {% endfor %}
     {% set bounds = "select coalesce(min(record_id), 0), coalesce(max(record_id), 0) from (" ~ queries | join(' union all ') ~ ")" %}
@@ -135,7 +127,7 @@ select 1 as placeholder
 
 
 {#- The events of all tables that a run publishes, in one shape. The last step is `new_events`. -#}
-{% macro _published_event_steps(specs, logs, state, run) -%}
+{% macro _published_event_steps(specs, dedups, state, run) -%}
 {{ 'events' if run.checkpoint_before else 'new_events' }} as (
 {% for spec in specs %}
     select
@@ -148,12 +140,10 @@ select 1 as placeholder
         _column_name,
         _table_key,
         {{ change_tables._attributes_of_event(spec, run.added[spec.settings.table_name]) }} as _ct_attributes
-    from {{ logs[loop.index0] }}
+    from {{ change_tables.state_relation(dedups[loop.index0]) }}
     where
         {{ change_tables._is_new_event(spec, run) | trim }}
-    {%- if not loop.last %}
-    union all
-    {%- endif %}
+    {{- '\n    union all' if not loop.last }}
 {%- endfor %}
 
 )

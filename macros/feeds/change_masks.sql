@@ -16,9 +16,7 @@
     {%- if type == 'string' -%}
         {%- set digits = 'hex(unhex(if(lower(left(' ~ mask ~ ", 2)) = '0x', substr(" ~ mask ~ ', 3), ' ~ mask ~ ')))' -%}
     {%- endif -%}
-    {%- if order == 'least_significant_first' -%}
-        {%- set digits = 'reverse(' ~ digits ~ ')' -%}
-    {%- endif -%}
+    {%- set digits = 'reverse(' ~ digits ~ ')' if order == 'least_significant_first' else digits -%}
     {%- if bits is none -%}
     transform(array({{ digits }}), digits -> transform(
             sequence(0, cast((length(digits) - 1) div 16 as int)),
@@ -41,10 +39,7 @@
     bit     its number, from 0; a number, or SQL for one where the mask's most significant byte comes first
 -#}
 {% macro mask_has(words, bit, order='most_significant_first') -%}
-    {%- if bit is string -%}
-        getbit(get({{ words }}, cast({{ bit }} div 64 as int)), {{ bit }} % 64) = 1
-    {%- else -%}
-        {%- set place = bit if order == 'most_significant_first' else bit // 8 * 8 + (bit + 4) % 8 -%}
-        getbit(get({{ words }}, {{ place // 64 }}), {{ place % 64 }}) = 1
-    {%- endif -%}
+    {%- do return('getbit(get(' ~ words ~ ', cast(' ~ bit ~ ' div 64 as int)), ' ~ bit ~ ' % 64) = 1') if bit is string -%}
+    {%- set place = bit if order == 'most_significant_first' else bit // 8 * 8 + (bit + 4) % 8 -%}
+    getbit(get({{ words }}, {{ place // 64 }}), {{ place % 64 }}) = 1
 {%- endmacro %}

@@ -75,11 +75,8 @@
     {% for path in paths %}
         {% for name in names %}
             {% set row = 'try_variant_get(try_parse_json(' ~ json ~ '), ' ~ change_tables.text_literal(path) ~ ", 'map<string, string>')" %}
-            {% if spec.settings.column_names == 'exact' %}
-                {% do texts.append(row ~ '[' ~ change_tables.text_literal(name) ~ ']') %}
-            {% else %}
-                {% do texts.append('get(map_values(map_filter(' ~ row ~ ', (name, text) -> lower(name) = ' ~ change_tables.name_in_row(spec, name) ~ ')), 0)') %}
-            {% endif %}
+            {% set in_any_case = 'get(map_values(map_filter(' ~ row ~ ', (name, text) -> lower(name) = ' ~ change_tables.name_in_row(spec, name) ~ ')), 0)' %}
+            {% do texts.append(row ~ '[' ~ change_tables.text_literal(name) ~ ']' if spec.settings.column_names == 'exact' else in_any_case) %}
         {% endfor %}
     {% endfor %}
     {% do return(texts) %}

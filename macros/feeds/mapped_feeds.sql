@@ -18,9 +18,7 @@
     {% endif %}
     {% set found = [] %}
     {% for word, meaning in operations.items() %}
-        {% if word is not string %}
-            {% do found.append("`operations`: words must be texts (in quotes), got " ~ change_tables.shown_value(word)) %}
-        {% endif %}
+        {% do found.append("`operations`: words must be texts (in quotes), got " ~ change_tables.shown_value(word)) if word is not string %}
         {% if meaning not in meanings %}
             {% do found.append("`operations`: " ~ word ~ " must mean one of " ~ meanings | join(', ') ~ ", got " ~ change_tables.shown_value(meaning)) %}
         {% endif %}
@@ -31,19 +29,32 @@
 
 {#- The last column of a position is the number; the others are the group. `record`: columns by which two records at one position differ. -#}
 {% macro arrival_of_position(position, record) %}
-    {% do return(none if not position else {
-        'kind': 'whole_number', 'group': position[:-1] | list, 'columns': [position[-1]], 'record': record,
+    {% do return(none if not position else {'kind': 'whole_number', 'group': position[:-1] | list, 'columns': [position[-1]], 'record': record}) %}
+{% endmacro %}
+
+
+{#- The parts that formats have in common which read their rows by a `mapping`. -#}
+{% macro mapped_parts() %}
+    {% do return({
+        'stage': change_tables._stage_by_mapping,
+        'absent_columns': change_tables._absent_columns_by_mapping,
+        'read_again': change_tables.whole_rows(),
+        'column_settings': change_tables.written_as_setting(),
     }) %}
 {% endmacro %}
 
 
-{#- Of formats whose raw rows are whole: once read, none is needed to read another one. -#}
-{% macro nothing_kept_for_good(spec) %}
-    {% do return('false') %}
+{#- `read_again` of formats whose raw rows are whole: none waits, and once read, none is needed to read another one. -#}
+{% macro whole_rows() %}
+    {% do return({'waiting': 'false', 'for_good': 'false'}) %}
 {% endmacro %}
 
 
-{#- Of formats whose raw rows are whole: none blocks the watermark. -#}
-{% macro nothing_waits(spec) %}
-    {% do return('false') %}
+{% macro _stage_by_mapping(spec, bound) %}
+    {{- change_tables.mapped_steps(spec, bound, change_tables.part_of_format(spec, 'mapping')) -}}
+{% endmacro %}
+
+
+{% macro _absent_columns_by_mapping(spec) %}
+    {% do return(change_tables.absent_columns_of_mapping(spec, change_tables.part_of_format(spec, 'mapping'))) %}
 {% endmacro %}

@@ -17,11 +17,9 @@
         'row': change_tables._mapped_row(spec, mapping, mapping.row, 'row'),
         'row_before': change_tables._mapped_row(spec, mapping, mapping.row_before, 'row_before') if mapping.row_before else none,
     } %}
-    {% if rows.row_before and rows.row_before.kind != rows.row.kind %}
-        {% do change_tables.refuse_entry(spec,
-            "`row` and `row_before` must be alike, got " ~ rows.row.kind ~ " and " ~ rows.row_before.kind
-        ) %}
-    {% endif %}
+    {% do change_tables.refuse_entry(spec,
+        "`row` and `row_before` must be alike, got " ~ rows.row.kind ~ " and " ~ rows.row_before.kind
+    ) if rows.row_before and rows.row_before.kind != rows.row.kind %}
     {% set images = {'kind': rows.row.kind, 'written': [], 'two_values': [], 'read': {}, 'read_before': {}, 'columns': {}, 'before': {}} %}
     {% if rows.row.kind == 'texts' %}
         {% do change_tables._images_of_texts(spec, mapping, rows, images) %}
@@ -40,16 +38,10 @@
 
 {#- Where a row is: {kind, sql, tree, path} of one that is a map, a text or a struct; {kind, template} of columns. -#}
 {% macro _mapped_row(spec, mapping, given, setting) %}
-    {% if given is none or '{name}' in given %}
-        {% do return({'kind': 'fields', 'template': given or '{name}'}) %}
-    {% endif %}
+    {% do return({'kind': 'fields', 'template': given or '{name}'}) if given is none or '{name}' in given %}
     {% set tree = change_tables._tree_of_path(spec, mapping, given, setting) %}
     {% set parts = given.split('.') %}
-    {% set sql = [change_tables.quoted(parts[0])] %}
-    {% for part in parts[1:] %}
-        {% do sql.append('[' ~ change_tables.text_literal(part) ~ ']') %}
-    {% endfor %}
-    {% set row = {'sql': sql | join, 'tree': tree, 'path': '$' ~ (given[parts[0] | length:] if parts[0] == 'message' else '')} %}
+    {% set row = {'sql': change_tables.quoted(parts[0]) ~ change_tables.each(parts[1:], '[{text}]') | join, 'tree': tree, 'path': '$' ~ (given[parts[0] | length:] if parts[0] == 'message' else '')} %}
     {% if tree.kind == 'struct' %}
         {% do return(dict(row, kind='fields')) %}
     {% elif tree.kind == 'string' and parts[0] == 'message' and mapping.message %}
@@ -83,12 +75,10 @@
         {% set fields = change_tables.landed_fields(found.tree, part) if found.tree.kind == 'struct' else [] %}
         {% set found.tree = fields[0].tree if fields else none %}
     {% endfor %}
-    {% if found.tree is none %}
-        {% do change_tables.refuse_entry(spec,
-            "`" ~ setting ~ "` must name a column of " ~ spec.relation ~ " or a field of one, got '" ~ path ~ "'; its columns: "
-            ~ landed.values() | map(attribute='name') | join(', ')
-        ) %}
-    {% endif %}
+    {% do change_tables.refuse_entry(spec,
+        "`" ~ setting ~ "` must name a column of " ~ spec.relation ~ " or a field of one, got '" ~ path ~ "'; its columns: "
+        ~ landed.values() | map(attribute='name') | join(', ')
+    ) if found.tree is none %}
     {% do return(found.tree) %}
 {% endmacro %}
 
@@ -151,8 +141,7 @@
     {% set before = rows.row_before %}
     {% set is_delete = "_ct_operation = 'delete'" %}
     {% set row_is_null = rows.row.sql ~ ' is null' if rows.row.sql else none %}
-    {% set missing = [] %}
-    {% set found, found_before = {}, {} %}
+    {% set missing, found, found_before = [], {}, {} %}
     {% set absent = change_tables.absent_columns_of_mapping(spec, mapping) %}
     {% for column in spec.columns %}
         {% set is_absent = column.name in absent %}
@@ -168,18 +157,14 @@
     {% endfor %}
     {% do change_tables.refuse_missing_columns(spec, spec.relation, missing, "`row` and `row_before` say where the declared columns are") %}
     {#- a delete lacks its row where it lacks the key: a struct can have nulls alone -#}
-    {% set key_is_null = [] %}
-    {% for name in spec.key %}
-        {% do key_is_null.append(found[name].sql ~ ' is null') %}
-    {% endfor %}
-    {% set lacks_row = '(' ~ (row_is_null ~ ' or ' if row_is_null else '') ~ key_is_null | join(' and ') ~ ')' %}
+    {% set key_is_null = found.items() | selectattr(0, 'in', spec.key) | map(attribute='1.sql') | join(' is null and ') ~ ' is null' %}
+    {% set lacks_row = '(' ~ (row_is_null ~ ' or ' if row_is_null else '') ~ key_is_null ~ ')' %}
     {% set hidden = change_tables._values_not_captured(mapping) %}
     {% set said = mapping.not_captured or {} %}
     {% if said.absent %}
         {% do change_tables.refuse_entry(spec, "`not_captured: {absent: true}` is for rows that are maps or JSON objects: a struct, and columns, always have every name") %}
     {% endif %}
-    {% set captured = [] %}
-    {% set flags = [] %}
+    {% set captured, flags = [], [] %}
     {% for column in spec.columns %}
         {% set value, value_before = found[column.name], found_before.get(column.name) %}
         {% set sql = value.sql %}
@@ -202,13 +187,10 @@
     {% for column in change_tables.columns_before(spec) if before %}
         {% do change_tables._add_value(spec, column, found_before[column.label].sql, found_before[column.label].data_type, true, images, mapping.bytes_as) %}
     {% endfor %}
-    {% set has_before = [] %}
-    {% for name in spec.key if before %}
-        {% do has_before.append(found_before[name].sql ~ ' is not null') %}
-    {% endfor %}
+    {% set has_before = found_before.items() | selectattr(0, 'in', spec.key) | map(attribute='1.sql') | join(' is not null or ') ~ ' is not null' %}
     {% do images.update({
         'is_null': row_is_null ~ (' and (' ~ before.sql ~ " is null or _ct_operation <> 'delete')" if before and before.sql else '') if row_is_null else none,
-        'has_before': (before.sql ~ ' is not null' if before.sql else has_before | join(' or ')) if before else none,
+        'has_before': (before.sql ~ ' is not null' if before.sql else has_before) if before else none,
         'captured': 'array_compact(array(' ~ captured | join(', ') ~ '))',
     }) %}
 {% endmacro %}

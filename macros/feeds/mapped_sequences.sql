@@ -17,9 +17,7 @@
         {% set part = {'sql': part} if part is string else part %}
         {% set kind = part.get('kind', 'number') %}
         {% set kind = 'fixed_text' if kind == 'text' and part.get('length') else kind %}
-        {% do parts.append({
-            'sql': part.sql, 'kind': kind, 'length': part.get('length') or change_tables.sequence_kinds().get(kind, {}).length,
-        }) %}
+        {% do parts.append({'sql': part.sql, 'kind': kind, 'length': part.get('length') or change_tables.sequence_kinds().get(kind, {}).length}) %}
     {% endfor %}
     {% do return(parts) %}
 {% endmacro %}

@@ -160,7 +160,7 @@ read_rows as (
         end as _ct_message_verdict,
         {%- endif %}
         cast({{ mapping.operation }} as string) as _ct_landed_code,
-        {{ change_tables.operation_of_word('cast(' ~ mapping.operation ~ ' as string)', mapping.operations) }} as _ct_operation,
+        element_at({{ change_tables.map_of_texts(mapping.operations) }}, cast({{ mapping.operation }} as string)) as _ct_operation,
         {%- for part in mapping.sequence %}
         cast({{ part.sql }} as string) as _ct_sequence_{{ loop.index }},
         {%- endfor %}
@@ -270,25 +270,19 @@ unpacked as (
 {#- All columns of a raw row as a struct; bytes as text where they are valid UTF-8, else as hex digits. -#}
 {% macro readable_row(landed) -%}
     {%- set binary = landed.values() | selectattr('data_type', 'equalto', 'binary') | map(attribute='name') | list -%}
-    {%- if not binary -%}
-        struct(*)
-    {%- else -%}
+    {%- do return('struct(*)') if not binary -%}
         struct(
             {%- for column in landed.values() %}
             {{ change_tables.readable(change_tables.quoted(column.name)) ~ ' as ' ~ change_tables.quoted(column.name) if column.name in binary else change_tables.quoted(column.name) }}{{ ',' if not loop.last }}
             {%- endfor %}
         )
-    {%- endif -%}
 {%- endmacro %}
 
 
 {#- The type of a message: what the entry says, and the text of one that is not of it. Its fields can be in one field of it, its envelope. -#}
 {% macro message_type(message) -%}
-    {%- if change_tables.message_is_map(message) -%}
-        {{ message.type }}
-    {%- else -%}
-        struct<_ct_corrupt: string, {{ message.envelope ~ ': struct<' ~ message.type ~ '>, ' if message.envelope }}{{ message.type }}>
-    {%- endif -%}
+    {%- set in_envelope = message.envelope ~ ': struct<' ~ message.type ~ '>, ' if message.envelope -%}
+    {{- message.type if change_tables.message_is_map(message) else 'struct<_ct_corrupt: string, ' ~ in_envelope ~ message.type ~ '>' -}}
 {%- endmacro %}
 
 
@@ -299,19 +293,10 @@ unpacked as (
 
 {#- The fields of a message, in its envelope or without one. -#}
 {% macro message_body(message) -%}
-    {%- if not message.envelope -%}
-        _ct_message
-    {%- else -%}
-        {%- set fields = [] -%}
-        {%- for field in change_tables.type_tree('struct<' ~ message.type ~ '>').fields -%}
-            {%- do fields.append(change_tables.field_of('_ct_message', field.name) ~ ' as ' ~ change_tables.quoted(field.name)) -%}
-        {%- endfor -%}
-        coalesce({{ change_tables.field_of('_ct_message', message.envelope) }}, struct({{ fields | join(', ') }}))
-    {%- endif -%}
-{%- endmacro %}
-
-
-{#- What a word of the feed means; null where it means nothing. -#}
-{% macro operation_of_word(word, operations) -%}
-    element_at(map({{ change_tables.text_literals(operations.items() | sum(start=())) }}), {{ word }})
+    {%- do return('_ct_message') if not message.envelope -%}
+    {%- set fields = [] -%}
+    {%- for field in change_tables.type_tree('struct<' ~ message.type ~ '>').fields -%}
+        {%- do fields.append(change_tables.field_of('_ct_message', field.name) ~ ' as ' ~ change_tables.quoted(field.name)) -%}
+    {%- endfor -%}
+    coalesce({{ change_tables.field_of('_ct_message', message.envelope) }}, struct({{ fields | join(', ') }}))
 {%- endmacro %}

@@ -21,10 +21,7 @@
 
 {#- The setting of formats whose rows have names of their own. -#}
 {% macro column_names_setting() %}
-    {% do return({
-        'default': 'exact', 'type': 'text', 'values': ['exact', 'ignore_case'],
-        'meaning': "how names in records match declared ones",
-    }) %}
+    {% do return({'default': 'exact', 'type': 'text', 'values': ['exact', 'ignore_case'], 'meaning': "how names in records match declared ones"}) %}
 {% endmacro %}
 
 
@@ -54,27 +51,21 @@
     templates   what rows have beside a value, by the name of the column: `{name}_isMissing`
 -#}
 {% macro names_as_matched(spec, row, templates=[]) -%}
-    {%- if spec.settings.column_names == 'exact' -%}
-        {{ change_tables._under_names_of_today(spec, row, templates) }}
-    {%- else -%}
+    {%- do return(change_tables._under_names_of_today(spec, row, templates)) if spec.settings.column_names == 'exact' -%}
         if(
             size(array_distinct(transform(map_keys({{ row }}), name -> lower(name)))) = size({{ row }}),
             {{ change_tables._under_names_of_today(spec, 'transform_keys(' ~ row ~ ', (name, value) -> lower(name))', templates) }},
             {{ row }}
         )
-    {%- endif -%}
 {%- endmacro %}
 
 
 {#- The columns of a step with both rows so: as they are, where nothing is to be done. -#}
 {% macro columns_as_matched(spec) -%}
-    {%- if spec.settings.column_names == 'exact' and not spec.renamed -%}
-        *
-    {%- else -%}
+    {%- do return('*') if spec.settings.column_names == 'exact' and not spec.renamed -%}
         * except (_ct_row, _ct_row_before),
         {{ change_tables.names_as_matched(spec, '_ct_row') }} as _ct_row,
         {{ change_tables.names_as_matched(spec, '_ct_row_before') }} as _ct_row_before
-    {%- endif -%}
 {%- endmacro %}
 
 
@@ -158,9 +149,7 @@
         )
     {%- endset -%}
     {%- set exact = spec.settings.column_names == 'exact' -%}
-    {%- if exact and not spec.renamed -%}
-        {{ in_other_case }}
-    {%- else -%}
+    {%- do return(in_other_case) if exact and not spec.renamed -%}
         case
             {%- for name in spec.renamed or {} %}
             {%- for row in ['_ct_row', '_ct_row_before'] %}
@@ -176,7 +165,6 @@
                 then 'column_names_collide: names in the row{{ ' before' if row != '_ct_row' }} differ by case alone'
             {%- endfor %}
         end
-    {%- endif -%}
 {%- endmacro %}
 
 

@@ -103,25 +103,9 @@ staged_snapshot as (
 {% endmacro %}
 
 
-{#- The declared columns that the load of an entry lacks. Of retired ones that is no news. -#}
-{% macro columns_that_load_lacks(spec) %}
+{#- The declared columns that the load of an entry lacks: of `retired` ones that is no news. -#}
+{% macro columns_that_load_lacks(spec, retired=false) %}
     {% set relation = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot)) %}
-    {% do return(change_tables.absent_names(change_tables._landed_load(spec, relation)) | reject('in', spec.retired) | list) %}
-{% endmacro %}
-
-
-{#- Says which those are, in a run of the log that reads it. -#}
-{% macro say_what_load_lacks(spec) %}
-    {% set lacks = change_tables.columns_that_load_lacks(spec) %}
-    {% if lacks %}
-        {% do log(this ~ ': the load ' ~ change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot)) ~ ' lacks ' ~ lacks | join(', ') ~ ': null in its rows', info=true) %}
-    {% endif %}
-{% endmacro %}
-
-
-{#- The retired columns that the load of an entry lacks. -#}
-{% macro absent_columns_of_load(spec) %}
-    {% do return([]) if not (spec.snapshot and spec.retired) %}
-    {% set relation = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot)) %}
-    {% do return(change_tables.absent_names(change_tables._landed_load(spec, relation)) | select('in', spec.retired) | list) %}
+    {% set absent = change_tables.absent_names(change_tables._landed_load(spec, relation)) %}
+    {% do return(absent | select('in', spec.retired) | list if retired else absent | reject('in', spec.retired) | list) %}
 {% endmacro %}

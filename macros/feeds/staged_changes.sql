@@ -7,18 +7,15 @@
     The view holds every raw row; `_status` says what became of it.
 -#}
 {% macro staged_changes(source_name, table_name, reads=[]) %}
-    {{- config(
-        materialized='change_view',
-        meta={'change_table_entry': {'source': source_name, 'table': table_name}}
-    ) -}}
+    {{- config(materialized='change_view', meta={'change_table_entry': {'source': source_name, 'table': table_name}}) -}}
     {%- do change_tables.refer_to_seeds() -%}
     {%- do source(source_name, table_name) -%}
     {%- for entry in reads -%}
         {%- do source(source_name, entry) -%}
     {%- endfor -%}
-    {%- if execute -%}
-        {%- set spec = change_tables.table_spec(source_name, table_name) -%}
-        {%- set rows -%}
+    {%- do return('select 1 as placeholder') if not execute -%}
+    {%- set spec = change_tables.table_spec(source_name, table_name) -%}
+    {%- set rows -%}
 with {{ change_tables.staging_steps(spec) }}
 
 select
@@ -26,12 +23,9 @@ select
     {{ change_tables.quoted(name) }}{{ ',' if not loop.last }}
 {%- endfor %}
 from staged
-        {%- endset -%}
+    {%- endset -%}
 {{ change_tables.rows_over_raw(rows, change_tables.columns_of_table(spec, change_tables.staged_columns(spec))) }}
-    {%- else -%}
-select 1 as placeholder
-    {%- endif -%}
-{% endmacro %}
+{%- endmacro %}
 
 
 {#- The columns of a staging model. -#}
@@ -57,7 +51,7 @@ select 1 as placeholder
 {% endmacro %}
 
 
-{#- The setting of formats whose waiting rows need not block the watermark for ever: see `passes_waiting` of `format_of`. -#}
+{#- The setting of formats whose waiting rows need not block the watermark for ever: see `read_again`. -#}
 {% macro waiting_days_setting() %}
     {% do return({
         'default': 7, 'type': 'number',

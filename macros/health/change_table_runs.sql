@@ -41,9 +41,8 @@
 {#- Writes the runs of the logs among these results of dbt. -#}
 {% macro record_runs(results) %}
     {% do return('') if not execute or change_tables.is_empty_run() %}
-    {% set name_of_runs = change_tables.name_of_runs() %}
-    {% set own = [] %}
-    {% set before = [] %}
+    {% set runs = change_tables.table_of_runs() %}
+    {% set own, before = [], [] %}
     {% for result in results if result.node.resource_type == 'model' and result.node.config.materialized == 'change_log' %}
         {% set code = result.adapter_response.get('code') or '' %}
         {% set said = fromjson(code, {}) if code is string and 'change_table_runs' in code else {} %}
@@ -55,19 +54,15 @@
             {% endif %}
         {% endfor %}
     {% endfor %}
-    {% do return('') if name_of_runs is none or not own %}
+    {% do return('') if runs is none or not own %}
     {% set written = own[:] %}
-    {% set runs = change_tables.table_of_package(name_of_runs[1]) %}
     {% do change_tables.ensure_described_table(runs, change_tables.columns_of_runs(), 'one row a run of a log that has taken something in') %}
     {#- asked apart: a statement that only adds meets no other one that does -#}
     {% if before %}
-        {% set known = {} %}
-        {% for row in run_query(
+        {% set known = run_query(
             "select log, batch_id from " ~ runs ~ " where batch_id >= " ~ change_tables.text_literal(before | map(attribute='batch_id') | min)
-        ).rows %}
-            {% do known.update({row[0] ~ ':' ~ row[1]: true}) %}
-        {% endfor %}
-        {% for row in before if row.log ~ ':' ~ row.batch_id not in known %}
+        ).rows | map('list') | list %}
+        {% for row in before if [row.log, row.batch_id] not in known %}
             {% do written.append(row) %}
         {% endfor %}
     {% endif %}
@@ -78,8 +73,7 @@
 
 {#- The statement that adds rows to the table of runs. -#}
 {% macro add_runs(runs, rows) -%}
-{%- set fields = [] -%}
-{%- set values = [] -%}
+{%- set fields, values = [], [] -%}
 {%- set columns = change_tables.columns_of_runs() -%}
 {%- for name, column in columns.items() -%}
     {%- set is_number = name in ['first_changed_at', 'last_changed_at'] -%}

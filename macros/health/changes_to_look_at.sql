@@ -9,19 +9,17 @@
 -#}
 {% macro rejected_changes(models) %}
     {{- config(materialized='change_view') -}}
-    {%- if execute -%}
-        {%- set nodes = change_tables.nodes_of_references(models) -%}
-        {%- set is_acknowledged = load_cached_relation(change_tables.acknowledgements()) is not none -%}
-        {%- set logs = nodes | selectattr('config.materialized', 'equalto', 'change_log') | map(attribute='unique_id') | list -%}
-        {%- for relation in models %}
-            {%- set node = nodes[loop.index0] -%}
-            {%- set spec = change_tables.table_spec_of_model(node) -%}
-            {%- set is_log = node.unique_id in logs -%}
-            {%- if not is_log and 'change_table_entry' not in (node.config.meta or {}) -%}
-                {%- do change_tables.refuse_model(
-                    "rejected_changes must be given deduplicated or staging models, got '" ~ node.name ~ "'"
-                ) -%}
-            {%- endif %}
+    {%- do return('select 1 as placeholder') if not execute -%}
+    {%- set nodes = change_tables.nodes_of_references(models) -%}
+    {%- set is_acknowledged = load_cached_relation(change_tables.acknowledgements()) is not none -%}
+    {%- set logs = nodes | selectattr('config.materialized', 'equalto', 'change_log') | map(attribute='unique_id') | list -%}
+    {%- for relation in models %}
+        {%- set node = nodes[loop.index0] -%}
+        {%- set spec = change_tables.table_spec_of_model(node) -%}
+        {%- set is_log = node.unique_id in logs -%}
+        {%- if not is_log and 'change_table_entry' not in (node.config.meta or {}) -%}
+            {%- do change_tables.refuse_model("rejected_changes must be given deduplicated or staging models, got '" ~ node.name ~ "'") -%}
+        {%- endif %}
 select
     {{ change_tables.text_literal(spec.source_name) }} as source_name,
     {{ change_tables.text_literal(spec.table_name) }} as table_name,
@@ -29,25 +27,20 @@ select
     substring_index(_status_reason, ':', 1) as reason_code,
     trim(substring(_status_reason, instr(_status_reason, ':') + 1)) as reason_detail,
     _raw_row as raw_row
-            {%- if logs %},
+        {%- if logs %},
     {{ '_equal_rows' if is_log else 'cast(1 as bigint)' }} as raw_rows,
     {{ '_batch_id' if is_log else 'cast(null as string)' }} as first_seen_batch,
     {{ '_healed_at' if is_log else 'cast(null as timestamp)' }} as healed_at,
     {{ 'acknowledged_at' if is_log and is_acknowledged else 'cast(null as timestamp)' }} as acknowledged_at
-            {%- endif %}
+        {%- endif %}
 from {{ change_tables.quarantine_relation(relation) if is_log else relation.render() }}
-            {%- if is_log and is_acknowledged %}
+        {%- if is_log and is_acknowledged %}
 {{ change_tables.join_acknowledged(spec, change_tables.row_id_column(), change_tables.code_of('_status_reason')) }}
-            {%- endif %}
+        {%- endif %}
 where _status = 'rejected'
-            {%- if not loop.last %}
-union all
-            {%- endif %}
-        {%- endfor %}
-    {%- else -%}
-select 1 as placeholder
-    {%- endif -%}
-{% endmacro %}
+        {{- '\nunion all' if not loop.last }}
+    {%- endfor %}
+{%- endmacro %}
 
 
 {#-
@@ -57,10 +50,10 @@ select 1 as placeholder
 -#}
 {% macro reported_changes(dedups) %}
     {{- config(materialized='change_view') -}}
-    {%- if execute -%}
-        {%- set specs = change_tables.table_specs_of_references(dedups) -%}
-        {%- set is_acknowledged = load_cached_relation(change_tables.acknowledgements()) is not none -%}
-        {%- for dedup in dedups %}
+    {%- do return('select 1 as placeholder') if not execute -%}
+    {%- set specs = change_tables.table_specs_of_references(dedups) -%}
+    {%- set is_acknowledged = load_cached_relation(change_tables.acknowledgements()) is not none -%}
+    {%- for dedup in dedups %}
 select
     {{ change_tables.text_literal(specs[loop.index0].source_name) }} as source_name,
     {{ change_tables.text_literal(specs[loop.index0].table_name) }} as table_name,
@@ -70,14 +63,9 @@ select
     detail,
     {{ 'acknowledged_at' if is_acknowledged else 'cast(null as timestamp)' }} as acknowledged_at
 from {{ change_tables.reports_relation(dedup) }}
-            {%- if is_acknowledged %}
+        {%- if is_acknowledged %}
 {{ change_tables.join_acknowledged(specs[loop.index0], '_change_id', 'code') }}
-            {%- endif %}
-            {%- if not loop.last %}
-union all
-            {%- endif %}
-        {%- endfor %}
-    {%- else -%}
-select 1 as placeholder
-    {%- endif -%}
-{% endmacro %}
+        {%- endif %}
+        {{- '\nunion all' if not loop.last }}
+    {%- endfor %}
+{%- endmacro %}

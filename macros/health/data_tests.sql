@@ -6,11 +6,9 @@
     {% set makers = [maker] if maker is string else maker %}
     {% set tested = graph.nodes.get(model.attached_node) %}
     {% set made_by = change_tables.maker_of(tested) if tested else none %}
-    {% if made_by not in makers %}
-        {% do change_tables.refuse_data_test(
-            "must be put on a model of " ~ makers | join(' or ') ~ ", got " ~ ("one of " ~ made_by if made_by else "another one")
-        ) %}
-    {% endif %}
+    {% do change_tables.refuse_data_test(
+        "must be put on a model of " ~ makers | join(' or ') ~ ", got " ~ ("one of " ~ made_by if made_by else "another one")
+    ) if made_by not in makers %}
     {% do return(change_tables.table_spec_of_model(tested)) %}
 {% endmacro %}
 
@@ -55,20 +53,9 @@
 {% endmacro %}
 
 
-{#-
-    Whether a log keeps no row of this status, as the checkpoint says that its view has: then there is nothing to read. False where that is not
-    known.
--#}
-{% macro keeps_none(model, status) %}
-    {% set checkpoint = (change_tables.cached_checkpoint(model) or {}).checkpoint %}
-    {% do return(checkpoint is not none and checkpoint is defined and checkpoint.quarantined[status] == 0) %}
-{% endmacro %}
-
-
-{#- The same of changes that its runs have reported. Logs of earlier commits do not say, until they are built anew. -#}
-{% macro has_no_reports(model) %}
-    {% set checkpoint = (change_tables.cached_checkpoint(model) or {}).checkpoint %}
-    {% do return(checkpoint is not none and checkpoint is defined and checkpoint.has_reported is sameas false) %}
+{#- What the checkpoint of a log says that its view has, where a test then has nothing to read; none: that is not known. -#}
+{% macro known_checkpoint(model) %}
+    {% do return((change_tables.cached_checkpoint(model) or {'checkpoint': none}).checkpoint) %}
 {% endmacro %}
 
 

@@ -4,29 +4,26 @@
     landed since are no mistake.
 -#}
 {% macro settled_rows_accounted_for(log, may_be_purged) -%}
-{%- if not change_tables.data_test_looks() -%}
-select 1 as nothing_to_look_at
-where false
-{%- else -%}
-    {%- if may_be_purged is not boolean -%}
-        {%- do change_tables.refuse_data_test("`may_be_purged` must be true or false, got " ~ change_tables.shown_value(may_be_purged)) -%}
+{%- do return('select 1 as nothing_to_look_at\nwhere false') if not change_tables.data_test_looks() -%}
+{%- if may_be_purged is not boolean -%}
+    {%- do change_tables.refuse_data_test("`may_be_purged` must be true or false, got " ~ change_tables.shown_value(may_be_purged)) -%}
+{%- endif -%}
+{%- set spec = change_tables.spec_of_data_test('deduplicated_changes') -%}
+{%- set state = change_tables.table_of_data_test(log) -%}
+{%- set checkpoint = (change_tables.read_checkpoints([log], from_tables=true) | first).checkpoint or {} -%}
+{%- set arrival = change_tables.arrival_of(spec) -%}
+{%- set counted = checkpoint.watermark_rows if checkpoint and checkpoint.arrival == change_tables.arrival_in_checkpoint(arrival) else none -%}
+{%- set condition = change_tables.is_below_watermark(arrival, checkpoint.watermark, checkpoint.lookback) if arrival else 'true' -%}
+{%- set raw = spec.relation if change_tables.has_landed(spec.relation) else '(select 1 where false)' -%}
+{%- set number = 'count_if(' ~ condition ~ ')' -%}
+{#- a record that lands again has its old position. To count positions costs more: only where there are not as many rows -#}
+{%- if arrival and arrival.record and counted is not none -%}
+    {%- if run_query('select ' ~ number ~ ' from ' ~ raw).rows[0][0] | int == counted -%}
+        {%- set number, raw = counted, none -%}
+    {%- else -%}
+        {%- set number = change_tables.count_below_watermark(arrival, condition, arrival.record) -%}
     {%- endif -%}
-    {%- set spec = change_tables.spec_of_data_test('deduplicated_changes') -%}
-    {%- set state = change_tables.table_of_data_test(log) -%}
-    {%- set checkpoint = (change_tables.read_checkpoints([log], from_tables=true) | first).checkpoint or {} -%}
-    {%- set arrival = change_tables.arrival_of(spec) -%}
-    {%- set counted = checkpoint.watermark_rows if checkpoint and checkpoint.arrival == change_tables.arrival_in_checkpoint(arrival) else none -%}
-    {%- set condition = change_tables.is_below_watermark(arrival, checkpoint.watermark, checkpoint.lookback) if arrival else 'true' -%}
-    {%- set raw = spec.relation if change_tables.has_landed(spec.relation) else '(select 1 where false)' -%}
-    {%- set number = 'count_if(' ~ condition ~ ')' -%}
-    {#- a record that lands again has its old position. To count positions costs more: only where there are not as many rows -#}
-    {%- if arrival and arrival.record and counted is not none -%}
-        {%- if run_query('select ' ~ number ~ ' from ' ~ raw).rows[0][0] | int == counted -%}
-            {%- set number, raw = counted, none -%}
-        {%- else -%}
-            {%- set number = change_tables.count_below_watermark(arrival, condition, arrival.record) -%}
-        {%- endif -%}
-    {%- endif -%}
+{%- endif -%}
 with raw_rows as (
 
     select
@@ -79,5 +76,4 @@ where
     {%- if not may_be_purged %}
     or raw_rows < settled_rows
     {%- endif %}
-{%- endif -%}
 {%- endmacro %}

@@ -9,22 +9,20 @@
     {%- for table_name in table_names -%}
         {%- do source(source_name, table_name) -%}
     {%- endfor -%}
-    {%- if execute -%}
-        {%- set specs = change_tables.table_specs(source_name, table_names) -%}
-        {%- do change_tables.refuse_unlike_entries(
-            'unclaimed_rows must be given ', specs, 'the entries that share a raw table', none, ['relation', 'format', 'serialization', 'metadata', 'registry']
-        ) -%}
-        {%- set unclaimed_steps = change_tables.format_of(specs[0].format).unclaimed_steps -%}
-        {%- if not unclaimed_steps -%}
-            {%- set shared = [] -%}
-            {%- for name in change_tables.known_formats() if change_tables.format_of(name).unclaimed_steps -%}
-                {%- do shared.append(name) -%}
-            {%- endfor -%}
-            {%- do change_tables.refuse_model(
-                "unclaimed_rows does not read format '" ~ specs[0].format ~ "': it is for " ~ shared | join(', ')
-            ) -%}
-        {%- endif -%}
-        {%- set rows -%}
+    {%- do return('select 1 as placeholder') if not execute -%}
+    {%- set specs = change_tables.table_specs(source_name, table_names) -%}
+    {%- do change_tables.refuse_unlike_entries(
+        'unclaimed_rows must be given ', specs, 'the entries that share a raw table', none, ['relation', 'format', 'serialization', 'metadata', 'registry']
+    ) -%}
+    {%- set unclaimed_steps = change_tables.format_of(specs[0].format).unclaimed_steps -%}
+    {%- if not unclaimed_steps -%}
+        {%- set shared = [] -%}
+        {%- for name in change_tables.known_formats() if change_tables.format_of(name).unclaimed_steps -%}
+            {%- do shared.append(name) -%}
+        {%- endfor -%}
+        {%- do change_tables.refuse_model("unclaimed_rows does not read format '" ~ specs[0].format ~ "': it is for " ~ shared | join(', ')) -%}
+    {%- endif -%}
+    {%- set rows -%}
 with {{ unclaimed_steps(specs) | trim }}
 
 select
@@ -33,11 +31,6 @@ select
     _status_reason,
     raw_row
 from unclaimed
-        {%- endset -%}
-{{ change_tables.rows_over_raw(rows, {
-    '_raw_id': 'string', '_status': 'string', '_status_reason': 'string', 'raw_row': 'string'
-}) }}
-    {%- else -%}
-select 1 as placeholder
-    {%- endif -%}
-{% endmacro %}
+    {%- endset -%}
+{{ change_tables.rows_over_raw(rows, {'_raw_id': 'string', '_status': 'string', '_status_reason': 'string', 'raw_row': 'string'}) }}
+{%- endmacro %}

@@ -12,22 +12,7 @@
 {%- endmacro %}
 
 
-{% macro header_columns(spec) %}
-    {% do return(change_tables._delivered_headers(spec) | map(attribute='name') | list) %}
-{% endmacro %}
-
-
-{#-
-    By what two deliveries of one change are two contents: the values, and which of them the delivery has. Also a format's own
-    columns, where they are values of the change and no columns of the row (`is_content`: see `format_of`).
--#}
-{% macro content_columns(spec) %}
-    {% set of_format = change_tables.further_columns(spec) | selectattr('is_content') | list %}
-    {% do return(spec.columns + [{'name': '_present_columns', 'data_type': 'array<string>', 'holds_no_nulls': true}] + of_format) %}
-{% endmacro %}
-
-
-{% macro _delivered_headers(spec) %}
+{% macro delivered_headers(spec) %}
     {% set types = change_tables.contract_column_types() %}
     {% set columns = [] %}
     {% for name in ['_change_op', '_present_columns', '_changed_columns', '_changed_at', '_transaction_id', '_raw_id'] %}
@@ -39,16 +24,7 @@
 
 {#- All by which one delivery of a change can differ from another, but for the key before. -#}
 {% macro delivery_columns(spec) %}
-    {% do return(spec.columns + change_tables._delivered_headers(spec)) %}
-{% endmacro %}
-
-
-{#-
-    A format's own columns that say how complete a delivery of a change is (`completes`: see `format_of`). The more complete
-    delivery counts, whatever the contents are, and that is no conflict. In most formats every delivery is whole.
--#}
-{% macro completeness_columns(spec) %}
-    {% do return(change_tables.further_columns(spec) | selectattr('completes') | map(attribute='name') | list) %}
+    {% do return(spec.columns + change_tables.delivered_headers(spec)) %}
 {% endmacro %}
 
 
@@ -57,8 +33,7 @@
     format to say. Its staging then gives rejected or ignored rows the `_change_id` that they would have.
 -#}
 {% macro retracts_changes(spec) %}
-    {% set of_format = change_tables.format_of(spec.format).retracts_changes %}
-    {% do return(of_format is not none and of_format(spec)) %}
+    {% do return(change_tables.part_of_format(spec, 'retracts_changes')) %}
 {% endmacro %}
 
 
@@ -67,16 +42,12 @@
     (`origin` of `format_of`): the numbers of the feed have been used again, and they are not one change. A delivery that lacks a
     column of its origin differs from none.
 -#}
-{% macro of_one_origin(spec, value, deliveries) -%}
-    {%- set differences = [] -%}
-    {%- for name in change_tables.format_of(spec.format).origin -%}
-        {%- do differences.append('min(' ~ name ~ ') over ' ~ deliveries ~ ' <> max(' ~ name ~ ') over ' ~ deliveries) -%}
-    {%- endfor -%}
-    {%- if not differences -%}
-        {{ value }}
-    {%- else -%}
-        {%- set what = "changes that differ in " ~ change_tables.format_of(spec.format).origin | join(' or ') ~ " have landed" -%}
-        {%- set before, after = change_tables.used_again(spec, what, '_change_id') -%}
+{% macro of_one_origin(spec, value) -%}
+    {%- set origin = change_tables.format_of(spec.format).origin -%}
+    {%- do return(value) if not origin -%}
+    {%- set differences = change_tables.each(origin, 'min({name}) over same_change <> max({name}) over same_change') -%}
+    {%- set what = "changes that differ in " ~ origin | join(' or ') ~ " have landed" -%}
+    {%- set before, after = change_tables.used_again(spec, what, '_change_id') -%}
 case
     when
         _change_id is not null
@@ -89,5 +60,4 @@ case
     else
         {{ value | trim | indent(8) }}
 end
-    {%- endif -%}
 {%- endmacro %}

@@ -16,20 +16,20 @@
         {%- do log(this ~ ': its table was set back to an older version; it reads on from there, and the models after it are rebuilt', info=true) -%}
     {%- endif -%}
     {%- if run.renaming -%}
-        {%- do change_tables.follow_names(spec, view, state, run.renaming, change_tables.columns_with_names(spec)) -%}
+        {%- set names = change_tables.further_columns(spec) | selectattr('is_name') | map(attribute='name') -%}
+        {%- set naming = dict({'_present_columns': true, '_changed_columns': true}, **dict.fromkeys(names, false)) -%}
+        {%- do change_tables.follow_names(view, state, run.renaming, naming) -%}
         {%- do change_tables.ensure_state_view(view, state, spec, change_tables.log_view_columns(spec), '_checkpoint is null') -%}
     {%- endif -%}
     {%- set is_shown = true -%}
     {%- set log_after = {'checkpoint': run.checkpoint_before, 'checkpoints': run.checkpoints, 'facts': none} -%}
     {%- if run.kind == 'empty' -%}
-        {%- set is_shown = change_tables.make_empty_table(view, state, sql, anew=true) -%}
+        {%- set is_shown = change_tables.make_empty_table(view, state, sql) -%}
         {%- do change_tables.ensure_quarantine(change_tables.quarantine_relation(this)) -%}
     {%- elif run.kind == 'first' -%}
         {%- set log_after = change_tables._build_log(spec, view, run, sql) -%}
     {%- elif run.kind == 'nothing new' or run.checkpoint_before.batch >= change_tables.batch_id() -%}
-        {%- if run.kind != 'nothing new' -%}
-            {%- do log(this ~ ' was written by a run that began later; it has taken in what this run would', info=true) -%}
-        {%- endif -%}
+        {%- do log(this ~ ' was written by a run that began later; it has taken in what this run would', info=true) if run.kind != 'nothing new' -%}
         {%- call noop_statement('main', 'nothing new') -%}{%- endcall -%}
     {%- else -%}
         {%- set log_after = change_tables._add_to_log(spec, view, run, sql) -%}
@@ -66,14 +66,17 @@
     {% set reached = change_tables.count_watermark_rows(spec, run, change_tables.look_for_watermark(spec, run)) %}
     {% do change_tables.refuse_unseen_table(state) %}
     {% do change_tables._refuse_loss(spec, view, state, quarantine) %}
-    {% set origin = change_tables._origin_of_built_log(spec, state) %}
+    {#- every change of the log that this one replaces was judged by `_refuse_loss`; where some are gone, they were not: it is another log -#}
+    {% set replaced = change_tables.table_to_be_replaced(state) if change_tables.is_rebuild() else none %}
+    {% do change_tables.refuse_lost_door(spec, replaced.checkpoint) if replaced %}
+    {% set is_whole = replaced is not none and replaced.rows >= replaced.checkpoint.held_changes %}
     {% do change_tables.remove_cached_checkpoint(view) %}
     {% call statement('main') %}
         {{ change_tables.create_state_table(state, sql, found_by=['_checkpoint', '_change_seq', '_batch_id', '_changed_at']) }}
     {% endcall %}
     {% set found = change_tables.summarize_batch(spec, run, state) %}
     {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}
-    {% set checkpoint = dict(change_tables.log_checkpoint(spec, run, change_tables.batch_id(), found, reached), origin=origin) %}
+    {% set checkpoint = dict(change_tables.log_checkpoint(spec, run, change_tables.batch_id(), found, reached), origin=replaced.checkpoint.origin if is_whole else change_tables.batch_id()) %}
     {#- what is there is replaced by the run alone whose rows the log has: another one can be building it -#}
     {% if found.quarantined_rows > 0 or change_tables.found_relation(quarantine) is not none %}
         {% call statement('quarantine') %}
@@ -82,9 +85,7 @@
     {% else %}
         {% do change_tables.ensure_quarantine(quarantine) %}
     {% endif %}
-    {% if found.quarantined_rows > 0 %}
-        {% set checkpoint = change_tables._use_deletion_vectors_if_large(state, run, checkpoint) %}
-    {% endif %}
+    {% set checkpoint = change_tables._use_deletion_vectors_if_large(state, run, checkpoint) if found.quarantined_rows > 0 else checkpoint %}
     {% set facts = change_tables.facts_of_log(spec, run, found, reached) %}
     {% set checkpoint = dict(checkpoint, facts=facts) %}
     {% call statement('checkpoint') %}
@@ -118,9 +119,14 @@
     {% if run.kind == 'since' %}
         {% set reached = change_tables.count_watermark_rows(spec, run, change_tables.watermark_after_run(spec, run, found.waiting)) %}
     {% endif %}
-    {% set is_unforeseen = change_tables.has_late_rows_unforeseen(spec, run, found) %}
+    {#-
+        A run that read its new rows alone may have met some which the log reaches: they landed after it had looked for such, and rows that
+        landed before may be part of the same changes. Not where a run reads all rows that it compares.
+    -#}
+    {% set is_unforeseen = run.kind == 'since' and not (run.is_late or change_tables.format_of(spec.format).read_with)
+        and found.lowest_seq is not none and found.lowest_seq <= run.checkpoint_before.highest_seq %}
     {% set reduced, found = change_tables._write_reduced(spec, state, run, batch, found) if not is_unforeseen else (batch, found) %}
-    {% do change_tables.refuse_other_records(spec, state, batch, reduced, run, found) %}
+    {% do change_tables.refuse_other_records(spec, state, batch, reduced, run) %}
     {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}
     {% set log_after = {'checkpoint': run.checkpoint_before, 'checkpoints': run.checkpoints, 'facts': none} %}
     {% if is_unforeseen %}
@@ -137,9 +143,7 @@
         {% call noop_statement('main', 'nothing new') %}{% endcall %}
     {% endif %}
     {% do adapter.drop_relation(batch) %}
-    {% if reduced != batch %}
-        {% do adapter.drop_relation(reduced) %}
-    {% endif %}
+    {% do adapter.drop_relation(reduced) if reduced != batch %}
     {% do return(log_after) %}
 {% endmacro %}
 
@@ -151,9 +155,7 @@
         {{ change_tables.create_batch_table(batch, sql) }}
     {% endcall %}
     {% set found = change_tables.summarize_batch(spec, run, batch) %}
-    {% if run.kind != 'since' or not found.may_repeat %}
-        {% do return((batch, found)) %}
-    {% endif %}
+    {% do return((batch, found)) if run.kind != 'since' or not found.may_repeat %}
     {% set judged = change_tables.batch_relation(this, change_tables.batch_id() ~ 'r') %}
     {% call statement('repeated') %}
         {{ change_tables.create_batch_table(judged, change_tables.leave_out_repeated(spec, state, batch)) }}
@@ -168,9 +170,7 @@
     that, or the batch, and what was found in it.
 -#}
 {% macro _write_reduced(spec, state, run, batch, found) %}
-    {% if run.kind != 'since' or found.changes + found.retractions == 0 or found.landed_span[0] > run.checkpoint_before.highest_seq %}
-        {% do return((batch, found)) %}
-    {% endif %}
+    {% do return((batch, found)) if run.kind != 'since' or found.changes + found.retractions == 0 or found.landed_span[0] > run.checkpoint_before.highest_seq %}
     {% set reduced = change_tables.batch_relation(this, change_tables.batch_id() ~ 'l') %}
     {% call statement('reduced') %}
         {{ change_tables.create_batch_table(reduced, change_tables.reduced_with_log(spec, state, batch, found)) }}
@@ -182,7 +182,8 @@
 {#- Writes what a run has found: the rows in quarantine, then the log with its checkpoint. To insert touches no file that is there. -#}
 {% macro _write_log(spec, view, run, batch, reduced, found, checkpoint) %}
     {% set state = change_tables.state_relation(this) %}
-    {% set adds_only = change_tables.inserts_are_guarded() and found.changes > 0 and found.revised == 0 and run.checkpoints < change_tables.most_checkpoints() %}
+    {#- an insert costs far less than a merge, but to read many checkpoints costs, too: the next merge removes them -#}
+    {% set adds_only = change_tables.inserts_are_guarded() and found.changes > 0 and found.revised == 0 and run.checkpoints < 30 %}
     {% set checkpoint = checkpoint if adds_only else change_tables._use_deletion_vectors_if_large(state, run, checkpoint) %}
     {% if found.has_quarantine_news %}
         {% call statement('quarantined') %}
@@ -207,9 +208,7 @@
     `use_deletion_vectors_if_large`).
 -#}
 {% macro _use_deletion_vectors_if_large(state, run, checkpoint) %}
-    {% if checkpoint.changes < change_tables.rows_of_large_table() or (run.checkpoint_before or {}).uses_deletion_vectors %}
-        {% do return(checkpoint) %}
-    {% endif %}
+    {% do return(checkpoint) if checkpoint.changes < change_tables.rows_of_large_table() or (run.checkpoint_before or {}).uses_deletion_vectors %}
     {% do change_tables.use_deletion_vectors_if_large(state, checkpoint.changes) %}
     {% do return(dict(checkpoint, uses_deletion_vectors=true)) %}
 {% endmacro %}
@@ -226,20 +225,8 @@
 {% endmacro %}
 
 
-{#-
-    The origin of a log that is built whole: that of the log which it replaces, of which `_refuse_loss` has judged every change. Where that one
-    lacks changes which its runs have written, they could not be judged: then it is another log.
--#}
-{% macro _origin_of_built_log(spec, state) %}
-    {% set replaced = change_tables.table_to_be_replaced(state) if change_tables.is_rebuild() else none %}
-    {% do change_tables.refuse_lost_door(spec, replaced.checkpoint) if replaced %}
-    {% set is_whole = replaced is not none and replaced.rows >= replaced.checkpoint.held_changes %}
-    {% do return(change_tables.origin_of_log(replaced.checkpoint) if is_whole else change_tables.batch_id()) %}
-{% endmacro %}
-
-
 {#- The retired columns of which the log has values that raw, or the load, no longer has of the same changes. -#}
-{% macro _lost_values(spec, state, checkpoint) %}
+{% macro _lost_values(spec, state) %}
     {% set held = change_tables.types_in_relation(state).keys() | map('lower') | list if spec.retired else [] %}
     {% set names, counted, compared, lost = [], [], [], [] %}
     {% for name in spec.retired if name | lower in held %}
@@ -251,7 +238,7 @@
     {% set row = run_query(
         "with " ~ change_tables.staging_steps(spec) ~ " select " ~ compared | join(', ') ~ " from " ~ state ~ " as logged"
         ~ " inner join (select _change_id, " ~ counted | join(', ') ~ " from staged where _status = 'accepted' group by _change_id) as raw_changes"
-        ~ " on logged._change_id = raw_changes._change_id where logged." ~ checkpoint ~ " is null"
+        ~ " on logged._change_id = raw_changes._change_id where logged._checkpoint is null"
     ).rows[0] %}
     {% for name in names %}
         {% do lost.append('the values of ' ~ name) if row[loop.index0] %}
@@ -267,25 +254,18 @@
 {% macro _refuse_loss(spec, view, state, quarantine) %}
     {% set reads = change_tables.format_of(spec.format).reads %}
     {% set known = [] %}
-    {% if change_tables.found_relation(state) is not none %}
-        {#- a full refresh also replaces tables of before storage version 4, in which the column has another name -#}
-        {% set names = adapter.get_columns_in_relation(state) | map(attribute='name') | list if change_tables.is_rebuild() else [] %}
-        {% set checkpoint = '_mark' if '_mark' in names else '_checkpoint' %}
-        {% do known.append(
-            'select true as _ct_is_change, _change_id as _ct_id, _raw_id, ' ~ (reads or 'false') ~ ' as _ct_is_read from ' ~ state ~ ' where ' ~ checkpoint ~ ' is null'
-        ) %}
-    {% endif %}
+    {% do known.append(
+        'select true as _ct_is_change, _change_id as _ct_id, _raw_id, ' ~ (reads or 'false') ~ ' as _ct_is_read from ' ~ state ~ ' where _checkpoint is null'
+    ) if change_tables.found_relation(state) is not none %}
     {% if change_tables.found_relation(quarantine) is not none %}
         {% do known.append('select false, ' ~ change_tables.row_id_column() ~ ', _raw_id, false from ' ~ quarantine ~ ' where ' ~ change_tables.is_open('rejected')) %}
     {% endif %}
     {% set may_be_emptied = not change_tables.is_rebuild() and change_tables.batch_once_cached(view) and not var('change_tables_allow_loss', false) %}
     {% set has_rows = may_be_emptied and change_tables.found_relation(state) is not none and run_query('select 1 from ' ~ state ~ ' where _checkpoint is null or not ' ~ change_tables.is_checkpoint() ~ ' limit 1').rows %}
-    {% if may_be_emptied and not has_rows %}
-        {% do exceptions.raise_compiler_error(
-            "change_tables: model '" ~ model.name ~ "': " ~ state ~ " was built, and was emptied or dropped since by something other than a run: restore it,"
-            ~ " or rebuild the log from " ~ spec.relation ~ " with --full-refresh, which loses what was purged there"
-        ) %}
-    {% endif %}
+    {% do change_tables.refuse_model(
+        state ~ " was built, and was emptied or dropped since by something other than a run: restore it,"
+        ~ " or rebuild the log from " ~ spec.relation ~ " with --full-refresh, which loses what was purged there"
+    ) if may_be_emptied and not has_rows %}
     {% if known and not var('change_tables_allow_loss', false) and run_query('select 1 from (' ~ known | join(' union all ') ~ ') limit 1').rows %}
         {% set row = run_query(
             "with " ~ change_tables.staging_steps(spec)
@@ -301,11 +281,11 @@
         {% for number, what in [(row['lost_changes'] | int, 'changes'), (lost_rows, 'rejected rows')] if number > 0 %}
             {% do lost.append(number ~ ' ' ~ what) %}
         {% endfor %}
-        {% do lost.extend(change_tables._lost_values(spec, state, checkpoint)) if change_tables.found_relation(state) is not none %}
+        {% do lost.extend(change_tables._lost_values(spec, state)) if change_tables.found_relation(state) is not none %}
         {% if lost %}
             {% set why = "a full refresh" if change_tables.is_rebuild() else "to begin again, since the first build has died before its end," %}
-            {% do exceptions.raise_compiler_error(
-                "change_tables: model '" ~ model.name ~ "': " ~ why ~ " would lose " ~ lost | join(' and ') ~ " that the log holds and "
+            {% do change_tables.refuse_model(
+                why ~ " would lose " ~ lost | join(' and ') ~ " that the log holds and "
                 ~ spec.relation ~ " no longer has; " ~ ("leave out --full-refresh, or " if change_tables.is_rebuild())
                 ~ "allow the loss with --vars '{change_tables_allow_loss: true}'"
             ) %}

@@ -7,7 +7,9 @@
     It hands to its materialization what the run has to do: what `raw_bound` says of it, and
 
     shared              see `share_rows`
-    kind                first, everything, since, nothing new (see `_kind_of_log_run`); `empty` is made by `empty_run`
+    kind                first (build whole), everything (compare all raw rows with it), since (add what has landed since the runs before),
+                        nothing new: no raw row has landed since, and nothing else is to be written in the checkpoint; `empty` is made
+                        by `empty_run`
     checkpoint_before   the checkpoint that it adds to; none for a first run
     checkpoints         how many checkpoints the log has: a run that only inserts leaves those before
     rereads             whether it can read rows again that are in quarantine
@@ -16,31 +18,32 @@
 {% macro deduplicated_changes(stg) %}
     {{- config(materialized='change_log') -}}
     {%- do change_tables.refer_to_seeds() -%}
-    {%- if execute and change_tables.is_empty_run() -%}
+    {%- do return('select 1 as placeholder') if not execute -%}
+    {%- if change_tables.is_empty_run() -%}
         {%- set spec = change_tables.table_spec_of_model(model) -%}
-{{ change_tables.empty_run(change_tables.columns_of_table(spec, ['_checkpoint'] + change_tables.log_columns(spec))) }}
-    {%- elif execute -%}
-        {%- set spec, run = change_tables._run_of_log() -%}
-        {%- if run.kind == 'nothing new' and flags.WHICH in ['run', 'build'] -%}
--- nothing has landed
-{{ change_tables.no_rows(change_tables.columns_of_table(spec, change_tables.log_columns(spec))) }}
-        {%- else -%}
-        {#- then every raw row is taken: it can block the watermark, and counts in what the run says of itself -#}
-        {%- set reads_on = run.kind in ['since', 'nothing new'] -%}
-        {%- set with_log = run.kind == 'everything' -%}
-        {%- set retracts = change_tables.retracts_changes(spec) -%}
-        {%- set is_retraction = "coalesce(_status in ('rejected', 'ignored'), false) and _change_id is not null" -%}
-        {%- set made = {
-            '_change_id': "case when _status in ('accepted', 'rejected', 'ignored') then _change_id end" if retracts else '_change_id',
-            '_batch_id': "'" ~ change_tables.batch_id() ~ "'",
-            '_key_before': "case when _status = 'accepted' then _key_before end",
-            '_report': "case when _status = 'accepted' and not startswith(_report, 'conflicting_content') then _report end",
-            '_is_conflicting': "_status = 'accepted' and coalesce(startswith(_report, 'conflicting_content'), false)",
-            '_row_hash': "case when _status = 'accepted' then " ~ change_tables.hash_of(change_tables.delivery_columns(spec)) ~ ' end',
-            '_schema_version': spec.schema_version,
-        } -%}
-        {%- set passed = ['_ct_quarantine_id', '_status', '_status_reason', '_raw_row'] + (['_ct_waiting_since'] if reads_on else []) -%}
-        {%- set retractions = ['_ct_is_retraction'] if retracts and reads_on else [] -%}
+        {%- do return(change_tables.empty_run(change_tables.columns_of_table(spec, ['_checkpoint'] + change_tables.log_columns(spec)))) -%}
+    {%- endif -%}
+    {%- set spec, run = change_tables._run_of_log() -%}
+    {%- do change_tables.hand_over(run) -%}
+    {%- if run.kind == 'nothing new' and flags.WHICH in ['run', 'build'] -%}
+        {%- do return('-- nothing has landed\n' ~ change_tables.no_rows(change_tables.columns_of_table(spec, change_tables.log_columns(spec)))) -%}
+    {%- endif -%}
+    {#- then every raw row is taken: it can block the watermark, and counts in what the run says of itself -#}
+    {%- set reads_on = run.kind in ['since', 'nothing new'] -%}
+    {%- set with_log = run.kind == 'everything' -%}
+    {%- set retracts = change_tables.retracts_changes(spec) -%}
+    {%- set is_retraction = "coalesce(_status in ('rejected', 'ignored'), false) and _change_id is not null" -%}
+    {%- set made = {
+        '_change_id': "case when _status in ('accepted', 'rejected', 'ignored') then _change_id end" if retracts else '_change_id',
+        '_batch_id': "'" ~ change_tables.batch_id() ~ "'",
+        '_key_before': "case when _status = 'accepted' then _key_before end",
+        '_report': "case when _status = 'accepted' and not startswith(_report, 'conflicting_content') then _report end",
+        '_is_conflicting': "_status = 'accepted' and coalesce(startswith(_report, 'conflicting_content'), false)",
+        '_row_hash': "case when _status = 'accepted' then " ~ change_tables.hash_of(change_tables.delivery_columns(spec)) ~ ' end',
+        '_schema_version': spec.schema_version,
+    } -%}
+    {%- set passed = ['_ct_quarantine_id', '_status', '_status_reason', '_raw_row'] + (['_ct_waiting_since'] if reads_on else []) -%}
+    {%- set retractions = ['_ct_is_retraction'] if retracts and reads_on else [] -%}
 with {{ change_tables.staging_steps(spec, run) }},
 
 deliveries as (
@@ -79,25 +82,21 @@ deliveries as (
 {{ change_tables.reduction_steps(spec, with_log) }}
 
 select
-        {%- if run.kind == 'first' %}
+    {%- if run.kind == 'first' %}
     {{ change_tables.quarantined_as_checkpoint() | indent(4) }} as _checkpoint,
     {{ change_tables.column_list(change_tables.log_columns(spec)) }}
-        {%- else %}
+    {%- else %}
     {{ change_tables.column_list(change_tables.log_columns(spec)) }},
     {{ (passed + retractions + ['_ct_is_change'] + (change_tables.reduction_flags(spec) if with_log else [])) | join(', ') }}
-        {%- endif %}
+    {%- endif %}
 from reduced_deliveries
-        {%- if not reads_on %}
+    {%- if not reads_on %}
 where _ct_is_change or _ct_quarantine_id is not null
-        {%- endif -%}
-        {%- endif -%}
-    {%- else -%}
-select 1 as placeholder
     {%- endif -%}
 {% endmacro %}
 
 
-{#- The spec as the run has it, and the run, which it hands over. -#}
+{#- The spec as the run has it, and the run. Says what a load lacks that the run reads. -#}
 {% macro _run_of_log() %}
     {% set spec = change_tables.table_spec_of_model(model) %}
     {% set found = change_tables.read_checkpoints([] if change_tables.is_rebuild() else [this]) | first | default({}, true) %}
@@ -106,25 +105,13 @@ select 1 as placeholder
     {% do change_tables.refuse_changed_columns(spec, checkpoint, change_tables.state_relation(this)) %}
     {% set spec = change_tables.spec_in_version(spec, checkpoint) %}
     {% set bound = change_tables.raw_bound(spec, checkpoint) %}
+    {% set kind = 'first' if checkpoint is none else 'everything' if bound.predicate is none else 'nothing new' if bound.has_no_news else 'since' %}
     {% set run = dict(
-        change_tables.share_rows(spec, bound, change_tables._kind_of_log_run(checkpoint, bound)), checkpoint_before=checkpoint, checkpoints=found.number or 0,
+        change_tables.share_rows(spec, bound, kind), checkpoint_before=checkpoint, checkpoints=found.number or 0,
         rereads=change_tables.rereads_quarantined_rows(spec, checkpoint, bound.is_late), renaming=renaming
     ) %}
-    {% do change_tables.hand_over(run) %}
-    {% do change_tables.say_what_load_lacks(spec) if spec.snapshot and bound.snapshot %}
+    {% set lacks = change_tables.columns_that_load_lacks(spec) if spec.snapshot and bound.snapshot else [] %}
+    {% set load = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot)) if lacks %}
+    {% do log(this ~ ': the load ' ~ load ~ ' lacks ' ~ lacks | join(', ') ~ ': null in its rows', info=true) if lacks %}
     {% do return([spec, run]) %}
-{% endmacro %}
-
-
-{#-
-    What a run of the log does: first (build whole), everything (compare all raw rows with it), since (add what has landed since
-    the runs before), nothing new. Only where no raw row has landed since, and nothing else is to be written in the checkpoint.
--#}
-{% macro _kind_of_log_run(checkpoint, bound) %}
-    {% if checkpoint is none %}
-        {% do return('first') %}
-    {% elif bound.predicate is none %}
-        {% do return('everything') %}
-    {% endif %}
-    {% do return('nothing new' if bound.is_read else 'since') %}
 {% endmacro %}

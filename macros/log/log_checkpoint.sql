@@ -34,12 +34,12 @@
     key, columns           the declared key, and the declared columns and their types
     order                  the settings that decide how sequences are made
     schema_version, added  how many times columns have changed, and in which version a column was added (see `spec_in_version`)
-    has_reported           whether one of its runs has reported a change; not there where a run of an earlier commit could have
+    has_reported           whether one of its runs has reported a change
     facts                  what its run read and wrote (see `facts_of_run`)
 -#}
 {% macro log_checkpoint(spec, run, batch, found, reached) %}
     {% set checkpoint_before = run.checkpoint_before %}
-    {% set before = checkpoint_before or dict(change_tables.checkpoint_of_unbuilt_log(), log=batch) %}
+    {% set before = checkpoint_before or dict(change_tables.checkpoint_of_unbuilt_log(), log=batch, origin=batch) %}
     {% set held = before.held_changes %}
     {% if checkpoint_before and var('change_tables_rescan', false) %}
         {% set counted = run_query('select count(*) from ' ~ change_tables.state_relation(this) ~ ' where _checkpoint is null').rows[0][0] | int %}
@@ -48,9 +48,7 @@
     {% endif %}
     {% set snapshot_seq = spec.snapshot_seq if spec.snapshot else none %}
     {% set load_times = dict(before.load_times or {}) %}
-    {% if snapshot_seq and spec.snapshot_time and snapshot_seq not in before.loads %}
-        {% do load_times.update({snapshot_seq: spec.snapshot_time}) %}
-    {% endif %}
+    {% do load_times.update({snapshot_seq: spec.snapshot_time}) if snapshot_seq and spec.snapshot_time and snapshot_seq not in before.loads %}
     {#- states can have changes that it had -#}
     {% set is_set_back = change_tables.is_set_back(this, checkpoint_before) %}
     {% set writes = checkpoint_before is none or found.changes > 0 or is_set_back or (snapshot_seq is not none and snapshot_seq != checkpoint_before.snapshot_seq) %}
@@ -66,17 +64,13 @@
     {% endfor %}
     {% set further = {} %}
     {% set first_names = change_tables.first_names_of_key(spec) %}
-    {#- a log of an earlier commit does not say -#}
-    {% if found.facts.reports or before.has_reported is boolean %}
-        {% do further.update({'has_reported': found.facts.reports | length > 0 or before.has_reported}) %}
-    {% endif %}
     {% for name, value in {'commits': commits, 'load_times': load_times, 'absent': spec.absent, 'renamed': spec.renamed_in, 'first_names': first_names if first_names != spec.key, 'forgets': before.forgets or change_tables.has_forgotten_keys(spec)}.items() if value %}
         {% do further.update({name: value}) %}
     {% endfor %}
     {% do return(dict(further, **{
         'storage_version': change_tables.storage_version(),
         'log': before.log,
-        'origin': batch if is_set_back else change_tables.origin_of_log(before),
+        'origin': batch if is_set_back else before.origin,
         'batch': batch if writes else before.batch,
         'extends': extends,
         'changes': before.changes + found.changes,
@@ -101,6 +95,7 @@
         'columns': change_tables.column_types(spec),
         'schema_version': spec.schema_version,
         'added': spec.added,
+        'has_reported': before.has_reported or found.facts.reports | length > 0,
     })) %}
 {% endmacro %}
 
@@ -110,15 +105,11 @@
     whose keys are not in them.
 -#}
 {% macro _retracted_keys_since(before, batch, keys) %}
-    {% if keys is none %}
-        {% do return({'by_run': [], 'forgotten': batch}) %}
-    {% endif %}
+    {% do return({'by_run': [], 'forgotten': batch}) if keys is none %}
     {% set by_run = before + ([[batch, keys]] if keys else []) %}
     {% set forgotten = [''] %}
     {% for _ in range(by_run | length) %}
-        {% if by_run | map('last') | map('length') | sum > change_tables.most_retracted_keys() %}
-            {% do forgotten.append(by_run.pop(0)[0]) %}
-        {% endif %}
+        {% do forgotten.append(by_run.pop(0)[0]) if by_run | map('last') | map('length') | sum > change_tables.most_retracted_keys() %}
     {% endfor %}
     {% do return({'by_run': by_run, 'forgotten': forgotten | last}) %}
 {% endmacro %}

@@ -17,10 +17,3 @@
         + change_tables.further_columns(spec) | map(attribute='name') | list + spec.column_names
     ) %}
 {% endmacro %}
-
-
-{#- Those of a log that have names of declared columns: name -> whether it is an array. -#}
-{% macro columns_with_names(spec) %}
-    {% set of_format = change_tables.further_columns(spec) | selectattr('is_name') | map(attribute='name') %}
-    {% do return(dict({'_present_columns': true, '_changed_columns': true}, **dict.fromkeys(of_format, false))) %}
-{% endmacro %}

@@ -1,11 +1,4 @@
-{#-
-    How many checkpoints a log has at most. A run that only adds puts its checkpoint beside those before; the next merge removes
-    these. An insert costs far less than a merge, but to read many checkpoints costs, too.
--#}
-{% macro most_checkpoints() %}
-    {% do return(30) %}
-{% endmacro %}
-
+{#- Writes to a log. -#}
 
 {#- Adds changes of which the log knows none, with the checkpoint, where the log is still what this run looked at. -#}
 {% macro insert_changes(spec, state, reduced, run, checkpoint) -%}
@@ -56,7 +49,7 @@ when matched then update set
     {{ change_tables.quoted(name) }} = source.{{ change_tables.quoted(name) }}{{ ',' if not loop.last }}
     {%- endfor %}
 when not matched then insert (_checkpoint, {{ change_tables.column_list(columns) }})
-    values ({{ change_tables.checkpoint_of_new_row('source._checkpoint is not null') }}, {{ change_tables.column_list(columns, 'source') }})
+    values ({{ change_tables.checkpoint_of_new_row() }}, {{ change_tables.column_list(columns, 'source') }})
 {%- endmacro %}
 
 

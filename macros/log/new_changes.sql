@@ -29,20 +29,13 @@
     {% for verdict in verdicts if verdict.quarantined_rows > 0 %}
         {% do quarantined.update({verdict.status: quarantined[verdict.status] + verdict.quarantined_rows}) %}
     {% endfor %}
-    {% if quarantined.waiting > 0 %}
-        {% do quarantined.update({'waiting_since': change_tables.batch_id()}) %}
-    {% endif %}
+    {% do quarantined.update({'waiting_since': change_tables.batch_id()}) if quarantined.waiting > 0 %}
     {#- the order of commits is that of their texts: a commit above all that the log has is not among them, whatever it means -#}
-    {% set commits_before = (run.checkpoint_before or {}).commits %}
-    {% set highest = {} %}
-    {% set repeating = [] %}
+    {% set commits_before = (run.checkpoint_before or {}).commits or {} %}
+    {% set highest, repeating = {}, [] %}
     {% for verdict in verdicts if verdict.get('highest_commit') %}
-        {#- a log that was built while the format had no `commits` does not say -#}
-        {% set highest_before = commits_before.get(verdict.commit_group, '') if commits_before else '~' %}
         {% do highest.update({verdict.commit_group: [highest.get(verdict.commit_group, ''), verdict.highest_commit] | max(case_sensitive=true)}) %}
-        {% if verdict.lowest_commit <= highest_before %}
-            {% do repeating.append(verdict) %}
-        {% endif %}
+        {% do repeating.append(verdict) if verdict.lowest_commit <= commits_before.get(verdict.commit_group, '') %}
     {% endfor %}
     {% do return(dict(change_tables._found_of_changes(rows, row), **{
         'commits': highest, 'may_repeat': repeating | length > 0,
@@ -92,7 +85,7 @@
 {%- set retracts = change_tables.retracts_changes(spec) -%}
 {%- set is_compared = not run or run.kind == 'everything' -%}
 {%- set reads_on = run and run.kind == 'since' -%}
-{%- set commits = change_tables.commits_of_format(spec) if run else none -%}
+{%- set commits = change_tables.part_of_format(spec, 'commits') if run else none -%}
 {%- set of_changes = ' filter (where _ct_is_change)' -%}
 {%- set totals = {
     'changes': ['sum', 'count_if(_ct_is_change)'],
@@ -110,9 +103,7 @@
         'revised': ['sum', 'count_if(_ct_is_change and _ct_is_revision)'],
         'retracted_keys': ['sum', 'count(_ct_retracted_keys)' ~ of_changes],
     }) -%}
-    {%- if retracts -%}
-        {%- do totals.update({'retracted': ['sum', 'count_if(_ct_is_change and _ct_retracts_logged)']}) -%}
-    {%- endif -%}
+    {%- do totals.update({'retracted': ['sum', 'count_if(_ct_is_change and _ct_retracts_logged)']}) if retracts -%}
 {%- elif reads_on and retracts -%}
     {%- set landed = ' filter (where _ct_is_change or _ct_is_retraction)' -%}
     {%- do totals.update({
@@ -132,13 +123,11 @@
         'raw_rows': 'count(_raw_id)' if change_tables.format_of(spec.format).read_with else 'count(*)', 'quarantined_rows': 'count(_ct_quarantine_id)',
     }) -%}
 {%- endif -%}
-{%- if commits -%}
-    {%- do verdict.update({
-        'commit_group': 'case when _ct_is_change then ' ~ commits.group ~ ' end',
-        'lowest_commit': 'min(' ~ commits.number ~ ')' ~ of_changes,
-        'highest_commit': 'max(' ~ commits.number ~ ')' ~ of_changes,
-    }) -%}
-{%- endif -%}
+{%- do verdict.update({
+    'commit_group': 'case when _ct_is_change then ' ~ commits.group ~ ' end',
+    'lowest_commit': 'min(' ~ commits.number ~ ')' ~ of_changes,
+    'highest_commit': 'max(' ~ commits.number ~ ')' ~ of_changes,
+}) if commits -%}
 {%- set passed = change_tables.rows_to_pass(spec, run, '_ct_quarantine_id') if reads_on else '' -%}
 {%- set waiting_group = change_tables.fields_of_group('_ct_waiting_since', run.arrival) if reads_on else [] -%}
 with summarized as (
@@ -216,19 +205,12 @@ where _ct_is_change
 {%- endmacro %}
 
 
-{#- What the format says of commits (see `format_of`); none where its feed sends none again, or all count. -#}
-{% macro commits_of_format(spec) %}
-    {% set of_format = change_tables.format_of(spec.format).commits %}
-    {% do return(of_format(spec) if of_format else none) %}
-{% endmacro %}
-
-
 {#-
     The batch of a run that reads on, where transactions that the log has from an earlier place are ignored. Asked only where a
     commit is not above all that the log has in its group. In a run that reads everything, staging asks the log.
 -#}
 {% macro leave_out_repeated(spec, log, new_changes) %}
-    {%- set commits = change_tables.commits_of_format(spec) -%}
+    {%- set commits = change_tables.part_of_format(spec, 'commits') -%}
     {%- set transaction = ([commits.group ~ ' as _ct_group'] + commits.name) | join(', ') -%}
     {%- set is_repeated = 'batch._ct_is_change and repeated._ct_group is not null' %}
     with transactions as (
@@ -268,20 +250,11 @@ where _ct_is_change
 
 
 {#-
-    Whether a run that read its new rows alone has met some which the log reaches: they landed after it had looked for such, and
-    rows that landed before may be part of the same changes. Not where a run reads all rows that it compares (`read_with`).
--#}
-{% macro has_late_rows_unforeseen(spec, run, found) %}
-    {% do return(run.kind == 'since' and not (run.is_late or change_tables.format_of(spec.format).read_with) and found.lowest_seq is not none and found.lowest_seq <= run.checkpoint_before.highest_seq) %}
-{% endmacro %}
-
-
-{#-
     Stops where the log holds another change from a position than the one that this run has read there, for formats whose positions name
     one record. A run that reads on by these positions reads none twice, and is not asked. The rows of a load have no position. Another
     record of the same change stops the reduction.
 -#}
-{% macro refuse_other_records(spec, log, new_changes, reduced, run, found) %}
+{% macro refuse_other_records(spec, log, new_changes, reduced, run) %}
     {% set natural = change_tables.natural_arrival(spec) %}
     {% set reads_on = run.kind == 'since' and spec.arrival == 'auto' and spec.lookback == 0 %}
     {% if natural and change_tables.names_records(spec, natural) and not reads_on %}
@@ -292,9 +265,7 @@ where _ct_is_change
         ).rows %}
         {% if rows %}
             {% do adapter.drop_relation(new_changes) %}
-            {% if reduced != new_changes %}
-                {% do adapter.drop_relation(reduced) %}
-            {% endif %}
+            {% do adapter.drop_relation(reduced) if reduced != new_changes %}
             {% do change_tables.refuse_positions_used_again(spec, natural, rows, "another record has landed than the log holds") %}
         {% endif %}
     {% endif %}

@@ -132,9 +132,7 @@ group by _ct_quarantine_id
 -#}
 {% macro count_lost_rows(spec, quarantine) %}
     {% set relations = [spec.relation] %}
-    {% if spec.snapshot %}
-        {% do relations.append(change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot))) %}
-    {% endif %}
+    {% do relations.append(change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot))) if spec.snapshot %}
     {% set hashes = [] %}
     {% for relation in relations %}
         {% set json = 'to_json(struct(*), ' ~ change_tables.json_options() ~ ')' %}
@@ -223,7 +221,7 @@ when not matched then insert ({{ change_tables.quarantine_columns() | join(', ')
         coalesce(found_rows._equal_rows, held_rows._equal_rows) as _equal_rows,
         case
             when found_rows.{{ row_id }} is not null then null
-            when held_rows._ct_is_healed then {{ change_tables.time_of_run() }}
+            when held_rows._ct_is_healed then timestamp '{{ run_started_at.strftime("%Y-%m-%d %H:%M:%S.%f") }}+00:00'
             else held_rows._healed_at
         end as _healed_at,
         case
@@ -245,10 +243,4 @@ when not matched then insert ({{ change_tables.quarantine_columns() | join(', ')
         {%- endif %}
     ) as held_rows
         on found_rows.{{ row_id }} = held_rows.{{ row_id }}
-{%- endmacro %}
-
-
-{#- The time of the run, as a literal. -#}
-{% macro time_of_run() -%}
-    timestamp '{{ run_started_at.strftime("%Y-%m-%d %H:%M:%S.%f") }}+00:00'
 {%- endmacro %}

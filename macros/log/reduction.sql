@@ -47,16 +47,21 @@ reduced_deliveries as (
 {#- What the deliveries of a change differ by, ending in `weighed_deliveries`. -#}
 {% macro _weighed_steps(spec, with_log) -%}
 {%- set retracts = change_tables.retracts_changes(spec) -%}
-{%- set completeness = change_tables.completeness_columns(spec) -%}
-{%- set lost = change_tables._columns_not_landed(spec) if with_log else [] -%}
-{%- set compared = change_tables._is_compared(spec, with_log) -%}
+{#- the more complete delivery counts, whatever the contents are, and that is no conflict. In most formats every delivery is whole -#}
+{%- set completeness = change_tables.further_columns(spec) | selectattr('completes') | map(attribute='name') | list -%}
+{#- retired columns that the raw table lacks, or the load -#}
+{%- set lost = (change_tables.absent_columns(spec) + (change_tables.columns_that_load_lacks(spec, retired=true) if spec.snapshot and spec.retired else []))
+    | unique(case_sensitive=true) | list if with_log else [] -%}
+{#- whose contents are compared: where masks count columns, raw that has lost one has no mask of a change that was logged before -#}
+{%- set version = change_tables.places_since(spec) if with_log else 0 -%}
+{%- set compared = '_ct_is_delivery' ~ (" and coalesce(_ct_is_logged or _ct_logged['_schema_version'] >= " ~ version ~ ', true)' if version > 0) -%}
 {%- set level = 'struct(' ~ completeness | join(', ') ~ ')' if completeness else '1' -%}
 {%- set has_versions = with_log and spec.schema_version > 0 -%}
 {#- the greatest wins: by version, content and headers. Of equal ones, what is logged is as it is to be -#}
 {%- set rank -%}
 struct(
             case when _ct_differs then struct(
-                {{ '_schema_version, ' if has_versions }}{{ change_tables.content_text(spec) }}, {{ change_tables.header_columns(spec) | join(', ') }}
+                {{ '_schema_version, ' if has_versions }}{{ change_tables.content_text(spec) }}, {{ change_tables.delivered_headers(spec) | map(attribute='name') | join(', ') }}
             ) end,
             {{ '_ct_is_logged, ' if with_log }}_ct_place
         )
@@ -85,7 +90,7 @@ gathered_deliveries as (
         {%- if retracts %}
         max(case when _ct_is_retraction then {{ level }} end) over same_change as _ct_retracted_at,
         {%- endif %}
-        {{ change_tables.of_one_origin(spec, differs, 'same_change') | indent(8) }} as _ct_differs
+        {{ change_tables.of_one_origin(spec, differs) | indent(8) }} as _ct_differs
     from deliveries
     window same_change as (partition by _change_seq, _ct_identity)
 
@@ -106,7 +111,9 @@ weighed_deliveries as (
         case when _ct_differs and _ct_is_delivery and not _ct_is_logged then {{ change_tables._content_hash(spec, false) }} end as _ct_landed_hash,
         {%- endif %}
         {%- if with_log and change_tables._records_of(spec) %}
-        case when _ct_differs and {{ compared }} then {{ change_tables._record_hash(spec, has_versions) }} end as _ct_record_hash,
+        {#- which columns a message has can depend on metadata that land later #}
+        {%- set record = change_tables._columns_as_logged(spec, spec.columns) if has_versions else spec.columns %}
+        case when _ct_differs and {{ compared }} then case when _change_op <> 'delete' then {{ change_tables.hash_of(record) }} end end as _ct_record_hash,
         {%- endif %}
         case when _ct_copies > 1 and {{ compared }} then {{ rank }} end as _ct_rank
     from {{ 'completed_deliveries' if lost else 'gathered_deliveries' }}
@@ -197,23 +204,6 @@ completed_deliveries as (
 {%- endmacro %}
 
 
-{#- The retired columns that the raw table lacks, or the load. -#}
-{% macro _columns_not_landed(spec) %}
-    {% do return((change_tables.absent_columns(spec) + change_tables.absent_columns_of_load(spec)) | unique(case_sensitive=true) | list) %}
-{% endmacro %}
-
-
-{#-
-    SQL for whether the contents of a row are compared. Where masks count columns, raw that has lost one has no mask of a change that was
-    logged before: its bits have the places of then.
--#}
-{% macro _is_compared(spec, with_log) -%}
-    {%- set version = change_tables.places_since(spec) if with_log else 0 -%}
-    _ct_is_delivery
-    {{- ' and coalesce(_ct_is_logged or _ct_logged[\'_schema_version\'] >= ' ~ version ~ ', true)' if version > 0 }}
-{%- endmacro %}
-
-
 {#- The columns of `reduced_deliveries` with the log: what is to be written, for it is not what the log holds. -#}
 {% macro _against_log(spec) -%}
 {%- set retracts = change_tables.retracts_changes(spec) -%}
@@ -301,16 +291,14 @@ and not (_ct_logged['_schema_version'] < {{ spec.added.values() | max }} and _pr
 {%- endmacro %}
 
 
-{#- The content of a delivery. Of a delete or a truncate the other columns do not count. -#}
+{#-
+    The content of a delivery: the values, and which of them it has. Also a format's own columns, where they are values of the change and no
+    columns of the row (`is_content`: see `format_of`). Of a delete or a truncate the other columns do not count.
+-#}
 {% macro _content_hash(spec, has_versions) -%}
-    {%- set columns = [{'name': '_change_op', 'data_type': 'string'}] + change_tables.content_columns(spec) -%}
+    {%- set present = {'name': '_present_columns', 'data_type': 'array<string>', 'holds_no_nulls': true} -%}
+    {%- set columns = [{'name': '_change_op', 'data_type': 'string'}] + spec.columns + [present] + change_tables.further_columns(spec) | selectattr('is_content') | list -%}
     if(_change_op in ('delete', 'truncate'), xxhash64(_change_op), {{ change_tables.hash_of(change_tables._columns_as_logged(spec, columns) if has_versions else columns) }})
-{%- endmacro %}
-
-
-{#- The record of a delivery. Which columns a message has can depend on metadata that land later. -#}
-{% macro _record_hash(spec, has_versions) -%}
-    case when _change_op <> 'delete' then {{ change_tables.hash_of(change_tables._columns_as_logged(spec, spec.columns) if has_versions else spec.columns) }} end
 {%- endmacro %}
 
 
@@ -361,11 +349,9 @@ and not (_ct_logged['_schema_version'] < {{ spec.added.values() | max }} and _pr
 {#- A value, unless the log holds another record of a position that names one: then the run stops. -#}
 {% macro _unless_other_record(spec, value) -%}
     {%- set arrival = change_tables._records_of(spec) -%}
-    {%- if not arrival -%}
-        {{- value -}}
-    {%- else -%}
-        {%- set before, after = change_tables.used_again(spec, "another record has landed than the log holds", (arrival.group + arrival.columns) | join(', ')) -%}
-        {%- set of_record = '(partition by _change_seq, _ct_identity, _raw_id)' -%}
+    {%- do return(value) if not arrival -%}
+    {%- set before, after = change_tables.used_again(spec, "another record has landed than the log holds", (arrival.group + arrival.columns) | join(', ')) -%}
+    {%- set of_record = '(partition by _change_seq, _ct_identity, _raw_id)' -%}
         case
             when
                 not startswith(_change_id, 'snapshot:')
@@ -378,5 +364,4 @@ and not (_ct_logged['_schema_version'] < {{ spec.added.values() | max }} and _pr
             else
                 {{ value | indent(8) }}
         end
-    {%- endif -%}
 {%- endmacro %}

@@ -6,7 +6,8 @@
     checkpoint   the log's; the view is made again where its text is another one than the view's
 -#}
 {% macro reports_of_log(spec, log, checkpoint) -%}
-{%- set keys = change_tables.keys_of(spec) -%}
+{#- no other values are needed -#}
+{%- set keys = dict(spec, columns=spec.columns | selectattr('name', 'in', spec.key) | list, column_names=spec.key) -%}
 {%- set run = change_tables.fold_run(keys, dict(checkpoint, batch='', added={}), folds=true) -%}
 {%- set of_format = change_tables.format_of(spec.format).reports -%}
 {%- set reports_orphans = spec.images == 'partial' and spec.orphans == 'report' -%}

@@ -28,9 +28,7 @@
             {% do facts.reports.update({code: facts.reports.get(code, 0) + changes}) %}
         {% endfor %}
     {% endfor %}
-    {% do return(dict(
-        facts, first_changed_at=row['first_changed_at'], last_changed_at=row['last_changed_at']
-    )) %}
+    {% do return(dict(facts, first_changed_at=row['first_changed_at'], last_changed_at=row['last_changed_at'])) %}
 {% endmacro %}
 
 
@@ -39,9 +37,7 @@
     {% set reads_on = run.kind == 'since' %}
     {% set raw_rows = found.facts.rows.values() | sum if reads_on else reached.all_rows %}
     {#- a raw table of many tables: how many of its rows are the entry's is not counted -#}
-    {% if not reads_on and change_tables.format_of(spec.format).unclaimed_steps %}
-        {% set raw_rows = none %}
-    {% endif %}
+    {% set raw_rows = none if not reads_on and change_tables.format_of(spec.format).unclaimed_steps else raw_rows %}
     {% do return(dict(
         found.facts, batch=change_tables.batch_id(), kind=run.kind, raw_rows=raw_rows, new=found.changes - found.revised, revised=found.revised,
         first_seq=found.lowest_seq, last_seq=found.highest_seq, versions=[change_tables.version_of_package(), dbt_version]
@@ -82,9 +78,7 @@
             {% do said.append(changes ~ ' ' ~ code) %}
         {% endfor %}
     {% endif %}
-    {% if passed_over %}
-        {% do said.append(passed_over ~ ' passed over') %}
-    {% endif %}
+    {% do said.append(passed_over ~ ' passed over') if passed_over %}
     {{ store_raw_result(
         'main', message=('OK ' if facts else 'nothing new, ' if said else 'nothing new') ~ said | join(', '), rows_affected=facts.new + facts.revised if facts else 0,
         code=tojson({'change_table_runs': runs, 'is_new': facts is not none})
@@ -121,15 +115,11 @@
 
 {#- The watermark, for a reader: a date or time, a number or text; of groups as JSON. -#}
 {% macro shown_arrival(checkpoint) %}
-    {% if not checkpoint.watermark or checkpoint.watermark[0].group %}
-        {% do return(tojson(checkpoint.watermark) if checkpoint.watermark else none) %}
-    {% endif %}
+    {% do return(tojson(checkpoint.watermark) if checkpoint.watermark else none) if not checkpoint.watermark or checkpoint.watermark[0].group %}
     {% set kind, last = checkpoint.arrival.split(':')[0], checkpoint.watermark[0].position[0] %}
     {% set days = last if kind == 'date' else last // 86400000000 if kind in ['timestamp', 'timestamp_ntz'] else none %}
     {#- Python has the years 1 to 9999 -#}
-    {% if days is none or not -719162 <= days <= 2932896 %}
-        {% do return(last | string) %}
-    {% endif %}
+    {% do return(last | string) if days is none or not -719162 <= days <= 2932896 %}
     {% set since = modules.datetime.timedelta(days=days, microseconds=0 if kind == 'date' else last % 86400000000) %}
     {% set time = modules.datetime.datetime(1970, 1, 1) + since %}
     {% do return(time.date().isoformat() if kind == 'date' else time.isoformat(sep=' ') ~ ('+00:00' if kind == 'timestamp' else '')) %}

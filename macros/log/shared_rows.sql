@@ -10,12 +10,6 @@
     that table is being written, reads the raw table. The result is the same.
 -#}
 
-{#- How many other logs must be about to read the rows, so that they are written for all. -#}
-{% macro least_other_logs() %}
-    {% do return(2) %}
-{% endmacro %}
-
-
 {#-
     The bound with the `kind` of the run, and
 
@@ -28,16 +22,22 @@
     {% do change_tables.known_in_run('begun').update({model.unique_id: true}) %}
     {% set run = dict(bound, kind=kind, shared=none) %}
     {% set is_of_run = kind in ['first', 'since'] and flags.WHICH in ['run', 'build'] %}
-    {% do return(run) if not (part and bound.arrival and is_of_run and change_tables._can_be_written(spec)) %}
+    {% do return(run) if not (part and bound.arrival and is_of_run) %}
+    {#- a view over raw can have columns of no type, which no file has; a name in a `char(n)` has blanks at its end that count once it is a text -#}
+    {% set types = change_tables.landed_columns(spec, spec.relation, [], '').values() | map(attribute='data_type') | join(' ') %}
+    {% do return(run) if modules.re.search('void|\\bchar\\(', types) %}
     {% set likeness = change_tables._likeness(spec, part) %}
     {% set shared = change_tables.known_in_run('shared').setdefault(
         tojson([spec.relation | string, bound.predicate, bound.until, likeness]), {'writer': model.unique_id, 'table': none, 'logs': {}}
     ) %}
     {% if shared.writer == model.unique_id %}
         {% set others = change_tables._other_logs(spec, run, part, likeness) %}
-        {% if others | length >= change_tables.least_other_logs() %}
+        {% if others | length >= 2 %}
             {% set table = change_tables.batch_relation(this, change_tables.batch_id() ~ 's') %}
-            {% do change_tables._look_before_reading(spec, run) %}
+            {#- what a first run of a format with `waiting_positions` asks of raw after it has read the changes is asked by then -#}
+            {% if run.kind == 'first' and spec.arrival == 'auto' and change_tables.format_of(spec.format).waiting_positions %}
+                {% do change_tables.count_watermark_rows(spec, run, change_tables.look_for_watermark(spec, run)) %}
+            {% endif %}
             {% do change_tables.prepare_session() %}
             {% do run_query(change_tables._create_shared_rows(table, part, [spec] + others.values() | list, bound)) %}
             {% do shared.update({'table': table, 'logs': dict(others, **{model.unique_id: spec})}) %}
@@ -45,17 +45,6 @@
         {% endif %}
     {% endif %}
     {% do return(dict(run, shared=shared.table if model.unique_id in shared.logs else none)) %}
-{% endmacro %}
-
-
-{#-
-    A first run of a format with `waiting_positions` looks for its watermark in raw before it reads the changes, and so does one that reads them
-    from the table: what it asks later was asked by then.
--#}
-{% macro _look_before_reading(spec, run) %}
-    {% if run.kind == 'first' and spec.arrival == 'auto' and change_tables.format_of(spec.format).waiting_positions %}
-        {% do change_tables.count_watermark_rows(spec, run, change_tables.look_for_watermark(spec, run)) %}
-    {% endif %}
 {% endmacro %}
 
 
@@ -78,23 +67,10 @@ where _ct_is_of_all or _ct_table is null or _ct_table in ({{ change_tables.text_
 {%- endmacro %}
 
 
-{#-
-    Whether a file can have the rows as they are: a view over raw can have columns of no type, and no file has these; a name in a `char(n)` has blanks
-    at its end that count once it is a text.
--#}
-{% macro _can_be_written(spec) %}
-    {% set types = change_tables.landed_columns(spec, spec.relation, [], '').values() | map(attribute='data_type') | join(' ') %}
-    {% do return(modules.re.search('void|\\bchar\\(', types) is none) %}
-{% endmacro %}
-
-
 {#- The settings that two entries of a raw table must have in common before one can read what was put together for the other. -#}
 {% macro _likeness(spec, part) %}
-    {% set found = [spec.source_name, spec.format, spec.arrival] %}
-    {% for setting in part.alike %}
-        {% do found.append(spec[setting]) %}
-    {% endfor %}
-    {% do return(tojson(found)) %}
+    {% set alike = spec.items() | selectattr(0, 'in', part.alike) | map(attribute=1) | list %}
+    {% do return(tojson([spec.source_name, spec.format, spec.arrival] + alike)) %}
 {% endmacro %}
 
 
@@ -110,9 +86,7 @@ where _ct_is_of_all or _ct_table is null or _ct_table in ({{ change_tables.text_
         {% set is_there = not change_tables.is_rebuild() and change_tables.found_relation(change_tables.state_relation(relation, node)) is not none %}
         {% set checkpoint = (change_tables.cached_checkpoint(relation) or {}).checkpoint if is_there else none %}
         {% set is_alike = checkpoint and checkpoint.watermark == run.watermark_before if run.kind == 'since' else not is_there %}
-        {% if is_alike and change_tables._likeness(other, part) == likeness %}
-            {% do others.update({node.unique_id: other}) %}
-        {% endif %}
+        {% do others.update({node.unique_id: other}) if is_alike and change_tables._likeness(other, part) == likeness %}
     {% endfor %}
     {% do return(others) %}
 {% endmacro %}
@@ -140,6 +114,6 @@ where _ct_is_of_all or _ct_table is null or _ct_table in ({{ change_tables.text_
     {% for shared in change_tables.known_in_run('shared').values() if shared.table %}
         {% do adapter.drop_relation(shared.table) %}
     {% endfor %}
-    {% do change_tables.forget_run() %}
+    {% do graph.get('change_tables_known', {}).pop(invocation_id, none) %}
     {% do return('') %}
 {% endmacro %}

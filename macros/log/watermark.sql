@@ -3,9 +3,7 @@
     up before the changes are read, so that a row which lands in between is read again.
 -#}
 {% macro look_for_watermark(spec, run) %}
-    {% if not run.high_water or change_tables._nothing_waits(spec) %}
-        {% do return(run.high_water) %}
-    {% endif %}
+    {% do return(run.high_water) if not run.high_water or change_tables._nothing_waits(spec) %}
     {% set bound = {'predicate': none, 'snapshot': false, 'arrival': run.arrival, 'until': run.until, 'shared': run.shared} %}
     {% set waiting_positions = change_tables.format_of(spec.format).waiting_positions %}
     {% if waiting_positions and spec.arrival == 'auto' %}
@@ -18,11 +16,7 @@
             ~ passed ~ " where " ~ change_tables.blocks_watermark(spec) ~ (" and _ct_passed_id is null" if passed)
             ~ (" group by " ~ groups | join(', ') if groups) ~ ") where _ct_first is not null" %}
     {% endif %}
-    {% set waiting = [] %}
-    {% for row in change_tables.ask_once(query) %}
-        {% do waiting.append(row.values() | list) %}
-    {% endfor %}
-    {% do return(change_tables.watermark_after_run(spec, run, waiting)) %}
+    {% do return(change_tables.watermark_after_run(spec, run, change_tables.ask_once(query) | map('list') | list)) %}
 {% endmacro %}
 
 
@@ -41,7 +35,7 @@
         where
             {{ change_tables.is_open('waiting') }}
             and _batch_id < '{{ change_tables.batch_once_waited(spec) }}'
-            and substring_index(_status_reason, ':', 1) in ({{ change_tables.text_literals(change_tables.part_of_format(spec, 'passes_waiting')) }})
+            and substring_index(_status_reason, ':', 1) in ({{ change_tables.text_literals(change_tables.read_again(spec).passed) }})
     )
         on {{ id | indent(8) }} = _ct_passed_id and coalesce(_change_seq <= {{ change_tables.text_literal(run.highest_seq) }}, true)
 {%- endif -%}
@@ -99,11 +93,8 @@
         {% set counts_on = run.checkpoint_before.lookback == spec.lookback %}
         {% set before = run.checkpoint_before.watermark_rows if counts_on else 0 %}
         {% set below_before = change_tables.is_below_watermark(run.arrival, run.watermark_before, spec.lookback) %}
-        {% if counts_on and below == below_before %}
-            {% do return(dict(found, rows=before, rows_below=run.rows_below)) %}
-        {% elif counts_on and is_high_water %}
-            {% do return(dict(found, rows=before + run.landed_rows)) %}
-        {% endif %}
+        {% do return(dict(found, rows=before, rows_below=run.rows_below)) if counts_on and below == below_before %}
+        {% do return(dict(found, rows=before + run.landed_rows)) if counts_on and is_high_water %}
         {% set condition = below ~ ' and not ' ~ below_before if counts_on else below %}
         {% set number = change_tables.ask_once('select ' ~ change_tables.count_below_watermark(run.arrival, 'true') ~ ' from ' ~ spec.relation ~ ' where ' ~ condition)[0][0] %}
         {% do return(dict(found, rows=before + number | int)) %}
@@ -121,9 +112,7 @@
 -#}
 {% macro report_rows_passed_over(spec, run) %}
     {% set before = run.checkpoint_before.rows_below if run.kind in ['since', 'nothing new'] else none %}
-    {% if before is none or run.rows_below is none or run.rows_below <= before %}
-        {% do return(0) %}
-    {% endif %}
+    {% do return(0) if before is none or run.rows_below is none or run.rows_below <= before %}
     {% set number = run.rows_below - before %}
     {% do log(
         "change_tables: source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "': " ~ number ~ " rows, of this table or of others that share it, have landed in "
@@ -150,10 +139,7 @@
 
 {#- Whether the raw rows alone show that none of them will wait. -#}
 {% macro _nothing_waits(spec) %}
-    {% set may_wait = change_tables.format_of(spec.format).may_wait %}
-    {% set predicate = may_wait(spec) if may_wait else 'true' %}
-    {% if predicate in ['true', 'false'] %}
-        {% do return(predicate == 'false') %}
-    {% endif %}
+    {% set predicate = change_tables.read_again(spec).waiting %}
+    {% do return(predicate == 'false') if predicate in ['true', 'false'] %}
     {% do return(change_tables.ask_once('select 1 from ' ~ spec.relation ~ ' where ' ~ predicate ~ ' limit 1') | length == 0) %}
 {% endmacro %}

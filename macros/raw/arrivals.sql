@@ -6,7 +6,7 @@
     columns   those of the position in the group, the highest in rank first. It never decreases as rows land
     hidden    whether these are fields of `_metadata`, which Spark has for each row of a table of files: see `_arrival_of_files`
     table     of a hidden one, what tells the table from a later one of the same name
-    is_whole  whether no more rows can land at a position once one has
+    is_whole  whether no more rows can land at a position once one has, as where one record is at each
     kind      how these are written and compared: see `_arrival_kind`
     type      of a column that a user names, its type
     record    where a position has one record: the columns in which two rows at one must not differ. Of a column that a user names none: any
@@ -68,9 +68,7 @@
 
 {#- Whether a place comes before another one of its group. Decimals of one column have one number of digits after the point. -#}
 {% macro lies_before(arrival, place, other) %}
-    {% if arrival.kind == 'decimal' %}
-        {% do return(place.position[0].split('E')[0].replace('.', '') | int < other.position[0].split('E')[0].replace('.', '') | int) %}
-    {% endif %}
+    {% do return(place.position[0].split('E')[0].replace('.', '') | int < other.position[0].split('E')[0].replace('.', '') | int) if arrival.kind == 'decimal' %}
     {% do return(place.position < other.position) %}
 {% endmacro %}
 
@@ -98,30 +96,25 @@
 
 {#- The arrival that a format has by itself; none where it has none. -#}
 {% macro natural_arrival(spec) %}
-    {% do return(change_tables.part_of_format(spec, 'arrival')) %}
+    {% set arrival = change_tables.part_of_format(spec, 'arrival') %}
+    {% do return(dict(arrival, is_whole=true) if arrival and arrival.record else arrival) %}
 {% endmacro %}
 
 
 {#- The arrival of an entry, or none. -#}
 {% macro arrival_of(spec) %}
-    {% set name = change_tables.part_of_format(spec, 'arrival_column') if spec.arrival == 'auto' else spec.arrival %}
-    {% if name == 'none' %}
-        {% do return(none) %}
-    {% elif name == 'files' %}
-        {% do return(change_tables._arrival_of_files(spec)) %}
-    {% elif name is none %}
-        {% do return(change_tables.natural_arrival(spec) or change_tables._arrival_of_versions(spec)) %}
-    {% endif %}
+    {% set name = spec.get(change_tables.format_of(spec.format).arrival_column) if spec.arrival == 'auto' else spec.arrival %}
+    {% do return(none) if name == 'none' %}
+    {% do return(change_tables._arrival_of_files(spec)) if name == 'files' %}
+    {% do return(change_tables.natural_arrival(spec) or change_tables._arrival_of_versions(spec)) if name is none %}
     {% set landed = change_tables.landed_columns(spec, spec.relation, [name], "`arrival` must be one of its columns") %}
     {% set type = landed[name | lower].data_type if landed else 'string' %}
     {% set kind = change_tables._arrival_kind(type) %}
-    {% if kind is none or (kind == 'text' and spec.lookback != 0) %}
-        {% do change_tables.refuse_entry(spec,
-            "`arrival` must be a column of whole numbers, decimals, dates"
-            ~ (" or times where `lookback` is set" if kind == 'text' else ", times or text") ~ ", got '" ~ name ~ "' of type "
-            ~ type
-        ) %}
-    {% endif %}
+    {% do change_tables.refuse_entry(spec,
+        "`arrival` must be a column of whole numbers, decimals, dates"
+        ~ (" or times where `lookback` is set" if kind == 'text' else ", times or text") ~ ", got '" ~ name ~ "' of type "
+        ~ type
+    ) if kind is none or (kind == 'text' and spec.lookback != 0) %}
     {% do return({'group': [], 'columns': [name], 'kind': kind, 'type': type}) %}
 {% endmacro %}
 

@@ -25,12 +25,10 @@
         {% for name in numbers if not modules.re.match('(tinyint|smallint|int|bigint|decimal\\(\\d+,\\s*0\\)|void)$', landed[name].data_type) %}
             {% do others.append(name ~ ', which lands as ' ~ landed[name].data_type) %}
         {% endfor %}
-        {% if others %}
-            {% do change_tables.refuse_entry(spec,
-                "columns of " ~ relation ~ " must land as whole numbers (bigint, int or decimal(p,0)): " ~ others | join('; ')
-                ~ "; land them so, or let the entry read a view that casts them"
-            ) %}
-        {% endif %}
+        {% do change_tables.refuse_entry(spec,
+            "columns of " ~ relation ~ " must land as whole numbers (bigint, int or decimal(p,0)): " ~ others | join('; ')
+            ~ "; land them so, or let the entry read a view that casts them"
+        ) if others %}
     {% endif %}
     {% do return(landed) %}
 {% endmacro %}
@@ -39,13 +37,7 @@
 {#- The properties of an entry's raw table: name -> text. -#}
 {% macro properties_of_raw(spec) %}
     {% set key = spec.relation ~ ' properties' %}
-    {% if key not in spec.landed %}
-        {% set properties = {} %}
-        {% for row in change_tables.ask_once('show tblproperties ' ~ spec.relation) %}
-            {% do properties.update({row[0]: row[1]}) %}
-        {% endfor %}
-        {% do spec.landed.update({key: properties}) %}
-    {% endif %}
+    {% do spec.landed.update({key: dict(change_tables.ask_once('show tblproperties ' ~ spec.relation) | map('list'))}) if key not in spec.landed %}
     {% do return(spec.landed[key]) %}
 {% endmacro %}
 
@@ -77,22 +69,18 @@
             change_tables.landed_tree(column, landed), change_tables.type_tree(column.data_type), column.label or column.name
         ).refused) %}
     {% endfor %}
-    {% if found %}
-        {% do change_tables.refuse_entry(spec,
-            "columns of " ~ relation ~ " must land in types that the declared ones are read from (see docs/landed_types.md): "
-            ~ found | join('; ')
-        ) %}
-    {% endif %}
+    {% do change_tables.refuse_entry(spec,
+        "columns of " ~ relation ~ " must land in types that the declared ones are read from (see docs/landed_types.md): "
+        ~ found | join('; ')
+    ) if found %}
 {% endmacro %}
 
 
 {#- Stops where a raw table lacks columns. -#}
 {% macro refuse_missing_columns(spec, relation, missing, help) %}
-    {% if missing %}
-        {% do change_tables.refuse_entry(spec,
-            "the raw table " ~ relation ~ " must have the columns that the spec names, it lacks " ~ missing | join(', ') ~ "; " ~ help
-        ) %}
-    {% endif %}
+    {% do change_tables.refuse_entry(spec,
+        "the raw table " ~ relation ~ " must have the columns that the spec names, it lacks " ~ missing | join(', ') ~ "; " ~ help
+    ) if missing %}
 {% endmacro %}
 
 
@@ -102,7 +90,8 @@
 -#}
 {% macro typed_columns(spec, landed) -%}
     {%- for column in spec.columns %}
-        {{ change_tables.typed_value(column, landed) }},
+        {%- set name, read = change_tables.quoted(column.name), change_tables._read_column(column, landed) %}
+        {{ read ~ (' as ' ~ name if read != name else '') }},
     {%- endfor -%}
 {%- endmacro %}
 
@@ -111,13 +100,6 @@
 {% macro landed_value(name, landed) -%}
     {%- set column = landed.get(name | lower, {}) -%}
     {{- 'null' if column.is_absent else column.value or change_tables.quoted(name) -}}
-{%- endmacro %}
-
-
-{% macro typed_value(column, landed) -%}
-    {%- set name = change_tables.quoted(column.name) -%}
-    {%- set read = change_tables._read_column(column, landed) -%}
-    {{- read ~ (' as ' ~ name if read != name else '') -}}
 {%- endmacro %}
 
 
@@ -155,16 +137,13 @@
 -#}
 {% macro misfit(spec, names, landed) -%}
     {%- set checks = change_tables._misfits(spec, names, landed) -%}
-    {%- if not checks -%}
-        cast(null as string)
-    {%- else -%}
+    {%- do return('cast(null as string)') if not checks -%}
         coalesce(
         {%- for check in checks %}
             {{ check }},
         {%- endfor %}
             null
         )
-    {%- endif -%}
 {%- endmacro %}
 
 

@@ -1,11 +1,8 @@
 {#- Compares a row's position, by SQL for its columns, with another one by `sign`: `=`, `>`, `>=` or `<=`. Column by column, so that Delta can skip files. -#}
 {% macro _compares(columns, position, sign) -%}
     {%- set name = columns[0] -%}
-    {%- if position | length == 1 -%}
-        {{ name }} {{ sign }} {{ position[0] }}
-    {%- else -%}
-        ({{ name }} {{ sign[0] }} {{ position[0] }} or ({{ name }} = {{ position[0] }} and {{ change_tables._compares(columns[1:], position[1:], sign) }}))
-    {%- endif -%}
+    {%- do return(name ~ ' ' ~ sign ~ ' ' ~ position[0]) if position | length == 1 -%}
+    ({{ name }} {{ sign[0] }} {{ position[0] }} or ({{ name }} = {{ position[0] }} and {{ change_tables._compares(columns[1:], position[1:], sign) }}))
 {%- endmacro %}
 
 
@@ -31,9 +28,7 @@
         {% endfor %}
         {% do ends.update({end: values}) %}
     {% endfor %}
-    {% if place and lookback %}
-        {% do ends.update({'since': [change_tables.arrival_below(arrival, place.position[0], lookback)]}) %}
-    {% endif %}
+    {% do ends.update({'since': [change_tables.arrival_below(arrival, place.position[0], lookback)]}) if place and lookback %}
     {% do return(dict(ends, group=(place or until).group, sign='>' if is_whole and not lookback else '>=')) %}
 {% endmacro %}
 

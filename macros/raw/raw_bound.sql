@@ -11,7 +11,7 @@
     is_late           whether rows that are read, those of a load among them, can have a sequence up to `highest_seq`: then rows that
                       landed before can be of the same change
     lowest_seq        the lowest sequence of such rows where that is known, else none
-    is_read           whether there is nothing to do: no row has landed that the run would read, and it reads no other table
+    has_no_news       whether there is nothing to do: no row has landed that the run would read, and it reads no other table
     watermark_before  the watermark that the runs before have left, as places; none where they had another arrival
     log               the table of the log; none where there is none
     waiting           the table of quarantined rows, where some wait; else none
@@ -29,12 +29,10 @@
     {% set rescan = var('change_tables_rescan', false) or change_tables.columns_have_changed(spec, checkpoint) or change_tables._quarantine_is_of_other_rows(spec, checkpoint) %}
     {% set loaded = none if checkpoint is none else checkpoint.snapshot_seq %}
     {% set wanted = spec.snapshot_seq if spec.snapshot else none %}
-    {% if loaded is not none and wanted is not none and wanted < loaded %}
-        {% do change_tables.refuse_entry(spec,
-            "`snapshot_seq` must not fall below the one that " ~ this ~ " has taken in, '" ~ loaded ~ "', got '" ~ wanted
-            ~ "'; rebuild it with --full-refresh"
-        ) %}
-    {% endif %}
+    {% do change_tables.refuse_entry(spec,
+        "`snapshot_seq` must not fall below the one that " ~ this ~ " has taken in, '" ~ loaded ~ "', got '" ~ wanted
+        ~ "'; rebuild it with --full-refresh"
+    ) if loaded is not none and wanted is not none and wanted < loaded %}
     {#- a watermark of another arrival says nothing of this one: everything is read again -#}
     {% set watermark_before = checkpoint.watermark if checkpoint and checkpoint.arrival == change_tables.arrival_in_checkpoint(arrival) else none %}
     {% set watermark = none if rescan else watermark_before %}
@@ -62,7 +60,7 @@
         'highest_seq': highest_seq,
         'is_late': (lowest_seq is not none and lowest_seq <= highest_seq) if knows_lowest_seq else checkpoint is not none,
         'lowest_seq': lowest_seq,
-        'is_read': not (has_landed or snapshot or others),
+        'has_no_news': not (has_landed or snapshot or others),
         'watermark_before': watermark_before,
         'log': change_tables.state_relation(this) if checkpoint is not none else none,
         'waiting': change_tables.quarantine_relation(this) if checkpoint and checkpoint.quarantined.waiting > 0 else none,
@@ -74,10 +72,9 @@
         'columns_have_changed': change_tables.columns_have_changed(spec, checkpoint),
     } %}
     {% set natural = change_tables.natural_arrival(spec) %}
-    {% if natural and change_tables.names_records(spec, natural) and natural != arrival %}
-        {% if change_tables.landed_columns(spec, spec.relation, natural.group + natural.columns, '') %}
-            {% do change_tables._refuse_two_records(spec, natural, bound.predicate or 'true') %}
-        {% endif %}
+    {% set looks = natural and change_tables.names_records(spec, natural) and natural != arrival %}
+    {% if looks and change_tables.landed_columns(spec, spec.relation, natural.group + natural.columns, '') %}
+        {% do change_tables._refuse_two_records(spec, natural, bound.predicate or 'true') %}
     {% endif %}
     {% do return(bound) %}
 {% endmacro %}
@@ -96,11 +93,8 @@
     the first run and by a rescan, and kept in the checkpoint. Not where the rows of other tables count as well.
 -#}
 {% macro _tells_its_rows(spec, arrival, checkpoint) %}
-    {% if not arrival or arrival.reads or spec.lookback != 0 or not change_tables._landed_arrival(spec, arrival) %}
-        {% do return(none) %}
-    {% elif checkpoint and checkpoint.counts_all is boolean %}
-        {% do return(checkpoint.counts_all) %}
-    {% endif %}
+    {% do return(none) if not arrival or arrival.reads or spec.lookback != 0 or not change_tables._landed_arrival(spec, arrival) %}
+    {% do return(checkpoint.counts_all) if checkpoint and checkpoint.counts_all is boolean %}
     {% do return(change_tables.counts_without_scan(change_tables.properties_of_raw(spec))) %}
 {% endmacro %}
 
@@ -108,7 +102,7 @@
 {#- Whether a log has rows that have waited for so long. -#}
 {% macro may_pass_waiting(spec, checkpoint) %}
     {% set since = (checkpoint or {}).get('quarantined', {}).get('waiting_since') %}
-    {% do return(since is not none and change_tables.part_of_format(spec, 'passes_waiting') != [] and since < change_tables.batch_once_waited(spec)) %}
+    {% do return(since is not none and change_tables.read_again(spec).passed != [] and since < change_tables.batch_once_waited(spec)) %}
 {% endmacro %}
 
 
@@ -125,17 +119,13 @@
     waits no longer. Asked only where rows may have been passed.
 -#}
 {% macro _watermark_with_returning(spec, checkpoint, arrival, watermark) %}
-    {% set returning = change_tables.format_of(spec.format).returning %}
-    {% if not returning or not change_tables.may_pass_waiting(spec, checkpoint) %}
-        {% do return(watermark) %}
-    {% endif %}
+    {% set returning = change_tables.read_again(spec).returning %}
+    {% do return(watermark) if not returning or not change_tables.may_pass_waiting(spec, checkpoint) %}
     {% set places = change_tables.places_by_group(watermark) %}
     {% for row in run_query(returning(spec, change_tables.quarantine_relation(this))).rows %}
         {% set place = change_tables.place_of(arrival, row.values() | list, false) %}
         {% set known = places.get(tojson(place.group)) %}
-        {% if known and change_tables.lies_before(arrival, place, known) %}
-            {% do places.update({tojson(place.group): place}) %}
-        {% endif %}
+        {% do places.update({tojson(place.group): place}) if known and change_tables.lies_before(arrival, place, known) %}
     {% endfor %}
     {% do return(places.values() | list) %}
 {% endmacro %}
@@ -185,7 +175,7 @@
     {% endif %}
     {% set places = change_tables.places_by_group(watermark) %}
     {% for row in groups if row['_ct_places'] > 0 %}
-        {% set is_whole = true if arrival.record or arrival.is_whole else row['_ct_fingerprint'] if spec.lookback == 0 else false %}
+        {% set is_whole = true if arrival.is_whole else row['_ct_fingerprint'] if spec.lookback == 0 else false %}
         {% set place = change_tables.place_of(arrival, row.values() | list, is_whole) %}
         {% do places.update({tojson(place.group): place}) %}
         {% if arrival.kind == 'text' %}
@@ -209,10 +199,9 @@
 {#- What a look asks: of each group the last place, and how many rows there are. -#}
 {% macro _groups_since(spec, arrival, columns, from, condition, counts_all) -%}
 {%- set hashed = [] -%}
-{%- for column in columns.values() if not (arrival.record or arrival.is_whole) and spec.lookback == 0 and 'variant' not in column.data_type -%}
+{%- for column in columns.values() if not arrival.is_whole and spec.lookback == 0 and 'variant' not in column.data_type -%}
     {%- do hashed.append(column) -%}
 {%- endfor -%}
-{%- set sequence_of_format = change_tables.format_of(spec.format).landed_sequence -%}
 {%- set first = '_ct_arrival.' ~ change_tables.quoted(arrival.columns[0]) -%}
 {%- set is_same = 'false' -%}
 {%- if hashed and from and from[0].is_whole -%}
@@ -224,7 +213,7 @@ with landed as (
     select
         {{ change_tables.arrival_of_row(arrival) }} as _ct_arrival,
         {{ change_tables.hash_of(hashed) if hashed else 'cast(null as bigint)' }} as _ct_hash,
-        {{ sequence_of_format(spec) if sequence_of_format else 'cast(null as string)' }} as _ct_sequence
+        {{ change_tables.part_of_format(spec, 'landed_sequence') or 'cast(null as string)' }} as _ct_sequence
     from {{ spec.relation }}
     where
         {{ condition }}
@@ -253,7 +242,7 @@ from (
         sum(_ct_rows) as _ct_rows,
         max(if(_ct_arrival is null, 0, _ct_rows)) as _ct_copies,
         sum(if(_ct_arrival is null, _ct_rows, 0)) as _ct_unplaced,
-        sum(if(_ct_arrival is null, 0, _ct_rows)){{ ' - coalesce(max_by(_ct_rows, _ct_arrival), 0)' if not (arrival.record or arrival.is_whole) }} as _ct_rows_below,
+        sum(if(_ct_arrival is null, 0, _ct_rows)){{ ' - coalesce(max_by(_ct_rows, _ct_arrival), 0)' if not arrival.is_whole }} as _ct_rows_below,
         max_by(_ct_fingerprint, _ct_arrival) as _ct_fingerprint,
         bool_or({{ is_same }}) as _ct_is_same,
         min(if({{ is_same }}, null, _ct_lowest_seq)) as _ct_lowest_seq

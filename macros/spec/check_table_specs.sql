@@ -11,9 +11,9 @@
         {% for node in nodes %}
             {% do mistakes.extend(change_tables.table_spec_mistakes(node)) %}
         {% endfor %}
-        {% set schema, name = change_tables.name_of_runs() or ['none', 'none'] %}
-        {% set named = [(name, 'change_tables_runs', 'a name, or false for no table of runs'), (schema, 'change_tables_runs_schema', 'a name')] %}
-        {% for value, variable, what in named if value is not string or not modules.re.match('^\\w+$', value) %}
+        {% set name = var('change_tables_runs', 'change_table_runs') %}
+        {% set named = [(name, 'change_tables_runs', 'a name, or false for no table of runs'), (var('change_tables_runs_schema', target.schema), 'change_tables_runs_schema', 'a name')] %}
+        {% for value, variable, what in named if name is not sameas false and (value is not string or not modules.re.match('^\\w+$', value)) %}
             {% do mistakes.append("change_tables: the variable `" ~ variable ~ "` must be " ~ what ~ ", got " ~ change_tables.shown_value(value)) %}
         {% endfor %}
         {% do mistakes.extend(change_tables._mistakes_of_tables_schemas()) %}
@@ -38,13 +38,6 @@
         {% endif %}
     {% endfor %}
     {% do return(mistakes) %}
-{% endmacro %}
-
-
-{#- Schema and name of the table of runs (see `record_runs`); none where the variable `change_tables_runs` is false. -#}
-{% macro name_of_runs() %}
-    {% set name = var('change_tables_runs', 'change_table_runs') %}
-    {% do return(none if name is sameas false else [var('change_tables_runs_schema', target.schema), name]) %}
 {% endmacro %}
 
 
@@ -104,9 +97,7 @@
     {% do return(of_spark) if of_spark %}
     {% set mistakes = [] %}
     {% for name, right in change_tables._settings_of_session().items() if name in found %}
-        {% if found[name] | lower not in right | map('lower') %}
-            {% do mistakes.append("`" ~ name ~ "` must be " ~ right[0] ~ ", got '" ~ found[name] ~ "'") %}
-        {% endif %}
+        {% do mistakes.append("`" ~ name ~ "` must be " ~ right[0] ~ ", got '" ~ found[name] ~ "'") if found[name] | lower not in right | map('lower') %}
     {% endfor %}
     {#- the server of this package has the version of its functions among its settings; one that says none is another server -#}
     {% set package, server = change_tables.version_of_package(), found.get('spark.change_tables.version') %}

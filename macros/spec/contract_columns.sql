@@ -38,21 +38,15 @@
 
 {#- Their types: name -> type. -#}
 {% macro contract_column_types() %}
-    {% set types = {} %}
-    {% for name, column in change_tables._contract_columns().items() %}
-        {% do types.update({name: column[0]}) %}
-    {% endfor %}
-    {% do return(types) %}
+    {% set columns = change_tables._contract_columns() %}
+    {% do return(dict(zip(columns, columns.values() | map('first')))) %}
 {% endmacro %}
 
 
 {#- The descriptions of those that have one: name -> text. -#}
 {% macro contract_column_descriptions() %}
-    {% set descriptions = {} %}
-    {% for name, column in change_tables._contract_columns().items() if column | length > 1 %}
-        {% do descriptions.update({name: column[1]}) %}
-    {% endfor %}
-    {% do return(descriptions) %}
+    {% set described = change_tables._contract_columns().items() | selectattr('1.1', 'defined') | list %}
+    {% do return(dict(zip(described | map(attribute=0), described | map(attribute='1.1')))) %}
 {% endmacro %}
 
 
@@ -119,21 +113,13 @@
 
 {#- The key of a row as one text, the same for the same key only. `of`: the alias of the row. -#}
 {% macro key_text(spec, of=none) -%}
-    {%- set found = {} -%}
-    {%- for name in spec.key -%}
-        {%- do found.update({name: change_tables.column_list([name], of)}) -%}
-    {%- endfor -%}
-    {{- change_tables.text_of_key(spec, found) -}}
+    {{- change_tables.text_of_key(spec, dict(zip(spec.key, change_tables.each(spec.key, (of ~ '.' if of else '') ~ '{name}')))) -}}
 {%- endmacro %}
 
 
 {#- The same of the key before. Where there is none, it is that of no key. -#}
 {% macro key_before_text(spec, of=none) -%}
-    {%- set found = {} -%}
-    {%- for name in spec.key -%}
-        {%- do found.update({name: change_tables.field_of((of ~ '.' if of else '') ~ '_key_before', name)}) -%}
-    {%- endfor -%}
-    {{- change_tables.text_of_key(spec, found) -}}
+    {{- change_tables.text_of_key(spec, dict(zip(spec.key, change_tables.each(spec.key, (of ~ '.' if of else '') ~ '_key_before[{text}]')))) -}}
 {%- endmacro %}
 
 
@@ -163,9 +149,3 @@
 {% macro key_missing(spec) -%}
     {{- change_tables.text_literal('key_missing: every key column is null: ' ~ spec.key | join(', ')) -}}
 {%- endmacro %}
-
-
-{#- The spec with the key's columns alone, for what needs no other values. -#}
-{% macro keys_of(spec) %}
-    {% do return(dict(spec, columns=spec.columns | selectattr('name', 'in', spec.key) | list, column_names=spec.key)) %}
-{% endmacro %}

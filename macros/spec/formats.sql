@@ -1,8 +1,7 @@
 {#-
     A format is how one product writes down the changes of a table. What the models must know of it is one dict, which the
-    macro `<format>_format` at the end of the format's file returns. It names what differs from the defaults below. What is the
-    same for all entries of the format is given as it is, instead of a macro: `arrival`, `blocks_watermark`, `counts_columns`, `functions`,
-    `numbers`, `passes_waiting`.
+    macro `<format>_format` at the end of the format's file returns. It names what differs from the defaults below. A part that takes the
+    spec alone is given as it is, instead of a macro, where it is the same for all entries of the format.
 
     stage(spec, bound)         the steps from the raw rows to `staged`: see `staged_changes`
     settings                   its settings, and general ones that it has otherwise, each whole: see `format_settings`
@@ -24,23 +23,17 @@
     other_tables               the settings that name another raw table which staging reads: it can have news of its own
     arrival(spec)              where raw rows say their own position, {kind, group, columns, record, only, reads}: see
                                `arrival_of_row`. The kind is `whole_number`
-    arrival_column(spec)       the raw column that is the arrival, where the entry names none
+    arrival_column             the setting that names the raw column which is the arrival, where the entry names none
     read_with(spec, condition)  of rows that are compared with rows that landed before: SQL for all raw rows that a run reads which reads those
                                of the condition. Then staged rows without `_raw_id` are no raw rows
     lasting_sequence(seq)      SQL for what of a `_change_seq` stays the same whenever its delivery is read: by that, keys are forgotten. Left
                                out: all of it
     landed_sequence(spec)      SQL for the sequence of a raw row, where the rows of a sequence are judged together
-    may_wait(spec)             SQL for the raw rows that can block the watermark; `false`: none ever does. Left out: any can
+    read_again(spec)           which raw rows later runs may read again: see `read_again`
     blocks_watermark(spec)     SQL for the staged rows that block the watermark: later runs must read them again. Left out: those that
                                are `waiting`, and where the format has `arrival` those with `_ct_blocks_watermark`
-    passes_waiting(spec)       the reason codes of waiting rows that need not block the watermark for ever: a run that reads on finds them
-                               when what they wait for has landed. See `waiting_days_setting`
-    returning(spec, quarantine)  where such a run cannot tell by the rows that have landed: SQL for the first position of each group at
-                               which a quarantined row waits no longer, as texts
-    waiting_positions(spec, bound)  SQL for the first such position of each group, without staging the rows
+    waiting_positions(spec, bound)  SQL for the first position of each group at which a row waits, as texts, without staging the rows
     time_in_sequence(sequence)  the time in the sequence of a load, `yyyy-mm-dd hh:mm:ss`; empty where it has none
-    kept_for_good(spec)        SQL for the raw rows that are read again however long ago a run has read them for good; `false`: none is. Left out:
-                               any can be, so `purge` leaves the raw table alone
     landed_key(spec)           of raw rows that are each of one key: SQL for its columns, by their names. Left out: `forget` deletes no raw rows
     reads                      SQL over the log for the changes whose values come from another table than the raw one
     retracts_changes(spec)     whether later rows can show that an accepted change cannot be used
@@ -58,6 +51,7 @@
                                which they are sent, the `number` of the commit as a text, the columns that are its `name`, and the
                                `reason` why it is left out. None where it is applied. See `leave_out_repeated`; in a
                                run that reads everything, staging leaves out what `bound.log` has from an earlier place
+    mapping(spec)              of formats that `mapped_parts` gives most of what they are: how their rows are read, see `mapped_steps`
     put_together               where one run can put the rows of a shared raw table together for all entries (see `share_rows`): {steps, tables,
                                alike}. `steps(specs, bound)` are those of the staging up to `put_together`, which the staging takes from
                                `bound.shared` where that is given; `tables(spec)` the values of `_ct_table` that the entry needs, none:
@@ -69,33 +63,31 @@
         'stage': none, 'settings': {}, 'column_settings': {}, 'mistakes': none,
         'columns': [], 'origin': [], 'key_columns': none, 'multi_valued': none, 'counts_columns': none,
         'settings_of_order': [], 'keeps_sequences': none, 'reports': none, 'array_of_text': none, 'other_tables': [],
-        'arrival': none, 'landed_sequence': none, 'may_wait': none, 'blocks_watermark': none, 'passes_waiting': [],
-        'returning': none, 'waiting_positions': none,
-        'reads': none, 'retracts_changes': none, 'quarantines': none, 'unclaimed_steps': none, 'shared_relation': none,
-        'undeclared_columns': none, 'absent_columns': none, 'numbers': none, 'commits': none, 'functions': none,
-        'put_together': none, 'arrival_column': none, 'read_with': none, 'time_in_sequence': none, 'kept_for_good': none, 'landed_key': none, 'lasting_sequence': none,
+        'arrival': none, 'landed_sequence': none, 'read_again': {}, 'blocks_watermark': none, 'waiting_positions': none,
+        'reads': none, 'retracts_changes': false, 'quarantines': none, 'unclaimed_steps': none, 'shared_relation': none,
+        'undeclared_columns': none, 'absent_columns': [], 'numbers': none, 'commits': none, 'functions': {}, 'mapping': none,
+        'put_together': none, 'arrival_column': none, 'read_with': none, 'time_in_sequence': none, 'landed_key': none, 'lasting_sequence': none,
     } %}
     {#- a look at the project's formats, which dbt must search for, only where the package has none of the name -#}
     {% set own = change_tables.formats_of_package() %}
     {% set given = (own[name] if name in own else change_tables.known_formats()[name])() %}
     {% for part, value in given.items() %}
-        {% set can_be_data = part in ['arrival', 'counts_columns', 'functions', 'blocks_watermark', 'passes_waiting', 'numbers'] %}
-        {% set is_data = part in ['settings', 'column_settings', 'columns', 'origin', 'settings_of_order', 'other_tables', 'reads', 'put_together'] %}
+        {% set is_macro = part in [
+            'stage', 'mistakes', 'key_columns', 'multi_valued', 'keeps_sequences', 'reports', 'array_of_text', 'waiting_positions', 'quarantines',
+            'unclaimed_steps', 'read_with', 'time_in_sequence', 'lasting_sequence'
+        ] %}
         {% if part not in defaults %}
             {% do exceptions.raise_compiler_error(
                 "change_tables: format '" ~ name ~ "' has no part `" ~ part ~ "`; its parts: " ~ defaults.keys() | join(', ')
             ) %}
         {#- jinja says that an undefined name is callable: that of a macro that is not there -#}
-        {% elif value is undefined or not (is_data or can_be_data or value is callable) %}
+        {% elif value is undefined or (is_macro and value is not callable) %}
             {% do exceptions.raise_compiler_error(
-                "change_tables: format '" ~ name ~ "': `" ~ part ~ "` must be " ~ ("given" if is_data else "a macro that is there")
-                ~ ", got " ~ change_tables.shown_value(value)
+                "change_tables: format '" ~ name ~ "': `" ~ part ~ "` must be " ~ ("a macro that is there" if is_macro else "given") ~ ", got " ~ change_tables.shown_value(value)
             ) %}
         {% endif %}
     {% endfor %}
-    {% if 'stage' not in given %}
-        {% do exceptions.raise_compiler_error("change_tables: format '" ~ name ~ "' must have `stage`, the macro that stages its rows") %}
-    {% endif %}
+    {% do exceptions.raise_compiler_error("change_tables: format '" ~ name ~ "' must have `stage`, the macro that stages its rows") if 'stage' not in given %}
     {% do defaults.update(given) %}
     {% do return(defaults) %}
 {% endmacro %}
@@ -108,6 +100,21 @@
 {% endmacro %}
 
 
+{#-
+    Which raw rows later runs of an entry may read again, and for how long. A format names what differs:
+
+    waiting   SQL for the raw rows that can wait for others, and then block the watermark; `false`: none ever does
+    passed    the reason codes of waiting rows that do so for `waiting_days` alone: a run that reads on finds them again, when what they wait for
+              has landed. See `waiting_days_setting`
+    returning(spec, quarantine)  where it cannot tell by the rows that have landed: SQL for the first position of each group at which a
+              quarantined row waits no longer, as texts
+    for_good  SQL for the raw rows that are read again for ever, so that `purge` leaves them; `false`: none is
+-#}
+{% macro read_again(spec) %}
+    {% do return(dict({'waiting': 'true', 'passed': [], 'returning': none, 'for_good': 'true'}, **change_tables.part_of_format(spec, 'read_again'))) %}
+{% endmacro %}
+
+
 {#- The declared columns that the raw table of an entry has, or has in some rows: all but the retired ones that it has no more. -#}
 {% macro columns_in_raw(spec) %}
     {% do return(spec.column_names | reject('in', change_tables.absent_columns(spec)) | list) %}
@@ -116,7 +123,7 @@
 
 {#- The retired columns that it has no more. -#}
 {% macro absent_columns(spec) %}
-    {% do return((change_tables.part_of_format(spec, 'absent_columns') or []) if spec.retired else []) %}
+    {% do return(change_tables.part_of_format(spec, 'absent_columns') if spec.retired else []) %}
 {% endmacro %}
 
 
@@ -140,9 +147,7 @@
 {% macro known_formats() %}
     {% set formats = change_tables.formats_of_package() %}
     {% for name, format in adapter.dispatch('further_formats', 'change_tables')().items() %}
-        {% if name in formats %}
-            {% do exceptions.raise_compiler_error("change_tables: the package has a format '" ~ name ~ "'; name the project's own otherwise") %}
-        {% endif %}
+        {% do exceptions.raise_compiler_error("change_tables: the package has a format '" ~ name ~ "'; name the project's own otherwise") if name in formats %}
         {% do formats.update({name: format}) %}
     {% endfor %}
     {% do return(formats) %}

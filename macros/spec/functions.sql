@@ -48,11 +48,8 @@
 {#- The functions that a model calls, whatever its rows are. Those of rows that have moved: see `refuse_moves_without_functions`. -#}
 {% macro _functions_of_model(node) %}
     {% set macros = node.depends_on.macros | default([]) | map('replace', 'macro.change_tables.', '') | list %}
-    {% if node.resource_type != 'model' %}
-        {% do return([]) %}
-    {% elif 'xds_documents' in macros %}
-        {% do return(['format_association', 'build_xds_document']) %}
-    {% endif %}
+    {% do return([]) if node.resource_type != 'model' %}
+    {% do return(['format_association', 'build_xds_document']) if 'xds_documents' in macros %}
     {% set names = [] %}
     {% set part = 'unclaimed' if 'unclaimed_rows' in macros else 'staged' %}
     {% set stages = 'staged_changes' in macros or 'deduplicated_changes' in macros %}
@@ -73,7 +70,7 @@
 
 {% macro _functions_of_entry(source_name, table_name, part) %}
     {% set spec = change_tables.table_spec(source_name, table_name) %}
-    {% do return((change_tables.part_of_format(spec, 'functions') or {}).get(part, [])) %}
+    {% do return(change_tables.part_of_format(spec, 'functions').get(part, [])) %}
 {% endmacro %}
 
 
@@ -90,12 +87,10 @@
 -#}
 {% macro refuse_moves_without_functions(spec) %}
     {% set missing = change_tables.functions_that_server_lacks(['first_ancestors', 'reached_names', 'rows_at_key']) %}
-    {% if missing %}
-        {% do change_tables.refuse_model(
-            "rows of '" ~ spec.source_name ~ "." ~ spec.table_name
-            ~ "' have moved to other keys, and the server does not have the SQL functions that follow rows of partial images: "
-            ~ missing | join(', ')
-            ~ ". Nothing was taken in: run the model on the server that `change-tables server` starts; see docs/servers.md"
-        ) %}
-    {% endif %}
+    {% do change_tables.refuse_model(
+        "rows of '" ~ spec.source_name ~ "." ~ spec.table_name
+        ~ "' have moved to other keys, and the server does not have the SQL functions that follow rows of partial images: "
+        ~ missing | join(', ')
+        ~ ". Nothing was taken in: run the model on the server that `change-tables server` starts; see docs/servers.md"
+    ) if missing %}
 {% endmacro %}

@@ -27,17 +27,11 @@
 
 {% macro _read_table_spec(source_name, table_name) %}
     {% set node = change_tables.find_source(source_name, table_name) %}
-    {% if node is none %}
-        {% do change_tables.refuse_entry({'source_name': source_name, 'table_name': table_name}, "no such entry in any sources file") %}
-    {% endif %}
+    {% do change_tables.refuse_entry({'source_name': source_name, 'table_name': table_name}, "no such entry in any sources file") if node is none %}
     {% set mistakes = change_tables.table_spec_mistakes(node) %}
     {% do exceptions.raise_compiler_error(mistakes | join('\n')) if mistakes %}
     {% set settings = change_tables.format_settings(node.config.meta.change_table.format) %}
-    {% set given = {} %}
-    {% for name, setting in settings.items() %}
-        {% do given.update({name: setting.default}) %}
-    {% endfor %}
-    {% do given.update(node.config.meta.change_table) %}
+    {% set given = dict(zip(settings, settings.values() | map(attribute='default')), **node.config.meta.change_table) %}
     {% set declared = change_tables.declared_columns(node) %}
     {% set multi_valued_of_format = change_tables.format_of(given.format).multi_valued %}
     {% set multi_valued = multi_valued_of_format(declared) if multi_valued_of_format else [] %}
@@ -111,13 +105,9 @@
 
 {#- The entry of that name: the project's own before one of a package. None where there is none. -#}
 {% macro find_source(source_name, table_name) %}
-    {% set found = namespace(node=none) %}
-    {% for node in graph.sources.values() if node.source_name == source_name and node.name == table_name %}
-        {% if found.node is none or node.package_name == model.package_name %}
-            {% set found.node = node %}
-        {% endif %}
-    {% endfor %}
-    {% do return(found.node) %}
+    {% set found = graph.sources.values() | selectattr('source_name', 'equalto', source_name) | selectattr('name', 'equalto', table_name) | list %}
+    {% set own = found | selectattr('package_name', 'equalto', (model or {}).package_name) | list %}
+    {% do return((own + found) | first | default(none)) %}
 {% endmacro %}
 
 
@@ -203,12 +193,10 @@
 -#}
 {% macro table_spec_of_model(node) %}
     {% set entries = change_tables.staged_entries(node) %}
-    {% if entries | length != 1 %}
-        {% do exceptions.raise_compiler_error(
-            "change_tables: model '" ~ node.name ~ "' must lead to one model of staged_changes(…) through what it refers to, got "
-            ~ (entries | length) ~ (': ' ~ entries | map(attribute='table') | join(', ') if entries else '')
-        ) %}
-    {% endif %}
+    {% do exceptions.raise_compiler_error(
+        "change_tables: model '" ~ node.name ~ "' must lead to one model of staged_changes(…) through what it refers to, got "
+        ~ (entries | length) ~ (': ' ~ entries | map(attribute='table') | join(', ') if entries else '')
+    ) if entries | length != 1 %}
     {% do return(change_tables.table_spec(entries[0].source, entries[0].table)) %}
 {% endmacro %}
 
@@ -252,12 +240,10 @@
     {% for unique_id in model.depends_on.nodes if unique_id in graph.nodes and change_tables.staged_entries(graph.nodes[unique_id]) %}
         {% do nodes.append(graph.nodes[unique_id]) %}
     {% endfor %}
-    {% if nodes | length != relations | length %}
-        {% do exceptions.raise_compiler_error(
-            "change_tables: model '" ~ model.name ~ "' must give the macro every model that it refers to, each once, got "
-            ~ (relations | length) ~ " of " ~ (nodes | length)
-        ) %}
-    {% endif %}
+    {% do exceptions.raise_compiler_error(
+        "change_tables: model '" ~ model.name ~ "' must give the macro every model that it refers to, each once, got "
+        ~ (relations | length) ~ " of " ~ (nodes | length)
+    ) if nodes | length != relations | length %}
     {% do return(nodes) %}
 {% endmacro %}
 

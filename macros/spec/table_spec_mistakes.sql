@@ -31,13 +31,9 @@
 
 {#- A value as the user wrote it: text in quotes, nothing as null, flags as YAML has them. -#}
 {% macro shown_value(value) %}
-    {% if value is none or value is undefined %}
-        {% do return('null') %}
-    {% elif value is string %}
-        {% do return("'" ~ value ~ "'") %}
-    {% else %}
-        {% do return(value | lower if value is boolean else value | string) %}
-    {% endif %}
+    {% do return('null') if value is none or value is undefined %}
+    {% do return("'" ~ value ~ "'") if value is string %}
+    {% do return(value | lower if value is boolean else value | string) %}
 {% endmacro %}
 
 
@@ -99,9 +95,7 @@
     {% set taken = change_tables.taken_names(format) %}
     {% set seen = [] %}
     {% for column in columns %}
-        {% if column.name | lower in seen %}
-            {% do found.append("`columns` must name each column once (case does not count), got '" ~ column.name ~ "' twice") %}
-        {% endif %}
+        {% do found.append("`columns` must name each column once (case does not count), got '" ~ column.name ~ "' twice") if column.name | lower in seen %}
         {% do seen.append(column.name | lower) %}
         {% if column.name | lower in taken %}
             {% do found.append("`columns` must not use the name of a column that the models add, got '" ~ column.name ~ "'") %}
@@ -134,10 +128,8 @@
 
 {#- The names that columns had before: each of one column, and of none that is declared. -#}
 {% macro _renamed_mistakes(columns) %}
-    {% set found, of_column, declared = [], {}, {} %}
-    {% for column in columns %}
-        {% do declared.update({column.name | lower: column.name}) %}
-    {% endfor %}
+    {% set found, of_column, names = [], {}, columns | map(attribute='name') | list %}
+    {% set declared = dict(zip(names | map('lower'), names)) %}
     {% for column in columns if column.meta.get('renamed_from') is not none %}
         {% set given = column.meta.renamed_from %}
         {% set names = [given] if given is string and given else given %}
@@ -200,9 +192,7 @@
             "`snapshot_time` must be empty or a time in UTC, yyyy-mm-dd hh:mm:ss, got " ~ change_tables.shown_value(given.snapshot_time)
         ) %}
     {% endif %}
-    {% if given.get('arrival', 'auto') == '' %}
-        {% do found.append("`arrival` must be auto, none, files or the name of a column of the raw table, got ''") %}
-    {% endif %}
+    {% do found.append("`arrival` must be auto, none, files or the name of a column of the raw table, got ''") if given.get('arrival', 'auto') == '' %}
     {% if given.get('lookback', 0) != 0 and given.get('arrival', 'auto') == 'none' %}
         {% do found.append("`lookback` reads again below the highest arrival: it needs `arrival`, which is none") %}
     {% endif %}

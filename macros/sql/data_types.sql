@@ -64,11 +64,7 @@
         {% elif token in ['>', ')'] %}
             {% do depth.append(depth.pop() - 1) %}
         {% endif %}
-        {% if token == ',' and depth[0] == 0 %}
-            {% do parts.append('') %}
-        {% else %}
-            {% do parts.append(parts.pop() ~ token) %}
-        {% endif %}
+        {% do parts.append('' if token == ',' and depth[0] == 0 else parts.pop() ~ token) %}
     {% endfor %}
     {% do return(parts) %}
 {% endmacro %}
@@ -121,8 +117,7 @@
     reads no row asks for the whole type.
 -#}
 {% macro types_in_relation(relation) %}
-    {% set types = {} %}
-    {% set cut = [] %}
+    {% set types, cut = {}, [] %}
     {% for column in adapter.get_columns_in_relation(relation) %}
         {% do types.update({column.name: column.dtype}) %}
         {% do cut.append(column.name) if modules.re.search('[.]{3} [0-9]+ more fields', column.dtype) %}

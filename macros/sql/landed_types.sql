@@ -254,8 +254,7 @@
 
 {#- `concat` of texts and SQL, a list of {text} and {sql}. -#}
 {% macro _joined_texts(parts) %}
-    {% set joined = [] %}
-    {% set texts = [] %}
+    {% set joined, texts = [], [] %}
     {% for part in parts + [{'sql': ''}] %}
         {% if 'text' in part %}
             {% do texts.append(part.text) %}
@@ -280,11 +279,8 @@
 {% macro does_not_fit(value, data_type, landed=none) %}
     {% set declared = change_tables.type_tree(data_type) %}
     {% set landed = landed or {'kind': 'string', 'text': 'string'} %}
-    {% if change_tables.reading_of(landed, declared, '').verdict != 'checked' %}
-        {% do return('') %}
-    {% elif landed.kind == 'hex' %}
-        {% do return(value ~ " rlike '[^0-9A-Fa-f]' or length(" ~ value ~ ') % 2 = 1') %}
-    {% endif %}
+    {% do return('') if change_tables.reading_of(landed, declared, '').verdict != 'checked' %}
+    {% do return(value ~ " rlike '[^0-9A-Fa-f]' or length(" ~ value ~ ') % 2 = 1') if landed.kind == 'hex' %}
     {% set read = change_tables.read_value(value, landed, declared) %}
     {% set lost = change_tables._loses(value, read, landed, declared) %}
     {% do return(value ~ ' is not null and ' ~ ('(' ~ read ~ ' is null or ' ~ lost ~ ')' if lost else read ~ ' is null')) %}
@@ -341,13 +337,9 @@
 
 {#- The same of a number that lands exact, or as a double, in a floating-point type: it must keep its digits. -#}
 {% macro _loses_as_floating(value, read, landed) %}
-    {% if landed.kind == 'double' %}
-        {% do return('(cast(' ~ read ~ ' as double) <> ' ~ value ~ ' and cast(' ~ read ~ ' as string) <> cast(' ~ value ~ ' as string))') %}
-    {% elif landed.kind == 'decimal' %}
-        {% do return('not try_cast(cast(' ~ read ~ ' as string) as ' ~ landed.text ~ ') <=> ' ~ value) %}
-    {% elif landed.kind == 'bigint' %}
-        {% do return('not try_cast(' ~ read ~ ' as bigint) <=> ' ~ value ~ ' or ' ~ read ~ " >= double('9223372036854775808')") %}
-    {% endif %}
+    {% do return('(cast(' ~ read ~ ' as double) <> ' ~ value ~ ' and cast(' ~ read ~ ' as string) <> cast(' ~ value ~ ' as string))') if landed.kind == 'double' %}
+    {% do return('not try_cast(cast(' ~ read ~ ' as string) as ' ~ landed.text ~ ') <=> ' ~ value) if landed.kind == 'decimal' %}
+    {% do return('not try_cast(' ~ read ~ ' as bigint) <=> ' ~ value ~ ' or ' ~ read ~ " >= double('9223372036854775808')") if landed.kind == 'bigint' %}
     {% do return('not try_cast(' ~ read ~ ' as ' ~ landed.text ~ ') <=> ' ~ value) %}
 {% endmacro %}
 

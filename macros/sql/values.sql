@@ -21,8 +21,7 @@
     texts, since Spark's hash ignores nulls within them. Not so where they never have nulls (`holds_no_nulls`).
 -#}
 {% macro hash_of(columns) -%}
-    {%- set values = [] -%}
-    {%- set nulls = [] -%}
+    {%- set values, nulls = [], [] -%}
     {%- for column in columns -%}
         {%- set value = column.value or change_tables.quoted(column.name) -%}
         {%- set is_nested = modules.re.match('(?i)\\s*(array|map|struct)\\s*<', column.data_type) and not column.holds_no_nulls -%}

@@ -29,12 +29,10 @@
         {%- do change_tables.prepare_session() -%}
         {%- do change_tables.remove_cached_checkpoint(view) -%}
     {%- endif -%}
-    {%- do change_tables.follow_names(spec, view, state, run.renaming) if run.renaming -%}
+    {%- do change_tables.follow_names(view, state, run.renaming) if run.renaming -%}
     {%- set has_other_columns = change_tables.columns_have_changed(spec, run.checkpoint_before) -%}
     {%- do change_tables.follow_spec(spec, state) if has_other_columns -%}
-    {%- if has_other_columns or run.renaming -%}
-        {%- do change_tables.ensure_state_view(view, state, shown_spec, shown, predicate) -%}
-    {%- endif -%}
+    {%- do change_tables.ensure_state_view(view, state, shown_spec, shown, predicate) if has_other_columns or run.renaming -%}
     {%- set kept = change_tables.batch_relation(this, change_tables.batch_id()) -%}
     {%- if run.looks -%}
         {%- call statement('kept') -%}
@@ -57,7 +55,7 @@
         {%- endcall -%}
     {%- endif -%}
     {%- if run.kind == 'empty' -%}
-        {%- set is_shown = change_tables.make_empty_table(view, state, sql, anew=true, partitioned_by=partitioned_by) -%}
+        {%- set is_shown = change_tables.make_empty_table(view, state, sql, partitioned_by) -%}
     {%- elif run.kind == 'first' -%}
         {%- do change_tables.refuse_unseen_table(state) -%}
         {%- call statement('main') -%}
@@ -65,9 +63,7 @@
         {%- endcall -%}
         {%- set rows = change_tables._count_rows_of_state(state) -%}
     {%- elif run.kind == 'since' -%}
-        {%- if run.is_to_be_counted -%}
-            {%- do change_tables.use_deletion_vectors_if_large(state) -%}
-        {%- endif -%}
+        {%- do change_tables.use_deletion_vectors_if_large(state) if run.is_to_be_counted -%}
         {%- call statement('main', fetch_result=True) -%}
             {{ change_tables.merge_state(spec, state, sql, run, kept) }}
         {%- endcall -%}
@@ -97,11 +93,8 @@
     says nothing, as of a table in another format.
 -#}
 {% macro _rows_after_merge(state, rows_before, merged) %}
-    {% if not merged %}
-        {% do return(none) %}
-    {% elif rows_before is none %}
-        {% do return(change_tables._count_rows_of_state(state)) %}
-    {% endif %}
+    {% do return(none) if not merged %}
+    {% do return(change_tables._count_rows_of_state(state)) if rows_before is none %}
     {% do return(rows_before + merged['num_inserted_rows'] | int - merged['num_deleted_rows'] | int) %}
 {% endmacro %}
 
@@ -114,22 +107,15 @@
 
 {#- A log without a checkpoint is not there, or does not say what it has: no state can follow it. -#}
 {% macro refuse_unfinished_log(run) %}
-    {% if run.checkpoint.log == '' %}
-        {% do exceptions.raise_compiler_error(
-            "change_tables: model '" ~ model.name ~ "': the log that it follows has not been built to its end; build that first"
-        ) %}
-    {% endif %}
+    {% do change_tables.refuse_model("the log that it follows has not been built to its end; build that first") if run.checkpoint.log == '' %}
 {% endmacro %}
 
 
 {#- A log that was built with other columns than are declared by now cannot be read as the spec says. -#}
 {% macro refuse_log_of_other_columns(spec, run) %}
-    {% if run.log_is_outdated %}
-        {% do exceptions.raise_compiler_error(
-            "change_tables: model '" ~ model.name ~ "': source '" ~ spec.source_name ~ "." ~ spec.table_name
-            ~ "' has changed since the log that the model follows was built; build that first"
-        ) %}
-    {% endif %}
+    {% do change_tables.refuse_model(
+        "source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "' has changed since the log that the model follows was built; build that first"
+    ) if run.log_is_outdated %}
 {% endmacro %}
 
 
@@ -222,7 +208,7 @@ when
     {{ change_tables.quoted(name) }} = source.{{ change_tables.quoted(name) }}{{ ',' if not loop.last }}
     {%- endfor %}
 when not matched then insert (_checkpoint, {{ change_tables.column_list(columns) }})
-    values ({{ change_tables.checkpoint_of_new_row('source._checkpoint is not null') }}, {{ change_tables.column_list(columns, 'source') }})
+    values ({{ change_tables.checkpoint_of_new_row() }}, {{ change_tables.column_list(columns, 'source') }})
 {%- endmacro %}
 
 
@@ -233,10 +219,7 @@ when not matched then insert (_checkpoint, {{ change_tables.column_list(columns)
 -#}
 {% macro state_columns(spec, history=false, keeps_deleted=false) %}
     {% do return(
-        [
-            '_change_seq', '_change_op', '_change_id', '_precedence', '_is_deleted', '_changed_at',
-            '_transaction_id'
-        ]
+        ['_change_seq', '_change_op', '_change_id', '_precedence', '_is_deleted', '_changed_at', '_transaction_id']
         + (['_latest_at'] + change_tables._interval_columns() if history else [])
         + (['_has_row'] if keeps_deleted else []) + spec.column_names + (['_is_last'] if history else [])
     ) %}
@@ -254,7 +237,5 @@ when not matched then insert (_checkpoint, {{ change_tables.column_list(columns)
 
 {#- The columns of a version, as a history shows them. -#}
 {% macro _interval_columns() %}
-    {% do return([
-        '_valid_from', '_valid_to', '_valid_from_seq', '_valid_to_seq', '_is_current'
-    ]) %}
+    {% do return(['_valid_from', '_valid_to', '_valid_from_seq', '_valid_to_seq', '_is_current']) %}
 {% endmacro %}

@@ -10,43 +10,47 @@
     A state that was built whole since then has all its rows again. What it has no more is found by the keys in the model's table.
 -#}
 {% macro changes_since(current) -%}
-    {%- if execute -%}
-        {%- set node = change_tables._node_of_changes(current) -%}
-        {%- set spec = change_tables.table_spec_of_model(node) -%}
-        {%- set names = spec.column_names | reject('in', spec.hidden) | list -%}
-        {%- set contract = change_tables.state_view_columns(history=false) + ['_is_deleted', '_batch_id'] -%}
-        {%- set checkpoint = none if change_tables.is_empty_run() else (change_tables.read_checkpoints([current]) | first).checkpoint -%}
-        {%- if checkpoint is none -%}
-{{ change_tables.no_rows(change_tables.columns_of_table(spec, names + contract)) }}
-        {%- else -%}
-            {%- do change_tables._refuse_unready_state(node, spec, checkpoint) -%}
-            {%- set taken_in = change_tables._batch_taken_in() if is_incremental() else none -%}
-            {%- set keeps_deleted = checkpoint.deletes == 'keep' -%}
+    {%- do return('select 1 as placeholder') if not execute -%}
+    {%- set node = change_tables._node_of_changes(current) -%}
+    {%- set spec = change_tables.table_spec_of_model(node) -%}
+    {%- set names = spec.column_names | reject('in', spec.hidden) | list -%}
+    {%- set contract = change_tables.state_view_columns(history=false) + ['_is_deleted', '_batch_id'] -%}
+    {%- set checkpoint = none if change_tables.is_empty_run() else (change_tables.read_checkpoints([current]) | first).checkpoint -%}
+    {%- do return(change_tables.no_rows(change_tables.columns_of_table(spec, names + contract))) if checkpoint is none -%}
+    {%- if change_tables.columns_have_changed(spec, checkpoint) or checkpoint.key != spec.key -%}
+        {%- do change_tables.refuse_model(
+            "source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "' or the package has changed since '" ~ node.name ~ "' was built; build that first"
+        ) -%}
+    {%- endif -%}
+    {#- the highest `_batch_id` in the table of the model that asks; none where it has no row -#}
+    {%- do change_tables._refuse_missing_columns(['_batch_id'], "it says what the model has taken in") if is_incremental() -%}
+    {%- set taken_in = run_query('select max(_batch_id) as taken_in from ' ~ this).rows[0][0] if is_incremental() else none -%}
+    {%- set keeps_deleted = checkpoint.deletes == 'keep' -%}
 select
-            {%- for name in names %}
-                {%- set value = change_tables.quoted(name) %}
+    {%- for name in names %}
+        {%- set value = change_tables.quoted(name) %}
     {{ value if not taken_in or keeps_deleted or name in spec.key else 'if(_is_deleted, null, ' ~ value ~ ') as ' ~ value }},
-            {%- endfor %}
+    {%- endfor %}
     {{ contract | join(', ') }}
 from {{ change_tables.state_relation(current) }}
 where
     _checkpoint is null
-            {%- if taken_in %}
+    {%- if taken_in %}
     and _batch_id > '{{ taken_in }}'
-            {%- else %}
+    {%- else %}
     and {{ '_has_row' if keeps_deleted else 'not _is_deleted' }}
-            {%- endif %}
+    {%- endif %}
     and _batch_id <= '{{ checkpoint.written }}'
-            {%- if taken_in and taken_in < checkpoint.built %}
-                {%- do change_tables._refuse_missing_columns(spec.key, "the state of '" ~ node.name ~ "' was built whole since, and what it lost is found by its key") %}
+    {%- if taken_in and taken_in < checkpoint.built %}
+        {%- do change_tables._refuse_missing_columns(spec.key, "the state of '" ~ node.name ~ "' was built whole since, and what it lost is found by its key") %}
 union all
 select distinct
-                {%- for name in names %}
+        {%- for name in names %}
     {{ 'null as ' if name not in spec.key }}{{ change_tables.quoted(name) }},
-                {%- endfor %}
-                {%- for name in contract if name not in ['_is_deleted', '_batch_id'] %}
+        {%- endfor %}
+        {%- for name in contract if name not in ['_is_deleted', '_batch_id'] %}
     null as {{ name }},
-                {%- endfor %}
+        {%- endfor %}
     true as _is_deleted,
     '{{ checkpoint.built }}' as _batch_id
 from {{ this }} as taken_in
@@ -56,10 +60,6 @@ left anti join (
     where _checkpoint is null
 ) as kept
     on {{ change_tables.same_key(spec.key, 'taken_in', 'kept') }}
-            {%- endif -%}
-        {%- endif -%}
-    {%- else -%}
-select 1 as placeholder
     {%- endif -%}
 {%- endmacro %}
 
@@ -67,48 +67,24 @@ select 1 as placeholder
 {#- The node of a current model, from a model that can ask for its changes. Stops any other. -#}
 {% macro _node_of_changes(current) %}
     {% set what = 'changes_since ' %}
-    {% if model.config.materialized != 'incremental' %}
-        {% do change_tables.refuse_model(
-            what ~ "needs `materialized: incremental`, since the model's own table says what it has taken in, got "
-            ~ change_tables.shown_value(model.config.materialized)
-        ) %}
-    {% endif %}
+    {% do change_tables.refuse_model(
+        what ~ "needs `materialized: incremental`, since the model's own table says what it has taken in, got "
+        ~ change_tables.shown_value(model.config.materialized)
+    ) if model.config.materialized != 'incremental' %}
     {% set strategy = model.config.incremental_strategy or 'append' %}
-    {% if strategy not in ['merge', 'append'] %}
-        {% do change_tables.refuse_model(
-            what ~ "needs `incremental_strategy` merge or append, which keep the rows that have not changed, got " ~ change_tables.shown_value(strategy)
-        ) %}
-    {% endif %}
+    {% do change_tables.refuse_model(
+        what ~ "needs `incremental_strategy` merge or append, which keep the rows that have not changed, got " ~ change_tables.shown_value(strategy)
+    ) if strategy not in ['merge', 'append'] %}
     {% set nodes = [] %}
     {% for unique_id in model.depends_on.nodes if unique_id in graph.nodes and graph.nodes[unique_id].alias | lower == current.identifier | lower %}
         {% do nodes.append(graph.nodes[unique_id]) if change_tables.maker_of(graph.nodes[unique_id]) == 'current_state' %}
     {% endfor %}
-    {% if nodes | length != 1 %}
-        {% do change_tables.refuse_model(what ~ "must be given the `ref` of a current model, got " ~ current) %}
-    {% endif %}
+    {% do change_tables.refuse_model(what ~ "must be given the `ref` of a current model, got " ~ current) if nodes | length != 1 %}
     {% set asked = graph.setdefault('change_tables_changes', {}).setdefault(model.unique_id, nodes[0].unique_id) %}
-    {% if asked != nodes[0].unique_id %}
-        {% do change_tables.refuse_model(
-            what ~ "can be asked for one current model in a model, since its table has one `_batch_id`, got " ~ asked.split('.')[-1] ~ ", " ~ nodes[0].name
-        ) %}
-    {% endif %}
+    {% do change_tables.refuse_model(
+        what ~ "can be asked for one current model in a model, since its table has one `_batch_id`, got " ~ asked.split('.')[-1] ~ ", " ~ nodes[0].name
+    ) if asked != nodes[0].unique_id %}
     {% do return(nodes[0]) %}
-{% endmacro %}
-
-
-{% macro _refuse_unready_state(node, spec, checkpoint) %}
-    {% if checkpoint.written is not defined or change_tables.columns_have_changed(spec, checkpoint) or checkpoint.key != spec.key %}
-        {% do change_tables.refuse_model(
-            "source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "' or the package has changed since '" ~ node.name ~ "' was built; build that first"
-        ) %}
-    {% endif %}
-{% endmacro %}
-
-
-{#- The highest `_batch_id` in the table of the model that asks; none where it has no row. -#}
-{% macro _batch_taken_in() %}
-    {% do change_tables._refuse_missing_columns(['_batch_id'], "it says what the model has taken in") %}
-    {% do return(run_query('select max(_batch_id) as taken_in from ' ~ this).rows[0][0]) %}
 {% endmacro %}
 
 
@@ -119,22 +95,16 @@ select 1 as placeholder
     {% for name in names if name | lower not in found %}
         {% do missing.append(name) %}
     {% endfor %}
-    {% if missing %}
-        {% do change_tables.refuse_model(
-            "its table must have the column " ~ missing | join(', ') ~ " of changes_since (" ~ why ~ "); select that, and build the model with --full-refresh"
-        ) %}
-    {% endif %}
+    {% do change_tables.refuse_model(
+        "its table must have the column " ~ missing | join(', ') ~ " of changes_since (" ~ why ~ "); select that, and build the model with --full-refresh"
+    ) if missing %}
 {% endmacro %}
 
 
 {#- The macro that makes a model, as its materialization shows it; none where that shows none. -#}
 {% macro maker_of(node) %}
-    {% if (node.config.meta or {}).get('change_table_entry') %}
-        {% do return('staged_changes') %}
-    {% elif node.config.materialized == 'change_log' %}
-        {% do return('deduplicated_changes') %}
-    {% elif node.config.materialized == 'change_state' %}
-        {% do return('history' if 'macro.change_tables.history' in node.depends_on.macros else 'current_state') %}
-    {% endif %}
+    {% do return('staged_changes') if (node.config.meta or {}).get('change_table_entry') %}
+    {% do return('deduplicated_changes') if node.config.materialized == 'change_log' %}
+    {% do return('history' if 'macro.change_tables.history' in node.depends_on.macros else 'current_state') if node.config.materialized == 'change_state' %}
     {% do return(none) %}
 {% endmacro %}

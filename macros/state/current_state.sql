@@ -8,32 +8,32 @@
 -#}
 {% macro current_state(dedup, deletes='drop') %}
     {{- config(materialized='change_state') -}}
-    {%- do change_tables._refuse_other_deletes(deletes) -%}
+    {%- do change_tables.refuse_model("`deletes` must be one of drop, keep, got " ~ change_tables.shown_value(deletes)) if deletes not in ['drop', 'keep'] -%}
     {%- set keeps_deleted = deletes == 'keep' -%}
-    {%- if execute and change_tables.is_empty_run() -%}
-        {%- set spec = change_tables.table_spec_of_model(model) -%}
+    {%- do return('select 1 as placeholder') if not execute -%}
+    {%- set spec = change_tables.table_spec_of_model(model) -%}
+    {%- if change_tables.is_empty_run() -%}
         {%- set columns = ['_checkpoint'] + change_tables.state_columns(spec, keeps_deleted=keeps_deleted) -%}
-{{ change_tables.empty_run(change_tables.columns_of_table(spec, columns), keeps_deleted=keeps_deleted) }}
-    {%- elif execute -%}
-        {%- set spec = change_tables.table_spec_of_model(model) -%}
-        {%- set log = change_tables.state_relation(dedup) -%}
-        {%- set state = change_tables.state_relation(this) -%}
-        {%- set run = change_tables.state_run(spec, dedup, folds=spec.images == 'partial' or keeps_deleted, keeps_deleted=keeps_deleted) -%}
-        {%- if keeps_deleted -%}
-            {%- call change_tables.folded_query(spec, run, log, state) -%}
+        {%- do return(change_tables.empty_run(change_tables.columns_of_table(spec, columns), keeps_deleted=keeps_deleted)) -%}
+    {%- endif -%}
+    {%- set log = change_tables.state_relation(dedup) -%}
+    {%- set state = change_tables.state_relation(this) -%}
+    {%- set run = change_tables.state_run(spec, dedup, folds=spec.images == 'partial' or keeps_deleted, keeps_deleted=keeps_deleted) -%}
+    {%- if keeps_deleted -%}
+        {%- call change_tables.folded_query(spec, run, log, state) -%}
 {{ change_tables._kept_rows(spec) }}
-            {%- endcall -%}
-        {%- elif run.folds -%}
-            {%- call change_tables.folded_query(spec, run, log, state) %}
+        {%- endcall -%}
+    {%- elif run.folds -%}
+        {%- call change_tables.folded_query(spec, run, log, state) %}
 
 select {{ change_tables.column_list(change_tables.state_columns(spec)) }}
 from folded
 where _ct_next_seq is null{{ ' and not _ct_is_base' if spec.images == 'full' }}
-            {%- endcall -%}
-        {%- else -%}
-            {%- do change_tables.hand_over(run) -%}
-            {%- set reset_seq = change_tables.text_literal(run.checkpoint.reset_seq) -%}
-            {%- set columns = change_tables.column_list(change_tables.state_columns(spec)) -%}
+        {%- endcall -%}
+    {%- else -%}
+        {%- do change_tables.hand_over(run) -%}
+        {%- set reset_seq = change_tables.text_literal(run.checkpoint.reset_seq) -%}
+        {%- set columns = change_tables.column_list(change_tables.state_columns(spec)) -%}
 with {{ change_tables.event_steps(spec, run, log) }},
 
 {% if run.ends_older_keys -%}
@@ -68,9 +68,6 @@ select
     {{ change_tables.column_list(change_tables.state_columns(spec) | reject('equalto', '_is_deleted') | list) }}
 from ranked
 where _ct_rank = 1
-        {%- endif -%}
-    {%- else -%}
-select 1 as placeholder
     {%- endif -%}
 {% endmacro %}
 
@@ -100,10 +97,3 @@ select
 from kept_rows
 where _ct_next_seq is null{{ ' and not _ct_is_base' if spec.images == 'full' }}
 {%- endmacro %}
-
-
-{% macro _refuse_other_deletes(deletes) %}
-    {% if deletes not in ['drop', 'keep'] %}
-        {% do change_tables.refuse_model("`deletes` must be one of drop, keep, got " ~ change_tables.shown_value(deletes)) %}
-    {% endif %}
-{% endmacro %}

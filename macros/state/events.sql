@@ -40,13 +40,11 @@
     '_precedence': change_tables.precedence('_change_op'), '_is_deleted': "_change_op = 'delete'", '_ct_is_base': 'false',
     '_has_row': 'false',
 } -%}
-{%- if run.moves -%}
-    {%- do made.update({
-        '_precedence': 'if(_ct_departs, ' ~ change_tables.precedence_of('departure') ~ ', ' ~ made['_precedence'] ~ ')',
-        '_is_deleted': '_ct_departs or ' ~ made['_is_deleted'],
-        '_ct_enters': '_key_before is not null and not _ct_departs',
-    }) -%}
-{%- endif -%}
+{%- do made.update({
+    '_precedence': 'if(_ct_departs, ' ~ change_tables.precedence_of('departure') ~ ', ' ~ made['_precedence'] ~ ')',
+    '_is_deleted': '_ct_departs or ' ~ made['_is_deleted'],
+    '_ct_enters': '_key_before is not null and not _ct_departs',
+}) if run.moves -%}
 {%- for column, type in change_tables._columns_of_version().items() -%}
     {%- do made.update({column: 'cast(null as ' ~ type ~ ')'}) -%}
 {%- endfor -%}
@@ -57,7 +55,10 @@
     where
         _checkpoint is null
         and _change_op <> 'truncate'
-        {{- change_tables.touches_row(spec) }}
+        {#- changes of multi-valued columns alone have nothing of the row, and leave it as it is #}
+        {%- if spec.multi_valued %}
+        and not coalesce(size(_present_columns) = 0, false)
+        {%- endif %}
         {%- if run.kind == 'since' and not prefix %}
         and _batch_id > '{{ run.checkpoint_before.batch }}'
         {%- endif %}
@@ -92,13 +93,5 @@
 {% macro until_checkpoint(run) -%}
     {%- if run.checkpoint.batch %}
         and _batch_id <= '{{ run.checkpoint.batch }}'
-    {%- endif -%}
-{%- endmacro %}
-
-
-{#- Changes of multi-valued columns alone have nothing of the row, and leave it as it is. -#}
-{% macro touches_row(spec) -%}
-    {%- if spec.multi_valued %}
-        and not coalesce(size(_present_columns) = 0, false)
     {%- endif -%}
 {%- endmacro %}

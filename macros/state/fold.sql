@@ -207,11 +207,8 @@ overlaid_events as (
     was then: it lacks this one, unless it starts a row.
 -#}
 {% macro _has_all(run, name) -%}
-    {%- if name in run.added -%}
-        (_ct_has_all and (_schema_version >= {{ run.added[name] }} or not _ct_has_lived or _change_op in ('insert', 'snapshot')))
-    {%- else -%}
-        _ct_has_all
-    {%- endif -%}
+    {%- set unless_lacking = "_schema_version >= %s or not _ct_has_lived or _change_op in ('insert', 'snapshot')" -%}
+    {{- '(_ct_has_all and (' ~ unless_lacking % run.added[name] ~ '))' if name in run.added else '_ct_has_all' -}}
 {%- endmacro %}
 
 
@@ -220,12 +217,9 @@ overlaid_events as (
     sorts only once by these.
 -#}
 {% macro _same_row(spec, run) -%}
-    {%- if not run.moves -%}
-        {{ change_tables.column_list(spec.key) }}
-    {%- else -%}
+    {%- do return(change_tables.column_list(spec.key)) if not run.moves -%}
         _ct_lineage
         {%- for name in spec.key -%}
             , _ct_unmoved_{{ loop.index }}
         {%- endfor -%}
-    {%- endif -%}
 {%- endmacro %}

@@ -40,10 +40,8 @@
     {% set counted = 0 if checkpoint_before is none else checkpoint_before.counted %}
     {% set is_to_be_counted = checkpoint_before is not none and changes >= [change_tables.rows_of_large_table(), 2 * counted] | max %}
     {% set exchanges = exchanges and log_checkpoint.moves %}
-    {% set retracted_keys = [] %}
-    {% for batch, keys in log_checkpoint.retracted_keys if checkpoint_before is not none and batch > checkpoint_before.batch %}
-        {% do retracted_keys.extend(keys) %}
-    {% endfor %}
+    {% set retracted = log_checkpoint.retracted_keys | selectattr(0, 'gt', checkpoint_before.batch) if checkpoint_before is not none else [] %}
+    {% set retracted_keys = retracted | map(attribute=1) | sum(start=[]) %}
     {#- what has come since may be older than what was retracted -#}
     {% set folds = folds or exchanges or retracted_keys | length > 0 %}
     {% set in_time = checkpoint_before is not none and log_checkpoint.extends == checkpoint_before.batch and log_checkpoint.loads == checkpoint_before.loads %}
@@ -53,7 +51,7 @@
         'kind': kind,
         'checkpoint_before': checkpoint_before,
         'checkpoint': dict({'deletes': 'keep'} if keeps_deleted else {}, **{
-            'storage_version': change_tables.storage_version(), 'log': log_checkpoint.log, 'origin': change_tables.origin_of_log(log_checkpoint),
+            'storage_version': change_tables.storage_version(), 'log': log_checkpoint.log, 'origin': log_checkpoint.origin,
             'batch': log_checkpoint.batch, 'log_changes': log_checkpoint.held_changes, 'reset_seq': log_checkpoint.reset_seq, 'loads': log_checkpoint.loads,
             'key': spec.key, 'columns': types, 'counted': changes if is_to_be_counted else counted,
             'built': change_tables.batch_id() if checkpoint_before is none else checkpoint_before.built, 'written': change_tables.batch_id(),

@@ -10,17 +10,17 @@
 -#}
 {% macro history(dedup) %}
     {{- config(materialized='change_state') -}}
-    {%- if execute and change_tables.is_empty_run() -%}
-        {%- set spec = change_tables.table_spec_of_model(model) -%}
+    {%- do return('select 1 as placeholder') if not execute -%}
+    {%- set spec = change_tables.table_spec_of_model(model) -%}
+    {%- if change_tables.is_empty_run() -%}
         {%- set columns = ['_checkpoint'] + change_tables.state_columns(spec, history=true) -%}
-{{ change_tables.empty_run(change_tables.columns_of_table(spec, columns), history=true) }}
-    {%- elif execute -%}
-        {%- set spec = change_tables.table_spec_of_model(model) -%}
-        {%- set log = change_tables.state_relation(dedup) -%}
-        {%- set state = change_tables.state_relation(this) -%}
-        {%- set run = change_tables.state_run(spec, dedup, folds=true, history=true) -%}
-        {%- set tracked = change_tables._tracked_values(spec) -%}
-        {%- set beginning -%}
+        {%- do return(change_tables.empty_run(change_tables.columns_of_table(spec, columns), history=true)) -%}
+    {%- endif -%}
+    {%- set log = change_tables.state_relation(dedup) -%}
+    {%- set state = change_tables.state_relation(this) -%}
+    {%- set run = change_tables.state_run(spec, dedup, folds=true, history=true) -%}
+    {%- set tracked = change_tables._tracked_values(spec) -%}
+    {%- set beginning -%}
 case
                 when _ct_begins
                     then struct(
@@ -28,8 +28,8 @@ case
                         if(_ct_is_base, _valid_from, _ct_running_at) as `at`
                     )
             end
-        {%- endset -%}
-        {%- call change_tables.folded_query(spec, run, log, state) -%}
+    {%- endset -%}
+    {%- call change_tables.folded_query(spec, run, log, state) -%}
 ,
 
 -- a version begins where a key begins or ends to live, or a tracked column changes
@@ -91,10 +91,7 @@ versions as (
 
 select *
 from versions
-        {%- endcall -%}
-    {%- else -%}
-select 1 as placeholder
-    {%- endif -%}
+    {%- endcall -%}
 {% endmacro %}
 
 

@@ -48,9 +48,7 @@
 {%- if run.ends_older_keys -%}
     {%- do ended.append('(not last_events._is_deleted and last_events._change_seq < ' ~ change_tables.text_literal(run.checkpoint.reset_seq) ~ ')') -%}
 {%- endif -%}
-{%- if may_have_new_resets -%}
-    {%- do ended.append('last_events._change_seq >= (select min(_change_seq) from new_resets)') -%}
-{%- endif -%}
+{%- do ended.append('last_events._change_seq >= (select min(_change_seq) from new_resets)') if may_have_new_resets -%}
 input_keys as (
 
     select distinct {{ change_tables.column_list(spec.key) }}{{ ', true as _ct_has_events' if ended }}

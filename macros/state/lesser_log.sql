@@ -13,15 +13,13 @@
     {% set replaced = found.checkpoint if found else (run.replaced if asks else none) %}
     {% if replaced %}
         {% set is_set_back = replaced.log == run.checkpoint.log %}
-        {% set is_same = change_tables.origin_of_log(replaced) == change_tables.origin_of_log(run.checkpoint) and not (is_set_back and replaced.batch > run.checkpoint.batch) %}
+        {% set is_same = replaced.origin == run.checkpoint.origin and not (is_set_back and replaced.batch > run.checkpoint.batch) %}
         {% set lacks = none if is_same else change_tables._what_the_log_lacks(state, run, replaced) %}
-        {% if lacks %}
-            {% do change_tables.refuse_model(
-                ("its log was set back to an older version: " if is_set_back else "it follows another log than before: ") ~ lacks ~ "; "
-                ~ ("build the log with --vars '{change_tables_rescan: true}'" if is_set_back else "if the log was moved or renamed, move its table as docs/operations.md says")
-                ~ ", or allow the loss with --vars '{change_tables_allow_loss: true}'"
-            ) %}
-        {% endif %}
+        {% do change_tables.refuse_model(
+            ("its log was set back to an older version: " if is_set_back else "it follows another log than before: ") ~ lacks ~ "; "
+            ~ ("build the log with --vars '{change_tables_rescan: true}'" if is_set_back else "if the log was moved or renamed, move its table as docs/operations.md says")
+            ~ ", or allow the loss with --vars '{change_tables_allow_loss: true}'"
+        ) if lacks %}
     {% endif %}
 {% endmacro %}
 
@@ -31,7 +29,7 @@
     landed: then the changes are looked for from which the state has its rows.
 -#}
 {% macro _what_the_log_lacks(state, run, replaced) %}
-    {% set held_before = replaced.log_changes or 0 %}
+    {% set held_before = replaced.log_changes %}
     {% if run.checkpoint.log_changes < held_before %}
         {% do return(run.log ~ ' holds ' ~ run.checkpoint.log_changes ~ ' changes, and the log before held ' ~ held_before) %}
     {% endif %}

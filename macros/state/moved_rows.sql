@@ -107,7 +107,7 @@ events_with_rows as (
 
     select
         *,
-        {{ change_tables.rows_at_key_of('_ct_events', spec) }} as _ct_rows
+        {{ change_tables.rows_at_key_of(spec) }} as _ct_rows
     from ordered_events
 
 ),

@@ -4,14 +4,11 @@
     are followed by SQL alone. It takes a time that grows with the square of a key's events, because Spark copies with each event all that
     `aggregate` has gathered.
 
-    events   an array of the key's events in their order, as structs with `_change_id`, `_ct_effect` and `_transaction_id`
+    `_ct_events` is an array of the key's events in their order, as structs with `_change_id`, `_ct_effect` and `_transaction_id`.
 -#}
-{% macro rows_at_key_of(events, spec) -%}
-    {%- if spec.images == 'full' and change_tables.functions_that_server_lacks(['rows_at_key']) -%}
-        {{ change_tables.rows_at_key_in_sql(events) }}
-    {%- else -%}
-        rows_at_key({{ events }}['_change_id'], {{ events }}['_ct_effect'], {{ events }}['_transaction_id'])
-    {%- endif -%}
+{% macro rows_at_key_of(spec) -%}
+    {%- set is_lacking = spec.images == 'full' and change_tables.functions_that_server_lacks(['rows_at_key']) -%}
+    {{- change_tables.rows_at_key_in_sql('_ct_events') if is_lacking else "rows_at_key(_ct_events['_change_id'], _ct_events['_ct_effect'], _ct_events['_transaction_id'])" -}}
 {%- endmacro %}
 
 

@@ -11,22 +11,16 @@
 
 {#- The storage version of the tables that this version of the package writes, and the only one that it reads. -#}
 {% macro storage_version() %}
-    {% do return(4) %}
+    {% do return(5) %}
 {% endmacro %}
 
 
 {#- What a log's checkpoint says before the first run, as far as that is asked. -#}
 {% macro checkpoint_of_unbuilt_log() %}
     {% do return({
-        'log': '', 'batch': '', 'extends': none, 'changes': 0, 'held_changes': 0, 'uses_deletion_vectors': false, 'reset_seq': '', 'highest_seq': '',
+        'log': '', 'origin': '', 'batch': '', 'extends': none, 'changes': 0, 'held_changes': 0, 'uses_deletion_vectors': false, 'reset_seq': '', 'highest_seq': '',
         'loads': [], 'moves': false, 'has_reported': false, 'retracted_keys': [], 'rebuild': '', 'snapshot_seq': none, 'schema_version': 0, 'added': {},
     }) %}
-{% endmacro %}
-
-
-{#- The log that a log began as, by its own checkpoint or that of a state; earlier ones do not name it. -#}
-{% macro origin_of_log(checkpoint) %}
-    {% do return(checkpoint.origin or checkpoint.log) %}
 {% endmacro %}
 
 
@@ -35,9 +29,7 @@
     checkpoints; none where it is not there, has no checkpoint, or is of another storage version.
 -#}
 {% macro table_to_be_replaced(state) %}
-    {% if change_tables.found_relation(state) is none or '_checkpoint' not in adapter.get_columns_in_relation(state) | map(attribute='name') %}
-        {% do return(none) %}
-    {% endif %}
+    {% do return(none) if change_tables.found_relation(state) is none or '_checkpoint' not in adapter.get_columns_in_relation(state) | map(attribute='name') %}
     {% set row = run_query(
         "select max_by(_checkpoint, get_json_object(_checkpoint, '$.batch')) filter (where " ~ change_tables.is_checkpoint() ~ ") as replaced_checkpoint,"
         ~ " count_if(_checkpoint is null) as replaced_rows from " ~ state
@@ -55,16 +47,11 @@
     Stops where one of the tables has another storage version. A full refresh does not ask for the checkpoints of what it rebuilds.
 -#}
 {% macro read_checkpoints(relations, from_tables=false) %}
-    {% set checkpoints = [] %}
-    {% set queries = [] %}
+    {% set checkpoints, queries = [], [] %}
     {% set tables_alone = [from_tables or var('change_tables_rescan', false)] %}
     {% for relation in relations %}
         {% set state = change_tables.state_relation(relation) %}
         {% set is_there = change_tables.found_relation(state) is not none %}
-        {% if is_there and 'change_tables.mark' in change_tables.properties_of_view(change_tables.found_relation(relation)) %}
-            {#- its column has another name in tables of before storage version 4 -#}
-            {% do change_tables._refuse_other_storage(state, none) %}
-        {% endif %}
         {% set cached = change_tables.cached_checkpoint(relation) if is_there else none %}
         {% do checkpoints.append(cached or {'checkpoint': none, 'number': 0, 'is_cached': false}) %}
         {% if is_there %}
@@ -142,9 +129,7 @@
 -#}
 {% macro remove_cached_checkpoint(view) %}
     {% set existing = change_tables.found_relation(view) %}
-    {% if existing is not none and existing.is_view %}
-        {% do change_tables.set_properties_of_view(view, {'change_tables.checkpoint': ''}) %}
-    {% endif %}
+    {% do change_tables.set_properties_of_view(view, {'change_tables.checkpoint': ''}) if existing is not none and existing.is_view %}
 {% endmacro %}
 
 
@@ -166,8 +151,8 @@
 
 
 {#- Whether a row of a model's table is a checkpoint. -#}
-{% macro is_checkpoint(prefix='') -%}
-    startswith({{ prefix }}_checkpoint, '{')
+{% macro is_checkpoint() -%}
+    startswith(_checkpoint, '{')
 {%- endmacro %}
 
 
@@ -181,9 +166,9 @@
 
 
 {#- What a merge inserts as `_checkpoint`. A checkpoint always meets the one before, unless that is gone. -#}
-{% macro checkpoint_of_new_row(is_checkpoint) -%}
+{% macro checkpoint_of_new_row() -%}
     {%- set lost = "raise_error('change_tables: this table has lost the checkpoint of its runs, as if it was emptied or replaced by hand; nothing was changed, run again')" -%}
-    case when {{ is_checkpoint }} then {{ lost }} else source._checkpoint end
+    case when source._checkpoint is not null then {{ lost }} else source._checkpoint end
 {%- endmacro %}
 
 

@@ -21,12 +21,10 @@
 {#- What the model has handed over: `run` and `statements`. -#}
 {% macro handed_over() %}
     {% set handed = graph.get('change_tables_handed', {}).pop(model.unique_id, none) %}
-    {% if handed is none %}
-        {% do change_tables.refuse_model(
-            "its materialization does what deduplicated_changes, current_state, history or"
-            ~ " xds_documents finds to do; the model must call one of them"
-        ) %}
-    {% endif %}
+    {% do change_tables.refuse_model(
+        "its materialization does what deduplicated_changes, current_state, history or"
+        ~ " xds_documents finds to do; the model must call one of them"
+    ) if handed is none %}
     {% do return(handed) %}
 {% endmacro %}
 
@@ -62,17 +60,12 @@ where false
 
 
 {#-
-    Makes the table of a model where neither the table nor the view over it is there. Returns whether it did.
-
-    anew   also where the table has no row, not even a checkpoint, so that it gets the columns that are declared by now
+    Makes the table of a model where neither the table nor the view over it is there, or where the table has no row, not even a checkpoint, so that
+    it gets the columns that are declared by now. Returns whether it did.
 -#}
-{% macro make_empty_table(view, state, sql, anew=false, partitioned_by=[]) %}
+{% macro make_empty_table(view, state, sql, partitioned_by=[]) %}
     {% set is_there = change_tables.found_relation(state) is not none %}
-    {% if is_there %}
-        {% set is_made = anew and run_query('select 1 from ' ~ state ~ ' limit 1').rows | length == 0 %}
-    {% else %}
-        {% set is_made = change_tables.found_relation(view) is none %}
-    {% endif %}
+    {% set is_made = run_query('select 1 from ' ~ state ~ ' limit 1').rows | length == 0 if is_there else change_tables.found_relation(view) is none %}
     {% call statement('main') %}
         {{ change_tables.create_state_table(state, sql, over=is_there, partitioned_by=partitioned_by) if is_made else 'select 1' }}
     {% endcall %}

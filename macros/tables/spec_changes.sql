@@ -25,11 +25,7 @@
 
 {#- The settings that decide how sequences are made: name -> value. -#}
 {% macro settings_of_order(spec) %}
-    {% set values = {} %}
-    {% for name in change_tables.format_of(spec.format).settings_of_order %}
-        {% do values.update({name: spec[name]}) %}
-    {% endfor %}
-    {% do return(values) %}
+    {% do return(dict(spec.items() | selectattr(0, 'in', change_tables.format_of(spec.format).settings_of_order))) %}
 {% endmacro %}
 
 
@@ -47,10 +43,7 @@
 -#}
 {% macro renaming(spec, checkpoint) %}
     {% do return(none) if not spec.renamed or checkpoint is none %}
-    {% set known, names = {}, {} %}
-    {% for name in checkpoint.columns %}
-        {% do known.update({name | lower: name}) %}
-    {% endfor %}
+    {% set known, names = dict(zip(checkpoint.columns | map('lower'), checkpoint.columns)), {} %}
     {% for name in spec.renamed %}
         {% set there = change_tables.landing_names(spec, name) | map('lower') | select('in', known) | list %}
         {#- a table that has two of them does not follow: see `_changes_that_do_not_follow` -#}
@@ -96,7 +89,7 @@
 
     naming   columns of the table that are names or arrays of them: name -> whether it is an array
 -#}
-{% macro follow_names(spec, view, state, renaming, naming={}) %}
+{% macro follow_names(view, state, renaming, naming={}) %}
     {% do change_tables.remove_cached_checkpoint(view) %}
     {% set held = change_tables._held_types(state) %}
     {% for before, name in renaming.names.items() %}
@@ -156,12 +149,8 @@
     {% set has_other_places = newly_absent and change_tables.part_of_format(spec, 'counts_columns') %}
     {% set is_changed = checkpoint and (change_tables.columns_have_changed(spec, checkpoint) or has_other_places) %}
     {% set version = before.schema_version + (1 if is_changed else 0) %}
-    {% for name in spec.column_names if name not in before.columns %}
-        {% do added.update({name: version}) %}
-    {% endfor %}
-    {% for name in newly_absent %}
-        {% do absent.update({name: version}) %}
-    {% endfor %}
+    {% do added.update(dict.fromkeys(spec.column_names | reject('in', before.columns), version)) %}
+    {% do absent.update(dict.fromkeys(newly_absent, version)) %}
     {% do return(dict(spec, schema_version=version, added=added, absent=absent, renamed_in=before.renamed or {})) %}
 {% endmacro %}
 
@@ -175,9 +164,7 @@
 {#- Stops a model whose table cannot follow the spec, with every reason at once. -#}
 {% macro refuse_changed_columns(spec, checkpoint, state) %}
     {% set found = [] %}
-    {% if change_tables.columns_have_changed(spec, checkpoint) %}
-        {% do found.extend(change_tables._changes_that_do_not_follow(spec, checkpoint, state)) %}
-    {% endif %}
+    {% do found.extend(change_tables._changes_that_do_not_follow(spec, checkpoint, state)) if change_tables.columns_have_changed(spec, checkpoint) %}
     {% if checkpoint is not none and checkpoint.key != spec.key %}
         {% do found.append("`key` is " ~ spec.key | join(', ') ~ ", was " ~ checkpoint.key | join(', ')) %}
     {% elif checkpoint is not none and checkpoint.added is defined and spec.key | length > 1 and change_tables.first_names_of_key(spec) != (checkpoint.first_names or checkpoint.key) %}
@@ -188,28 +175,21 @@
     {% endif %}
     {% for name, value in change_tables.settings_of_order(spec).items() if checkpoint is not none and name in (checkpoint.order or {}) and checkpoint.order[name] != value %}
         {% set keeps_sequences = change_tables.format_of(spec.format).keeps_sequences %}
-        {% if not (keeps_sequences and keeps_sequences(spec, checkpoint.order, state)) %}
-            {% do found.append(
-                "`" ~ name ~ "`, by which changes are ordered, is " ~ change_tables.shown_value(value) ~ ", was " ~ change_tables.shown_value(checkpoint.order[name])
-            ) %}
-        {% endif %}
+        {% do found.append(
+            "`" ~ name ~ "`, by which changes are ordered, is " ~ change_tables.shown_value(value) ~ ", was " ~ change_tables.shown_value(checkpoint.order[name])
+        ) if not (keeps_sequences and keeps_sequences(spec, checkpoint.order, state)) %}
     {% endfor %}
-    {% if found %}
-        {% do change_tables.refuse_model(
-            "source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "' has changed since the model was built: " ~ found | join('; ')
-            ~ "; declare it as it was, or rebuild the log and the models after it with --full-refresh"
-        ) %}
-    {% endif %}
+    {% do change_tables.refuse_model(
+        "source '" ~ spec.source_name ~ "." ~ spec.table_name ~ "' has changed since the model was built: " ~ found | join('; ')
+        ~ "; declare it as it was, or rebuild the log and the models after it with --full-refresh"
+    ) if found %}
 {% endmacro %}
 
 
 {% macro _changes_that_do_not_follow(spec, checkpoint, state) %}
     {% set found = [] %}
     {% set declared = change_tables.column_types(spec) %}
-    {% set spelt = {} %}
-    {% for name in declared %}
-        {% do spelt.update({name | lower: name}) %}
-    {% endfor %}
+    {% set spelt = dict(zip(declared | map('lower'), declared)) %}
     {% for name in checkpoint.columns if name not in declared %}
         {% if name | lower in spelt %}
             {% do found.append("column '" ~ spelt[name | lower] ~ "' was spelt '" ~ name ~ "'") %}
@@ -223,20 +203,16 @@
     {% for name, type in declared.items() if name in known %}
         {% set reason = change_tables.cannot_become(known[name], type, name in spec.key) %}
         {% set reason = change_tables.cannot_widen(known[name], type) if reason is none else reason %}
-        {% if reason is not none %}
-            {% do found.append(
-                ("key column '" if name in spec.key else "column '") ~ name ~ "' is " ~ type ~ ", was " ~ known[name] ~ reason
-            ) %}
-        {% endif %}
+        {% do found.append(
+            ("key column '" if name in spec.key else "column '") ~ name ~ "' is " ~ type ~ ", was " ~ known[name] ~ reason
+        ) if reason is not none %}
     {% endfor %}
     {% set in_raw = change_tables.columns_in_raw(spec) %}
     {% set order_before = checkpoint.columns | select('in', in_raw) | list %}
     {% set order = in_raw | select('in', order_before) | list %}
-    {% if order != order_before and change_tables.part_of_format(spec, 'counts_columns') %}
-        {% do found.append(
-            "the order of the columns, by which masks count, is " ~ order | join(', ') ~ ", was " ~ order_before | join(', ')
-        ) %}
-    {% endif %}
+    {% do found.append(
+        "the order of the columns, by which masks count, is " ~ order | join(', ') ~ ", was " ~ order_before | join(', ')
+    ) if order != order_before and change_tables.part_of_format(spec, 'counts_columns') %}
     {% do return(found) %}
 {% endmacro %}
 

@@ -142,6 +142,13 @@
 {% endmacro %}
 
 
+{#- The table of runs (see `record_runs`); none where the variable `change_tables_runs` is false. -#}
+{% macro table_of_runs() %}
+    {% set name = var('change_tables_runs', 'change_table_runs') %}
+    {% do return(none if name is sameas false else change_tables.table_of_package(name)) %}
+{% endmacro %}
+
+
 {#- Makes a table that no model makes, unless it is there: `columns` are name -> [type, comment]. -#}
 {% macro ensure_described_table(table, columns, comment) %}
     {% do return('') if change_tables.found_relation(table) is not none %}
@@ -157,12 +164,10 @@
 {#- Stops before anything is written when the model's name is taken by a table that it did not make. -#}
 {% macro refuse_foreign_table(view) %}
     {% set existing = change_tables.found_relation(view) %}
-    {% if existing is not none and not existing.is_view and not change_tables.is_rebuild() %}
-        {% do change_tables.refuse_model(
-            view ~ " is a " ~ existing.type ~ " that this model did not make;"
-            ~ " rename or drop it, or rebuild the model with --full-refresh, which drops it"
-        ) %}
-    {% endif %}
+    {% do change_tables.refuse_model(
+        view ~ " is a " ~ existing.type ~ " that this model did not make;"
+        ~ " rename or drop it, or rebuild the model with --full-refresh, which drops it"
+    ) if existing is not none and not existing.is_view and not change_tables.is_rebuild() %}
 {% endmacro %}
 
 

@@ -28,7 +28,7 @@
     {% set known = change_tables.known_in_run('format') %}
     {% if 'name' not in known %}
         {% set formats = [] %}
-        {% for node in change_tables._models_with_tables() %}
+        {% for node in change_tables.nodes_with_tables() %}
             {% do formats.append(change_tables._file_format_in(node.config)) %}
         {% endfor %}
         {% do known.update({'name': 'iceberg' if formats | unique | list == ['iceberg'] else 'delta'}) %}
@@ -37,7 +37,8 @@
 {% endmacro %}
 
 
-{% macro _models_with_tables() %}
+{#- The models that have tables of this package, by their names. -#}
+{% macro nodes_with_tables() %}
     {% do return(
         graph.nodes.values() | selectattr('resource_type', 'eq', 'model')
         | selectattr('config.materialized', 'in', ['change_log', 'change_state', 'change_documents']) | sort(attribute='name') | list
@@ -55,7 +56,7 @@
     {% set is_iceberg = catalog == 'org.apache.iceberg.spark.SparkCatalog' %}
     {% set others, mistakes = [], [] %}
     {% set seeds = graph.nodes.values() | selectattr('resource_type', 'eq', 'seed') | selectattr('package_name', 'eq', 'change_tables') | list %}
-    {% for node in change_tables._models_with_tables() + seeds %}
+    {% for node in change_tables.nodes_with_tables() + seeds %}
         {% do others.append(node.name) if (change_tables._file_format_in(node.config) == 'iceberg') != is_iceberg %}
     {% endfor %}
     {% if others and is_iceberg %}

@@ -159,11 +159,7 @@ comment {{ change_tables.text_literal(model.description | trim) }}
                 {% do found.append("'" ~ column.name ~ "' is " ~ types[column.name | lower][1] ~ ", not " ~ (column.data_type or 'without a type')) %}
             {% endif %}
         {% endfor %}
-        {% if found %}
-            {% do change_tables.refuse_model(
-                "`contract` must name the columns that the model has, with their types: " ~ found | join('; ')
-            ) %}
-        {% endif %}
+        {% do change_tables.refuse_model("`contract` must name the columns that the model has, with their types: " ~ found | join('; ')) if found %}
     {% endif %}
 {% endmacro %}
 

@@ -81,7 +81,8 @@
         {% do change_tables._forget_in_state(found, dict(held, held_changes=now.held_changes or 0)) %}
     {% endfor %}
     {% do change_tables._rewrite_files_with_vectors(log) if not held.dry_run %}
-    {% set own = [log.node.unique_id] + log.models | map(attribute='node.unique_id') | list + change_tables._staging_of(log.node) %}
+    {% set staging = graph.nodes.values() | selectattr('resource_type', 'eq', 'model') | map(attribute='unique_id') | select('in', log.node.depends_on.nodes) | list %}
+    {% set own = [log.node.unique_id] + log.models | map(attribute='node.unique_id') | list + staging %}
     {% do change_tables._drop_stored_failures(own, held.dry_run) %}
     {% do change_tables._name_other_models(own) %}
 {% endmacro %}
@@ -287,9 +288,7 @@ select {{ columns }}
 
 {#- Sends a statement that deletes so many rows, or says it; nothing where there are none. -#}
 {% macro _delete_forgotten(statement, table, rows, dry_run) %}
-    {% if rows > 0 %}
-        {% do change_tables.send_or_say(statement, rows ~ ' rows of ' ~ table, dry_run) %}
-    {% endif %}
+    {% do change_tables.send_or_say(statement, rows ~ ' rows of ' ~ table, dry_run) if rows > 0 %}
     {% do print(table ~ ': ' ~ rows ~ ' rows' ~ (' would be' if dry_run) ~ ' deleted') %}
 {% endmacro %}
 
@@ -341,8 +340,7 @@ select {{ columns }}
 
 {% macro _quarantined_of_forgotten(log, held) -%}
     {%- set quarantine = change_tables.quarantine_relation(log.relation) -%}
-    {%- set laterals = [] -%}
-    {%- set values = [] -%}
+    {%- set laterals, values = [], [] -%}
     {%- for name in held.spec.key -%}
         {%- set type = change_tables.stored_type(change_tables.column_of(held.spec, name).data_type) -%}
         {%- set names = [] -%}
@@ -397,7 +395,7 @@ select {{ columns }}
     {% if after != checkpoint and not held.dry_run %}
         {% do change_tables.remove_cached_checkpoint(log.relation) %}
         {% do change_tables.send_or_say(change_tables._delete_with_checkpoint(
-            held, table, change_tables._rows_of_forgotten(held, table, 'cast(null as string) as _checkpoint, held._change_id, held._change_seq', moves=true),
+            table, change_tables._rows_of_forgotten(held, table, 'cast(null as string) as _checkpoint, held._change_id, held._change_seq', moves=true),
             ['_change_id', '_change_seq'], checkpoint, after
         ), '', false) %}
         {% do change_tables.set_properties_of_view(log.relation, change_tables.checkpoint_as_properties(after, 1, none)) if load_cached_relation(log.relation) is not none %}
@@ -420,10 +418,10 @@ select {{ columns }}
     {% set identity = held.spec.key + ([seq] if is_history else []) %}
     {% set rows = run_query('select count(*) as number from (' ~ change_tables._rows_of_forgotten(held, table, 'held._change_id', seq) ~ ')').rows[0][0] | int %}
     {% if rows > 0 and not held.dry_run %}
-        {% set after = dict(checkpoint, built=change_tables.batch_id(), written=change_tables.batch_id(), log_changes=[checkpoint.log_changes or 0, held.held_changes] | min) %}
+        {% set after = dict(checkpoint, built=change_tables.batch_id(), written=change_tables.batch_id(), log_changes=[checkpoint.log_changes, held.held_changes] | min) %}
         {% do change_tables.remove_cached_checkpoint(found.relation) %}
         {% do change_tables.send_or_say(change_tables._delete_with_checkpoint(
-            held, table, change_tables._rows_of_forgotten(held, table, 'cast(null as string) as _checkpoint, ' ~ change_tables.column_list(identity, 'held'), seq),
+            table, change_tables._rows_of_forgotten(held, table, 'cast(null as string) as _checkpoint, ' ~ change_tables.column_list(identity, 'held'), seq),
             identity, checkpoint, after
         ), '', false) %}
         {% set left = run_query('select count(*) as number from ' ~ table).rows[0][0] | int - 1 %}
@@ -434,7 +432,7 @@ select {{ columns }}
 
 
 {#- Deletes rows of a table and changes its checkpoint, in one commit, where the table is still what was looked at. -#}
-{% macro _delete_with_checkpoint(held, table, rows, identity, before, after) -%}
+{% macro _delete_with_checkpoint(table, rows, identity, before, after) -%}
 merge into {{ table }} as target
 using (
     {{ rows }}
@@ -457,11 +455,9 @@ when matched then delete
     {% for found in log.models %}
         {% do tables.append(change_tables.state_relation(found.relation, found.node)) %}
     {% endfor %}
-    {% for table in tables %}
-        {% if change_tables.has_deletion_vectors(table) %}
-            {% do change_tables.send_or_say(change_tables.removal_of_vectors(table), '', false) %}
-            {% do print(table ~ ': files with deleted rows are written anew') %}
-        {% endif %}
+    {% for table in tables if change_tables.has_deletion_vectors(table) %}
+        {% do change_tables.send_or_say(change_tables.removal_of_vectors(table), '', false) %}
+        {% do print(table ~ ': files with deleted rows are written anew') %}
     {% endfor %}
 {% endmacro %}
 
@@ -475,16 +471,6 @@ when matched then delete
             {% do print(stored ~ ': dropped, stored failures of a data test') if not dry_run %}
         {% endif %}
     {% endfor %}
-{% endmacro %}
-
-
-{#- The staging models of a log. -#}
-{% macro _staging_of(node) %}
-    {% set found = [] %}
-    {% for unique_id in node.depends_on.nodes if unique_id.startswith('model.') %}
-        {% do found.append(unique_id) %}
-    {% endfor %}
-    {% do return(found) %}
 {% endmacro %}
 
 

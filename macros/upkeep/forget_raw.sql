@@ -23,7 +23,7 @@
     {% set log = dict(logs[0], checkpoint=(change_tables.read_checkpoints([logs[0].relation], from_tables=true) | first).checkpoint) %}
     {% set arrival = change_tables.arrival_of(spec) %}
     {% set counted = change_tables.is_below_watermark(arrival, log.checkpoint.watermark, log.checkpoint.lookback) if arrival else 'true' %}
-    {% set on = change_tables._is_landed_of(held, format.landed_key(spec), format.landed_sequence(spec)) %}
+    {% set on = change_tables._is_landed_of(held, change_tables.part_of_format(spec, 'landed_key'), change_tables.part_of_format(spec, 'landed_sequence')) %}
     {% set row = run_query(
         'select count_if(_ct_goes) as all_rows, ' ~ change_tables.count_below_watermark(arrival, '_ct_is_below and _ct_goes') ~ ' as counted_rows, '
         ~ change_tables.count_below_watermark(arrival, '_ct_is_below') ~ ' as rows_below from (select raw_rows.*, of_key.until_seq is not null as _ct_goes from (select *, ' ~ counted

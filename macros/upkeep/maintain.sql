@@ -36,9 +36,8 @@
         {% endfor %}
     {% endfor %}
     {% do done.append(change_tables._maintain_table('', change_tables.acknowledgements(), retain_days, dry_run)) if not include %}
-    {% set name_of_runs = change_tables.name_of_runs() %}
-    {% if name_of_runs is not none and not include %}
-        {% set runs = change_tables.table_of_package(name_of_runs[1]) %}
+    {% set runs = change_tables.table_of_runs() %}
+    {% if runs is not none and not include %}
         {% do change_tables._trim_runs(runs, keep_runs, dry_run) if keep_runs is not none %}
         {% do done.append(change_tables._maintain_table('', runs, retain_days, dry_run)) %}
     {% endif %}
@@ -54,12 +53,10 @@
     {% if retain_days is not none and (retain_days is boolean or retain_days is not number or retain_days < 0) %}
         {% do change_tables.refuse_command('maintain', '`retain_days` must be a number of days, got ' ~ change_tables.shown_value(retain_days)) %}
     {% elif retain_days is not none and retain_days < 7 %}
-        {% if not force %}
-            {% do change_tables.refuse_command(
-                'maintain', 'a retention of less than 7 days deletes files that a run or a reader may still need, got ' ~ retain_days
-                ~ '; where none is at work, add --force'
-            ) %}
-        {% endif %}
+        {% do change_tables.refuse_command(
+            'maintain', 'a retention of less than 7 days deletes files that a run or a reader may still need, got ' ~ retain_days
+            ~ '; where none is at work, add --force'
+        ) if not force %}
         {% do change_tables.allow_short_retention() %}
     {% endif %}
 {% endmacro %}

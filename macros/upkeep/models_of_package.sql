@@ -7,12 +7,8 @@
 -#}
 {% macro models_with_tables(command, include) %}
     {% set found = [] %}
-    {% for node in graph.nodes.values() | sort(attribute='name') %}
-        {% if node.resource_type == 'model' and node.config.materialized in ['change_log', 'change_state', 'change_documents'] %}
-            {% if not include or change_tables.fits_pattern(node.name, include) %}
-                {% do found.append({'node': node, 'relation': change_tables.relation_of_node(node)}) %}
-            {% endif %}
-        {% endif %}
+    {% for node in change_tables.nodes_with_tables() if not include or change_tables.fits_pattern(node.name, include) %}
+        {% do found.append({'node': node, 'relation': change_tables.relation_of_node(node)}) %}
     {% endfor %}
     {% do change_tables.refuse_command(command, 'no model with a table of this package' ~ (' is named ' ~ include | join(', ') if include else ' is there')) if not found %}
     {% do return(found) %}
@@ -34,9 +30,7 @@
     {% set logs = [] %}
     {% for found in change_tables.models_with_tables(command, []) if found.node.config.materialized == 'change_log' %}
         {% set spec = change_tables.table_spec_of_model(found.node) %}
-        {% if spec.table_name == table and (not source or spec.source_name == source) %}
-            {% do logs.append(dict(found, spec=spec)) %}
-        {% endif %}
+        {% do logs.append(dict(found, spec=spec)) if spec.table_name == table and (not source or spec.source_name == source) %}
     {% endfor %}
     {% do change_tables.refuse_command(command, "no log of an entry '" ~ table ~ "'" ~ (" of source '" ~ source ~ "'" if source) ~ ' is in the project') if not logs %}
     {% if logs | map(attribute='spec.source_name') | unique | list | length > 1 %}
@@ -49,9 +43,7 @@
 {#- Whether a name fits one of these patterns; case does not count. -#}
 {% macro fits_pattern(name, patterns) %}
     {% for pattern in patterns %}
-        {% if modules.re.fullmatch(modules.re.escape(pattern | lower).replace('\\*', '.*').replace('\\?', '.'), name | lower) %}
-            {% do return(true) %}
-        {% endif %}
+        {% do return(true) if modules.re.fullmatch(modules.re.escape(pattern | lower).replace('\\*', '.*').replace('\\?', '.'), name | lower) %}
     {% endfor %}
     {% do return(false) %}
 {% endmacro %}

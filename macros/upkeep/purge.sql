@@ -1,7 +1,7 @@
 {#-
     `change-tables purge`: deletes the raw rows that every log of a raw table has read for good. These are the rows below the watermark of each
     of its logs: what waits blocks the watermark, but where runs pass it. Kept are also rows that are judged together with one that is kept (`landed_sequence`), and
-    those that a format needs later (`kept_for_good`).
+    those that a format needs later (`for_good` of `read_again`).
 
     A raw table is left alone, and the reason is said, where rows would be lost: an entry has no log that is built, or one that reads all rows; a log
     has rejected rows, or waiting ones that runs may have passed, which only raw can give again; or there are not as many rows below the watermark
@@ -55,8 +55,7 @@
     Loads and what else an entry names beside its raw table are none.
 -#}
 {% macro raw_tables_with_logs(command, include) %}
-    {% set tables = {} %}
-    {% set beside = [] %}
+    {% set tables, beside = {}, [] %}
     {% for node in graph.sources.values() if (node.config.meta or {}).get('change_table') %}
         {% set spec = change_tables.table_spec(node.source_name, node.name) %}
         {% set table = tables.setdefault(spec.relation | string | lower, {'relation': spec.relation, 'specs': [], 'logs': []}) %}
@@ -84,16 +83,15 @@
     {% set sequences = [] %}
     {% for spec in table.specs %}
         {% set entry = "'" ~ spec.source_name ~ '.' ~ spec.table_name ~ "' " %}
-        {% set format = change_tables.format_of(spec.format) %}
         {% set arrival = change_tables.arrival_of(spec) %}
         {% do return(entry ~ 'has no log') if not table.logs | selectattr('spec.source_name', 'eq', spec.source_name) | selectattr('spec.table_name', 'eq', spec.table_name) | list %}
         {% do return(entry ~ 'has no arrival: its log compares all raw rows in each run, so nothing says which it has read for good') if not arrival %}
         {% do return(entry ~ 'reads by commits, and a delete takes no condition on these: have `arrival` name a column') if arrival.hidden %}
-        {% do return(entry ~ 'may need rows again that were read for good (format ' ~ spec.format ~ ')') if (format.kept_for_good(spec) if format.kept_for_good else 'true') == 'true' %}
+        {% do return(entry ~ 'may need rows again that were read for good (format ' ~ spec.format ~ ')') if change_tables.read_again(spec).for_good == 'true' %}
         {% if older_than is not none and arrival.kind not in ['date', 'timestamp', 'timestamp_ntz'] %}
             {% do return(entry ~ 'has an arrival that is no time, so --older-than says nothing of it') %}
         {% endif %}
-        {% do sequences.append(format.landed_sequence(spec) if format.landed_sequence else none) %}
+        {% do sequences.append(change_tables.part_of_format(spec, 'landed_sequence')) %}
     {% endfor %}
     {% do return('its entries read sequences otherwise: ' ~ sequences | unique | join(', ')) if sequences | unique | list | length > 1 %}
     {% do return(none) %}
@@ -111,7 +109,7 @@
         {% if checkpoint is none or checkpoint.arrival != change_tables.arrival_in_checkpoint(arrival) or change_tables.columns_have_changed(log.spec, checkpoint) %}
             {% do print(place ~ 'left alone: ' ~ log.relation ~ ' will read all rows: build it first') %}
             {% do return(0) %}
-        {% elif change_tables.part_of_format(log.spec, 'passes_waiting') != [] and checkpoint.quarantined.waiting > 0 %}
+        {% elif change_tables.read_again(log.spec).passed and checkpoint.quarantined.waiting > 0 %}
             {#- runs may have passed them, by a `waiting_days` of then -#}
             {% do print(place ~ 'left alone: ' ~ log.relation ~ ' has rows that wait: they come in, from raw, when what they wait for lands') %}
             {% do return(0) %}
@@ -179,10 +177,12 @@
         {% set below = change_tables.is_below_watermark(log.arrival, log.checkpoint.watermark, lookback) %}
         {#- an entry that reads some rows alone needs no others -#}
         {% do conditions.append('(not (' ~ log.arrival.reads ~ ') or ' ~ below ~ ')' if log.arrival.reads else below) %}
-        {% set kept = change_tables.format_of(log.spec.format).kept_for_good(log.spec) %}
+        {% set kept = change_tables.read_again(log.spec).for_good %}
         {% do conditions.append('not coalesce(' ~ kept ~ ', false)') if kept != 'false' %}
         {% if older_than is not none %}
-            {% do conditions.append(change_tables.quoted(log.arrival.columns[0]) ~ ' < ' ~ change_tables._time_before(log.arrival, older_than)) %}
+            {% set since = run_started_at.replace(tzinfo=none) - modules.datetime.timedelta(days=older_than) - modules.datetime.datetime(1970, 1, 1) %}
+            {% set before = since.days if log.arrival.kind == 'date' else (since.days * 86400 + since.seconds) * 1000000 %}
+            {% do conditions.append(change_tables.quoted(log.arrival.columns[0]) ~ ' < ' ~ change_tables.arrival_literal(log.arrival, before)) %}
         {% endif %}
     {% endfor %}
     {% if logs | map(attribute='arrival') | selectattr('reads') | list | length == logs | length %}
@@ -194,8 +194,7 @@
         {% do conditions.append('not coalesce(' ~ change_tables.format_of(log.spec.format).read_with(log.spec, 'not (' ~ goes ~ ')') ~ ', false)') %}
     {% endfor %}
     {% set goes = conditions | unique | join('\n    and ') %}
-    {% set landed_sequence = change_tables.format_of(spec.format).landed_sequence %}
-    {% set sequence = landed_sequence(spec) if landed_sequence else none %}
+    {% set sequence = change_tables.part_of_format(spec, 'landed_sequence') %}
     {% set kept_sequences = 'select distinct ' ~ sequence ~ ' as _ct_sequence from ' ~ table.relation ~ ' where not (' ~ goes ~ ')' %}
     {% set counts = ['count_if(_ct_goes)'] %}
     {% for log in logs %}
@@ -215,13 +214,6 @@
     {% set merge = 'merge into ' ~ table.relation ~ ' as raw_rows using (' ~ kept_sequences ~ ') as kept on ' ~ sequence ~ ' = kept._ct_sequence'
         ~ '\nwhen not matched by source and ' ~ goes ~ ' then delete' %}
     {% do return({'rows': rows[0] | int, 'delete': merge if sequence else 'delete from ' ~ table.relation ~ '\nwhere ' ~ goes, 'logs': of_logs}) %}
-{% endmacro %}
-
-
-{#- The time so many days before the run, as a literal of an arrival. -#}
-{% macro _time_before(arrival, days) %}
-    {% set since = run_started_at.replace(tzinfo=none) - modules.datetime.timedelta(days=days) - modules.datetime.datetime(1970, 1, 1) %}
-    {% do return(change_tables.arrival_literal(arrival, since.days if arrival.kind == 'date' else (since.days * 86400 + since.seconds) * 1000000)) %}
 {% endmacro %}
 
 

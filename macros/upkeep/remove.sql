@@ -12,10 +12,8 @@
     keep_data   leave the relations, and delete the rows of the table of runs alone
 -#}
 {% macro remove_tables(models, keep_data=false, dry_run=false) %}
-    {% set nodes = {} %}
-    {% for node in graph.nodes.values() if node.resource_type == 'model' and node.name | lower in models %}
-        {% do nodes.update({node.name | lower: node}) %}
-    {% endfor %}
+    {% set found = graph.nodes.values() | selectattr('resource_type', 'eq', 'model') | list %}
+    {% set nodes = dict(zip(found | map(attribute='name') | map('lower'), found)) %}
     {% for name in models if name in nodes %}
         {% set relation = change_tables.relation_of_node(nodes[name]) %}
         {% do change_tables._drop_relations_of(relation, nodes[name], dry_run) if not keep_data %}
@@ -56,25 +54,18 @@
 
 {#- Deletes the rows of a log from the table of runs: reports would say that its source has stopped. -#}
 {% macro _forget_runs(log, dry_run) %}
-    {% set name_of_runs = change_tables.name_of_runs() %}
-    {% if name_of_runs is not none %}
-        {% set runs = change_tables.table_of_package(name_of_runs[1]) %}
-        {% if load_cached_relation(runs) is not none %}
-            {% do change_tables.send_or_say(
-                'delete from ' ~ runs ~ ' where log = ' ~ change_tables.text_literal(log.schema ~ '.' ~ log.identifier), 'its runs', dry_run
-            ) %}
-        {% endif %}
-    {% endif %}
+    {% set runs = change_tables.table_of_runs() %}
+    {% do change_tables.send_or_say(
+        'delete from ' ~ runs ~ ' where log = ' ~ change_tables.text_literal(log.schema ~ '.' ~ log.identifier), 'its runs', dry_run
+    ) if runs is not none and load_cached_relation(runs) is not none %}
 {% endmacro %}
 
 
 {#- Deletes what was acknowledged of an entry. Where its tables stay, so does that. -#}
 {% macro _forget_acknowledgements(spec, dry_run) %}
     {% set table = change_tables.acknowledgements() %}
-    {% if load_cached_relation(table) is not none %}
-        {% do change_tables.send_or_say(
-            'delete from ' ~ table ~ ' where source_name = ' ~ change_tables.text_literal(spec.source_name) ~ ' and table_name = '
-            ~ change_tables.text_literal(spec.table_name), 'what was acknowledged of it', dry_run
-        ) %}
-    {% endif %}
+    {% do change_tables.send_or_say(
+        'delete from ' ~ table ~ ' where source_name = ' ~ change_tables.text_literal(spec.source_name) ~ ' and table_name = '
+        ~ change_tables.text_literal(spec.table_name), 'what was acknowledged of it', dry_run
+    ) if load_cached_relation(table) is not none %}
 {% endmacro %}

@@ -13,9 +13,8 @@
     {%- if except != [] and not change_tables.is_list_of_names(except) -%}
         {%- do change_tables.refuse_data_test("`except` must be a list of names, each once, got " ~ change_tables.shown_value(except)) -%}
     {%- endif -%}
-    {%- set of_format = change_tables.format_of(spec.format).undeclared_columns -%}
     {%- do change_tables.columns_for_data_test(spec, spec.relation, 'the raw table') -%}
-    {%- set undeclared = of_format(spec) if of_format else none -%}
+    {%- set undeclared = change_tables.part_of_format(spec, 'undeclared_columns') -%}
     {%- if undeclared is none -%}
         {%- do change_tables.refuse_data_test(
             "the raw table " ~ spec.relation ~ ", of format '" ~ spec.format

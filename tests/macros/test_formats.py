@@ -52,7 +52,7 @@ def test_parts_that_a_format_leaves_out_have_defaults(shapes: Shapes) -> None:
         ({"stage": str, "arival": str}, " has no part `arival`; its parts: stage, settings, "),
         ({"stage": str, "mistakes": "none"}, ": `mistakes` must be a macro that is there, got 'none'"),
         ({"stage": None}, ": `stage` must be a macro that is there, got null"),
-        ({"stage": str, "may_wait": Undefined()}, ": `may_wait` must be a macro that is there, got null"),
+        ({"stage": str, "commits": Undefined()}, ": `commits` must be given, got null"),
         ({"stage": str, "columns": Undefined()}, ": `columns` must be given, got null"),
         ({"arrival": str}, " must have `stage`, the macro that stages its rows"),
     ],
@@ -98,7 +98,7 @@ def test_the_settings_of_columns_and_the_variables_are_those_that_macros_read() 
     texts = {path: path.read_text() for path in (REPOSITORY / "macros").rglob("*.sql")}
     for name in FORMATS:
         text = texts[REPOSITORY / f"macros/feeds/{name}/stage_{name}.sql"]
-        if "written_as_setting" in text:
+        if "mapped_parts" in text:
             text += texts[REPOSITORY / "macros/feeds/written_values.sql"]
         read = set(re.findall(r"column\.meta\.(?:get\('(\w+)'\)|(\w+))", text))
         names = {one or other for one, other in read} - {"get"}

@@ -154,13 +154,7 @@ LESSER: dict[str, tuple[dict[str, Any], dict[str, Any], int | None, str]] = {
     "another log, with as many changes, and with those of the rows": (OTHER, {}, 0, ""),
     "another log with more changes, without those of some rows": (OTHER | {"held_changes": 9}, {}, 4, LOST_ROWS),
     "another log with fewer changes": (OTHER | {"held_changes": 2}, {}, None, FEWER_CHANGES),
-    "a state that does not say how many changes its log held": (
-        OTHER | {"held_changes": 2}, {"log_changes": None, "origin": None}, 4, LOST_ROWS,
-    ),
     "a log that was rebuilt in its place": (REBUILT | {"held_changes": 2}, {}, None, ""),
-    "a log that was rebuilt in its place before logs had an origin": (
-        REBUILT | {"held_changes": 2}, {"origin": None}, None, "",
-    ),
     "a log that was rebuilt and retracted too many keys": (
         REBUILT | {"held_changes": 2, "rebuild": BATCH}, {}, None, "",
     ),
@@ -387,15 +381,6 @@ def test_a_run_that_began_before_the_last_one_that_wrote_leaves_the_news_to_the_
 
     assert kind(LATER) == "since"
     assert kind("20260131T120000000001_00000000") == "nothing new"
-
-
-def test_a_state_whose_rows_do_not_say_who_wrote_them_is_built_again(shapes: Shapes) -> None:
-    shape = Shape("current_feed__full", {"dedup_feed__full": {}, "current_feed__full": {}})
-    lake = shapes.lake(shape)
-    (checkpoint,) = lake.checkpoints["lake.current_feed__full__state"]
-    without = {name: told for name, told in checkpoint.items() if name != "written"}
-    lake = replace(lake, checkpoints={**lake.checkpoints, "lake.current_feed__full__state": [without]})
-    _has(shapes.project.render(shape.model, lake).run, FIRST)
 
 
 BEFORE = "20260129T120000000000_00000002"

@@ -2,10 +2,6 @@
     Change events of Debezium are mapped rows (see mapped_steps.sql). How they land is the `layout`; what orders them is in `source`, by the
     `connector`.
 -#}
-{% macro stage_debezium(spec, bound) %}
-    {{- change_tables.mapped_steps(spec, bound, change_tables.debezium_mapping(spec)) -}}
-{% endmacro %}
-
 
 {% macro debezium_mapping(spec) %}
     {% set layout = spec.layout %}
@@ -33,9 +29,7 @@
         } if in_message else none,
         'only': (table ~ ' = ' ~ change_tables.text_literal(spec.table)) if spec.table is not none else none,
         'operation': operation,
-        'operations': {
-            'c': 'insert', 'r': 'snapshot', 'u': 'update', 'd': 'delete', 't': 'truncate', 'm': 'ignore', 'upsert': 'upsert',
-        },
+        'operations': {'c': 'insert', 'r': 'snapshot', 'u': 'update', 'd': 'delete', 't': 'truncate', 'm': 'ignore', 'upsert': 'upsert'},
         'sequence': change_tables.sequence_parts(spec.sequence or change_tables._debezium_sequence(spec)),
         'changed_at': 'timestamp_micros(try_multiply(try_cast(' ~ changed_at ~ ' as bigint), 1000))' if changed_at else none,
         'transaction_id': ('coalesce(' ~ ids | join(', ') ~ ')' if ids | length > 1 else ids[0]) if ids else none,
@@ -149,15 +143,10 @@
 {% endmacro %}
 
 
-{% macro debezium_absent_columns(spec) %}
-    {% do return(change_tables.absent_columns_of_mapping(spec, change_tables.debezium_mapping(spec))) %}
-{% endmacro %}
-
-
 {#- What the models must know of this format: see `format_of`. -#}
 {% macro debezium_format() %}
-    {% do return({
-        'stage': change_tables.stage_debezium,
+    {% do return(dict(change_tables.mapped_parts(), **{
+        'mapping': change_tables.debezium_mapping,
         'settings': {
             'connector': {
                 'default': none, 'type': 'text', 'values': ['postgresql', 'mysql', 'mariadb', 'sqlserver', 'oracle', 'db2'],
@@ -185,12 +174,8 @@
             'column_names': change_tables.column_names_setting(),
             'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
         },
-        'column_settings': change_tables.written_as_setting(),
         'mistakes': change_tables.debezium_mistakes,
         'arrival': change_tables.debezium_arrival,
         'settings_of_order': ['connector', 'sequence'],
-        'may_wait': change_tables.nothing_waits,
-        'absent_columns': change_tables.debezium_absent_columns,
-        'kept_for_good': change_tables.nothing_kept_for_good,
-    }) %}
+    })) %}
 {% endmacro %}

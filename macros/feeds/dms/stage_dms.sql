@@ -2,10 +2,6 @@
     Files of AWS DMS are mapped rows (see mapped_steps.sql): a full load, then changes with an operation, a sequence and the row. A row of the
     load has no sequence, and the operation I or none.
 -#}
-{% macro stage_dms(spec, bound) %}
-    {{- change_tables.mapped_steps(spec, bound, change_tables.dms_mapping(spec)) -}}
-{% endmacro %}
-
 
 {% macro dms_mapping(spec) %}
     {% do change_tables.landed_columns(
@@ -27,29 +23,20 @@
 
 {% macro dms_mistakes(node, given) %}
     {% set found = [] %}
-    {% if given.get('sequence_column') is none %}
-        {% do found.append(
-            "`sequence_column` must be given: the times of DMS do not order changes. Let a rule of the task add it: \"rule-action\": \"add-column\","
-            ~ " \"value\": \"change_seq\", \"expression\": \"$AR_H_CHANGE_SEQ\", \"data-type\": {\"type\": \"string\", \"length\": 50}"
-        ) %}
-    {% endif %}
-    {% if given.get('images') == 'partial' %}
-        {% do found.append("`images` must be full: rows of DMS do not say which columns they lack, got partial") %}
-    {% endif %}
+    {% do found.append(
+        "`sequence_column` must be given: the times of DMS do not order changes. Let a rule of the task add it: \"rule-action\": \"add-column\","
+        ~ " \"value\": \"change_seq\", \"expression\": \"$AR_H_CHANGE_SEQ\", \"data-type\": {\"type\": \"string\", \"length\": 50}"
+    ) if given.get('sequence_column') is none %}
+    {% do found.append("`images` must be full: rows of DMS do not say which columns they lack, got partial") if given.get('images') == 'partial' %}
     {% do found.extend(change_tables.snapshot_seq_mistakes(given, '^[0-9]{35}$', "a sequence of 35 digits")) %}
     {% do return(found + change_tables.mapped_feed_mistakes(node, given)) %}
 {% endmacro %}
 
 
-{% macro dms_absent_columns(spec) %}
-    {% do return(change_tables.absent_columns_of_mapping(spec, change_tables.dms_mapping(spec))) %}
-{% endmacro %}
-
-
 {#- What the models must know of this format: see `format_of`. -#}
 {% macro dms_format() %}
-    {% do return({
-        'stage': change_tables.stage_dms,
+    {% do return(dict(change_tables.mapped_parts(), **{
+        'mapping': change_tables.dms_mapping,
         'settings': {
             'sequence_column': {'default': none, 'type': 'text', 'meaning': "the column that a rule of the task adds, with the expression `$AR_H_CHANGE_SEQ`; required"},
             'operation_column': {'default': 'Op', 'type': 'text', 'meaning': "the column that says what happened"},
@@ -59,12 +46,8 @@
                 'meaning': "prefix of the columns with the row before, as `BI_` (`add-before-image-columns`); null: there are none",
             },
         },
-        'column_settings': change_tables.written_as_setting(),
         'mistakes': change_tables.dms_mistakes,
         'settings_of_order': ['sequence_column'],
         'time_in_sequence': change_tables.time_in_digits,
-        'may_wait': change_tables.nothing_waits,
-        'absent_columns': change_tables.dms_absent_columns,
-        'kept_for_good': change_tables.nothing_kept_for_good,
-    }) %}
+    })) %}
 {% endmacro %}

@@ -308,14 +308,11 @@ loads as (
 -#}
 {% macro loads_of_run(spec, bound) %}
     {% set reading = {'predicate': bound.predicate, 'lowest': none, 'earlier': 0, 'logged_until': bound.highest_seq, 'logged_load': none} %}
-    {% set found = change_tables._look_at_loads(spec, bound.predicate or 'true', bound) if bound.log and not bound.is_read else none %}
+    {% set found = change_tables._look_at_loads(spec, bound.predicate or 'true', bound) if bound.log and not bound.has_no_news else none %}
     {% do return(reading) if not found or found.lowest is none %}
     {% if bound.predicate %}
         {#- rows without a load are in none of these -#}
-        {% do reading.update({
-            'predicate': '(' ~ found.is_read ~ ' or ' ~ bound.predicate ~ ')',
-            'lowest': found.lowest, 'earlier': found.earlier,
-        }) %}
+        {% do reading.update({'predicate': '(' ~ found.is_read ~ ' or ' ~ bound.predicate ~ ')', 'lowest': found.lowest, 'earlier': found.earlier}) %}
     {% endif %}
     {% if not found.has_base %}
         {% set logged = run_query('select max(_change_seq) as logged_load from ' ~ bound.log ~ ' where _checkpoint is null and _change_seq < ' ~ change_tables.text_literal(found.lowest)).rows[0][0] %}
@@ -448,16 +445,6 @@ from wanted_loads
 {% endmacro %}
 
 
-{% macro full_loads_arrival_column(spec) %}
-    {% do return(spec.load_column) %}
-{% endmacro %}
-
-
-{% macro full_loads_retracts_changes(spec) %}
-    {% do return(true) %}
-{% endmacro %}
-
-
 {#- What the models must know of this format: see `format_of`. -#}
 {% macro full_loads_format() %}
     {% do return({
@@ -471,10 +458,7 @@ from wanted_loads
                 'default': 0.5, 'type': 'number',
                 'meaning': "a load is [whole](feeds/full_loads.md#loads-that-are-not-whole) if it has at least this share of the rows of the last whole one before it; from 0 to 1",
             },
-            'whole_loads': {
-                'default': none, 'type': 'names',
-                'meaning': "loads, as texts, that are whole however few rows they have",
-            },
+            'whole_loads': {'default': none, 'type': 'names', 'meaning': "loads, as texts, that are whole however few rows they have"},
         },
         'mistakes': change_tables.full_loads_mistakes,
         'columns': [
@@ -482,13 +466,12 @@ from wanted_loads
             {'name': '_earlier_rows', 'data_type': 'bigint', 'completes': true, 'description': 'how many rows the loads before it had then'},
         ],
         'settings_of_order': ['load_column'],
-        'arrival_column': change_tables.full_loads_arrival_column,
+        'arrival_column': 'load_column',
         'landed_sequence': change_tables.full_loads_landed_sequence,
         'read_with': change_tables.full_loads_read_with,
-        'retracts_changes': change_tables.full_loads_retracts_changes,
-        'may_wait': change_tables.nothing_waits,
+        'retracts_changes': true,
+        'read_again': change_tables.whole_rows(),
         'absent_columns': change_tables.columns_absent_from_raw,
         'landed_key': change_tables.key_in_raw,
-        'kept_for_good': change_tables.nothing_kept_for_good,
     }) %}
 {% endmacro %}

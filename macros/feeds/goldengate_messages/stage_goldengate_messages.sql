@@ -2,10 +2,6 @@
     Messages of GoldenGate's handlers are mapped rows (see mapped_steps.sql): JSON, or Avro that has landed as columns, in the form of the
     operation (`before` and `after`) or of the row (columns beside `op_type`).
 -#}
-{% macro stage_goldengate_messages(spec, bound) %}
-    {{- change_tables.mapped_steps(spec, bound, change_tables.goldengate_messages_mapping(spec)) -}}
-{% endmacro %}
-
 
 {% macro goldengate_messages_mapping(spec) %}
     {% set of_rows = spec.layout in ['row', 'row_columns'] %}
@@ -57,11 +53,6 @@
 {% endmacro %}
 
 
-{% macro goldengate_messages_absent_columns(spec) %}
-    {% do return(change_tables.absent_columns_of_mapping(spec, change_tables.goldengate_messages_mapping(spec))) %}
-{% endmacro %}
-
-
 {% macro goldengate_messages_functions(spec) %}
     {% do return({'staged': ['avro_to_json'] if spec.avro_schema is not none else []}) %}
 {% endmacro %}
@@ -69,8 +60,8 @@
 
 {#- What the models must know of this format: see `format_of`. -#}
 {% macro goldengate_messages_format() %}
-    {% do return({
-        'stage': change_tables.stage_goldengate_messages,
+    {% do return(dict(change_tables.mapped_parts(), **{
+        'mapping': change_tables.goldengate_messages_mapping,
         'settings': {
             'layout': {
                 'default': 'operation', 'type': 'text', 'values': ['operation', 'row', 'operation_columns', 'row_columns'],
@@ -90,12 +81,8 @@
             'column_names': change_tables.column_names_setting(),
             'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
         },
-        'column_settings': change_tables.written_as_setting(),
         'mistakes': change_tables.goldengate_messages_mistakes,
         'arrival': change_tables.goldengate_messages_arrival,
-        'may_wait': change_tables.nothing_waits,
         'functions': change_tables.goldengate_messages_functions,
-        'absent_columns': change_tables.goldengate_messages_absent_columns,
-        'kept_for_good': change_tables.nothing_kept_for_good,
-    }) %}
+    })) %}
 {% endmacro %}

@@ -66,14 +66,8 @@ judged as (
     )],
     'moves': "_ct_kind = 'update' and _ct_row_before is not null",
     'report': [
-        (
-            '_ct_parts_differ',
-            "'conflicting_content: pieces of the record were delivered with different contents; the greater ones count'",
-        ),
-        (
-            '_ct_is_key_update and _ct_row_before is null',
-            "'key_move_without_before: the record says that the key changed, and has no key before'",
-        ),
+        ('_ct_parts_differ', "'conflicting_content: pieces of the record were delivered with different contents; the greater ones count'"),
+        ('_ct_is_key_update and _ct_row_before is null', "'key_move_without_before: the record says that the key changed, and has no key before'"),
     ],
     'blocks': "coalesce(_ct_transaction = 'open', false)",
 }) }}
@@ -100,9 +94,7 @@ judged as (
 -#}
 {% macro _trail_sequence(spec) -%}
     {%- set trail = "_ct_landed_row['trail_name']" -%}
-    {%- if spec.trail_order | default([], true) | length < 2 -%}
-        _ct_first_position
-    {%- else -%}
+    {%- do return('_ct_first_position') if spec.trail_order | default([], true) | length < 2 -%}
         concat(
             case {{ trail }}
                 {%- for name in spec.trail_order[1:] %}
@@ -112,7 +104,6 @@ judged as (
             end,
             substring(_ct_first_position, length({{ trail }}) + 1)
         )
-    {%- endif -%}
 {%- endmacro %}
 
 
@@ -184,7 +175,7 @@ unclaimed as (
 
     select /*+ broadcast(io_types) */
         coalesce(
-            {{ change_tables.trail_position('trail_name', 'trail_seqno', 'trail_rba') }},
+            {{ change_tables.trail_position('trail_seqno', 'trail_rba') }},
             to_json(struct(trail_name, trail_seqno, trail_rba))
         ) as _raw_id,
         case
@@ -250,10 +241,7 @@ where _ct_last_start is not null and (_ct_last_end is null or _ct_last_end < _ct
                 'meaning': "what becomes of a [repeated transaction](feeds/goldengate_trail.md#transactions-that-are-sent-again)",
             },
             'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
-            'hold_open_transactions': {
-                'default': true, 'type': 'flag',
-                'meaning': "always `true`",
-            },
+            'hold_open_transactions': {'default': true, 'type': 'flag', 'meaning': "always `true`"},
         },
         'mistakes': change_tables.goldengate_trail_mistakes,
         'columns': [

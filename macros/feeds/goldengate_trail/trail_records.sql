@@ -65,7 +65,7 @@ records as (
     {%- set asks_log = leaves_out and bound.get('log') and not bound.predicate -%}
     {%- set stands_before = '_ct_first_start < struct(_ct_start_seqno, _ct_start_rba) and _ct_first_start < _ct_last_writing' -%}
     {%- if asks_log -%}
-        {%- set stands_before = '(' ~ stands_before ~ ' or _ct_first_logged < ' ~ change_tables.trail_position('trail_name', '_ct_start_seqno', '_ct_start_rba') ~ ')' -%}
+        {%- set stands_before = '(' ~ stands_before ~ ' or _ct_first_logged < ' ~ change_tables.trail_position('_ct_start_seqno', '_ct_start_rba') ~ ')' -%}
     {%- endif -%}
     {%- set image = "if(_ct_kind = 'delete' or (_ct_kind = 'update' and before_after = 'B'), coalesce(_ct_image_before, _ct_image_after), _ct_image_after)" -%}
     {%- set own_image_before = "if(_ct_kind = 'update' and before_after = 'A', _ct_image_before, null)" -%}
@@ -176,10 +176,10 @@ identified as (
         *,
         _ct_start['trail_rba'] as _ct_start_rba,
         _ct_start['_ct_landed_csn'] as _csn,
-        coalesce(_ct_start['_ct_landed_transaction_id'], {{ change_tables.trail_position('trail_name', '_ct_start_seqno', "_ct_start['trail_rba']") }}) as _transaction_id,
+        coalesce(_ct_start['_ct_landed_transaction_id'], {{ change_tables.trail_position('_ct_start_seqno', "_ct_start['trail_rba']") }}) as _transaction_id,
         coalesce(
             concat(_ct_start['_ct_landed_csn'], ' ', _ct_start['_ct_landed_transaction_id']),
-            {{ change_tables.trail_position('trail_name', '_ct_start_seqno', "_ct_start['trail_rba']") }}
+            {{ change_tables.trail_position('_ct_start_seqno', "_ct_start['trail_rba']") }}
         ) as _ct_identity
     from started
 
@@ -362,7 +362,7 @@ joined as (
         case
             when not _ct_counts then null
             when _ct_last_piece['continued'] = 'Y'
-                then concat('the pieces end at ', {{ change_tables.trail_position('trail_name', "_ct_last_piece['trail_seqno']", "_ct_last_piece['trail_rba']") }}, ' without the last one')
+                then concat('the pieces end at ', {{ change_tables.trail_position("_ct_last_piece['trail_seqno']", "_ct_last_piece['trail_rba']") }}, ' without the last one')
             when _ct_kind_of_run = 'fragment'
                 then 'the piece has no record that it goes on from'
         end as _ct_run_error
@@ -407,7 +407,7 @@ with_other_half as (
             when _ct_head_before['place'] = {{ here }} then if(_ct_second_head_before['is_half'], _ct_second_head_before, null)
             else if(_ct_head_before['is_half'], _ct_head_before, null)
         end as _ct_other_half,
-        case when _ct_has_position then {{ change_tables.trail_position('trail_name', 'trail_seqno', 'trail_rba') }} end as _ct_position
+        case when _ct_has_position then {{ change_tables.trail_position('trail_seqno', 'trail_rba') }} end as _ct_position
     from paired
 
 ),
@@ -435,7 +435,7 @@ put_together as (
         _ct_position,
         -- two transactions can have records at one position: the copy that does not count can be without a run of its own
         coalesce(
-            if(_ct_counts and not _ct_is_first, {{ change_tables.trail_position('trail_name', "_ct_first_piece['trail_seqno']", "_ct_first_piece['trail_rba']") }}, null),
+            if(_ct_counts and not _ct_is_first, {{ change_tables.trail_position("_ct_first_piece['trail_seqno']", "_ct_first_piece['trail_rba']") }}, null),
             _ct_position
         ) as _ct_first_position,
         _transaction_id,
@@ -509,8 +509,8 @@ headers as (
 
 
 {#- A position in a trail as a text that sorts, since the names of trails have one length. -#}
-{% macro trail_position(name, seqno, rba) -%}
-    concat({{ name }}, '/', lpad(cast({{ seqno }} as string), 10, '0'), '/', lpad(cast({{ rba }} as string), 19, '0'))
+{% macro trail_position(seqno, rba) -%}
+    concat(trail_name, '/', lpad(cast({{ seqno }} as string), 10, '0'), '/', lpad(cast({{ rba }} as string), 19, '0'))
 {%- endmacro %}
 
 

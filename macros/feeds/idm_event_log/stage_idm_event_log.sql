@@ -131,9 +131,7 @@ judged as (
         ('_event_type = 6', change_tables.present_columns(spec, change_tables.names_array(change_tables.columns_in_raw(spec)))),
     ] + present -%}
 {%- endif -%}
-{%- if spec.multi_valued -%}
-    {%- set present = [('_column_name in (' ~ multi_valued ~ ')', 'cast(array() as array<string>)')] + present -%}
-{%- endif -%}
+{%- set present = [('_column_name in (' ~ multi_valued ~ ')', 'cast(array() as array<string>)')] + present if spec.multi_valued else present -%}
 {{ change_tables.staged_rows(spec, bound, {
     'operation': [
         ('_event_type = 4', "'delete'"), ('_event_type = 5', "'insert'"),
@@ -302,7 +300,7 @@ answered as (
             when {{ change_tables._reads_row() }} and _ct_read is null
                 then {{ change_tables.ignored('row_gone: the replica does not hold the row; it is looked for again while the event is new') }}
             {%- for faults, code in {'_ct_misfits': 'value_does_not_fit', '_ct_forbidden': 'xml_forbidden_character'}.items() %}
-            {%- set fault = change_tables._fault_of_read_column(faults) %}
+            {%- set fault = "get(filter(_ct_read['" ~ faults ~ "'], fault -> _event_type in (5, 6) or fault['name'] = _column_name), 0)['text']" %}
             when {{ change_tables._reads_row() }} and {{ fault }} is not null
                 then {{ change_tables.rejected(code ~ ': replica: {' ~ fault ~ '}') }}
             {%- endfor %}
@@ -337,11 +335,9 @@ answered as (
         {% if column.meta.multi_valued and (column.name in given.key or column.name in (given.get('track') or [])) %}
             {% do found.append("`key` and `track` must name columns of the state, got the multi-valued '" ~ column.name ~ "'") %}
         {% endif %}
-        {% if column.meta.multi_valued is defined and column.meta.multi_valued is not boolean %}
-            {% do found.append(
-                "`columns`: `multi_valued` of '" ~ column.name ~ "' must be true or false, got " ~ change_tables.shown_value(column.meta.multi_valued)
-            ) %}
-        {% endif %}
+        {% do found.append(
+            "`columns`: `multi_valued` of '" ~ column.name ~ "' must be true or false, got " ~ change_tables.shown_value(column.meta.multi_valued)
+        ) if column.meta.multi_valued is defined and column.meta.multi_valued is not boolean %}
     {% endfor %}
     {% do return(found) %}
 {% endmacro %}
@@ -354,11 +350,11 @@ answered as (
 
 
 {#- The raw rows that later runs may have to read again: events of the future, and those that read the replica. -#}
-{% macro idm_event_log_may_wait(spec) -%}
+{% macro idm_event_log_read_again(spec) %}
     {%- set conditions = (['try_cast(event_time as timestamp) > current_timestamp()'] if spec.future_events else [])
         + (['event_type in (5, 6, 7, 8)'] if spec.replica is not none else []) -%}
-    {{- "status = 'N' and (" ~ conditions | join(' or ') ~ ')' if conditions else 'false' -}}
-{%- endmacro %}
+    {% do return({'waiting': "status = 'N' and (" ~ conditions | join(' or ') ~ ')' if conditions else 'false'}) %}
+{% endmacro %}
 
 
 {#- The columns of an event log. Their order differs between driver generations, so they are always named. -#}
@@ -509,12 +505,6 @@ answered as (
 {%- endmacro %}
 
 
-{#- The text of the first fault in the columns that an event reads. `faults`: the column of `_ct_read` that has them. -#}
-{% macro _fault_of_read_column(faults) -%}
-    get(filter(_ct_read['{{ faults }}'], fault -> _event_type in (5, 6) or fault['name'] = _column_name), 0)['text']
-{%- endmacro %}
-
-
 {#- The rows that none of these entries stages: see unclaimed_rows. The last step is `unclaimed`. -#}
 {% macro idm_event_log_unclaimed_steps(specs) %}
     {%- do change_tables.landed_columns(
@@ -561,10 +551,7 @@ unclaimed as (
     {% do return({
         'stage': change_tables.stage_idm_event_log,
         'settings': {
-            'images': {
-                'default': 'partial', 'type': 'text', 'values': ['partial'],
-                'meaning': "always `partial`",
-            },
+            'images': {'default': 'partial', 'type': 'text', 'values': ['partial'], 'meaning': "always `partial`"},
             'table_name': {'required': true, 'type': 'text', 'meaning': "the table or view, as it is logged"},
             'schema_name': {'required': true, 'type': 'text', 'meaning': "its schema, for the associations of documents"},
             'replica': {
@@ -576,10 +563,7 @@ unclaimed as (
                 'meaning': "the driver's user, spelt as the database has it (Oracle: in capitals), whose events are `ignored` as `loopback`",
             },
             'allow_loopback': {'default': false, 'type': 'flag', 'meaning': "whether these events count after all"},
-            'future_events': {
-                'default': false, 'type': 'flag',
-                'meaning': "whether events are ordered by their time, and wait until then",
-            },
+            'future_events': {'default': false, 'type': 'flag', 'meaning': "whether events are ordered by their time, and wait until then"},
         },
         'column_settings': {
             'multi_valued': {
@@ -600,7 +584,7 @@ unclaimed as (
         'settings_of_order': ['future_events'],
         'other_tables': ['replica'],
         'absent_columns': change_tables.idm_event_log_absent_columns,
-        'may_wait': change_tables.idm_event_log_may_wait,
+        'read_again': change_tables.idm_event_log_read_again,
         'blocks_watermark': "(_status = 'waiting' or coalesce(startswith(_status_reason, 'row_gone'), false))",
         'reads': '_event_type in (5, 6, 7, 8)',
         'lasting_sequence': change_tables.idm_event_log_lasting_sequence,

@@ -2,19 +2,11 @@
     From raw rows that the entry describes to `staged`: how each part of a change is read is SQL of the entry (see mapped_steps.sql). A raw row
     is one change.
 -#}
-{% macro stage_mapped(spec, bound) %}
-    {{- change_tables.mapped_steps(spec, bound, change_tables.mapping_of(spec)) -}}
-{% endmacro %}
-
 
 {#- The mapping that an entry says: see mapped_steps. -#}
 {% macro mapping_of(spec) %}
-    {% set mapping = {} %}
-    {% for name in change_tables.mapped_settings() %}
-        {% do mapping.update({name: spec.settings[name]}) %}
-    {% endfor %}
-    {% do mapping.update({'sequence': change_tables.sequence_parts(spec.settings.sequence)}) %}
-    {% do return(mapping) %}
+    {% set settings = spec.settings.items() | selectattr(0, 'in', change_tables.mapped_settings()) %}
+    {% do return(dict(settings, sequence=change_tables.sequence_parts(spec.settings.sequence))) %}
 {% endmacro %}
 
 
@@ -56,11 +48,8 @@
 
 {#- What can be wrong in a description, all at once: a line for each fault. -#}
 {% macro mapped_mistakes(node, given) %}
-    {% set found = [] %}
-    {% do found.extend(change_tables.operations_mistakes(given.operations)) %}
-    {% do found.extend(change_tables._message_mistakes(given.get('message'))) %}
-    {% do found.extend(change_tables.sequence_mistakes(given.sequence)) %}
-    {% do found.extend(change_tables._captured_mistakes(given)) %}
+    {% set found = change_tables.operations_mistakes(given.operations) + change_tables._message_mistakes(given.get('message'))
+        + change_tables.sequence_mistakes(given.sequence) + change_tables._captured_mistakes(given) %}
     {% for name in ['operation', 'only', 'changed_at', 'transaction_id', 'row', 'row_before'] if given.get(name) is string and not given[name] | trim %}
         {% do found.append("`" ~ name ~ "` must not be empty" ~ ("; leave it out where there is none" if name != 'operation')) %}
     {% endfor %}
@@ -97,11 +86,9 @@
 {% macro _captured_mistakes(given) %}
     {% set said = given.get('not_captured') %}
     {% set is_partial = given.get('images', 'full') == 'partial' %}
-    {% if said is none or said is undefined %}
-        {% do return([] if not is_partial else [
-            "`images: partial` needs `not_captured`, which says how a row shows that it lacks a column: a null alone does not, since it is a value, too"
-        ]) %}
-    {% endif %}
+    {% do return([] if not is_partial else [
+        "`images: partial` needs `not_captured`, which says how a row shows that it lacks a column: a null alone does not, since it is a value, too"
+    ]) if said is none or said is undefined %}
     {% set way = said.keys() | first if said is mapping and said | length == 1 %}
     {% set value = said[way] if way %}
     {% set is_right = (way == 'absent' and value is sameas true) or (way == 'flag' and value is string and '{name}' in value) or (way == 'value' and value is string) %}
@@ -116,29 +103,18 @@
 {% macro mapped_arrival(spec) %}
     {% set row = spec.settings.row or '{name}' %}
     {% set record = [spec.settings.message.column] if spec.settings.message else [row.split('.')[0]] %}
-    {% if '{name}' in row and not spec.settings.message %}
-        {% set record = change_tables.raw_names_of_columns(spec, row) %}
-    {% endif %}
+    {% set record = change_tables.raw_names_of_columns(spec, row) if '{name}' in row and not spec.settings.message else record %}
     {% do return(change_tables.arrival_of_position(spec.settings.position, record)) %}
-{% endmacro %}
-
-
-{% macro mapped_absent_columns(spec) %}
-    {% do return(change_tables.absent_columns_of_mapping(spec, change_tables.mapping_of(spec))) %}
 {% endmacro %}
 
 
 {#- What the models must know of this format: see `format_of`. -#}
 {% macro mapped_format() %}
-    {% do return({
-        'stage': change_tables.stage_mapped,
+    {% do return(dict(change_tables.mapped_parts(), **{
+        'mapping': change_tables.mapping_of,
         'settings': change_tables.mapped_settings(),
-        'column_settings': change_tables.written_as_setting(),
         'mistakes': change_tables.mapped_mistakes,
         'arrival': change_tables.mapped_arrival,
         'settings_of_order': ['sequence'],
-        'may_wait': change_tables.nothing_waits,
-        'absent_columns': change_tables.mapped_absent_columns,
-        'kept_for_good': change_tables.nothing_kept_for_good,
-    }) %}
+    })) %}
 {% endmacro %}

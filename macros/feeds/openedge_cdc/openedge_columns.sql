@@ -59,11 +59,9 @@
         {% do found.headers.update({name: match if landed else {'name': spellings[0], 'data_type': 'string'}}) %}
     {% endfor %}
     {% do change_tables.refuse_missing_columns(spec, relation, missing, "OpenEdge's names are matched without case, `-` and `_`") %}
-    {% if found.headers.get('time_stamp') %}
-        {% do change_tables.refuse_landed_types(
-            spec, relation, {'_time-stamp': found.headers.time_stamp}, [{'name': '_Time-Stamp', 'data_type': 'timestamp'}]
-        ) %}
-    {% endif %}
+    {% do change_tables.refuse_landed_types(
+        spec, relation, {'_time-stamp': found.headers.time_stamp}, [{'name': '_Time-Stamp', 'data_type': 'timestamp'}]
+    ) if found.headers.get('time_stamp') %}
     {% set captured = landed.values() | map(attribute='name') | reject('in', of_headers + others) | list %}
     {% for name, column in found.declared.items() %}
         {% do found.ordinals.update({name: captured.index(first_of.get(name, column.name)) + 1 if landed else loop.index}) %}
@@ -78,10 +76,7 @@
 -#}
 {% macro openedge_cdc_undeclared_columns(spec) %}
     {% do return(none) if spec.policy_level < 2 %}
-    {% set change = change_tables.openedge_columns(
-        spec, spec.relation, change_tables.openedge_change_headers(), ['change_sequence', 'operation'],
-        change_tables.openedge_declared(spec)
-    ) %}
+    {% set change = change_tables.openedge_change_columns(spec) %}
     {% set columns = (change.headers.values() | list + change.declared.values() | list) | select | list %}
     {% set known = (columns + columns | selectattr('parts') | map(attribute='parts') | sum(start=[])) | map(attribute='name') | list %}
     {% set landed = change_tables.landed_columns(spec, spec.relation, [], '').values() | list %}
@@ -97,18 +92,7 @@
 
 {#- At levels 0 and 1 no change has a column that is no key. -#}
 {% macro openedge_cdc_absent_columns(spec) %}
-    {% do return([]) if spec.policy_level < 2 %}
-    {% set declared = change_tables.openedge_declared(spec) %}
-    {% set change = change_tables.openedge_columns(
-        spec, spec.relation, change_tables.openedge_change_headers(), ['change_sequence', 'operation'], declared
-    ) %}
-    {% do return(spec.retired | reject('in', change.declared) | list) %}
-{% endmacro %}
-
-
-{#- The declared columns that the change table has: all but the key that the format adds. -#}
-{% macro openedge_declared(spec) %}
-    {% do return(spec.columns | rejectattr('name', 'in', ['_partition_id', '_recid'] if spec.key_from == 'recid' else []) | list) %}
+    {% do return(spec.retired | reject('in', change_tables.openedge_change_columns(spec).declared) | list if spec.policy_level >= 2 else []) %}
 {% endmacro %}
 
 
@@ -153,8 +137,9 @@
 {% endmacro %}
 
 
-{% macro openedge_change_headers() %}
-    {% do return({
+{#- The columns of the change table, as `openedge_columns` has them. It has the declared ones, but for a key that the format adds. -#}
+{% macro openedge_change_columns(spec) %}
+    {% set headers = {
         'change_sequence': ['_Change-Sequence'],
         'operation': ['_Operation'],
         'tran_id': ['_Tran-Id'],
@@ -162,7 +147,9 @@
         'continuation_position': ['_Continuation-Position'],
         'array_index': ['_ArrayIndex', '_Array-Index'],
         'fragment': ['_Fragment'],
-    }) %}
+    } %}
+    {% set declared = spec.columns | rejectattr('name', 'in', ['_partition_id', '_recid'] if spec.key_from == 'recid' else []) | list %}
+    {% do return(change_tables.openedge_columns(spec, spec.relation, headers, ['change_sequence', 'operation'], declared)) %}
 {% endmacro %}
 
 
@@ -242,30 +229,21 @@
 
 
 {#- A header as a whole number; null where it is none. -#}
-{% macro openedge_number(column) -%}
-    {%- if not column -%}
-        cast(null as bigint)
-    {%- else -%}
-        {%- set name = change_tables.openedge_quoted(column.name) -%}
-        {%- if change_tables.canonical_type(column.data_type) in ['tinyint', 'smallint', 'int', 'bigint'] -%}
-            cast({{ name }} as bigint)
-        {%- else -%}
-            case when try_cast({{ name }} as decimal(38, 18)) % 1 = 0 then try_cast(try_cast({{ name }} as decimal(38, 18)) as bigint) end
-        {%- endif -%}
-    {%- endif -%}
-{%- endmacro %}
+{% macro openedge_number(column) %}
+    {% do return('cast(null as bigint)') if not column %}
+    {% set name = change_tables.openedge_quoted(column.name) %}
+    {% do return('cast(' ~ name ~ ' as bigint)') if change_tables.canonical_type(column.data_type) in ['tinyint', 'smallint', 'int', 'bigint'] %}
+    {% set number = 'try_cast(' ~ name ~ ' as decimal(38, 18))' %}
+    {% do return('case when ' ~ number ~ ' % 1 = 0 then try_cast(' ~ number ~ ' as bigint) end') %}
+{% endmacro %}
 
 
 {#- A header as a time; null where it is none. -#}
-{% macro openedge_time(column) -%}
-    {%- if not column -%}
-        cast(null as timestamp)
-    {%- else -%}
-        {{- change_tables.read_value(
-            change_tables.openedge_quoted(column.name), change_tables.type_tree(column.data_type), change_tables.type_tree('timestamp')
-        ) -}}
-    {%- endif -%}
-{%- endmacro %}
+{% macro openedge_time(column) %}
+    {% do return('cast(null as timestamp)') if not column %}
+    {% set landed, wanted = change_tables.type_tree(column.data_type), change_tables.type_tree('timestamp') %}
+    {% do return(change_tables.read_value(change_tables.openedge_quoted(column.name), landed, wanted)) %}
+{% endmacro %}
 
 
 {#- Why the time as it landed (`_ct_landed_time`) is no time: see `misfit`. -#}

@@ -75,7 +75,7 @@ landed as (
 ),
 {%- endif %}
 
-{{ change_tables.openedge_tracking_step(spec, 'tracking_rows', tracking, semi_join='wanted_sequences' if bound.predicate is not none else none) }},
+{{ change_tables.openedge_tracking_step(spec, tracking, semi_join='wanted_sequences' if bound.predicate is not none else none) }},
 
 tracked as (
 
@@ -335,18 +335,15 @@ records as (
     {%- set first = change_tables._openedge_in_part(column, image, 'first') -%}
     {%- set second = change_tables._openedge_in_part(column, image, 'second') -%}
     {%- set is_cut = change_tables._openedge_is_cut(column, image, change) -%}
-    {%- if not is_cut -%}
-        coalesce({{ first }}, {{ second }})
+    {%- do return('coalesce(' ~ first ~ ', ' ~ second ~ ')') if not is_cut -%}
+    {%- if change_tables.openedge_is_extent(column, change) -%}
+        {%- set both = 'concat(' ~ first ~ ', if(_ct_' ~ image ~ "_is_fragment, '', ';'), " ~ second ~ ')' -%}
+    {%- elif modules.re.match('array', column.data_type | lower) -%}
+        {%- set both = 'concat(slice(' ~ first ~ ', 1, try_cast(_ct_' ~ image ~ '_index as int)), ' ~ second ~ ')' -%}
     {%- else -%}
-        {%- if change_tables.openedge_is_extent(column, change) -%}
-            {%- set both = 'concat(' ~ first ~ ', if(_ct_' ~ image ~ "_is_fragment, '', ';'), " ~ second ~ ')' -%}
-        {%- elif modules.re.match('array', column.data_type | lower) -%}
-            {%- set both = 'concat(slice(' ~ first ~ ', 1, try_cast(_ct_' ~ image ~ '_index as int)), ' ~ second ~ ')' -%}
-        {%- else -%}
-            {%- set both = 'concat(' ~ first ~ ', ' ~ second ~ ')' -%}
-        {%- endif -%}
-        if({{ is_cut }} and {{ first }} is not null and {{ second }} is not null, {{ both }}, coalesce({{ first }}, {{ second }}))
+        {%- set both = 'concat(' ~ first ~ ', ' ~ second ~ ')' -%}
     {%- endif -%}
+    if({{ is_cut }} and {{ first }} is not null and {{ second }} is not null, {{ both }}, coalesce({{ first }}, {{ second }}))
 {%- endmacro %}
 
 

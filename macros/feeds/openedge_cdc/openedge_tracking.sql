@@ -1,17 +1,17 @@
 {#- The tracking table of OpenEdge CDC: its rows as the changes of a table, and what happened to whole fields and partitions. -#}
 
 {#-
-    The rows of the tracking table that are of an entry's table, as a step of that name.
+    The rows of the tracking table that are of an entry's table, as the step `tracking_rows`.
 
     condition   SQL over the raw table that the rows must meet as well, or none
     semi_join   a step with the sequences that are wanted, or none
 -#}
-{% macro openedge_tracking_step(spec, name, tracking, arrival=none, condition=none, semi_join=none) -%}
+{% macro openedge_tracking_step(spec, tracking, arrival=none, condition=none, semi_join=none) -%}
 {%- set header = tracking.headers -%}
 {%- set of_table = change_tables.openedge_number(header.source_table_number) ~ ' = ' ~ spec.source_table_number | int -%}
 {%- set columns = {'change_sequence': ['_ct_sequence', '_ct_landed_sequence'], 'operation': ['_ct_operation_code', '_ct_landed_operation']} -%}
 {%- set relation = change_tables.openedge_tracking_relation(spec) -%}
-{%- call change_tables.openedge_landed_step(name, relation, header, columns, arrival, [of_table, condition], semi_join) %}
+{%- call change_tables.openedge_landed_step('tracking_rows', relation, header, columns, arrival, [of_table, condition], semi_join) %}
         {{ change_tables.openedge_time(header.time_stamp) }} as _ct_time,
         {{ change_tables.openedge_landed(header.time_stamp, 'timestamp') }} as _ct_landed_time,
         {{ change_tables.openedge_text(header.tran_id) }} as _transaction_id,
@@ -24,11 +24,8 @@
 
 {#- The names in a field map, without the blanks around them; null where it is not known. -#}
 {% macro openedge_field_map(column) -%}
-    {%- if not column or column.data_type == 'binary' -%}
-        cast(null as array<string>)
-    {%- else -%}
-        filter(transform(split({{ change_tables.openedge_quoted(column.name) }}, ';'), name -> trim(name)), name -> name <> '')
-    {%- endif -%}
+    {%- do return('cast(null as array<string>)') if not column or column.data_type == 'binary' -%}
+    filter(transform(split({{ change_tables.openedge_quoted(column.name) }}, ';'), name -> trim(name)), name -> name <> '')
 {%- endmacro %}
 
 
@@ -68,17 +65,15 @@
     {%- for table_name in table_names -%}
         {%- do source(source_name, table_name) -%}
     {%- endfor -%}
-    {%- if execute -%}
-        {%- set specs = change_tables.table_specs(source_name, table_names) -%}
-        {%- do change_tables.refuse_unlike_entries(
-            'openedge_events must be given ', specs, "entries of format 'openedge_cdc'", 'openedge_cdc', []
-        ) -%}
-        {%- set tracking_tables = {} -%}
-        {%- for spec in specs -%}
-            {%- set relation = change_tables.openedge_tracking_relation(spec) | string -%}
-            {%- do tracking_tables.setdefault(relation, []).append(spec) -%}
-        {%- endfor -%}
-        {%- set rows -%}
+    {%- do return('select 1 as placeholder') if not execute -%}
+    {%- set specs = change_tables.table_specs(source_name, table_names) -%}
+    {%- do change_tables.refuse_unlike_entries('openedge_events must be given ', specs, "entries of format 'openedge_cdc'", 'openedge_cdc', []) -%}
+    {%- set tracking_tables = {} -%}
+    {%- for spec in specs -%}
+        {%- set relation = change_tables.openedge_tracking_relation(spec) | string -%}
+        {%- do tracking_tables.setdefault(relation, []).append(spec) -%}
+    {%- endfor -%}
+    {%- set rows -%}
 with entries as (
 
     {% for spec in specs -%}
@@ -133,17 +128,14 @@ select distinct
 from events
 inner join entries
     on events.tracking_table = entries.tracking_table and events.source_table_number = entries.table_number
-        {%- endset -%}
+    {%- endset -%}
 {{ change_tables.rows_over_raw(rows, {
     'source_name': 'string', 'table_name': 'string', 'source_table_number': 'bigint', 'partition_id': 'string',
     'kind': 'string', 'event': 'string', 'operation': 'bigint', 'field_map': 'array<string>', 'is_covered': 'boolean',
     '_change_seq': 'string', '_changed_at': 'timestamp', '_transaction_id': 'string', 'policy_id': 'string',
     'tenant_id': 'string', 'user_name': 'string', 'user_misc': 'string', '_raw_id': 'string'
 }) }}
-    {%- else -%}
-select 1 as placeholder
-    {%- endif -%}
-{% endmacro %}
+{%- endmacro %}
 
 
 {#- The events in one tracking table, as a step of that name. -#}

@@ -8,16 +8,13 @@
 {% macro stage_openedge_cdc(spec, bound) %}
     {%- set tracking = change_tables.openedge_tracking_columns(spec) -%}
     {%- if spec.policy_level < 2 %}
-{{ change_tables.openedge_tracking_step(spec, 'tracking_rows', tracking, arrival=bound.arrival, condition=bound.predicate) }},
+{{ change_tables.openedge_tracking_step(spec, tracking, arrival=bound.arrival, condition=bound.predicate) }},
 
 {{ change_tables._openedge_judged_tracking_steps(spec, bound, tracking, 'tracking_rows') }},
 
 {{ change_tables.staged_rows(spec, bound, change_tables._openedge_tracking_change(spec), 'judged_tracking_rows') }}
     {%- else -%}
-        {%- set change = change_tables.openedge_columns(
-            spec, spec.relation, change_tables.openedge_change_headers(), ['change_sequence', 'operation'],
-            change_tables.openedge_declared(spec)
-        ) -%}
+        {%- set change = change_tables.openedge_change_columns(spec) -%}
 {{ change_tables.openedge_record_steps(spec, bound, change, tracking) | trim }},
 
 {{ change_tables._openedge_judged_record_steps(spec, change, tracking) }},
@@ -54,8 +51,7 @@ staged_rows as (
 {% macro _openedge_judged_record_steps(spec, change, tracking) -%}
 {%- set own_key = spec.key_from == 'recid' -%}
 {%- set before = [] if own_key else change_tables.columns_before(spec) -%}
-{%- set landed = {} -%}
-{%- set arrays = [] -%}
+{%- set landed, arrays = {}, [] -%}
 {#- the name of a column in the field map -> as it is declared -#}
 {%- set declared_as = {} -%}
 {%- for name, column in change.declared.items() -%}
@@ -153,16 +149,11 @@ judged as (
 {#- How the columns of a change are read from the rows of the change table: see `staged_select`. -#}
 {% macro _openedge_record_change(spec, change) %}
     {% set own_key = spec.key_from == 'recid' %}
-    {% set report = [(
-        '_ct_differs',
-        "'conflicting_content: rows of the change were delivered with different contents; the greater ones count'",
-    )] %}
-    {% if not own_key %}
-        {% do report.append((
-            "_ct_kind = 'update' and not _ct_has_before and arrays_overlap(_ct_named_columns, " ~ change_tables.names_array(spec.key) ~ ')',
-            "'key_move_without_before: the field map says that the key changed, and no before image has the key before'",
-        )) %}
-    {% endif %}
+    {% set report = [('_ct_differs', "'conflicting_content: rows of the change were delivered with different contents; the greater ones count'")] %}
+    {% do report.append((
+        "_ct_kind = 'update' and not _ct_has_before and arrays_overlap(_ct_named_columns, " ~ change_tables.names_array(spec.key) ~ ')',
+        "'key_move_without_before: the field map says that the key changed, and no before image has the key before'",
+    )) if not own_key %}
     {% if change.landed %}
         {% set known = change_tables.text_literals((change.landed + (change.declared.keys() | list + spec.retired + change_tables.names_of_today(spec).keys() | list) | map('lower') | list) | unique) %}
         {% set unknown = "filter(_ct_tracking['_ct_field_map'], field -> lower(field) not in (" ~ known ~ '))' %}
@@ -247,9 +238,7 @@ judged_tracking_rows as (
 {#- The same of tracking rows: the changes of levels 0 and 1, and at levels 2 and 3 those without a change row, which are none. -#}
 {% macro _openedge_tracking_change(spec) %}
     {% set sequence = change_tables.openedge_change_seq('_ct_sequence') %}
-    {% set every_row = {
-        'seq': sequence, 'changed_at': '_ct_time', 'raw_id': change_tables.openedge_tracking_id(spec.source_table_number | int),
-    } %}
+    {% set every_row = {'seq': sequence, 'changed_at': '_ct_time', 'raw_id': change_tables.openedge_tracking_id(spec.source_table_number | int)} %}
     {% do return(every_row if spec.policy_level >= 2 else dict(
         every_row,
         operation="element_at(map(1, 'insert', 2, 'delete', 4, 'update'), cast(_ct_operation_code as int))",
@@ -330,9 +319,12 @@ judged_tracking_rows as (
 {% endmacro %}
 
 
-{#- Which raw rows may wait: change rows, for their tracking row or another change row. -#}
-{% macro openedge_cdc_may_wait(spec) %}
-    {% do return('false' if spec.policy_level < 2 else 'true') %}
+{#- Change rows may wait for their tracking row or another change row. -#}
+{% macro openedge_cdc_read_again(spec) %}
+    {% do return({
+        'waiting': 'false' if spec.policy_level < 2 else 'true',
+        'passed': ['tracking_row_missing', 'after_image_missing', 'first_part_missing', 'second_part_missing'],
+    }) %}
 {% endmacro %}
 
 
@@ -368,9 +360,7 @@ judged_tracking_rows as (
 
 {#- The first array column whose text or elements do not fit, as text; else null. -#}
 {% macro _openedge_extent_misfit(spec, arrays, change) -%}
-    {%- if not arrays -%}
-        cast(null as string)
-    {%- else -%}
+    {%- do return('cast(null as string)') if not arrays -%}
         coalesce(
         {%- for name in arrays %}
             {%- set column = change_tables.column_of(spec, name) %}
@@ -394,7 +384,6 @@ judged_tracking_rows as (
         {%- endfor %}
             null
         )
-    {%- endif -%}
 {%- endmacro %}
 
 
@@ -402,12 +391,6 @@ judged_tracking_rows as (
 {% macro openedge_cdc_array_of_text(column) -%}
     split_extent({{ column.value or change_tables.quoted(column.name) }}, {{ column.meta.extent or 'cast(null as int)' }})
 {%- endmacro %}
-
-
-{#- What entries share: the tracking table. See unclaimed_rows. -#}
-{% macro openedge_cdc_shared_relation(spec) %}
-    {% do return(change_tables.openedge_tracking_relation(spec)) %}
-{% endmacro %}
 
 
 {#- The rows of the tracking table that are of none of these entries: see unclaimed_rows. The last step is `unclaimed`. -#}
@@ -467,10 +450,7 @@ unclaimed as (
     {% do return({
         'stage': change_tables.stage_openedge_cdc,
         'settings': {
-            'key': {
-                'default': none, 'type': 'names',
-                'meaning': "the key columns: only with `key_from: fields`, and then required",
-            },
+            'key': {'default': none, 'type': 'names', 'meaning': "the key columns: only with `key_from: fields`, and then required"},
             'images': {'default': 'partial', 'type': 'text', 'values': ['full', 'partial']},
             'tracking': {
                 'default': none, 'type': 'text',
@@ -510,13 +490,12 @@ unclaimed as (
         'key_columns': change_tables.openedge_cdc_key_columns,
         'array_of_text': change_tables.openedge_cdc_array_of_text,
         'other_tables': ['tracking'],
-        'may_wait': change_tables.openedge_cdc_may_wait,
+        'read_again': change_tables.openedge_cdc_read_again,
         'blocks_watermark': "_status = 'waiting' or (_status = 'accepted' and not _has_tracking)",
-        'passes_waiting': ['tracking_row_missing', 'after_image_missing', 'first_part_missing', 'second_part_missing'],
         'retracts_changes': change_tables.openedge_cdc_retracts_changes,
         'quarantines': change_tables.openedge_cdc_quarantines,
         'unclaimed_steps': change_tables.openedge_cdc_unclaimed_steps,
-        'shared_relation': change_tables.openedge_cdc_shared_relation,
+        'shared_relation': change_tables.openedge_tracking_relation,
         'undeclared_columns': change_tables.openedge_cdc_undeclared_columns,
         'absent_columns': change_tables.openedge_cdc_absent_columns,
         'functions': change_tables.openedge_cdc_functions,

@@ -289,15 +289,13 @@ judged as (
 {% endmacro %}
 
 
-{#- Rows of one sequence are read together; once none of them is read again, none is needed. -#}
-{% macro qlik_change_tables_kept_for_good(spec) %}
-    {% do return('false') %}
-{% endmacro %}
-
-
-{#- Which raw rows may wait: before images, for their update. -#}
-{% macro qlik_change_tables_may_wait(spec) %}
-    {% do return(change_tables.is_operation(change_tables.quoted(spec.header_prefix ~ 'change_oper'), change_tables.qlik_change_tables_words(spec), ['B'])) %}
+{#- Before images may wait for their update. Rows of one sequence are read together; once none of them is read again, none is needed. -#}
+{% macro qlik_change_tables_read_again(spec) %}
+    {% do return({
+        'waiting': change_tables.is_operation(change_tables.quoted(spec.header_prefix ~ 'change_oper'), change_tables.qlik_change_tables_words(spec), ['B']),
+        'passed': ['after_image_missing', 'after_image_rejected'],
+        'for_good': 'false',
+    }) %}
 {% endmacro %}
 
 
@@ -360,9 +358,7 @@ judged as (
         'stage': change_tables.stage_qlik_change_tables,
         'settings': {
             'headers': {
-                'default': [
-                    'change_seq', 'change_oper', 'change_mask', 'stream_position', 'operation', 'transaction_id', 'timestamp'
-                ],
+                'default': ['change_seq', 'change_oper', 'change_mask', 'stream_position', 'operation', 'transaction_id', 'timestamp'],
                 'type': 'names',
                 'values': [
                     'change_seq', 'change_oper', 'change_mask', 'stream_position', 'operation', 'transaction_id',
@@ -375,10 +371,7 @@ judged as (
                 'default': none, 'type': 'text', 'values': ['most_significant_first', 'least_significant_first'],
                 'meaning': "which byte of a mask comes first; null: the most significant of a text, the least significant of a binary mask",
             },
-            'mask_type': {
-                'default': 'binary', 'type': 'text', 'values': ['binary', 'string'],
-                'meaning': "type in which the mask lands",
-            },
+            'mask_type': {'default': 'binary', 'type': 'text', 'values': ['binary', 'string'], 'meaning': "type in which the mask lands"},
             'operations': change_tables.operations_setting(change_tables._meanings()),
             'without_sequence': {
                 'default': 'reject', 'type': 'text', 'values': ['reject', 'load'],
@@ -390,9 +383,7 @@ judged as (
         'mistakes': change_tables.qlik_change_tables_mistakes,
         'counts_columns': change_tables.qlik_change_tables_counts_columns,
         'landed_sequence': change_tables.qlik_change_tables_landed_sequence,
-        'may_wait': change_tables.qlik_change_tables_may_wait,
-        'passes_waiting': ['after_image_missing', 'after_image_rejected'],
-        'kept_for_good': change_tables.qlik_change_tables_kept_for_good,
+        'read_again': change_tables.qlik_change_tables_read_again,
         'landed_key': change_tables.key_in_raw,
         'undeclared_columns': change_tables.qlik_change_tables_undeclared_columns,
         'absent_columns': change_tables.columns_absent_from_raw,

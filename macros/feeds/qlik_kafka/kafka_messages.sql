@@ -229,9 +229,7 @@ decoded as (
 {% macro kafka_schema_steps_of_entry(spec) -%}
     {%- set metadata, registry = change_tables.find_source(spec.source_name, spec.metadata), change_tables.find_source(spec.source_name, spec.registry) -%}
     {%- set registry = change_tables.relation_of_node(registry) if spec.registry -%}
-    {%- if registry -%}
-        {%- do change_tables.landed_columns(spec, registry, ['id', 'schema'], "a registry's schemas land with their ids") -%}
-    {%- endif -%}
+    {%- do change_tables.landed_columns(spec, registry, ['id', 'schema'], "a registry's schemas land with their ids") if registry -%}
     {{- change_tables.kafka_schema_steps(change_tables.relation_of_node(metadata) if spec.metadata else spec.relation, spec.serialization, registry) -}}
 {%- endmacro %}
 
@@ -409,22 +407,14 @@ schemas as (
 
 {#- Whether a message can turn out to be of the entry's table, once the metadata that it refers to has landed. -#}
 {% macro kafka_may_belong(spec) -%}
-    {%- if spec.table is none -%}
-        false
-    {%- else -%}
-        _ct_lacks_schema and {{ change_tables._kafka_table_of_message(spec) }} is null
-        {{- ' and topic = ' ~ change_tables.text_literal(spec.topic) if spec.topic is not none }}
-    {%- endif -%}
+    {%- set of_topic = ' and topic = ' ~ change_tables.text_literal(spec.topic) if spec.topic is not none -%}
+    {{- 'false' if spec.table is none else '_ct_lacks_schema and ' ~ change_tables._kafka_table_of_message(spec) ~ ' is null' ~ of_topic -}}
 {%- endmacro %}
 
 
 {#- The table that a message is of: by headers or metadata, else by `table_column`. Null where it is not known. -#}
 {% macro _kafka_table_of_message(spec) -%}
-    {%- if spec.table_column is none -%}
-        _ct_message_table_name
-    {%- else -%}
-        coalesce(_ct_message_table_name, _ct_row[{{ change_tables.text_literal(spec.table_column) }}])
-    {%- endif -%}
+    {{- '_ct_message_table_name' if spec.table_column is none else 'coalesce(_ct_message_table_name, _ct_row[' ~ change_tables.text_literal(spec.table_column) ~ '])' -}}
 {%- endmacro %}
 
 
@@ -440,11 +430,7 @@ schemas as (
             ~ (" or (_ct_message_schema_name is null and " ~ table ~ " = " ~ bare ~ ")" if bare != wanted)
         ) -%}
     {%- endif -%}
-    {%- if not conditions -%}
-        true
-    {%- else -%}
-        coalesce(({{ conditions | join(') and (') }}), false)
-    {%- endif -%}
+    {{- 'coalesce((' ~ conditions | join(') and (') ~ '), false)' if conditions else 'true' -}}
 {%- endmacro %}
 
 

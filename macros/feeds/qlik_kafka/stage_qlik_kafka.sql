@@ -247,31 +247,24 @@ put_together as (
 
 
 {#-
-    Metadata messages say of which table later messages are. Of transactions that are held back, all records: those of one that is read for
-    good can lie before and after the begin of one that is open.
+    Raw rows can wait for the rest of their transaction, for an Avro schema, or for metadata that names their table. Runs go back by offsets:
+    with another arrival all that waits blocks. As where transactions are held, since to go back into the middle of one would cut it. Metadata
+    messages say for ever of which table later messages are. Of transactions that are held back, all records are needed: those of one that is
+    read for good can lie before and after the begin of one that is open.
 -#}
-{% macro qlik_kafka_kept_for_good(spec) %}
-    {% do return('true' if spec.hold_open_transactions else change_tables.is_metadata_message(spec.serialization) if spec.metadata is none else 'false') %}
+{% macro qlik_kafka_read_again(spec) %}
+    {% set is_held = spec.hold_open_transactions %}
+    {% do return({
+        'waiting': 'true' if is_held or spec.serialization == 'avro' or spec.table is not none else 'false',
+        'passed': ['schema_missing'] if spec.arrival == 'auto' and not is_held else [],
+        'returning': change_tables._first_messages_to_return,
+        'for_good': 'true' if is_held else change_tables.is_metadata_message(spec.serialization) if spec.metadata is none else 'false',
+    }) %}
 {% endmacro %}
 
 
-{#- Whether raw rows can wait: for the rest of their transaction, for an Avro schema, or for metadata that names their table. -#}
-{% macro qlik_kafka_may_wait(spec) %}
-    {% do return('true' if spec.hold_open_transactions or spec.serialization == 'avro' or spec.table is not none else 'false') %}
-{% endmacro %}
-
-
-{#-
-    Runs go back by offsets: with another arrival all that waits blocks. As where transactions are held, since to go back into the middle of
-    one would cut it.
--#}
-{% macro qlik_kafka_passes_waiting(spec) %}
-    {% do return(['schema_missing'] if spec.arrival == 'auto' and not spec.hold_open_transactions else []) %}
-{% endmacro %}
-
-
-{#- The first message of each partition that waits for a schema which has landed by now: see `returning` of `format_of`. -#}
-{% macro qlik_kafka_returning(spec, quarantine) -%}
+{#- The first message of each partition that waits for a schema which has landed by now. -#}
+{% macro _first_messages_to_return(spec, quarantine) -%}
 with {{ change_tables.kafka_schema_steps_of_entry(spec) | trim }},
 
 waiting_messages as (
@@ -307,10 +300,8 @@ group by _ct_place[0], _ct_place[1]
 
 {#- The text of a column of a message, with all its digits: where the text is looked for first, else in the other row. -#}
 {% macro kafka_exact_text(spec, column, text, is_before) -%}
-    {%- set paths = [] -%}
-    {%- for row in (['beforeData', 'data'] if is_before else ['data', 'beforeData']) -%}
-        {%- do paths.extend(['$.message.' ~ row, '$.' ~ row]) -%}
-    {%- endfor -%}
+    {%- set paths = ['$.message.data', '$.data', '$.message.beforeData', '$.beforeData'] -%}
+    {%- set paths = paths[2:] + paths[:2] if is_before else paths -%}
     {{- change_tables.exact_json_text(spec, column, text, '_ct_text', paths, is_before) if spec.serialization != 'avro' else text -}}
 {%- endmacro %}
 
@@ -440,11 +431,11 @@ unclaimed as (
 {% macro qlik_kafka_schemas(source_name, table_name) %}
     {{- config(materialized='change_view') -}}
     {%- do source(source_name, table_name) -%}
-    {%- if execute -%}
-        {%- set node = change_tables.find_source(source_name, table_name) -%}
-        {#- an entry without settings is read as `avro`, by which JSON is read as well -#}
-        {%- set settings = (node.config.meta or {}).get('change_table', {'serialization': 'avro'}) -%}
-        {%- set rows -%}
+    {%- do return('select 1 as placeholder') if not execute -%}
+    {%- set node = change_tables.find_source(source_name, table_name) -%}
+    {#- an entry without settings is read as `avro`, by which JSON is read as well -#}
+    {%- set settings = (node.config.meta or {}).get('change_table', {'serialization': 'avro'}) -%}
+    {%- set rows -%}
 with {{ change_tables.kafka_schema_steps(change_tables.relation_of_node(node), settings.get('serialization', 'json')) | trim }}
 
 select
@@ -458,17 +449,14 @@ select
     _ct_data_schema as data_schema,
     _ct_metadata_raw_id as _raw_id
 from schemas
-        {%- endset -%}
+    {%- endset -%}
 {{ change_tables.rows_over_raw(rows, {
     'schema_id': 'string', 'schema_name': 'string', 'table_name': 'string', 'table_version': 'int', 'server': 'string',
     'task': 'string',
     'columns': 'array<struct<ordinal: int, name: string, type: string, length: int, precision: int, scale: int, primary_key_position: int>>',
     'data_schema': 'string', '_raw_id': 'string'
 }) }}
-    {%- else -%}
-select 1 as placeholder
-    {%- endif -%}
-{% endmacro %}
+{%- endmacro %}
 
 
 {#- Messages in Avro are read by functions. -#}
@@ -517,10 +505,7 @@ select 1 as placeholder
         'counts_columns': true,
         'other_tables': ['metadata', 'registry'],
         'arrival': change_tables.qlik_kafka_arrival,
-        'may_wait': change_tables.qlik_kafka_may_wait,
-        'passes_waiting': change_tables.qlik_kafka_passes_waiting,
-        'returning': change_tables.qlik_kafka_returning,
-        'kept_for_good': change_tables.qlik_kafka_kept_for_good,
+        'read_again': change_tables.qlik_kafka_read_again,
         'unclaimed_steps': change_tables.qlik_kafka_unclaimed_steps,
         'numbers': change_tables.qlik_kafka_numbers,
         'functions': change_tables.qlik_kafka_functions,

@@ -7,7 +7,7 @@
         'stage': consumer_project.stage_audit_rows,
         'settings': {'numbered_by': {'default': 'audit_id', 'type': 'text'}},
         'mistakes': consumer_project.audit_rows_mistakes,
-        'may_wait': change_tables.nothing_waits,
+        'read_again': {'waiting': 'false'},
     }) %}
 {% endmacro %}
 
