@@ -66,10 +66,12 @@ left join {{ change_tables.acknowledged_of(spec) }} as acknowledged
 -#}
 {% macro open_troubles(relation) -%}
     {%- set parts = [] -%}
-    {%- do parts.append(
-        'select ' ~ change_tables.row_id_column() ~ ' as id, ' ~ change_tables.code_of('_status_reason') ~ ' as code, _equal_rows as rows, _raw_id as shown_id from '
-        ~ change_tables.quarantine_relation(relation) ~ ' where _healed_at is null'
-    ) if load_cached_relation(change_tables.quarantine_relation(relation)) is not none -%}
+    {%- if load_cached_relation(change_tables.quarantine_relation(relation)) is not none -%}
+        {%- do parts.append(
+            'select ' ~ change_tables.row_id_column() ~ ' as id, ' ~ change_tables.code_of('_status_reason') ~ ' as code, _equal_rows as rows, _raw_id as shown_id from '
+            ~ change_tables.quarantine_relation(relation) ~ ' where _healed_at is null'
+        ) -%}
+    {%- endif -%}
     {%- if load_cached_relation(change_tables.reports_relation(relation)) is not none -%}
         {%- do parts.append('select distinct _change_id, code, 1, _change_id from ' ~ change_tables.reports_relation(relation)) -%}
     {%- endif -%}

@@ -66,17 +66,18 @@
     {% set reached = change_tables.count_watermark_rows(spec, run, change_tables.look_for_watermark(spec, run)) %}
     {% do change_tables.refuse_unseen_table(state) %}
     {% do change_tables._refuse_loss(spec, view, state, quarantine) %}
-    {#- every change of the log that this one replaces was judged by `_refuse_loss`; where some are gone, they were not: it is another log -#}
     {% set replaced = change_tables.table_to_be_replaced(state) if change_tables.is_rebuild() else none %}
     {% do change_tables.refuse_lost_door(spec, replaced.checkpoint) if replaced %}
+    {#- every change of the log that this one replaces was judged by `_refuse_loss`; where some are gone, they were not: it is another log -#}
     {% set is_whole = replaced is not none and replaced.rows >= replaced.checkpoint.held_changes %}
+    {% set origin = replaced.checkpoint.origin if is_whole else change_tables.batch_id() %}
     {% do change_tables.remove_cached_checkpoint(view) %}
     {% call statement('main') %}
         {{ change_tables.create_state_table(state, sql, found_by=['_checkpoint', '_change_seq', '_batch_id', '_changed_at']) }}
     {% endcall %}
     {% set found = change_tables.summarize_batch(spec, run, state) %}
     {% do change_tables._refuse_moves_that_reports_cannot_follow(spec, run, found) %}
-    {% set checkpoint = dict(change_tables.log_checkpoint(spec, run, change_tables.batch_id(), found, reached), origin=replaced.checkpoint.origin if is_whole else change_tables.batch_id()) %}
+    {% set checkpoint = dict(change_tables.log_checkpoint(spec, run, change_tables.batch_id(), found, reached), origin=origin) %}
     {#- what is there is replaced by the run alone whose rows the log has: another one can be building it -#}
     {% if found.quarantined_rows > 0 or change_tables.found_relation(quarantine) is not none %}
         {% call statement('quarantine') %}
@@ -254,9 +255,11 @@
 {% macro _refuse_loss(spec, view, state, quarantine) %}
     {% set reads = change_tables.format_of(spec.format).reads %}
     {% set known = [] %}
-    {% do known.append(
-        'select true as _ct_is_change, _change_id as _ct_id, _raw_id, ' ~ (reads or 'false') ~ ' as _ct_is_read from ' ~ state ~ ' where _checkpoint is null'
-    ) if change_tables.found_relation(state) is not none %}
+    {% if change_tables.found_relation(state) is not none %}
+        {% do known.append(
+            'select true as _ct_is_change, _change_id as _ct_id, _raw_id, ' ~ (reads or 'false') ~ ' as _ct_is_read from ' ~ state ~ ' where _checkpoint is null'
+        ) %}
+    {% endif %}
     {% if change_tables.found_relation(quarantine) is not none %}
         {% do known.append('select false, ' ~ change_tables.row_id_column() ~ ', _raw_id, false from ' ~ quarantine ~ ' where ' ~ change_tables.is_open('rejected')) %}
     {% endif %}

@@ -111,7 +111,9 @@ where _ct_is_change or _ct_quarantine_id is not null
         rereads=change_tables.rereads_quarantined_rows(spec, checkpoint, bound.is_late), renaming=renaming
     ) %}
     {% set lacks = change_tables.columns_that_load_lacks(spec) if spec.snapshot and bound.snapshot else [] %}
-    {% set load = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot)) if lacks %}
-    {% do log(this ~ ': the load ' ~ load ~ ' lacks ' ~ lacks | join(', ') ~ ': null in its rows', info=true) if lacks %}
+    {% if lacks %}
+        {% set load = change_tables.relation_of_node(change_tables.find_source(spec.source_name, spec.snapshot)) %}
+        {% do log(this ~ ': the load ' ~ load ~ ' lacks ' ~ lacks | join(', ') ~ ': null in its rows', info=true) %}
+    {% endif %}
     {% do return([spec, run]) %}
 {% endmacro %}

@@ -31,11 +31,13 @@
     {% endfor %}
     {% do quarantined.update({'waiting_since': change_tables.batch_id()}) if quarantined.waiting > 0 %}
     {#- the order of commits is that of their texts: a commit above all that the log has is not among them, whatever it means -#}
-    {% set commits_before = (run.checkpoint_before or {}).commits or {} %}
+    {% set commits_before = (run.checkpoint_before or {}).commits %}
     {% set highest, repeating = {}, [] %}
     {% for verdict in verdicts if verdict.get('highest_commit') %}
         {% do highest.update({verdict.commit_group: [highest.get(verdict.commit_group, ''), verdict.highest_commit] | max(case_sensitive=true)}) %}
-        {% do repeating.append(verdict) if verdict.lowest_commit <= commits_before.get(verdict.commit_group, '') %}
+        {#- a log that was built while all commits were applied does not say -#}
+        {% set highest_before = commits_before.get(verdict.commit_group, '') if commits_before else '~' %}
+        {% do repeating.append(verdict) if verdict.lowest_commit <= highest_before %}
     {% endfor %}
     {% do return(dict(change_tables._found_of_changes(rows, row), **{
         'commits': highest, 'may_repeat': repeating | length > 0,

@@ -114,6 +114,5 @@ where _ct_is_of_all or _ct_table is null or _ct_table in ({{ change_tables.text_
     {% for shared in change_tables.known_in_run('shared').values() if shared.table %}
         {% do adapter.drop_relation(shared.table) %}
     {% endfor %}
-    {% do graph.get('change_tables_known', {}).pop(invocation_id, none) %}
     {% do return('') %}
 {% endmacro %}

@@ -103,7 +103,7 @@
 
 {#- The arrival of an entry, or none. -#}
 {% macro arrival_of(spec) %}
-    {% set name = spec.get(change_tables.format_of(spec.format).arrival_column) if spec.arrival == 'auto' else spec.arrival %}
+    {% set name = change_tables.part_of_format(spec, 'arrival_column') if spec.arrival == 'auto' else spec.arrival %}
     {% do return(none) if name == 'none' %}
     {% do return(change_tables._arrival_of_files(spec)) if name == 'files' %}
     {% do return(change_tables.natural_arrival(spec) or change_tables._arrival_of_versions(spec)) if name is none %}

@@ -11,9 +11,10 @@
         {% for name, data_type in change_tables.types_in_relation(relation).items() %}
             {% do found.update({name | lower: {'name': name, 'data_type': data_type | lower}}) %}
         {% endfor %}
-        {% do spec.landed.update({relation | string: found}) %}
+        {#- a table that is not there yet may be when the next model asks -#}
+        {% do spec.landed.update({relation | string: found}) if found %}
     {% endif %}
-    {% set landed = spec.landed[relation | string] %}
+    {% set landed = spec.landed.get(relation | string, {}) %}
     {% set landed = change_tables.under_names_of_today(spec, landed) if has_row else landed %}
     {% if landed %}
         {% set missing = [] %}
@@ -90,9 +91,14 @@
 -#}
 {% macro typed_columns(spec, landed) -%}
     {%- for column in spec.columns %}
-        {%- set name, read = change_tables.quoted(column.name), change_tables._read_column(column, landed) %}
-        {{ read ~ (' as ' ~ name if read != name else '') }},
+        {{ change_tables.typed_value(column, landed) }},
     {%- endfor -%}
+{%- endmacro %}
+
+
+{% macro typed_value(column, landed) -%}
+    {%- set name, read = change_tables.quoted(column.name), change_tables._read_column(column, landed) -%}
+    {{- read ~ (' as ' ~ name if read != name else '') -}}
 {%- endmacro %}
 
 

@@ -41,8 +41,12 @@
 {#- The landed columns of a table, and renamed ones under their names of today, each at the place of the first that it has. -#}
 {% macro under_names_of_today(spec, landed) %}
     {% do return(landed) if not spec.renamed %}
-    {% set before = change_tables.names_of_today(spec) %}
-    {% set name_of = dict(zip(spec.renamed | map('lower'), spec.renamed), **dict(zip(before | map('lower'), before.values()))) %}
+    {% set name_of = {} %}
+    {% for name in spec.renamed %}
+        {% for other in change_tables.landing_names(spec, name) %}
+            {% do name_of.update({other | lower: name}) %}
+        {% endfor %}
+    {% endfor %}
     {% set found = {} %}
     {% for name, column in landed.items() %}
         {% set today = name_of.get(name, '') | lower %}

@@ -23,7 +23,7 @@
     other_tables               the settings that name another raw table which staging reads: it can have news of its own
     arrival(spec)              where raw rows say their own position, {kind, group, columns, record, only, reads}: see
                                `arrival_of_row`. The kind is `whole_number`
-    arrival_column             the setting that names the raw column which is the arrival, where the entry names none
+    arrival_column(spec)       the raw column that is the arrival, where the entry names none
     read_with(spec, condition)  of rows that are compared with rows that landed before: SQL for all raw rows that a run reads which reads those
                                of the condition. Then staged rows without `_raw_id` are no raw rows
     lasting_sequence(seq)      SQL for what of a `_change_seq` stays the same whenever its delivery is read: by that, keys are forgotten. Left
@@ -123,7 +123,7 @@
 
 {#- The retired columns that it has no more. -#}
 {% macro absent_columns(spec) %}
-    {% do return(change_tables.part_of_format(spec, 'absent_columns') if spec.retired else []) %}
+    {% do return(change_tables.part_of_format(spec, 'absent_columns') or [] if spec.retired else []) %}
 {% endmacro %}
 
 

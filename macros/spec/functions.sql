@@ -70,7 +70,7 @@
 
 {% macro _functions_of_entry(source_name, table_name, part) %}
     {% set spec = change_tables.table_spec(source_name, table_name) %}
-    {% do return(change_tables.part_of_format(spec, 'functions').get(part, [])) %}
+    {% do return((change_tables.part_of_format(spec, 'functions') or {}).get(part, [])) %}
 {% endmacro %}
 
 

@@ -113,11 +113,12 @@
 
 {#- The relation of a model or of a source, with the quotes that dbt gives it. -#}
 {% macro relation_of_node(node) %}
-    {% set name = node.relation_name or '' %}
-    {% do return(api.Relation.create(
-        database=node.database, schema=node.schema, identifier=node.identifier or node.alias,
-        quote_policy={'database': name.startswith('`'), 'schema': name.startswith('`'), 'identifier': name.endswith('`')}
-    )) %}
+    {% set name, identifier = node.relation_name or '', node.identifier or node.alias %}
+    {#- users also write the backticks themselves -#}
+    {% do return(api.Relation.create(database=node.database, schema=node.schema, identifier=identifier, quote_policy={
+        'database': name.startswith('`'), 'schema': name.startswith('`') and not node.schema.startswith('`'),
+        'identifier': name.endswith('`') and not identifier.endswith('`'),
+    })) %}
 {% endmacro %}
 
 

@@ -18,4 +18,5 @@
 {#- That is over. -#}
 {% macro forget_run() %}
     {% do graph.get('change_tables_known', {}).pop(invocation_id, none) %}
+    {% do return('') %}
 {% endmacro %}

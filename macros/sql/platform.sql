@@ -115,7 +115,7 @@
 
 {% macro databricks__shown_of_view(view, known) %}
     {% if view.is_view and view | string not in known %}
-        {% do known.update({view | string: run_query('show tblproperties ' ~ view).rows | map('join', '=') | join('\n')}) %}
+        {% do known.setdefault(view | string, run_query('show tblproperties ' ~ view).rows | map('join', '=') | join('\n')) %}
     {% endif %}
     {% do return(known.get(view | string, '')) %}
 {% endmacro %}

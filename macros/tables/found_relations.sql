@@ -5,7 +5,8 @@
 {% macro found_relation(relation) %}
     {% set known = change_tables.known_in_run('relations') %}
     {% set name = relation | string | lower %}
-    {% do known.update({name: load_cached_relation(relation)}) if name not in known %}
+    {#- what is made meanwhile by another model counts -#}
+    {% do known.setdefault(name, load_cached_relation(relation)) if name not in known %}
     {% do return(known[name]) %}
 {% endmacro %}
 

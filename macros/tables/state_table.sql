@@ -158,6 +158,7 @@
         {% do described.append(name ~ ' ' ~ column[0] ~ ' comment ' ~ change_tables.text_literal(column[1])) %}
     {% endfor %}
     {% do run_query('create table if not exists ' ~ table ~ ' (' ~ described | join(', ') ~ ') using ' ~ change_tables.file_format_of_project() ~ ' comment ' ~ change_tables.text_literal(comment)) %}
+    {% do change_tables.known_in_run('relations').update({table | string | lower: table}) %}
 {% endmacro %}
 
 

@@ -48,7 +48,7 @@ as
 {% macro _properties_of_own_view(view) %}
     {% set existing = change_tables.found_relation(view) %}
     {% if existing is not none and not existing.is_view %}
-        {% do change_tables.drop_found_relation(existing) %}
+        {% do change_tables.drop_found_relation(view.incorporate(type=existing.type)) %}
         {% do return({}) %}
     {% endif %}
     {% do return(change_tables.properties_of_view(existing)) %}

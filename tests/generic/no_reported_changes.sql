@@ -13,7 +13,7 @@
         {%- do change_tables.refuse_data_test("`folds` must be true or false, got " ~ change_tables.shown_value(folds)) -%}
     {%- endif -%}
     {%- set known = change_tables.known_checkpoint(model) -%}
-    {%- if not folds and known and not known.has_reported -%}
+    {%- if not folds and known and known.has_reported is sameas false -%}
 select 'no run of the log has reported a change' as what_to_do
 where false
     {%- else -%}

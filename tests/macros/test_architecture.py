@@ -122,6 +122,16 @@ def _calls() -> list[tuple[Path, Path, str]]:
     return calls
 
 
+def test_macros_that_are_called_are_there() -> None:
+    macros, called = _macros(), 0
+    for folder in ("macros", "models", "tests", "demo"):
+        for path in (REPOSITORY / folder).rglob("*.sql"):
+            names = re.findall(r"(?<!['\w])change_tables\.(\w+)\(", path.read_text())
+            assert {name for name in names if name not in macros} == set(), path
+            called += len(names)
+    assert called > 2000
+
+
 def test_macros_of_other_files_are_not_private() -> None:
     calls = _calls()
     assert len(calls) > 500

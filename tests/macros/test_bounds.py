@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -669,6 +671,42 @@ def test_a_load_can_lack_what_raw_has(shapes: Shapes) -> None:
     spec = call("table_spec", "feed", "qlik")
     for retired, lost in (([], []), (["it's"], []), (["amount"], ["amount"])):
         assert call("columns_that_load_lacks", spec | {"retired": retired}, retired=True) == lost
+
+
+@pytest.mark.parametrize(
+    ("schema", "identifier", "relation_name", "rendered"),
+    [
+        ("raw", "orders", "raw.orders", "raw.orders"),
+        ("raw", "my orders", "raw.`my orders`", "raw.`my orders`"),
+        ("raw", "`my orders`", "raw.`my orders`", "raw.`my orders`"),
+        ("my-raw", "orders", "`my-raw`.orders", "`my-raw`.orders"),
+        ("`my-raw`", "orders", "`my-raw`.orders", "`my-raw`.orders"),
+        ("my-raw", "my orders", "`my-raw`.`my orders`", "`my-raw`.`my orders`"),
+    ],
+)
+def test_a_raw_table_has_the_quotes_that_dbt_or_the_user_gives_it(
+    shapes: Shapes, schema: str, identifier: str, relation_name: str, rendered: str
+) -> None:
+    call = shapes.project.macros("stg_feed__qlik")
+    node = SimpleNamespace(database=None, schema=schema, identifier=identifier, alias=None, relation_name=relation_name)
+    assert call("relation_of_node", node).render() == rendered
+
+
+@pytest.mark.parametrize(
+    ("before", "may_repeat"),
+    [({"east": "4"}, False), ({"east": "5"}, True), ({"west": "9"}, False), ({}, True)],
+    ids=["later", "among those of the log", "of another group", "a log of before they were left out"],
+)
+def test_a_commit_may_repeat_one_of_the_log_unless_it_comes_after_all_of_these(
+    shapes: Shapes, before: dict[str, str], may_repeat: bool
+) -> None:
+    commit = {"commit_group": "east", "lowest_commit": "5", "highest_commit": "7"}
+    verdicts = json.dumps([{"status": "accepted", "quarantined_rows": 0, "changes": 1, "conflicts": 0} | commit])
+    row = {"changes": 1, "revised": 0, "moves": 0, "retracted_keys": 0, "retracted": 0, "verdicts": verdicts}
+    lake = shapes.lake(Shape("dedup_feed__trail"))
+    call = shapes.project.macros("dedup_feed__trail", replace(lake, answers={"as changes": [row]}))
+    run = {"kind": "everything", "checkpoint_before": {"commits": before}}
+    assert call("summarize_batch", call("table_spec", "feed", "trail"), run, "a_batch")["may_repeat"] is may_repeat
 
 
 FOUND: dict[str, Any] = {

@@ -187,6 +187,11 @@ judged as (
 {% endmacro %}
 
 
+{% macro full_loads_arrival_column(spec) %}
+    {% do return(spec.load_column) %}
+{% endmacro %}
+
+
 {#- The sequence of a raw row. -#}
 {% macro full_loads_landed_sequence(spec) %}
     {% set part = change_tables.sequence_of_load(spec) %}
@@ -466,7 +471,7 @@ from wanted_loads
             {'name': '_earlier_rows', 'data_type': 'bigint', 'completes': true, 'description': 'how many rows the loads before it had then'},
         ],
         'settings_of_order': ['load_column'],
-        'arrival_column': 'load_column',
+        'arrival_column': change_tables.full_loads_arrival_column,
         'landed_sequence': change_tables.full_loads_landed_sequence,
         'read_with': change_tables.full_loads_read_with,
         'retracts_changes': true,
