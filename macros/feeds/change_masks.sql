@@ -39,7 +39,10 @@
     bit     its number, from 0; a number, or SQL for one where the mask's most significant byte comes first
 -#}
 {% macro mask_has(words, bit, order='most_significant_first') -%}
-    {%- do return('getbit(get(' ~ words ~ ', cast(' ~ bit ~ ' div 64 as int)), ' ~ bit ~ ' % 64) = 1') if bit is string -%}
-    {%- set place = bit if order == 'most_significant_first' else bit // 8 * 8 + (bit + 4) % 8 -%}
-    getbit(get({{ words }}, {{ place // 64 }}), {{ place % 64 }}) = 1
+    {%- if bit is string -%}
+        getbit(get({{ words }}, cast({{ bit }} div 64 as int)), {{ bit }} % 64) = 1
+    {%- else -%}
+        {%- set place = bit if order == 'most_significant_first' else bit // 8 * 8 + (bit + 4) % 8 -%}
+        getbit(get({{ words }}, {{ place // 64 }}), {{ place % 64 }}) = 1
+    {%- endif -%}
 {%- endmacro %}
