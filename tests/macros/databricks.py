@@ -1,7 +1,7 @@
 """dbt-databricks beside dbt-spark, for tests that render.
 
 It cannot be installed beside the dbt-spark of this project, and needs libraries that speak to Databricks. So its wheel
-alone, of the version in `databricks.txt`, is put into a folder of its own, and nothing stands for those libraries.
+alone, of the version in `databricks.txt`, is put into a folder of its own, and `_Nothing` stands in for the libraries.
 """
 
 from __future__ import annotations
