@@ -21,8 +21,13 @@ from hypothesis import settings
 
 from change_tables.server.local_server import LocalServer, little_data, local_server
 
-SHARED = little_data(8) | {"spark.sql.catalogImplementation": "in-memory"}
-"""Settings of the server that tests share. Looks into Hive's metastore were a sixth of a profile."""
+SHARED = little_data(8) | {
+    "spark.sql.catalogImplementation": "in-memory",  # looks into Hive's metastore were a sixth of a profile
+    # a statement that a test lets hang keeps a core and a thread
+    "spark.master": "local[12]",
+    "spark.hadoop.hive.server2.async.exec.threads": "20",
+}
+"""Settings of the server that tests share."""
 
 settings.register_profile("any_machine", deadline=None)  # on a busy machine any example can be slow
 settings.load_profile("any_machine")
@@ -31,12 +36,13 @@ gc.set_threshold(50_000, 20, 50)  # dbt's manifests are many objects, which Pyth
 enable_test_caching()  # dbt keeps what it has parsed of macros: each project of a test has the same ones
 
 LONGEST_FIRST = [
-    "test_interrupted_runs",
-    "test_change_table_runs",
     "test_random_histories",
     "test_random_feeds",
     "test_table_lives",
+    "test_interrupted_runs",
+    "test_change_table_runs",
     "test_kept_rows",
+    "test_runs_at_once",
     "test_retired_columns",
     "test_forget",
     "test_qlik_kafka",

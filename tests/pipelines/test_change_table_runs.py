@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -40,14 +40,19 @@ ENTRIES = [
 ]
 ARRIVING = {"orders": "bigint", "read_back": "bigint", "plain": None}
 """The type of the arrival of each Qlik change table."""
+WITH_ARRIVAL = ("orders", "read_back")
+TABLES = (*ARRIVING, "shop")
 
 
 PARTITIONS = 31
 """Of another topic in the raw table: more than a bound has conditions of."""
 HELD = f"{SCHEMA}_raw.held"
-OF_HELD = "dedup_feed__held+"
-"""The log of the table that is changed by hand, with the models after it."""
+"""The table whose models are changed by hand."""
 RESCAN = ("--vars", "{change_tables_rescan: true}")
+
+
+def _logs(tables: Iterable[str]) -> list[str]:
+    return [f"dedup_feed__{name}" for name in tables]
 
 
 def _change(number: int | None, oper: str, id_: int | None, name: str, minutes: int = 0) -> list[Any]:
@@ -64,19 +69,20 @@ class Feeds:
         self.topic = Topic("topic")
         self.other_topic = [Topic("other", partition) for partition in range(PARTITIONS)]
 
-    def land(self, rows: list[list[Any]], landed: int) -> None:
-        """Land rows in each of the Qlik change tables."""
+    def land(self, rows: list[list[Any]], landed: int, tables: Sequence[str] = tuple(ARRIVING)) -> None:
+        """Land rows in these of the Qlik change tables."""
         for name, type_ in ARRIVING.items():
-            self.raw.insert(f"{SCHEMA}_raw.{name}", [[*row, *([landed] if type_ else [])] for row in rows])
+            if name in tables:
+                self.raw.insert(f"{SCHEMA}_raw.{name}", [[*row, *([landed] if type_ else [])] for row in rows])
 
     def land_elsewhere(self) -> None:
         """Land a record of another table in each partition of the other topic."""
         message = body("I", 1, row(9), schema="app", table="other")
         self.raw.insert(f"{SCHEMA}_raw.records", [topic.record(message) for topic in self.other_topic])
 
-    def build(self, *options: str) -> dict[str, str]:
-        """Run the models; what dbt says of each."""
-        result = self.project.dbt("run", *options)
+    def build(self, *options: str, tables: Sequence[str] = TABLES) -> dict[str, str]:
+        """Run the logs of these tables; what dbt says of each."""
+        result = self.project.dbt("run", "--select", *_logs(tables), *options)
         return {node.node.name: node.message for node in result.result.results if node.node.resource_type == "model"}
 
     def runs(self, log: str, columns: str) -> list[tuple[Any, ...]]:
@@ -93,9 +99,9 @@ class Feeds:
         )
         return dict(json.loads(text))
 
-    def failing(self, *options: str) -> dict[str, str]:
-        """The data tests that fail, and what they say; without options, those of all tables but `held`."""
-        result = self.project.dbt("test", *(options or ("--exclude", OF_HELD)), must_succeed=False)
+    def failing(self, tables: Sequence[str] = TABLES) -> dict[str, str]:
+        """The data tests that fail of these logs and the models after them, and what they say."""
+        result = self.project.dbt("test", "--select", *(f"{log}+" for log in _logs(tables)), must_succeed=False)
         found = {}
         for node in result.result.results:
             if node.node.resource_type != "test":
@@ -140,7 +146,7 @@ def feeds(consumer: Callable[[str], Consumer], raw: Raw) -> Feeds:
         feeds.topic.records(shop, body("I", 1, row(1), schema="app", table="shop"), other),
     )
     feeds.land_elsewhere()
-    feeds.build()
+    project.dbt("run")
     return feeds
 
 
@@ -217,37 +223,38 @@ def test_a_later_run_says_what_has_landed_by_its_verdicts(feeds: Feeds) -> None:
 def test_the_watermark_passes_rows_once_what_they_wait_for_has_landed(feeds: Feeds) -> None:
     # at 3 a row waits, so the watermark has not passed 3; what was skipped and what was read again counts once
     assert feeds.checkpoint("orders")["watermark_rows"] == 7
-    feeds.land([_change(60, "I", 6, "f", 10)], 4)
-    feeds.build()
+    feeds.land([_change(60, "I", 6, "f", 10)], 4, WITH_ARRIVAL)
+    feeds.build(tables=WITH_ARRIVAL)
     assert feeds.checkpoint("orders")["watermark_rows"] == 7
-    feeds.land([_change(50, "U", 1, "after", 9), _change(70, "I", 7, "g", 11)], 5)
-    feeds.build()
-    feeds.land([_change(80, "I", 8, "h", 12)], 6)
-    feeds.build()
+    feeds.land([_change(50, "U", 1, "after", 9), _change(70, "I", 7, "g", 11)], 5, WITH_ARRIVAL)
+    feeds.build(tables=WITH_ARRIVAL)
+    feeds.land([_change(80, "I", 8, "h", 12)], 6, WITH_ARRIVAL)
+    feeds.build(tables=WITH_ARRIVAL)
     for name, rows in (("orders", 15), ("read_back", 13)):
         checkpoint = feeds.checkpoint(name)
         assert (checkpoint["watermark"][0]["position"], checkpoint["watermark_rows"]) == ([6], rows)
         assert feeds.runs(name, "kept_waiting, waiting_since")[-1] == (0, None)
-    assert feeds.failing() == {}
+    assert feeds.failing(WITH_ARRIVAL) == {}
 
 
 def test_a_record_that_lands_again_at_its_position_is_no_surplus(feeds: Feeds) -> None:
     records = f"{SCHEMA}_raw.records"
     feeds.raw.query(f"insert into {records} select * from {records} where topic = 'topic' and offset < 2")
-    told = feeds.build("--select", "dedup_feed__shop")
+    told = feeds.build(tables=["shop"])
     assert told == {"dedup_feed__shop": "nothing new, 2 passed over"}
-    assert feeds.failing() == {}
+    assert feeds.failing(["shop"]) == {}
 
 
 def test_a_run_that_died_before_its_end_is_written_by_the_next(feeds: Feeds) -> None:
-    feeds.land([_change(90, "I", 9, "i", 13)], 7)
+    tables = ("orders", "plain", "shop")
+    feeds.land([_change(90, "I", 9, "i", 13)], 7, tables)
     feeds.raw.query(f"create table {RUNS}_before using delta as select * from {RUNS}")
-    feeds.build()
+    feeds.build(tables=tables)
     feeds.raw.query(f"insert overwrite {RUNS} select * from {RUNS}_before")
-    counts = [len(feeds.runs(name, "1")) for name in ("orders", "plain", "shop")]
-    feeds.land([_change(100, "I", 10, "j", 14)], 8)
-    feeds.build()
-    assert [len(feeds.runs(name, "1")) for name in ("orders", "plain", "shop")] == [counts[0] + 2, counts[1] + 2, 2]
+    counts = [len(feeds.runs(name, "1")) for name in tables]
+    feeds.land([_change(100, "I", 10, "j", 14)], 8, tables)
+    feeds.build(tables=tables)
+    assert [len(feeds.runs(name, "1")) for name in tables] == [counts[0] + 2, counts[1] + 2, 2]
     rows = feeds.runs("orders", "last_seq, seconds is null")
     assert rows[-2:] == [(seq(90), True), (seq(100), False)]
 
@@ -256,64 +263,65 @@ def test_a_late_row_that_lookback_has_read_is_accounted_for(feeds: Feeds) -> Non
     ((settled,),) = feeds.runs("read_back", "settled")[-1:]
     late = _change(105, "I", 11, "late", 15)
     feeds.raw.insert(f"{SCHEMA}_raw.read_back", [[*late, int(settled) - 1]])
-    feeds.build()
+    feeds.build(tables=["read_back"])
     assert feeds.raw.query(f"select name from {SCHEMA}.dedup_feed__read_back where id = 11") == [("late",)]
-    assert feeds.failing() == {}
+    assert feeds.failing(["read_back"]) == {}
 
 
 def test_a_row_that_lands_below_the_watermark_fails_the_test_until_a_rescan(feeds: Feeds) -> None:
-    feeds.land([_change(15, "U", 1, "late", 1)], 1)
+    feeds.land([_change(15, "U", 1, "late", 1)], 1, WITH_ARRIVAL)
     late = feeds.topic.records(body("I", 3, row(3), schema="app", table="shop"))
     feeds.raw.insert(f"{SCHEMA}_raw.records", [[*late[0][:2], 0, *late[0][3:5], late[0][5]]])
-    told = feeds.build("--select", "dedup_feed__orders", "dedup_feed__read_back", "dedup_feed__shop")
+    tables = (*WITH_ARRIVAL, "shop")
+    told = feeds.build(tables=tables)
     # two records have landed again before; rows within a lookback are read, so none is counted there
     assert told == {
         "dedup_feed__orders": "nothing new, 1 passed over",
         "dedup_feed__read_back": "nothing new",
         "dedup_feed__shop": "nothing new, 3 passed over",
     }
-    failing = feeds.failing()
+    failing = feeds.failing(tables)
     assert set(failing) == {"accounted_orders", "accounted_read_back", "accounted_shop"}
     for said in failing.values():
         assert "rows have landed at arrivals that were read for good" in said
     is_data = "get_json_object(cast(value as string), '$.headers') is not null"
     feeds.raw.query(f"delete from {SCHEMA}_raw.records where topic = 'topic' and offset = 0 and {is_data}")
-    told = feeds.build("--vars", "{change_tables_rescan: true}")
+    told = feeds.build(*RESCAN, tables=tables)
     assert not [said for said in told.values() if "passed over" in said]
-    assert feeds.failing() == {}
-    feeds.land([_change(110, "I", 12, "l", 16), _change(16, "U", 1, "late again", 1)], 9)
-    told = feeds.build()
+    assert feeds.failing(tables) == {}
+    feeds.land([_change(110, "I", 12, "l", 16), _change(16, "U", 1, "late again", 1)], 9, ["orders"])
+    told = feeds.build(tables=["orders"])
     assert told["dedup_feed__orders"] == "OK 2 new"
-    feeds.land([_change(120, "I", 13, "m", 17)], 10)
+    feeds.land([_change(120, "I", 13, "m", 17)], 10, ["orders"])
     feeds.raw.insert(f"{SCHEMA}_raw.orders", [[*_change(17, "U", 1, "late", 1), 2]] * 2)
-    told = feeds.build()
+    told = feeds.build(tables=["orders"])
     assert told["dedup_feed__orders"] == "OK 1 new, 2 passed over"
-    assert feeds.build()["dedup_feed__orders"] == "nothing new"
-    assert set(feeds.failing()) == {"accounted_orders"}
-    feeds.build("--vars", "{change_tables_rescan: true}")
-    assert feeds.failing() == {}
+    assert feeds.build(tables=["orders"])["dedup_feed__orders"] == "nothing new"
+    assert set(feeds.failing(["orders"])) == {"accounted_orders"}
+    feeds.build(*RESCAN, tables=["orders"])
+    assert feeds.failing(["orders"]) == {}
 
 
 def test_rows_without_an_arrival_are_read_and_none_is_passed_over(feeds: Feeds) -> None:
     without = [_change(number, "I", number, "no arrival", 18) for number in (130, 131)]
     feeds.raw.insert(f"{SCHEMA}_raw.orders", [[*change, None] for change in without])
-    assert feeds.build()["dedup_feed__orders"] == "OK 2 new"
+    assert feeds.build(tables=["orders"])["dedup_feed__orders"] == "OK 2 new"
     # one that the log holds is no change of the run
     feeds.land([_change(10, "I", 1, "a"), _change(140, "I", 140, "n", 19)], 11)
-    assert feeds.build()["dedup_feed__orders"] == "OK 1 new"
+    assert feeds.build(tables=tuple(ARRIVING))["dedup_feed__orders"] == "OK 1 new"
     told = "first_seq, last_seq, minute(first_changed_at), minute(last_changed_at), new_changes, revised_changes"
     for name in ARRIVING:
         assert feeds.runs(name, told)[-1] == (seq(140), seq(140), 19, 19, 1, 0)
     feeds.raw.query(f"update {SCHEMA}_raw.orders set landed = 11 where landed is null")
-    feeds.build("--vars", "{change_tables_rescan: true}")
-    assert feeds.failing() == {}
+    feeds.build(*RESCAN, tables=["orders"])
+    assert feeds.failing(["orders"]) == {}
 
 
 def test_a_change_whose_contents_conflict_is_counted_by_each_run_that_writes_it(feeds: Feeds) -> None:
     feeds.land([_change(150, "I", 150, name, 20) for name in ("x", "y")], 12)
-    assert feeds.build()["dedup_feed__orders"] == "OK 1 new, 1 conflicting_content"
+    assert feeds.build(tables=tuple(ARRIVING))["dedup_feed__orders"] == "OK 1 new, 1 conflicting_content"
     feeds.land([_change(150, "I", 150, "z", 20)], 13)
-    assert feeds.build()["dedup_feed__orders"] == "OK 0 new, 1 revised, 1 conflicting_content"
+    assert feeds.build(tables=tuple(ARRIVING))["dedup_feed__orders"] == "OK 0 new, 1 revised, 1 conflicting_content"
     for name in ARRIVING:
         found = feeds.runs(name, "new_changes, revised_changes, to_json(reports)")[-2:]
         assert found == [(1, 0, '{"conflicting_content":1}'), (0, 1, '{"conflicting_content":1}')]
@@ -322,27 +330,27 @@ def test_a_change_whose_contents_conflict_is_counted_by_each_run_that_writes_it(
 def test_raw_rows_that_are_gone_fail_the_test_until_a_rescan(feeds: Feeds) -> None:
     for name in ARRIVING:
         feeds.raw.query(f"delete from {SCHEMA}_raw.{name} where header__change_seq = '{seq(30)}'")
-    failing = feeds.failing()
+    failing = feeds.failing(tuple(ARRIVING))
     assert set(failing) == {"accounted_orders", "accounted_read_back", "accounted_plain"}
     for said in failing.values():
         assert "raw rows are gone that were read" in said
-    feeds.build("--vars", "{change_tables_rescan: true}")
+    feeds.build(*RESCAN, tables=tuple(ARRIVING))
     assert feeds.failing() == {}
 
 
 def test_a_change_that_is_twice_in_the_log_fails_the_test(feeds: Feeds) -> None:
     table = f"{SCHEMA}.dedup_feed__orders__state"
     feeds.raw.query(f"insert into {table} select * from {table} where _change_seq = '{seq(100)}'")
-    failing = feeds.failing()
+    failing = feeds.failing(["orders"])
     assert failing.pop("once_orders") == "2 times in the log"
     assert set(failing) == {"accounted_orders"}
     assert "something other than its runs has written to the log" in failing["accounted_orders"]
-    feeds.build("--vars", "{change_tables_rescan: true}")
-    assert set(feeds.failing()) == {"once_orders", "accounted_orders"}
+    feeds.build(*RESCAN, tables=["orders"])
+    assert set(feeds.failing(["orders"])) == {"once_orders", "accounted_orders"}
     feeds.raw.query(f"delete from {table} where _change_seq in ('{seq(100)}', '{seq(90)}')")
-    assert "changes are gone from the log" in feeds.failing()["accounted_orders"]
-    feeds.build("--vars", "{change_tables_rescan: true}")
-    assert feeds.failing() == {}
+    assert "changes are gone from the log" in feeds.failing(["orders"])["accounted_orders"]
+    feeds.build(*RESCAN, tables=["orders"])
+    assert feeds.failing(["orders"]) == {}
 
 
 class Held:
@@ -365,7 +373,7 @@ class Held:
         return self.feeds.project.errors(result)
 
     def failing(self) -> dict[str, str]:
-        return self.feeds.failing("--select", OF_HELD)
+        return self.feeds.failing(["held"])
 
     def ids(self, kind: str) -> list[int]:
         return [id_ for (id_,) in self.raw.query(f"select id from {SCHEMA}.{kind}_feed__held order by id")]
