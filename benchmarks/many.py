@@ -1,5 +1,7 @@
 """Many tables of one shape: with a raw table each, or in one trail of GoldenGate or one topic with Qlik's messages.
 
+`described` reads the topic's messages by `format: mapped`.
+
 make cost COST='--many trail --tables 50 --changes 1000'
 make cost COST='--many qlik --tables 200 --news 20'
 """
@@ -25,10 +27,19 @@ from .projects import RAW, model_of, write_project
 if TYPE_CHECKING:
     from .cost import Side
 
-FEEDS = ("qlik", "trail", "topic")
+FEEDS = ("qlik", "trail", "topic", "described")
 _KINDS = ("stg", "dedup", "current")
-_CREATE = {"trail": create_trail, "topic": create_messages}
-_ADD = {"trail": add_to_trail, "topic": add_to_messages}
+_CREATE = {"trail": create_trail, "topic": create_messages, "described": create_messages}
+_ADD = {"trail": add_to_trail, "topic": add_to_messages, "described": add_to_messages}
+_DESCRIBED = {
+    "format": "mapped",
+    "message": {"column": "value", "type": "data map<string, string>, headers map<string, string>"},
+    "operation": "message.headers['operation']",
+    "operations": {"INSERT": "insert", "UPDATE": "update", "DELETE": "delete"},
+    "sequence": [{"sql": "message.headers['changeSequence']", "kind": "text", "length": 35}],
+    "row": "message.data",
+    "position": ["topic", "partition", "offset"],
+}
 
 
 @dataclass
@@ -91,6 +102,8 @@ class ManyTables:
             spec: dict[str, Any] = {"format": "qlik_change_tables", "mask_type": "string", "arrival": "batch"}
         elif self.feed == "trail":
             spec = {"format": "goldengate_trail", "table_name": f"BENCH.{table}"}
+        elif self.feed == "described":
+            spec = _DESCRIBED | ({"only": f"message.headers['table'] = '{table}'"} if len(names) > 1 else {})
         else:
             spec = {"format": "qlik_kafka", "topic": "bench"} | ({"table": table} if len(names) > 1 else {})
         spec |= {"key": ["id"], "images": "full"}

@@ -103,41 +103,17 @@ judged as (
 -#}
 {% macro mapped_read_steps(spec, bound, mapping, images) -%}
 {%- set message = mapping.message -%}
-{%- set expected = (mapping.position or []) + ([message.column] if message else []) -%}
-{%- set landed = change_tables.landed_columns(spec, spec.relation, expected, "`position` and the message's column must name some of its columns") -%}
-landed as (
-
-    select
-        *,
-        {%- if message %}
-        {{ change_tables._message_text(message) }} as _ct_text,
-        {%- endif %}
-        {%- if mapping.position %}
-        concat_ws(':', {{ change_tables.each(mapping.position, "coalesce(cast({name} as string), '')") | join(', ') }}) as _raw_id,
-        {%- else %}
-        lower(hex({{ change_tables.hash_of(change_tables.hashed_columns(spec, landed if mapping.row else change_tables.under_names_of_today(spec, landed))) }})) as _raw_id,
-        {%- endif %}
-        {{- change_tables.arrival_column(bound.arrival) }}
-        {{ change_tables.readable_row(landed) }} as _ct_landed_row
-    from {{ spec.relation }}
-    {{- change_tables.where([bound.predicate, bound.get('until')]) }}
-
-),
-
-{% if message -%}
--- by explode, so that Spark reads each message once, however many of its fields are used
+{% if bound.shared -%}
 parsed as (
 
-    select
-        {{ '*' if 'message' not in landed else '* except (message)' }},
-        {{ change_tables.message_body(message) }} as message
-    from
-        landed
-        lateral view explode(array(from_json(_ct_text, '{{ change_tables.message_type(message) | replace("'", "\\'") }}', {{ change_tables.json_reading_options() }}))) as _ct_message
+    select *
+    from {{ change_tables.rows_put_together(spec, bound) }}
 
 ),
+{%- else -%}
+{{ change_tables.mapped_landed_steps(spec, bound, mapping) }},
+{%- endif %}
 
-{% endif -%}
 read_rows as (
 
     select
@@ -182,6 +158,46 @@ read_rows as (
     {%- endif %}
 
 )
+{%- endmacro %}
+
+
+{#- The raw rows, with their messages as `message`: the last step is `parsed`, or `landed` where there are none. -#}
+{% macro mapped_landed_steps(spec, bound, mapping) -%}
+{%- set message = mapping.message -%}
+{%- set expected = (mapping.position or []) + ([message.column] if message else []) -%}
+{%- set landed = change_tables.landed_columns(spec, spec.relation, expected, "`position` and the message's column must name some of its columns") -%}
+landed as (
+
+    select
+        *,
+        {%- if message %}
+        {{ change_tables._message_text(message) }} as _ct_text,
+        {%- endif %}
+        {%- if mapping.position %}
+        concat_ws(':', {{ change_tables.each(mapping.position, "coalesce(cast({name} as string), '')") | join(', ') }}) as _raw_id,
+        {%- else %}
+        lower(hex({{ change_tables.hash_of(change_tables.hashed_columns(spec, landed if mapping.row else change_tables.under_names_of_today(spec, landed))) }})) as _raw_id,
+        {%- endif %}
+        {{- change_tables.arrival_column(bound.arrival) }}
+        {{ change_tables.readable_row(landed) }} as _ct_landed_row
+    from {{ spec.relation }}
+    {{- change_tables.where([bound.predicate, bound.get('until')]) }}
+
+)
+{%- if message %},
+
+-- by explode, so that Spark reads each message once, however many of its fields are used
+parsed as (
+
+    select
+        {{ '*' if 'message' not in landed else '* except (message)' }},
+        {{ change_tables.message_body(message) }} as message
+    from
+        landed
+        lateral view explode(array(from_json(_ct_text, '{{ change_tables.message_type(message) | replace("'", "\\'") }}', {{ change_tables.json_reading_options() }}))) as _ct_message
+
+)
+{%- endif %}
 {%- endmacro %}
 
 

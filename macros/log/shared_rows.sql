@@ -22,11 +22,11 @@
     {% do change_tables.known_in_run('begun').update({model.unique_id: true}) %}
     {% set run = dict(bound, kind=kind, shared=none) %}
     {% set is_of_run = kind in ['first', 'since'] and flags.WHICH in ['run', 'build'] %}
-    {% do return(run) if not (part and bound.arrival and is_of_run) %}
+    {% set likeness = change_tables._likeness(spec, part) if part and bound.arrival and is_of_run %}
+    {% do return(run) if not likeness %}
     {#- a view over raw can have columns of no type, which no file has; a name in a `char(n)` has blanks at its end that count once it is a text -#}
     {% set types = change_tables.landed_columns(spec, spec.relation, [], '').values() | map(attribute='data_type') | join(' ') %}
     {% do return(run) if modules.re.search('void|\\bchar\\(', types) %}
-    {% set likeness = change_tables._likeness(spec, part) %}
     {% set shared = change_tables.known_in_run('shared').setdefault(
         tojson([spec.relation | string, bound.predicate, bound.until, likeness]), {'writer': model.unique_id, 'table': none, 'logs': {}}
     ) %}
@@ -67,10 +67,10 @@ where _ct_is_of_all or _ct_table is null or _ct_table in ({{ change_tables.text_
 {%- endmacro %}
 
 
-{#- The settings that two entries of a raw table must have in common before one can read what was put together for the other. -#}
+{#- What two entries of a raw table must have in common before one can read what was put together for the other; none: it reads alone. -#}
 {% macro _likeness(spec, part) %}
-    {% set alike = spec.items() | selectattr(0, 'in', part.alike) | map(attribute=1) | list %}
-    {% do return(tojson([spec.source_name, spec.format, spec.arrival] + alike)) %}
+    {% set alike = part.alike(spec) %}
+    {% do return(tojson([spec.source_name, spec.format, spec.arrival, alike]) if alike) %}
 {% endmacro %}
 
 

@@ -55,7 +55,7 @@
     put_together               where one run can put the rows of a shared raw table together for all entries (see `share_rows`): {steps, tables,
                                alike}. `steps(specs, bound)` are those of the staging up to `put_together`, which the staging takes from
                                `bound.shared` where that is given; `tables(spec)` the values of `_ct_table` that the entry needs, none:
-                               all; `alike` the settings that entries must have in common
+                               all; `alike(spec)` what entries must have in common, none: it shares with no other
     functions(spec)            the Python functions that its steps call: `staged`, and those of `unclaimed_steps`, as lists by these names
 -#}
 {% macro format_of(name) %}

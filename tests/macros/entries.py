@@ -45,6 +45,11 @@ EVENTS = {"format": "idm_event_log", "key": KEY, "table_name": "usr", "schema_na
 COMPLETED = EVENTS | {"driver_user": "it's me", "replica": "replica", "arrival": "landed_at"}
 OPENEDGE = {"format": "openedge_cdc", "key": KEY, "tracking": "tracking", "source_table_number": 12}
 RECID = {"format": "openedge_cdc", "key_from": "recid", "tracking": "tracking", "source_table_number": 12}
+MAPPED = (
+    mapped_cases.MESSAGES
+    | {"key": KEY, "operation": "message['op']", "changed_at": "timestamp_micros(message['ts'])"}
+    | {"sequence": [{"sql": "message['pos']", "kind": "file_position"}]}
+)
 ARRAYS = NAMES | {"amount": "decimal(12, 2)", "day": "date", "tags": "array<string>", "counts": "array<int>"}
 TWO_HEADERS = {"headers": ["change_seq", "change_oper"]}
 RENAMED = {"it's": {"renamed_from": ["it was", "its"]}, "amount": {"renamed_from": "sum"}}
@@ -166,15 +171,10 @@ LANDED: list[tuple[Entry, Mapping[str, str] | None]] = [
         kafka_cases.RECORD,
     ),
     # described feeds
-    (
-        _entry(
-            "mapped",
-            mapped_cases.MESSAGES
-            | {"key": KEY, "operation": "message['op']", "changed_at": "timestamp_micros(message['ts'])"}
-            | {"sequence": [{"sql": "message['pos']", "kind": "file_position"}]},
-        ),
-        mapped_cases.MESSAGES_LANDED,
-    ),
+    (_entry("mapped", MAPPED), mapped_cases.MESSAGES_LANDED),
+    (_entry("mapped_lines", MAPPED | {"only": "topic = 'lines'"}, identifier="mapped"), None),
+    (_entry("mapped_parts", MAPPED | {"only": "topic = 'parts'"}, identifier="mapped"), None),
+    (_entry("mapped_all", {name: MAPPED[name] for name in MAPPED if name != "only"}, identifier="mapped"), None),
     (
         _entry("loads", preset_cases.LOADS | {"key": KEY, "load_column": "load day", "whole_loads": ["2026-01-05"]}),
         FEW_AS_TEXT | {"load day": "date"},

@@ -49,6 +49,24 @@ def test_the_first_log_puts_the_rows_together_for_all_and_asks_raw_for_all(shape
         assert "from lake_raw.trail" not in run.rendered
 
 
+def test_messages_that_entries_describe_are_parsed_by_the_first_log_for_those_that_say_which_are_theirs(
+    shapes: Shapes,
+) -> None:
+    mapped = [f"dedup_feed__mapped{which}" for which in ("", "_lines", "_parts", "_all")]
+    (created,) = _created(_render(shapes, mapped[0], selected=mapped))
+    assert created.count("from_json(") == 1
+    assert re.findall(r"if\(coalesce\((.*), true\), '(\w+)', null\)", created) == [
+        ("topic = 'orders'", "mapped"),
+        ("topic = 'lines'", "mapped_lines"),
+        ("topic = 'parts'", "mapped_parts"),
+    ]
+    last = _render(shapes, mapped[2], after=True, selected=mapped).rendered
+    assert "(_ct_partition in ('mapped_parts') or _ct_partition is null)" in last
+    assert "where coalesce(topic = 'parts', true)" in last
+    assert "from_json(" not in last.partition("typed as")[0]
+    assert "from lake_raw.mapped" in _render(shapes, mapped[3], after=True, selected=mapped).rendered
+
+
 def test_another_invocation_over_the_same_graph_knows_nothing_of_it(shapes: Shapes) -> None:
     _render(shapes, LOGS[0])
     another = _render(shapes, LOGS[2], after=True, run=1, selected=[])

@@ -1,4 +1,4 @@
-"""Many tables in one trail and in one topic, at random: their rows are put together once a run, and nothing differs.
+"""Many tables in one raw table, at random: their rows are put together once a run, and nothing differs.
 
 With one thread, the first log of a run puts the rows together for all that read the same. A log that was left out in
 the run before reads raw by itself.
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -25,12 +27,26 @@ from .trail_histories import TrailLog, random_trails
 SCHEMA = "shared_rows"
 SEED = int(os.environ.get("CHANGE_TABLES_PROOF_SEED", "0"))
 SCALE = int(os.environ.get("CHANGE_TABLES_PROOF_SCALE", "1"))
-TABLES = {"trail": ["one", "two", "three", "four"], "topic": ["one", "two", "three"]}
+TABLES = {"trail": ["one", "two", "three", "four"], "topic": ["one", "two", "three"], "mapped": ["one", "two", "both"]}
 BATCHES = 3
 LEFT_OUT = "trail_three"
 """The table whose log is not built in the second batch, and reads raw by itself in the third."""
 TRAIL = {"format": "goldengate_trail", "key": KEY}
 TOPIC = {"format": "qlik_kafka", "key": KEY, "topic": "topic", "hold_open_transactions": True}
+OPERATIONS = {"I": "insert", "U": "update", "D": "delete"}
+BROKEN = "{"
+MAPPED = {
+    "format": "mapped",
+    "key": KEY,
+    "message": {"column": "value", "type": "table string, op string, pos string, row map<string, string>"},
+    "operation": "message.op",
+    "operations": OPERATIONS,
+    "sequence": [{"sql": "message.pos", "kind": "text", "length": 6}],
+    "row": "message.row",
+    "position": ["topic", "partition", "offset"],
+}
+OF_TABLE = {"one": ["one"], "two": ["two"], "both": ["one", "two"]}
+"""The tables in the messages of which an entry of `mapped` has the rows."""
 ENTRIES = {
     "trail": [
         Entry(f"trail_{name}", TRAIL | {"table_name": f"APP.{name.upper()}"}, COLUMNS) for name in TABLES["trail"]
@@ -38,6 +54,14 @@ ENTRIES = {
     "topic": [
         Entry(f"topic_{name}", TOPIC | {"table": f"app.{name}" if name == "three" else name}, COLUMNS)
         for name in TABLES["topic"]
+    ],
+    "mapped": [
+        Entry(
+            f"mapped_{name}",
+            MAPPED | {"only": " or ".join(f"message.table = '{table}'" for table in OF_TABLE[name])},
+            COLUMNS,
+        )
+        for name in TABLES["mapped"]
     ],
 }
 LOGS = {entry.name: f"dedup_feed__{entry.name}" for entries in ENTRIES.values() for entry in entries}
@@ -50,6 +74,7 @@ class Histories:
         """Nothing has landed yet."""
         self._trails, _ = random_trails(SEED + 20, 3 * SCALE, BATCHES, TABLES["trail"], late_files=False)
         self._messages = random_messages(SEED + 21, 25 * SCALE, 10, BATCHES)
+        self._mapped = [*_mapped_messages(random.Random(SEED + 22), 120 * SCALE)]
         self._of_trail = {name: TrailLog(self._trails, name) for name in TABLES["trail"]}
         self.begin_topic()
 
@@ -58,13 +83,23 @@ class Histories:
         self._of_topic = {name: MessageLog() for name in TABLES["topic"]}
 
     def landed(self, batch: int) -> Mapping[str, list[Sequence[Any]]]:
-        """The rows of the two raw tables in a batch."""
+        """The rows of the raw tables in a batch."""
         written = [written for trail in self._trails for written in trail]
         records = [record for each in written for record in (*each.records, *each.copies)]
         return {
             "trail": [record.values for record in records if record.is_in(batch)],
             "topic": [_with_table(message) for message in self._messages if message.is_in(batch)],
+            "mapped": [("mapped", 0, number, None, None, value) for number, value in enumerate(self._of_mapped(batch))],
         }
+
+    def rejected(self) -> Counter[str]:
+        """The codes of the messages that every entry of `mapped` rejects."""
+        messages = [json.loads(value) for value in self._read if value and value != BROKEN]
+        unknown = sum(message["table"] is None for message in messages)
+        return Counter(table_unknown=unknown, message_malformed=sum(value == BROKEN for value in self._read))
+
+    def _of_mapped(self, batch: int) -> Sequence[str | None]:
+        return self._mapped[: len(self._mapped) * batch // BATCHES]
 
     def run(self, batch: int, left_out: str | None) -> None:
         """Take in what raw has in a batch; one log does not."""
@@ -74,12 +109,31 @@ class Histories:
         for name, topic in self._of_topic.items():
             landed = [message for message in self._messages if message.is_in(batch) and _table_of(message) == name]
             topic.run(landed, COLUMNS)
+        self._read = self._of_mapped(batch)
 
     def changes(self) -> dict[str, set[tuple[Any, ...]]]:
         """What each log has, by the name of its entry."""
         found = {f"trail_{name}": [*log.changes.values()] for name, log in self._of_trail.items()}
         found |= {f"topic_{name}": log.changes for name, log in self._of_topic.items()}
-        return {name: set(map(_shown, changes)) for name, changes in found.items()}
+        shown = {name: set(map(_shown, changes)) for name, changes in found.items()}
+        messages = [json.loads(value) for value in self._read if value and value != BROKEN]
+        for name, tables in OF_TABLE.items():
+            shown[f"mapped_{name}"] = {
+                (message["pos"], OPERATIONS[message["op"]], *message["row"].values())
+                for message in messages
+                if message["table"] in tables
+            }
+        return shown
+
+
+def _mapped_messages(chance: random.Random, number: int) -> Iterator[str | None]:
+    """Some that no entry reads, some that every entry rejects, and some without a value."""
+    for pos in range(number):
+        row = {"history": pos % 7, "place": chance.randrange(3), "name": f"name {pos}", "note": None, "extra": "x"}
+        table = chance.choice(["one", "two", "three", None])
+        yield json.dumps({"table": table, "op": chance.choice("IUD"), "pos": f"{pos:06d}", "row": row})
+        if pos % 40 == 0:
+            yield from (BROKEN, None)
 
 
 def _table_of(message: Message) -> str:
@@ -99,7 +153,7 @@ def _shown(change: Change) -> tuple[Any, ...]:
 
 @pytest.fixture(scope="module")
 def project(consumer: Callable[[str], Consumer]) -> Consumer:
-    """A project with four tables of a trail and three of a topic."""
+    """A project with four tables of a trail, and three each of a topic and of messages that entries describe."""
     project = consumer(SCHEMA)
     entries = [
         Entry(entry.name, entry.change_table, entry.columns, ("stg", "dedup"), identifier=feed)
@@ -130,6 +184,11 @@ def test_each_log_has_its_changes_whoever_put_them_together(project: Consumer, r
         alone = [name for name in LOGS if name.startswith(feeds) and name != out and not _shares(project, LOGS[name])]
         assert alone == ([LEFT_OUT] if batch == 3 and "trail" in feeds else [])
         assert raw.query(f"show tables in {SCHEMA} like '*__batch_*'") == [], "what was put together is left"
+        for name in TABLES["mapped"]:
+            codes = raw.query(
+                f"select substring_index(_status_reason, ':', 1) from {SCHEMA}.{LOGS[f'mapped_{name}']}__quarantine"
+            )
+            assert Counter(code for (code,) in codes) == histories.rejected(), name
 
     for batch in range(1, BATCHES + 1):
         for name, rows in histories.landed(batch).items():

@@ -262,6 +262,6 @@ where _ct_last_start is not null and (_ct_last_end is null or _ct_last_end < _ct
             'remedy': 'files of the trail have not landed: land them, then rebuild the log, since a later file may have seemed to end a transaction',
         },
         'commits': change_tables.goldengate_trail_commits,
-        'put_together': {'steps': change_tables.trail_put_together_steps, 'alike': ['repeated_transactions'], 'tables': change_tables.trail_tables},
+        'put_together': {'steps': change_tables.trail_put_together_steps, 'alike': change_tables.trail_likeness, 'tables': change_tables.trail_tables},
     }) %}
 {% endmacro %}

@@ -26,6 +26,12 @@ records as (
 {% endmacro %}
 
 
+{#- The settings that decide how they are put together. -#}
+{% macro trail_likeness(spec) %}
+    {% do return([spec.repeated_transactions]) %}
+{% endmacro %}
+
+
 {#-
     The records of a trail that any of these entries stages: each with its transaction, pieces and the halves of an update
     joined. Records of other tables begin and end transactions, and separate runs of pieces. After that they are left out, apart

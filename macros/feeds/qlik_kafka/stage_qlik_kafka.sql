@@ -188,6 +188,12 @@ put_together as (
 {%- endmacro %}
 
 
+{#- The settings that decide how messages are put together. -#}
+{% macro kafka_likeness(spec) %}
+    {% do return([spec.topic, spec.serialization, spec.metadata, spec.registry, spec.operations, spec.hold_open_transactions]) %}
+{% endmacro %}
+
+
 {#- The tables of which messages are put together for an entry, as `_ct_table` has them; none: any. A name may have a schema before it. -#}
 {% macro kafka_tables(spec) %}
     {% do return(none) if spec.table is none or spec.table_column is not none %}
@@ -510,8 +516,7 @@ from schemas
         'numbers': change_tables.qlik_kafka_numbers,
         'functions': change_tables.qlik_kafka_functions,
         'put_together': {
-            'steps': change_tables.kafka_put_together_steps, 'tables': change_tables.kafka_tables,
-            'alike': ['topic', 'serialization', 'metadata', 'registry', 'operations', 'hold_open_transactions'],
+            'steps': change_tables.kafka_put_together_steps, 'alike': change_tables.kafka_likeness, 'tables': change_tables.kafka_tables,
         },
     }) %}
 {% endmacro %}

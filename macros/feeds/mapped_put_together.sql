@@ -1,0 +1,49 @@
+{#-
+    Messages of which several entries say by `only` which are theirs, parsed once for all of them: see `share_rows`. The last step is
+    `put_together`: what `parsed` has, and
+
+    _ct_table       the first entry that needs the row
+    _ct_is_of_all   whether another one does, too: as where `only` is null, so that each of them rejects the row
+-#}
+{% macro mapped_put_together_steps(specs, bound) -%}
+{%- set needed_by = [] -%}
+{%- for spec in specs -%}
+    {%- set only = change_tables.part_of_format(spec, 'mapping').only or 'true' -%}
+    {%- do needed_by.append('if(coalesce(' ~ only ~ ', true), ' ~ change_tables.text_literal(spec.table_name) ~ ', null)') -%}
+{%- endfor -%}
+{{ change_tables.mapped_landed_steps(specs[0], bound, change_tables.part_of_format(specs[0], 'mapping')) }},
+
+needed as (
+
+    select
+        *,
+        array_compact(array(
+            {{ needed_by | join(',\n            ') }}
+        )) as _ct_needed_by
+    from parsed
+
+),
+
+put_together as (
+
+    select
+        * except (_ct_needed_by),
+        get(_ct_needed_by, 0) as _ct_table,
+        size(_ct_needed_by) > 1 as _ct_is_of_all
+    from needed
+    where size(_ct_needed_by) > 0
+
+)
+{%- endmacro %}
+
+
+{% macro mapped_tables(spec) %}
+    {% do return([spec.table_name]) %}
+{% endmacro %}
+
+
+{#- What decides how rows are parsed. None where the raw columns have the row: then each entry reads its own columns. -#}
+{% macro mapped_likeness(spec) %}
+    {% set mapping = change_tables.part_of_format(spec, 'mapping') %}
+    {% do return([mapping.message, mapping.position] if mapping.message and mapping.row and mapping.only else none) %}
+{% endmacro %}
