@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from pyhive.exc import OperationalError
 
 from demo.writers.avro import envelope
 
@@ -438,7 +439,7 @@ def test_where_everything_is_read_each_run_replaces_what_is_kept(kept: Kept) -> 
 def test_a_load_is_taken_again_where_nothing_is_wrong_with_it_and_its_rows_heal(kept: Kept) -> None:
     def declare(at: str) -> None:
         spec = ENTRIES[2].change_table | {"snapshot_seq": at}
-        kept.project.write([Entry("loaded", spec, COLUMNS, (*MODELS, "current"))], further_sources=["load"])
+        kept.project.write([Entry("loaded", spec, COLUMNS, (*MODELS, "current", "history"))], further_sources=["load"])
 
     def load(*rows: list[Any]) -> None:
         kept.raw.query(f"truncate table {SCHEMA}_raw.load")
@@ -490,6 +491,18 @@ def test_a_load_is_taken_again_where_nothing_is_wrong_with_it_and_its_rows_heal(
     assert code == 0
     assert current() == {(1, "again"), (7, "later"), (9, "ninth"), (10, "at the load")}
     assert ("rejected", "key_missing", 1) in kept.of("loaded", healed=True)
+
+    # one of which nothing says the time: the last known one is that of the load before, at noon of a day
+    declare("9" * 35)
+    load([1, "untimed"])
+    for day in (30, 31):
+        model = kept.project.folder / f"models/as_of_{day}.sql"
+        query = f"change_tables.as_of(ref('history_feed__loaded'), \"timestamp '2026-01-{day} 18:00:00'\")"
+        model.write_text(f"{{{{ {query} }}}}\n")
+    kept.run()
+    assert kept.raw.query(f"select id, name from {SCHEMA}.as_of_31") == [(1, "untimed")]
+    with pytest.raises(OperationalError, match=f"the load at '{'9' * 35}' has no time; set `snapshot_time`"):
+        kept.raw.query(f"select id, name from {SCHEMA}.as_of_30")
 
 
 def test_a_rejected_row_that_fits_by_now_is_no_loss(kept: Kept) -> None:
