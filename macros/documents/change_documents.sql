@@ -27,7 +27,10 @@
     {%- elif run.kind == 'first' -%}
         {%- do change_tables._refuse_what_has_been_built_since(state) -%}
         {%- call statement('main') -%}
-            {{ change_tables.create_state_table(state, change_tables._documents_with_checkpoint(sql, run.checkpoint), uses_deletion_vectors=true) }}
+            {{ change_tables.create_state_table(
+                state, change_tables._documents_with_checkpoint(sql, run.checkpoint), uses_deletion_vectors=true,
+                found_by=['_checkpoint', '_batch_id', '_first_record_id', '_last_record_id']
+            ) }}
         {%- endcall -%}
     {%- elif is_written -%}
         {%- call statement('main') -%}

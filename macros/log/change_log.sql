@@ -81,7 +81,7 @@
     {#- what is there is replaced by the run alone whose rows the log has: another one can be building it -#}
     {% if found.quarantined_rows > 0 or change_tables.found_relation(quarantine) is not none %}
         {% call statement('quarantine') %}
-            {{ change_tables.create_state_table(quarantine, change_tables.quarantined_rows(change_tables.rows_of_first_run(state, alone=true))) }}
+            {{ change_tables.create_state_table(quarantine, change_tables.quarantined_rows(change_tables.rows_of_first_run(state, alone=true)), found_by=[change_tables.row_id_column()]) }}
         {% endcall %}
     {% else %}
         {% do change_tables.ensure_quarantine(quarantine) %}

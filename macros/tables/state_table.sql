@@ -108,7 +108,8 @@
     uses_deletion_vectors   whether an update deletes rows by vectors, instead of writing their files again (see
                             `use_deletion_vectors_if_large`)
     found_by                the columns by which statements find rows: of these alone each file has statistics. Of all columns they are a
-                            quarter to half of what it costs to write, and rows of a file have nothing else in common
+                            quarter to half of what it costs to write, and rows of a file have nothing else in common; and Delta's log would
+                            keep values of rows that are erased
 -#}
 {% macro create_state_table(state, sql, over=true, partitioned_by=[], uses_deletion_vectors=false, found_by=[]) -%}
     {%- set file_format = change_tables.state_file_format() -%}

@@ -90,7 +90,10 @@
 {% endmacro %}
 
 
-{#- How many keys the load has, and has twice with different rows, and how many live, end and begin. Keys that changed after it do not end. -#}
+{#-
+    How many keys the load has, and has twice with different rows, and how many live, end and begin. A key that has changed at its sequence
+    or after does not end; where the load lacks it, it counts as none that lives: it may have begun since.
+-#}
 {% macro _keys_of_load(spec, staged, current) -%}
 {{ staged }},
 
@@ -99,7 +102,8 @@ keys_of_both as (
     select
         {{ change_tables.key_text(spec) }} as key_text,
         count(distinct _raw_id) as contents,
-        false as lives
+        false as lives,
+        false as may_end
     from staged_snapshot
     where _status = 'accepted'
     group by 1
@@ -108,13 +112,12 @@ keys_of_both as (
     select
         {{ change_tables.key_text(spec) }} as key_text,
         0 as contents,
-        true as lives
+        true as lives,
+        _change_seq < {{ change_tables.text_literal(spec.snapshot_seq) }} as may_end
     from {{ current.relation }}
-    where
-        _change_seq <= {{ change_tables.text_literal(spec.snapshot_seq) }}
-        {%- if current.keeps_deleted %}
-        and not _is_deleted
-        {%- endif %}
+    {%- if current.keeps_deleted %}
+    where not _is_deleted
+    {%- endif %}
     {%- endif %}
 
 )
@@ -122,8 +125,15 @@ keys_of_both as (
 select
     count_if(contents > 0) as loaded,
     count_if(contents > 1) as contested,
-    count_if(lives) as living,
-    count_if(lives and contents = 0) as ended,
+    count_if(lives and (may_end or contents > 0)) as living,
+    count_if(may_end and contents = 0) as ended,
     count_if(not lives) as begun
-from (select key_text, sum(contents) as contents, bool_or(lives) as lives from keys_of_both group by key_text)
+from (
+    select
+        sum(contents) as contents,
+        bool_or(lives) as lives,
+        bool_or(may_end) as may_end
+    from keys_of_both
+    group by key_text
+)
 {%- endmacro %}

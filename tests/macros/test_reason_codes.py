@@ -13,6 +13,8 @@ WRITTEN = re.compile(rf"""(?:(?:{BEFORE})\s*['"]([a-z]+)|['"]([a-z]+(?:_[a-z]+)+
 """How the macros begin a reason: the code, a colon, a blank."""
 VERDICT = re.compile(r"""\b(rejected|ignored|waiting|merged)\(['"]([a-z_]+): """)
 """The status of a verdict, and its code."""
+PASSED = re.compile(r"'passed': \[(.*?)\]")
+"""The codes of waiting rows that runs pass after `waiting_days`."""
 
 
 def _texts() -> Iterable[str]:
@@ -44,3 +46,11 @@ def test_a_verdict_has_the_status_that_the_seed_says_of_its_code() -> None:
     verdicts = {(code, status) for text in _texts() for status, code in VERDICT.findall(text)}
     assert len(verdicts) > 30
     assert {(code, status, explained[code]) for code, status in verdicts if status != explained[code]} == set()
+
+
+def test_the_remedy_of_a_row_that_runs_pass_says_when_they_do() -> None:
+    with (REPOSITORY / "seeds/reference/reason_codes.csv").open(newline="") as seed:
+        remedies = {row["code"]: row["remedy"] for row in csv.DictReader(seed)}
+    passed = {code for text in _texts() for codes in PASSED.findall(text) for code in re.findall("[a-z_]+", codes)}
+    assert passed >= {"after_image_missing", "schema_missing", "tracking_row_missing"}
+    assert {code for code in passed if "`waiting_days`" not in remedies[code]} == set()

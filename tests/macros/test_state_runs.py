@@ -537,3 +537,29 @@ def test_models_that_would_write_one_table_are_named_before_the_first_runs(
     assert {"'apart'", "'current_feed__full'"} <= set(said.split())
     monkeypatch.setitem(node["config"], "meta", {"tables_schema": 5})
     assert mistakes() == ["change_tables: model 'apart': `tables_schema` must be the name of a schema, got 5"]
+
+
+@pytest.mark.parametrize(
+    ("loads", "refused"),
+    [
+        (None, []),
+        ([], []),
+        (["2026013112"], []),
+        (["40"], ["40"]),
+        (["2026013112", "41", "42"], ["42"]),
+        (["40", "2026013112"], ["40"]),
+    ],
+)
+def test_as_of_fails_for_times_before_the_last_load_that_has_none(
+    shapes: Shapes, loads: list[str] | None, refused: list[str]
+) -> None:
+    checkpoints = {} if loads is None else {"dedup_feed__full": {"loads": loads}}
+    rendered = shapes.run(Shape("as_of", checkpoints, columns={})).rendered
+    assert re.findall(r"_valid_from_seq < '(\w+)'", rendered) == refused
+    assert re.findall(r"raise_error\(.*the load at \\'(\w+)\\'", rendered) == refused
+    assert rendered.count("raise_error") == len(refused)
+
+
+def test_a_load_whose_time_was_declared_has_one_as_of_any_time(shapes: Shapes) -> None:
+    timed = {"loads": ["40"], "load_times": {"40": "2026-01-31 12:00:00"}}
+    assert "raise_error" not in shapes.run(Shape("as_of", {"dedup_feed__full": timed}, columns={})).rendered

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from pyhive.exc import OperationalError
 
 from demo.writers.avro import envelope
 
@@ -438,7 +439,7 @@ def test_where_everything_is_read_each_run_replaces_what_is_kept(kept: Kept) -> 
 def test_a_load_is_taken_again_where_nothing_is_wrong_with_it_and_its_rows_heal(kept: Kept) -> None:
     def declare(at: str) -> None:
         spec = ENTRIES[2].change_table | {"snapshot_seq": at}
-        kept.project.write([Entry("loaded", spec, COLUMNS, (*MODELS, "current"))], further_sources=["load"])
+        kept.project.write([Entry("loaded", spec, COLUMNS, (*MODELS, "current", "history"))], further_sources=["load"])
 
     def load(*rows: list[Any]) -> None:
         kept.raw.query(f"truncate table {SCHEMA}_raw.load")
@@ -452,10 +453,12 @@ def test_a_load_is_taken_again_where_nothing_is_wrong_with_it_and_its_rows_heal(
 
     kept.delete("load", "id is null")
     declare(seq(1))
+    # applied on top of the load at 40, which ends no row of theirs
+    kept.land("loaded", [bare(40, "I", 10, "at the load", None), bare(41, "U", 7, "later", None)], 3)
     kept.run()
     assert ("rejected", "key_missing", 1) in kept.of("loaded")
     before_load, version = current(), kept.version("loaded")
-    assert before_load == {(1, "after"), (7, "seventh"), (8, "eighth")}
+    assert before_load == {(1, "after"), (7, "later"), (8, "eighth"), (10, "at the load")}
     taken = f"{SCHEMA}.dedup_feed__loaded has taken in the load at '{seq(1)}': raise `snapshot_seq` of feed.loaded"
     hint = f" above it, got '{seq(1)}'; after failed data tests, run dbt build"
     assert taken + hint in kept.project.command("reload", "loaded")[2]
@@ -465,9 +468,9 @@ def test_a_load_is_taken_again_where_nothing_is_wrong_with_it_and_its_rows_heal(
     code, said, complained = kept.project.command("reload", "loaded")
     assert (code, complained) == (1, "change_tables: reload: the load of feed.loaded is not taken, see above\n")
     assert said.splitlines() == [
-        f"feed.loaded: the load {SCHEMA}_raw.load at '{seq(40)}' has 3 rows of 1 keys; of 3 keys that live it ends 2,"
+        f"feed.loaded: the load {SCHEMA}_raw.load at '{seq(40)}' has 3 rows of 1 keys; of 2 keys that live it ends 1,"
         " and it begins 0",
-        "feed.loaded: the load has 1 keys, and 3 live: less than the share of 0.9. Look whether it is whole; else lower"
+        "feed.loaded: the load has 1 keys, and 2 live: less than the share of 0.9. Look whether it is whole; else lower"
         " --at-least",
         "feed.loaded: rows would be rejected (1 key_missing), and their keys would end. Correct the load or the entry;"
         " else add --with-rejected",
@@ -486,8 +489,20 @@ def test_a_load_is_taken_again_where_nothing_is_wrong_with_it_and_its_rows_heal(
     code, said, _ = kept.project.command("reload", "loaded", "--source", "feed")
     assert f"has taken in the load at '{seq(40)}'; to be built: {SCHEMA}.current_feed__loaded" in said
     assert code == 0
-    assert current() == {(1, "again"), (7, "seventh"), (9, "ninth")}
+    assert current() == {(1, "again"), (7, "later"), (9, "ninth"), (10, "at the load")}
     assert ("rejected", "key_missing", 1) in kept.of("loaded", healed=True)
+
+    # one of which nothing says the time: the last known one is that of the load before, at noon of a day
+    declare("9" * 35)
+    load([1, "untimed"])
+    for day in (30, 31):
+        model = kept.project.folder / f"models/as_of_{day}.sql"
+        query = f"change_tables.as_of(ref('history_feed__loaded'), \"timestamp '2026-01-{day} 18:00:00'\")"
+        model.write_text(f"{{{{ {query} }}}}\n")
+    kept.run()
+    assert kept.raw.query(f"select id, name from {SCHEMA}.as_of_31") == [(1, "untimed")]
+    with pytest.raises(OperationalError, match=f"the load at '{'9' * 35}' has no time; set `snapshot_time`"):
+        kept.raw.query(f"select id, name from {SCHEMA}.as_of_30")
 
 
 def test_a_rejected_row_that_fits_by_now_is_no_loss(kept: Kept) -> None:

@@ -37,6 +37,20 @@ def commands(heading: str) -> list[str]:
     return [statement.strip() for statement in statements if statement.strip()]
 
 
+def copies_of_a_state(kind: str) -> list[str]:
+    """The same statements that copy a log, for a state, with what the text below them says of its tables."""
+    page = " ".join((REPOSITORY / "docs" / "operations.md").read_text().split())
+    told = re.search(rf"A `{kind}_` has(?: the statistics)? `(_checkpoint[^`]*)`([^.]*)\.", page)
+    assert told
+    partitioned = re.search(r"`(partitioned by [^`]*)`", told[2])
+    found = []
+    for statement in commands("To another schema"):
+        if "quarantine" not in statement and "__reports" not in statement:
+            text = re.sub("_checkpoint,[^']*", told[1], statement.replace("dedup_", f"{kind}_"))
+            found.append(text.replace("\nas select", f"\n{partitioned[1]}\nas select") if partitioned else text)
+    return found
+
+
 class Shop:
     """The project of the page, whose raw rows of the first day are purged."""
 
@@ -59,10 +73,10 @@ class Shop:
     def purge(self, landed: int) -> None:
         self.raw.query(f"delete from {ORDERS} where landed <= {landed}")
 
-    def configure(self, **config: str) -> None:
-        """Give the log settings by dbt's project file."""
+    def configure(self, model: str = "dedup_shop__orders", **config: str) -> None:
+        """Give a model, the log, settings by dbt's project file, or all of them."""
         path = self.project.folder / "dbt_project.yml"
-        project = yaml.safe_load(path.read_text()) | {"models": {"consumer": {"dedup_shop__orders": config}}}
+        project = yaml.safe_load(path.read_text()) | {"models": {"consumer": {model: config} if model else config}}
         path.write_text(yaml.safe_dump(project))
 
     def build(self, *options: str, refused: bool = False) -> str:
@@ -117,6 +131,36 @@ def test_a_log_that_is_moved_by_the_commands_of_the_page_is_the_same_log(shop: S
     assert shop.versions() == [version + 1 for version in versions]
     assert shop.rows() == [ALL[0], (2, "later"), *ALL[2:]]
     assert shop.raw.query(f"show tables in {SCHEMA} like 'dedup*'") == []
+
+
+def test_all_models_are_moved_to_another_schema_by_the_commands_of_the_page(shop: Shop) -> None:
+    def tables(schema: str) -> list[tuple[Any, ...]]:
+        """Of the tables of all models: what partitions them, and their properties."""
+        names = [f"{kind}_shop__orders__state" for kind in WITH_HISTORY[1:]] + ["dedup_shop__orders__quarantine"]
+        return [
+            (
+                shop.raw.query(f"describe detail {schema}.{name}")[0][7],
+                shop.raw.query(f"show tblproperties {schema}.{name}"),
+            )
+            for name in names
+        ]
+
+    before, history = tables(SCHEMA), shop.rows(STATES[1])
+    for statement in (*commands("To another schema"), *copies_of_a_state("current"), *copies_of_a_state("history")):
+        shop.raw.query(statement)
+    assert tables(LOG_SCHEMA) == before
+    shop.configure("", **{"+schema": "log"})
+    shop.build()
+    moved = [f"{kind}_shop__orders" for kind in WITH_HISTORY[1:]]
+    assert [shop.raw.version(f"{LOG_SCHEMA}.{model}__state") for model in moved] == [0, 0, 0]
+    shop.land([bare(20, "U", 2, "later", 3)])
+    shop.build()
+    rows = "select id, name from {}.{} order by id, name"
+    assert shop.raw.query(rows.format(LOG_SCHEMA, STATES[0])) == [ALL[0], (2, "later"), *ALL[2:]]
+    assert shop.raw.query(rows.format(LOG_SCHEMA, STATES[1])) == sorted([*history, (2, "later")])
+    assert shop.raw.query(f"select reason_code from {LOG_SCHEMA}.rejected") == [("unknown_operation",)]
+    left = {name for _, name, _ in shop.raw.query(f"show tables in {SCHEMA} like '*shop__orders*'")}
+    assert left == {"stg_shop__orders"}
 
 
 def test_a_loss_that_is_allowed_goes_on_and_is_asked_for_once(shop: Shop) -> None:

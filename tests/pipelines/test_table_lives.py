@@ -30,7 +30,7 @@ from .histories import (
 )
 from .landing import Raw
 from .lives import DROPPED, NEW_NAME, OLD_NAME, AuditRows, Feed, Life, Messages
-from .test_relocated_tables import commands
+from .test_relocated_tables import commands, copies_of_a_state
 from .test_upkeep import stopped_after
 
 pytestmark = pytest.mark.slow
@@ -65,7 +65,7 @@ class Lake:
         self.project, self.raw = project, raw
         self._chance = random.Random(SEED)
         self._batch = 0
-        self._moved = ""
+        self._shown = f"{SCHEMA}.{{}}"
         self.has_news = True
         """Whether something has changed that a run takes in."""
         self._options: list[str] = []
@@ -172,7 +172,7 @@ class Lake:
                 ("current", f"select {', '.join(columns)} from ", expected_state(table)),
                 ("history", history_query(columns), expected_history(table)),
             ):
-                found = self.raw.query(f"{query}{SCHEMA}.{kind}_feed__{name}{self._moved}")
+                found = self.raw.query(query + self._shown.format(f"{kind}_feed__{name}"))
                 assert len(found) == len(set(found)), f"{kind} {name} {moment}: a row is there twice"
                 assert set(found) == expected, f"{kind} {name} {moment}: {differences(expected, found)}"
             reports = sorted(row[1:] for row in reported if row[0] == name)
@@ -238,7 +238,14 @@ class Lake:
         self.finish("maintain", "--keep-runs", "0")
 
     def move(self) -> None:
-        """All models get another name."""
+        """All models with tables get another name, or another schema."""
+        if SEED % 2:
+            self._rename()
+        else:
+            self._move_to_another_schema()
+        self.has_news = self._views_are_old = True
+
+    def _rename(self) -> None:
         models = self.project.folder / "models"
         for name in self.lives:
             for statement in commands("Another name"):
@@ -257,8 +264,22 @@ class Lake:
             if not model["name"].startswith("stg"):
                 model["name"] += "_moved"
         (models / "models.yml").write_text(yaml.safe_dump(described))
-        self._moved = "_moved"
-        self.has_news = self._views_are_old = True
+        self._shown = f"{SCHEMA}.{{}}_moved"
+
+    def _move_to_another_schema(self) -> None:
+        copies = [*commands("To another schema"), *copies_of_a_state("current"), *copies_of_a_state("history")]
+        for name, statement in itertools.product(self.lives, copies):
+            told = statement.replace("analytics_log", f"{SCHEMA}_moved").replace("analytics.", f"{SCHEMA}.")
+            told = told.replace("shop__orders", f"feed__{name}")
+            if copied := re.search(r"as select \* from (\S+)", told):
+                properties = dict(self.raw.query(f"show tblproperties {copied[1]}"))
+                marks_rows = properties["delta.enableDeletionVectors"]
+                told = told.replace("Vectors' = 'false'", f"Vectors' = '{marks_rows}'")
+            self.raw.query(told)
+        path = self.project.folder / "dbt_project.yml"
+        models = {f"{kind}_feed__{name}": {"+schema": "moved"} for kind in MODELS[1:] for name in self.lives}
+        path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"models": {"consumer": models}}))
+        self._shown = f"{SCHEMA}_moved.{{}}"
 
     def rescan(self) -> None:
         """The next run compares all raw rows."""

@@ -275,6 +275,23 @@ def test_purge_keeps_what_is_younger_than_asked(lake: Lake) -> None:
     assert lake.command("purge", "--include", "nothing")[2] == "change_tables: purge: no raw table is named nothing\n"
 
 
+def test_tables_whose_files_delta_merges_by_itself_are_few_files_and_runs_go_on(lake: Lake) -> None:
+    for model in MODELS:
+        table = f"{SCHEMA}.{model}__state"
+        lake.raw.query(f"alter table {table} set tblproperties ('delta.autoOptimize.autoCompact' = 'true')")
+    lake.project.write_profile({"spark.databricks.delta.autoCompact.minNumFiles": "2"})
+    for number in (20, 21):
+        lake.land(number)
+        lake.build()
+    lake.project.write_profile()
+    files = lake.files()
+    assert [files[f"{model}__state"] for model in MODELS] == [1, 1, 2]  # of the history, with what is current apart
+    lake.test()
+    versions = lake.versions()
+    lake.build()
+    assert lake.versions() == versions
+
+
 def test_a_removed_table_has_no_relation_file_or_run_and_the_others_stay(lake: Lake) -> None:
     models = lake.project.folder / "models"
     tables, rows = lake.tables(), lake.rows()

@@ -14,7 +14,7 @@ from lxml import etree
 from change_tables.udfs.catalog import sql_literal
 
 from .consumer import Consumer, Entry
-from .idm_cases import DELETE, EVENT, INSERT_FIELD, event
+from .idm_cases import DELETE, EVENT, INSERT_FIELD, UPDATE_FIELD, event
 from .landing import Raw
 from .statements import before, intercepted
 from .xds_cases import (
@@ -41,6 +41,7 @@ from .xds_cases import (
     Published,
     expected_rows,
     none,
+    of_usr,
     one,
 )
 
@@ -287,6 +288,22 @@ def test_a_text_that_xml_cannot_hold_yields_no_document(channels: Channels) -> N
         none(20, "id=5", f"document_unwritable: {found}"),
         one([21], "delete", "id=5"),
     ]
+
+
+def test_documents_of_a_forgotten_key_are_erased_and_never_published_again(channels: Channels) -> None:
+    before_it = channels.shown()
+    left = [row for row in before_it if row[2] != of_usr("idu=5")]
+    assert [row[0] for row in before_it if row not in left] == [[52, 54]]
+    asked = ("forget", "usr", "--source", "feed", "--key", '{"idu": 5}')
+    code, said, complained = channels.project.command(*asked, "--dry-run")
+    assert (code, complained, channels.shown()) == (0, "", before_it)
+    assert f"{SCHEMA}.xds__state: 1 rows would be deleted\n" in said
+    assert channels.project.command(*asked)[0] == 0
+    assert channels.shown() == left
+    channels.land("log", [event(52, UPDATE_FIELD, "idu=5", "fname", old=None, new="x")])
+    rescan = ("--vars", "{change_tables_rescan: true}")
+    channels.project.dbt("run", "--select", "stg_feed__usr", "dedup_feed__usr", "xds", *rescan)
+    assert channels.shown() == left
 
 
 REFUSED = {

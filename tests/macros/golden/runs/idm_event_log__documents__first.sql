@@ -3,7 +3,7 @@ select 0 as place, _checkpoint from lake.dedup_feed__events__state where startsw
 
 create or replace table lake.documents__state
     using delta
-    tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'true', 'delta.enableTypeWidening' = 'true')
+    tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'true', 'delta.enableTypeWidening' = 'true', 'delta.dataSkippingStatsColumns' = '_checkpoint,_batch_id,_first_record_id,_last_record_id')
     
     as
     with document_rows as (

@@ -110,7 +110,7 @@ from summarized
 
 create table if not exists lake.dedup_feed__qlik__quarantine
     using delta
-    tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'false', 'delta.enableTypeWidening' = 'true')
+    tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'false', 'delta.enableTypeWidening' = 'true', 'delta.dataSkippingStatsColumns' = '_row_id')
     
     as
     select
